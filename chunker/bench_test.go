@@ -38,8 +38,8 @@ func BenchmarkClassify(b *testing.B) {
 	}
 }
 
-// BenchmarkScatter sends records of several sizes from memory to parts that are not kept, with one worker. Buffers of a
-// power of two are filled by lines where records are words, others record by record.
+// BenchmarkScatter scatters records of several sizes from memory with one worker, and discards
+// the parts. Records of a word are moved by cache lines, others record by record.
 func BenchmarkScatter(b *testing.B) {
 	r := rand.New(rand.NewPCG(1, 2))
 	recs := make([]byte, 64<<20)

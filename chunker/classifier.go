@@ -6,31 +6,33 @@ import (
 	"slices"
 )
 
-// Classifier sends keys to parts: part p gets the keys from its splitter on up to the next one. Parts are in
-// the order of their keys.
+// A Classifier assigns keys to parts: part p gets the keys from its splitter (inclusive) to the
+// next one (exclusive). Parts are in the order of their keys.
 //
-// The leading digits of the keys, counted from the smallest key of the sample, index a table of parts, so that
-// a key costs one load: the most significant digit (MSD) that spreads these keys. Where the keys are skewed
-// one digit's value may hold more than a part should; then the splitters are taken from the sample as they
-// stand (sample sort: Frazer and McKellar 1970) and found in a tree.
+// Usually the leading digits of a key, counted from the smallest key of the sample, index a table
+// of parts, so that a key costs one load. The digit is the most significant one (MSD) that
+// spreads these keys. If the keys are skewed, a single value of this digit may exceed the share
+// of a part. In that case the splitters are taken directly from the sample (sample sort: Frazer
+// and McKellar 1970) and found with a search tree.
 type Classifier struct {
-	least uint64 // smallest key of the sample: smaller ones go to part 0
+	least uint64 // smallest key of the sample; smaller keys go to part 0
 	shift uint   // digit = (key − least) >> shift
 	table []uint16
 
-	splitters []uint64 // of parts 1, 2, …; used when table is nil
-	tree      []uint64 // of the splitters; likewise
+	splitters []uint64 // of parts 1, 2, …; used if table is nil
+	tree      []uint64 // search tree of the splitters; used if table is nil
 
 	Parts int
 }
 
 const (
 	digitTableBits = 12      // a table of 8 KiB stays in the first-level cache
-	maxParts       = 1 << 14 // parts are numbered by uint16 in the table
+	maxParts       = 1 << 14 // the table stores part numbers as uint16
 )
 
-// NewClassifier cuts the range of the sorted sample into about parts parts that get the same number of records,
-// half as many again at most. A key that alone makes up a part's share or more gets a part of its own.
+// NewClassifier divides the range of the sorted sample into about the given number of parts with
+// about the same number of records each. It makes at most 1.5 times the requested number of
+// parts. A key that alone reaches the share of a part gets its own part.
 func NewClassifier(sorted []uint64, parts int) *Classifier {
 	parts = max(1, min(parts, maxParts, len(sorted)))
 	c := &Classifier{Parts: 1}
@@ -45,7 +47,8 @@ func NewClassifier(sorted []uint64, parts int) *Classifier {
 	return c
 }
 
-// splittersOf picks the keys at the parts' borders, and isolates those that are frequent, parts/2 of them at most.
+// splittersOf returns the keys at the borders of the parts. It isolates up to parts/2 frequent
+// keys with an additional splitter.
 func splittersOf(sorted []uint64, parts int) []uint64 {
 	share := max(len(sorted)/parts, 2)
 	var splitters []uint64
@@ -63,19 +66,20 @@ func splittersOf(sorted []uint64, parts int) []uint64 {
 	}
 	splitters = slices.Compact(splitters)
 	if len(splitters) > 0 && splitters[0] == 0 {
-		splitters = splitters[1:] // nothing is below it
+		splitters = splitters[1:] // no key is below it
 	}
 	return splitters
 }
 
-// countOf is how often key stands in sorted. REQUIRES: key+1 does not overflow.
+// countOf returns how often key occurs in sorted. REQUIRES: key+1 does not overflow
 func countOf(sorted []uint64, key uint64) int {
 	from, _ := slices.BinarySearch(sorted, key)
 	to, _ := slices.BinarySearch(sorted[from:], key+1)
 	return to
 }
 
-// useDigits replaces the splitters by a table of digits if the parts it makes are nearly as even.
+// useDigits replaces the splitters with a table of digits if the resulting parts are almost as
+// even.
 func (c *Classifier) useDigits(sorted []uint64, parts int) {
 	least, greatest := sorted[0], sorted[len(sorted)-1]
 	shift := uint(max(0, bits.Len64(greatest-least)-digitTableBits))
@@ -99,7 +103,7 @@ func (c *Classifier) useDigits(sorted []uint64, parts int) {
 	c.least, c.shift, c.table, c.Parts = least, shift, table, part+1
 }
 
-// digitSlack is how much larger than its share a part may become for the sake of a table.
+// digitSlack is the fraction by which a part may exceed its share if that allows a table.
 const digitSlack = 0.05
 
 // Classify sets parts[i] to the part of keys[i].
@@ -122,8 +126,8 @@ func (c *Classifier) classifyByDigit(parts []uint32, keys []uint64) {
 	}
 }
 
-// classifyBySplitter counts the splitters that are not above the key, by descending the tree without branches. Eight
-// keys go down together, so that each waits for its own loads only.
+// classifyBySplitter counts the splitters that are not above a key, by descending the tree
+// without branches. Eight keys descend together, so that each waits only for its own loads.
 func (c *Classifier) classifyBySplitter(parts []uint32, keys []uint64) {
 	parts = parts[:len(keys)]
 	tree, leaves, last := c.tree, uint32(len(c.tree)), uint32(len(c.splitters))
@@ -157,19 +161,20 @@ func (c *Classifier) classifyBySplitter(parts []uint32, keys []uint64) {
 	}
 }
 
-// descend goes from node i to the left where the key is below it, else to the right.
+// descend returns the left child of node i if the key is below the node, otherwise the right
+// child.
 func descend(tree []uint64, i, key uint64) uint64 {
 	_, below := bits.Sub64(key, tree[i], 0)
 	return 2*i + 1 - below
 }
 
-// plant makes the search tree of the splitters: node i has the children 2i and 2i+1 (Sanders and Winkel 2004). Nodes
-// for which there is no splitter are above all keys but the greatest.
+// plant builds the search tree of the splitters: node i has the children 2i and 2i+1 (Sanders and
+// Winkel 2004). Nodes without a splitter contain the greatest key.
 func (c *Classifier) plant() {
 	levels := bits.Len(uint(len(c.splitters)))
 	c.tree = slices.Repeat([]uint64{math.MaxUint64}, 1<<levels)
 	for i := 1; i < len(c.tree); i++ {
-		// To the left below node i are 1<<below − 1 nodes.
+		// The left subtree of node i has 1<<below − 1 nodes.
 		below := levels - bits.Len(uint(i))
 		if inOrder := (2*i+1)<<below - 1<<levels - 1; inOrder < len(c.splitters) {
 			c.tree[i] = c.splitters[inOrder]

@@ -76,8 +76,8 @@ func TestClassifierIsMonotone(t *testing.T) {
 	}
 }
 
-// TestClassifierBalances counts what goes to each part. A part holds little more than its share, unless one key
-// alone makes it larger; that key then has the part for itself.
+// TestClassifierBalances counts the keys of each part. A part may exceed its share only slightly,
+// unless a single key makes it larger; that key must then have the part for itself.
 func TestClassifierBalances(t *testing.T) {
 	r := seeded(t)
 	const records, wanted = 20000, 10
@@ -131,7 +131,8 @@ func FuzzClassifier(f *testing.F) {
 	})
 }
 
-// TestClassifyBySplitter counts the splitters that are not above keys at, before and after them.
+// TestClassifyBySplitter compares the classification of keys at, before and after the splitters
+// with a plain count.
 func TestClassifyBySplitter(t *testing.T) {
 	r := seeded(t)
 	for n := range 70 {

@@ -11,32 +11,32 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// Dataset is a sequence of records to be sorted.
+// A Dataset is a sequence of records to be sorted.
 type Dataset interface {
-	// Records is the number of records, or -1 when it is not known before the end.
+	// Records returns the number of records, or -1 if it is not known before the end.
 	Records() int64
 
-	// Cut returns the source of the next records, maxRecords at most, or nil when none are left. The sources of
-	// successive calls may be read at the same time where the dataset can be read at offsets; from a stream
-	// the one must be read to its end before the next is cut.
+	// Cut returns the source of the next records, at most maxRecords, or nil if none are left. If
+	// the dataset supports reading at offsets, the sources of successive calls may be read
+	// concurrently. Otherwise each source must be read to its end before the next call.
 	Cut(maxRecords int64) (device.Source, error)
 
-	// Split cuts all records into at most n sources of about the same size that can be read at the same time.
-	// The records of one source all come before those of the next.
+	// Split divides all records into at most n sources of about the same size. The sources can be
+	// read concurrently. They contain consecutive ranges of the records, in order.
 	Split(n int) []device.Source
 
-	// Sample returns the keys of up to n records from places spread evenly over the dataset, or of its first ones when
-	// it can be read only once.
+	// Sample returns the keys of up to n records at evenly spaced positions, or of the first
+	// records if the dataset can be read only once.
 	Sample(ctx context.Context, k *format.Keyer, n int) (plan.Sample, error)
 
-	// Check reports what can only be known after all has been read: that an input changed in between, for example. It
-	// warns of what is no error.
+	// Check returns errors that can only be known after everything has been read, for example
+	// that an input has changed in the meantime. It calls warn for problems that are not errors.
 	Check(warn func(message string)) error
 
 	Close() error
 }
 
-// NewDataset is the dataset of all records of the inputs, one input after another.
+// NewDataset returns the dataset of all records of the inputs, in the order of the inputs.
 func NewDataset(inputs []*input.Input) Dataset {
 	if slices.ContainsFunc(inputs, func(in *input.Input) bool { return !in.Seekable() }) {
 		return input.NewStream(inputs)
@@ -44,8 +44,8 @@ func NewDataset(inputs []*input.Input) Dataset {
 	return input.NewFiles(inputs)
 }
 
-// Imagined returns a dataset that does not exist: the number of records, or -1 if it is not known, with random keys in
-// random order. It has only what a plan needs; d has the rest.
+// Imagined returns a dataset for planning that contains no data. It has the given number of
+// records (-1 if not known), with random keys in random order. All other methods are those of d.
 func Imagined(d Dataset, records int64) Dataset { return &imagined{d, records} }
 
 type imagined struct {
@@ -59,7 +59,7 @@ func (d *imagined) Sample(_ context.Context, k *format.Keyer, n int) (plan.Sampl
 	return ImaginedSample(k, d.records, n), nil
 }
 
-// ImaginedSample returns a sample of n random keys, or of as many as there are records.
+// ImaginedSample returns a sample of min(n, records) random keys.
 func ImaginedSample(k *format.Keyer, records int64, n int) plan.Sample {
 	n = plan.SampleLimit(n, k.Layout().RecordSize)
 	if records >= 0 {
@@ -73,7 +73,8 @@ func ImaginedSample(k *format.Keyer, records int64, n int) plan.Sample {
 	return plan.NewSample(prefixes)
 }
 
-// Wrapped is a dataset whose sources wrap makes of those of another, with the number of records before each, at most.
+// Wrapped returns a dataset whose sources are the results of wrap. Its second argument is the
+// maximum number of records before the source.
 func Wrapped(d Dataset, wrap func(src device.Source, before int64) device.Source) Dataset {
 	return &wrapped{Dataset: d, wrap: wrap}
 }
@@ -81,7 +82,7 @@ func Wrapped(d Dataset, wrap func(src device.Source, before int64) device.Source
 type wrapped struct {
 	Dataset
 	wrap func(src device.Source, before int64) device.Source
-	cut  int64 // records that Cut has given out, at most
+	cut  int64 // maximum number of records that Cut has returned
 }
 
 func (w *wrapped) Cut(maxRecords int64) (device.Source, error) {

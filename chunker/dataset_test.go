@@ -20,7 +20,7 @@ import (
 	"github.com/extsort/extsort/format/formattest"
 )
 
-// window is what the decompressors of these tests may look back to.
+// window is the window size of the decompressors in these tests.
 const window = 8 << 20
 
 var words = format.Spec{Type: "u64"}
@@ -284,7 +284,7 @@ func prefixesOf(t *testing.T, recs []byte) []uint64 {
 	return prefixes
 }
 
-// TestEmptyDatasets have no records, and that is no error.
+// TestEmptyDatasets checks that datasets without records are not an error.
 func TestEmptyDatasets(t *testing.T) {
 	empty := map[string]Dataset{
 		"file":  openData(t, words, []string{writeFile(t, nil)}, nil),
@@ -320,7 +320,8 @@ func seeded(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// TestPartGivesWholeUnits: of blocks that are smaller than what is asked for, a part gives several at a time.
+// TestPartGivesWholeUnits checks that Part.Cut combines several small blocks up to the requested
+// size.
 func TestPartGivesWholeUnits(t *testing.T) {
 	k, err := format.NewKeyer(format.Bare(format.Type{Kind: format.Unsigned, Size: 4}))
 	if err != nil {

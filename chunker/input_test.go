@@ -88,7 +88,7 @@ func pipeOf(t *testing.T, data []byte) *os.File {
 		t.Fatal(err)
 	}
 	go func() {
-		w.Write(data) // an early end shows in what is read
+		w.Write(data) // a read error shows in the records
 		w.Close()
 	}()
 	t.Cleanup(func() { r.Close() })
@@ -123,7 +123,7 @@ func TestInputErrors(t *testing.T) {
 	for name, c := range map[string]struct {
 		spec format.Spec
 		data []byte
-		want string // beside the name of the file
+		want string // in addition to the name of the file
 	}{
 		"partial record": {words, good[:7997], "5"},
 		"one byte":       {words, good[:1], "1"},
@@ -249,8 +249,8 @@ func TestChangingFile(t *testing.T) {
 	}
 }
 
-// TestRewrittenFile writes to a file, which keeps its size, before all of it is read: with more inputs than stay open,
-// decompressed, as standard input, and beside a pipe.
+// TestRewrittenFile overwrites a file, without changing its size, before all of it is read: with
+// more inputs than stay open, decompressed, as standard input, and together with a pipe.
 func TestRewrittenFile(t *testing.T) {
 	data := numbered(0, 1<<18)
 	packed := pack(t, data, format.Zstd)
@@ -283,7 +283,8 @@ func TestRewrittenFile(t *testing.T) {
 	}
 }
 
-// TestSequenceEndsTwice reads on at the end of a compressed file, as whoever fills a buffer does.
+// TestSequenceEndsTwice reads again after the end of a compressed file, as a caller does that
+// fills a buffer.
 func TestSequenceEndsTwice(t *testing.T) {
 	name := writeFile(t, pack(t, numbered(0, 10), format.Gzip))
 	inputs, err := input.Open(t.Context(), input.Kind{Spec: words}, input.Named(name), nil, window)
@@ -301,7 +302,8 @@ func TestSequenceEndsTwice(t *testing.T) {
 	}
 }
 
-// rewrite writes to a file in its place, a minute later, since the clock of a file system may stand still.
+// rewrite overwrites a file in place and sets its time one minute later, because the clock of a
+// file system can be coarse.
 func rewrite(name string, data []byte) error {
 	f, err := os.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {
@@ -312,7 +314,8 @@ func rewrite(name string, data []byte) error {
 	return errors.Join(err, f.Close(), os.Chtimes(name, later, later))
 }
 
-// TestCompressedFileGrows sorts what a compressed file had when it was opened, and leaves alone one that has been read.
+// TestCompressedFileGrows sorts the content that a compressed file had when it was opened, and
+// ignores later growth of a file that has been read.
 func TestCompressedFileGrows(t *testing.T) {
 	data := numbered(0, 1<<18)
 	file := writeFile(t, pack(t, data, format.Gzip))
@@ -338,7 +341,8 @@ func TestCompressedFileGrows(t *testing.T) {
 	}
 }
 
-// TestManyInputs reads more files than stay open, and as many, some of which are removed or replaced meanwhile.
+// TestManyInputs reads more files than stay open, and just as many. Some of them are removed or
+// replaced in the meantime.
 func TestManyInputs(t *testing.T) {
 	for _, n := range []int{input.MaxOpen, input.MaxOpen + 1} {
 		var names []string

@@ -9,18 +9,21 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// Part is the Dataset of a part that Scatter made: the records of one key range, in the order of the input.
+// A Part is the Dataset of one part that Scatter made: the records of one key range, in the order
+// of the input.
 type Part struct {
 	*spill.Run
 
-	AllEqual bool // all records have the same key, and are in order as they are
+	AllEqual bool // all records have the same key, so they are already sorted
 
-	cut  int           // blocks that Cut has given out
-	rest *spill.Cursor // of the blocks that follow these; nil: none was cut
-	next *spill.Block  // the first of them
+	cut int // number of blocks that Cut has returned
+	// rest iterates over the remaining blocks; nil before the first Cut.
+	rest *spill.Cursor
+	next *spill.Block // the first of the remaining blocks
 }
 
-// Cut returns the next whole blocks that have maxRecords at most, but at least one block.
+// Cut returns the next whole blocks that contain at most maxRecords records, but at least one
+// block.
 func (p *Part) Cut(maxRecords int64) (device.Source, error) {
 	if p.cut == p.Blocks() {
 		return nil, nil
@@ -44,7 +47,7 @@ func (p *Part) Cut(maxRecords int64) (device.Source, error) {
 	return p.Source(i, p.cut), nil
 }
 
-// Split cuts the part at the borders of blocks.
+// Split divides the part at the borders of blocks.
 func (p *Part) Split(n int) []device.Source {
 	blocks := int64(p.Blocks())
 	if blocks == 0 {
@@ -55,10 +58,10 @@ func (p *Part) Split(n int) []device.Source {
 	})
 }
 
-// Sample reads records at evenly spread places.
+// Sample reads records at evenly spaced positions.
 func (p *Part) Sample(ctx context.Context, k *format.Keyer, n int) (plan.Sample, error) {
 	return input.SampleRecords(ctx, k, p.Records(), n, input.SampleTogether, 1, (&spill.Reader{Run: p.Run}).ReadRecords)
 }
 
-// Check reports no fault: every block that was read has been checked.
+// Check always succeeds, because every block is verified when it is read.
 func (p *Part) Check(func(string)) error { return nil }

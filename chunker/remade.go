@@ -14,19 +14,21 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// Remaking makes records of what is read: each from a record and its index among all.
+// A Remaking transforms records as they are read. Each new record is made from a record and its
+// index in the input.
 type Remaking struct {
-	Layout     format.Layout // of what is made
-	MaxRecords int64         // that an index can count; 0: any number
+	Layout     format.Layout // layout of the new records
+	MaxRecords int64         // maximum number of records that an index can count; 0 means no limit
 
-	from   int                                                              // bytes of a record that is read
-	fill   func(dst, recs []byte, first int64)                              // makes records of those from index first on
-	sample func(ctx context.Context, d Dataset, n int) (plan.Sample, error) // of the keys of what is made
+	from   int                                                              // size of an original record in bytes
+	fill   func(dst, recs []byte, first int64)                              // transforms recs, the records from index first on
+	sample func(ctx context.Context, d Dataset, n int) (plan.Sample, error) // samples the keys of the new records
 }
 
-// Indexed makes records of the key of each and its index, little-endian, in width bytes: 4 or 8.
+// Indexed returns a Remaking to records that consist of the key of each record and its index,
+// which is a little-endian integer of width bytes (4 or 8).
 //
-//	key fields, one behind the other │ index
+//	key fields, concatenated │ index
 func Indexed(l format.Layout, width int) (*Remaking, error) {
 	read, err := format.NewKeyer(l)
 	if err != nil {
@@ -61,8 +63,9 @@ func Indexed(l format.Layout, width int) (*Remaking, error) {
 // ShuffleKeyBytes is the size of the key that Shuffled puts before each record.
 const ShuffleKeyBytes = 8
 
-// Shuffled makes records that sort to an order that chance and the seed give: before each stands a hash of the seed and
-// its index. Of two equal hashes, which are rare, the stable order decides.
+// Shuffled returns a Remaking to records that sort to a random order, which depends only on the
+// seed. It puts a hash of the seed and the index before each record. Two equal hashes are rare;
+// they keep the order of the input.
 //
 //	hash: u64 │ record
 func Shuffled(recordSize int, seed uint64) *Remaking {
@@ -81,7 +84,7 @@ func Shuffled(recordSize int, seed uint64) *Remaking {
 	}
 }
 
-// shuffleKey decides where the record of an index goes.
+// shuffleKey returns the hash that determines the new position of a record.
 func shuffleKey(seed uint64, index int64) uint64 {
 	var b [16]byte
 	binary.LittleEndian.PutUint64(b[:], seed)
@@ -89,7 +92,8 @@ func shuffleKey(seed uint64, index int64) uint64 {
 	return xxh3.Hash(b[:])
 }
 
-// shuffleSample is keys of records from places spread evenly, without reading any; of a stream those of the first.
+// shuffleSample returns the keys of records at evenly spaced positions without reading any
+// records. For a stream it returns those of the first n records.
 func shuffleSample(d Dataset, n int, seed uint64) (plan.Sample, error) {
 	records := d.Records()
 	if records < 0 {
@@ -102,7 +106,8 @@ func shuffleSample(d Dataset, n int, seed uint64) (plan.Sample, error) {
 	return plan.NewSample(prefixes), nil
 }
 
-// Remade is a dataset whose records are made as they are read. The first one has an index among all.
+// Remade returns a dataset whose records are transformed as they are read. The first record has
+// the given index in the whole input.
 func Remade(d Dataset, m *Remaking, first int64) Dataset {
 	return &remade{m, d, Wrapped(d, func(src device.Source, before int64) device.Source {
 		return &remadeSource{Source: src, m: m, base: first + before}
@@ -115,12 +120,12 @@ type remade struct {
 	Dataset
 }
 
-// Sample is of the keys of the records that are made.
+// Sample returns a sample of the keys of the new records.
 func (r *remade) Sample(ctx context.Context, _ *format.Keyer, n int) (plan.Sample, error) {
 	return r.m.sample(ctx, r.read, n)
 }
 
-// remadeSource makes records of those of a source, whose first one has the index base.
+// A remadeSource transforms the records of a source, whose first record has the index base.
 type remadeSource struct {
 	device.Source
 	m    *Remaking

@@ -6,8 +6,9 @@ import (
 	"testing"
 )
 
-// TestShuffledIsUniform counts the 120 orders of 5 records over 12,000 seeds: 100 of each, by chance. Of chi-square
-// with 119 degrees of freedom, one value in 10,000 is above 183, and one below 70.
+// TestShuffledIsUniform counts the 120 orders of 5 records over 12,000 seeds; the expected count
+// is 100 each. Chi-square with 119 degrees of freedom exceeds 183 with probability 1/10,000, and
+// is below 70 with the same probability.
 func TestShuffledIsUniform(t *testing.T) {
 	const seeds, orders, size = 12_000, 120, 1 + ShuffleKeyBytes
 	seen := map[string]int{}

@@ -12,9 +12,10 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// Scatter sends every record of data to the part that the classifier says, in one pass: each worker reads one section
-// of the input after another, collects the records of each part in a buffer and spills the buffer when it is full. The
-// blocks of a part are kept in the order of the sections, so that its records have the order of the input.
+// Scatter sends every record of data to the part chosen by the classifier, in a single pass. Each
+// worker reads one section of the input after another. It collects the records of each part in a
+// buffer and spills the buffer when it is full. The blocks of a part are stored in the order of
+// the sections, so a part keeps the order of the input.
 func Scatter(ctx context.Context, k *format.Keyer, data Dataset, c *Classifier, store *spill.Spill,
 	opt plan.Scatter) ([]*Part, error) {
 	sources := data.Split(max(opt.Workers, opt.Sections))
@@ -44,7 +45,7 @@ func Scatter(ctx context.Context, k *format.Keyer, data Dataset, c *Classifier, 
 	return parts, nil
 }
 
-// joinPart makes part p of what the workers have of it.
+// joinPart joins the pieces of part p that the workers have written.
 func joinPart(store *spill.Spill, scatterers []*scatterer, p int) (part *Part, err error) {
 	part = &Part{AllEqual: true}
 	pieces := make([]*spill.Appender, len(scatterers))
@@ -60,21 +61,21 @@ func joinPart(store *spill.Spill, scatterers []*scatterer, p int) (part *Part, e
 	return part, nil
 }
 
-// scatterer is one worker of Scatter.
+// A scatterer is one worker of Scatter.
 type scatterer struct {
 	keyer      *format.Keyer
 	classifier *Classifier
 	store      *spill.Spill
-	size       int // bytes of a record
+	size       int // record size in bytes
 	unit       []byte
 	keys       []uint64
 	parts      []uint32
 
-	section int64            // that is read
-	memory  *arena.Memory    // of the buffers
-	buffers buffers          // of what is not yet spilled
-	pieces  []spill.Appender // of each part, what is spilled
-	differ  []bool           // there are different keys in a block of the part
+	section int64            // the section being read
+	memory  *arena.Memory    // memory of the buffers
+	buffers buffers          // records that are not spilled yet
+	pieces  []spill.Appender // the spilled records of each part
+	differ  []bool           // whether a block of the part contains different keys
 }
 
 func newScatterer(k *format.Keyer, c *Classifier, store *spill.Spill, opt plan.Scatter) (*scatterer, error) {
@@ -87,7 +88,7 @@ func newScatterer(k *format.Keyer, c *Classifier, store *spill.Spill, opt plan.S
 	}
 	return &scatterer{
 		keyer: k, classifier: c, store: store, size: size,
-		unit: arena.ByteView(make([]uint64, (records*size+7)/8))[:records*size], // which can be viewed as words
+		unit: arena.ByteView(make([]uint64, (records*size+7)/8))[:records*size], // aligned, so that it can be viewed as words
 		keys: make([]uint64, records), parts: make([]uint32, records),
 		memory: memory, buffers: newBuffers(memory.Bytes(), c.Parts, opt.BlockBytes, size),
 		pieces: make([]spill.Appender, c.Parts), differ: make([]bool, c.Parts),
@@ -155,7 +156,7 @@ func (s *scatterer) flush(p int) error {
 	return nil
 }
 
-// differ reports whether not all records have the same key.
+// differ reports whether recs contains different keys.
 func differ(k *format.Keyer, recs []byte) bool {
 	size := k.Layout().RecordSize
 	for at := size; at < len(recs); at += size {
@@ -166,19 +167,21 @@ func differ(k *format.Keyer, recs []byte) bool {
 	return false
 }
 
-// buffers are where a worker of Scatter collects the records of each part: a radix.Appender, for records that are moved
-// as words, or plainBuffers.
+// buffers collect the records of each part for one worker of Scatter. This is a radix.Appender if
+// records are moved as words, or else plainBuffers.
 type buffers interface {
-	// Append appends records to those of their parts until the buffer of one, full, has to be emptied: done records have
-	// been taken then. full is -1 at the end of recs.
+	// Append appends records to the buffers of their parts until one buffer, full, must be
+	// emptied. It has then taken done records. If it takes all of them, full is -1.
 	Append(recs []byte, parts []uint32) (done, full int)
-	// Finish ends a part: Buffered is all that is left of it. Where it reports false, the buffer has to be emptied before.
+	// Finish ends a part: Buffered then returns the rest of it. If Finish returns false, the
+	// buffer must be emptied before another call.
 	Finish(part int) bool
 	Buffered(part int) []byte
 	Empty(part int)
 }
 
-// newBuffers makes a buffer of block bytes, whole records, for each part, in memory of plan.Scatter's BufferBytes.
+// newBuffers returns a buffer of block bytes (a multiple of the record size) for each part. Its
+// memory has the size given by plan.Scatter.BufferBytes.
 func newBuffers(memory []byte, parts, block, size int) buffers {
 	if radix.CanAppend(block) && parts <= plan.MaxLines {
 		switch size { // see plan.MovesWords
@@ -193,12 +196,12 @@ func newBuffers(memory []byte, parts, block, size int) buffers {
 	return &plainBuffers{memory: memory, block: block, size: size, filled: make([]int, parts)}
 }
 
-// plainBuffers are of records of any size.
+// plainBuffers collect records of any size.
 type plainBuffers struct {
 	memory []byte
-	block  int   // bytes of a buffer
-	size   int   // of a record
-	filled []int // bytes of each part
+	block  int   // size of a buffer in bytes
+	size   int   // record size in bytes
+	filled []int // number of bytes in the buffer of each part
 }
 
 func (b *plainBuffers) Append(recs []byte, parts []uint32) (done, full int) {

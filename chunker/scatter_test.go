@@ -58,8 +58,8 @@ func readPart(t testing.TB, p *Part, size int) []byte {
 	return recs
 }
 
-// TestScatter expects of the parts, one after another, what a stable sort by part gives: of records that are moved as
-// words and of others, and in buffers that take lines and in one that does not.
+// TestScatter compares the concatenated parts with a stable sort by part, for records that are
+// moved as words and others, and for all kinds of buffers.
 func TestScatter(t *testing.T) {
 	r := seeded(t)
 	for _, spec := range []format.Spec{{RecordSize: 12, Keys: []string{"0:u64"}},
@@ -124,7 +124,8 @@ func checkParts(t *testing.T, name string, parts []*Part, recs []byte, keys []ui
 	}
 }
 
-// TestPartOfWideKeys has keys with equal prefixes, of which one differs in its ninth byte, and then none.
+// TestPartOfWideKeys has keys with equal prefixes. First one of them differs in its ninth byte,
+// then none.
 func TestPartOfWideKeys(t *testing.T) {
 	spec := format.Spec{RecordSize: 9}
 	for recs, equal := range map[string]bool{"samesamebsamesamea": false, "samesamebsamesameb": true} {
@@ -149,7 +150,7 @@ func classifierOf(splitters ...uint64) *Classifier {
 	return c
 }
 
-// TestPartSample tells the keys of a part to the device that sorts it.
+// TestPartSample checks that the sample of a part contains its keys.
 func TestPartSample(t *testing.T) {
 	k := formattest.Keyer(t, words)
 	d := openData(t, words, []string{writeFile(t, numbered(0, 1000))}, nil)
@@ -233,7 +234,7 @@ func TestScatterErrors(t *testing.T) {
 	}
 }
 
-// TestScatterMemory holds what the plan reckons for buffers against what they take.
+// TestScatterMemory compares the planned size of the buffers with the size that they use.
 func TestScatterMemory(t *testing.T) {
 	for _, parts := range []int{1, 2, 3, 7, 8, 9, 63, 64, 100, 1000, plan.MaxLines} {
 		opt := plan.Scatter{Workers: 1, BlockBytes: 256, UnitBytes: plan.MaxUnitBytes}

@@ -25,7 +25,7 @@ func TestWrittenWhileRead(t *testing.T) {
 	if _, err := file.WriteAt([]byte("x"), 4000); err != nil {
 		t.Fatal(err)
 	}
-	later := time.Now().Add(time.Minute) // the file system's clock may stand still between the two
+	later := time.Now().Add(time.Minute) // the file system's clock may be coarse
 	if err := os.Chtimes(name, later, later); err != nil {
 		t.Fatal(err)
 	}

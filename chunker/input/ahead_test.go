@@ -13,7 +13,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// askedRecords collects what is asked for.
+// askedRecords collects the requested records.
 type askedRecords struct {
 	mu     sync.Mutex
 	ranges [][2]int64
@@ -25,8 +25,8 @@ func (a *askedRecords) askFor(first, n int64) {
 	a.ranges = append(a.ranges, [2]int64{first, first + n})
 }
 
-// joined is what was asked for, in order, where neighbours meet as one. It complains of records that were asked for
-// twice.
+// joined returns the requested ranges in order, with adjacent ranges joined. It fails the test if
+// a record was requested twice.
 func (a *askedRecords) joined(t *testing.T) (ranges [][2]int64) {
 	t.Helper()
 	slices.SortFunc(a.ranges, func(a, b [2]int64) int { return int(a[0] - b[0]) })
@@ -42,7 +42,8 @@ func (a *askedRecords) joined(t *testing.T) (ranges [][2]int64) {
 	return ranges
 }
 
-// TestAheadTellsDiskFromMemory reads 64 MiB in pieces, of which a part comes from a disk, and then what is in memory.
+// TestAheadTellsDiskFromMemory reads 64 MiB in pieces, some of which come from a disk, and then
+// data in memory.
 func TestAheadTellsDiskFromMemory(t *testing.T) {
 	const piece = 256 << 10
 	for name, c := range map[string]struct {
@@ -60,7 +61,7 @@ func TestAheadTellsDiskFromMemory(t *testing.T) {
 				if every > 0 && i%every == 0 {
 					fetched += piece
 				}
-				a.note(piece)
+				a.noteRead(piece)
 			}
 		}
 		read(64<<20/piece, c.every)
@@ -157,7 +158,7 @@ func TestReadAheadBefore(t *testing.T) {
 	}
 }
 
-// TestFilesEach finds records in several files, of which some are empty.
+// TestFilesEach finds records in several files, some of which are empty.
 func TestFilesEach(t *testing.T) {
 	var names []string
 	for i, n := range []int{100, 0, 1, 50, 0} {

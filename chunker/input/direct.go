@@ -10,13 +10,14 @@ import (
 	"github.com/extsort/extsort/chunker/spill"
 )
 
-// GoPast has files be read past the page cache, and ahead, by the requests of a queue. Nothing changes where one of
-// them is not read by calls, and for those whose file systems cannot.
-func GoPast(all []*Input, queue *spill.Queue) {
+// UseDirectIO makes the files bypass the page cache and be read ahead, with the requests of a
+// queue. It does nothing if one of the inputs is not read with system calls. Files whose file
+// system does not support direct I/O are unaffected.
+func UseDirectIO(all []*Input, queue *spill.Queue) {
 	if slices.ContainsFunc(all, func(in *Input) bool { return in.at == nil || in.at.file == nil || in.requests != nil }) {
 		return
 	}
-	requests := &Requests{windows: map[*spill.Window]bool{}, queue: queue, most: queue.Ahead()}
+	requests := &Requests{prefetchers: map[*spill.Prefetcher]bool{}, queue: queue, most: queue.Ahead()}
 	for _, in := range all {
 		if in.direct = spill.Direct(in.at.file, os.O_RDONLY); in.direct != nil {
 			in.close = append(in.close, in.direct)
@@ -25,13 +26,13 @@ func GoPast(all []*Input, queue *spill.Queue) {
 	}
 }
 
-// goPast has a window that begins with the record base be read past the page cache, as far as that can be.
-func (f *Files) goPast(w *spill.Window, base int64) {
+// useDirectIO makes a prefetcher use direct I/O where possible. Its first unit is record base.
+func (f *Files) useDirectIO(w *spill.Prefetcher, base int64) {
 	read := w.Now
 	w.Request = func(memory []byte, first, most int64) (int64, func() ([]byte, error)) {
 		first += base
 		i := f.inputOf(first)
-		return f.inputs[i].pastCache(memory, first-f.starts[i], min(most, f.starts[i+1]-first))
+		return f.inputs[i].directRequest(memory, first-f.starts[i], min(most, f.starts[i+1]-first))
 	}
 	w.Now = func(p []byte, first int64) (err error) {
 		w.Queue.Read(func(memory []byte) {
@@ -52,8 +53,9 @@ func (f *Files) goPast(w *spill.Window, base int64) {
 	}
 }
 
-// pastCache is a request. What goes past the page cache begins and ends with a page, whatever records are wanted.
-func (in *Input) pastCache(memory []byte, first, most int64) (n int64, read func() ([]byte, error)) {
+// directRequest prepares a direct read of records. Direct reads begin and end at page boundaries,
+// whatever records are wanted.
+func (in *Input) directRequest(memory []byte, first, most int64) (n int64, read func() ([]byte, error)) {
 	size := int64(in.Header.Layout().RecordSize)
 	off := in.at.start + in.Offset(first)
 	skip := off % plan.SpillAlign
@@ -65,7 +67,7 @@ func (in *Input) pastCache(memory []byte, first, most int64) (n int64, read func
 		end := skip + n*size
 		got, err := in.direct.ReadAt(memory[:(end+plan.SpillAlign-1)/plan.SpillAlign*plan.SpillAlign], off-skip)
 		if int64(got) < end {
-			if err == io.EOF || got%plan.SpillAlign != 0 { // what follows the end cannot be read from there
+			if err == io.EOF || got%plan.SpillAlign != 0 { // the end of the file cannot be read with direct I/O in this case
 				err = errShorter
 			}
 			return nil, fmt.Errorf("read %s at byte %d: %w", in.Name, in.Offset(first), err)

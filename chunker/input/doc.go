@@ -1,6 +1,6 @@
-// Package input opens what is to be sorted: regular files, whose records can be read at any place ([Files]), and pipes,
-// standard input and compressed files, which are read in sequence ([Stream]). [Open] opens both and reads their
-// headers.
+// Package input opens the inputs of a sort. Regular files can be read at any offset ([Files]).
+// Pipes, standard input and compressed files are read sequentially ([Stream]). [Open] opens both
+// kinds and reads their headers.
 //
-// Files that come from a disk are read ahead of their readers; [ReadAhead] has that done before they are read.
+// Files on a disk are read ahead of their readers. [ReadAhead] starts this before the first read.
 package input

@@ -11,33 +11,35 @@ import (
 	"github.com/extsort/extsort/device/arena"
 )
 
-// Requests is the memory of the requests by which inputs are read ahead that no page cache holds: remote ones, or those
-// that go past it. All inputs of a run share it.
+// Requests manages the memory of the requests that read inputs ahead if the page cache does not:
+// for remote inputs, and for direct I/O. All inputs of a run share it.
 type Requests struct {
-	mu      sync.Mutex
-	bytes   int64 // of one request
-	free    int   // requests that may still be made
-	most    int
-	windows map[*spill.Window]bool
-	buffers []*arena.Memory // of requests that are over, as long as there are windows
-	queue   *spill.Queue    // that has the memory; nil: it has none
+	mu          sync.Mutex
+	bytes       int64 // size of one request
+	free        int   // number of requests that may still be made
+	most        int
+	prefetchers map[*spill.Prefetcher]bool
+	buffers     []*arena.Memory // buffers of completed requests, kept while there are prefetchers
+	queue       *spill.Queue    // provides the memory instead; nil if there is none
 }
 
 const (
-	// With less memory than plan.RemoteRequests need, they get smaller, and then fewer.
+	// With less memory than plan.RemoteRequests need, requests first become smaller and then
+	// fewer.
 	minRequestBytes = 256 << 10
 
-	// openBytes may be read ahead before a plan says how much.
+	// openBytes may be read ahead before there is a plan.
 	openBytes = 1 << 20
 )
 
 func newRequests() *Requests {
-	r := &Requests{windows: map[*spill.Window]bool{}}
+	r := &Requests{prefetchers: map[*spill.Prefetcher]bool{}}
 	r.Allow(openBytes)
 	return r
 }
 
-// Allow divides memory into requests. Those that are under way keep theirs. It does nothing on nil.
+// Allow divides the given memory into requests. Requests in progress keep their memory. r may be
+// nil.
 func (r *Requests) Allow(bytes int64) {
 	if r == nil {
 		return
@@ -50,13 +52,14 @@ func (r *Requests) Allow(bytes int64) {
 	r.freeBuffers()
 }
 
-// take gives the memory of a request, and what gives it back; nil: a window that has so many already gets none.
-func (r *Requests) take(w *spill.Window, has int) (memory []byte, give func()) {
+// take returns memory for a request and a function that gives it back. It returns nil if there is
+// none, or if w already has its share of the requests.
+func (r *Requests) take(w *spill.Prefetcher, has int) (memory []byte, give func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.windows[w] = true
+	r.prefetchers[w] = true
 	switch {
-	case has >= max(1, r.most/len(r.windows)):
+	case has >= max(1, r.most/len(r.prefetchers)):
 		return nil, nil
 	case r.queue != nil:
 		return r.queue.TakeAhead()
@@ -73,20 +76,21 @@ func (r *Requests) take(w *spill.Window, has int) (memory []byte, give func()) {
 	return buffer.Bytes(), func() { r.give(buffer) }
 }
 
-// give keeps a buffer for the next request, or frees it.
+// give keeps a buffer for the next request or frees it.
 func (r *Requests) give(buffer *arena.Memory) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.free++
-	if len(r.windows) > 0 && int64(len(buffer.Bytes())) == r.bytes {
+	if len(r.prefetchers) > 0 && int64(len(buffer.Bytes())) == r.bytes {
 		r.buffers = append(r.buffers, buffer)
 	} else {
 		buffer.Free()
 	}
 }
 
-// Lend reports whether there is memory for somebody else: as long as nobody fetches there is. It counts as that of
-// requests until Return. On nil there is none. REQUIRES: Allow is not called in between.
+// Lend reports whether memory of the given size is available for another purpose, which is the
+// case while nothing is prefetched. The memory counts as used until Return. If r is nil, Lend
+// returns false. REQUIRES: Allow is not called in the meantime
 func (r *Requests) Lend(bytes int64) bool {
 	if r == nil {
 		return false
@@ -94,14 +98,14 @@ func (r *Requests) Lend(bytes int64) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	n := r.requestsIn(bytes)
-	if len(r.windows) > 0 || n > r.free {
+	if len(r.prefetchers) > 0 || n > r.free {
 		return false
 	}
 	r.free -= n
 	return true
 }
 
-// Return gives back what Lend has given.
+// Return ends a loan of Lend.
 func (r *Requests) Return(bytes int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -110,7 +114,7 @@ func (r *Requests) Return(bytes int64) {
 
 func (r *Requests) requestsIn(bytes int64) int { return int((bytes + r.bytes - 1) / r.bytes) }
 
-// freeBuffers frees what nobody uses. REQUIRES: r.mu is held.
+// freeBuffers frees the unused buffers. REQUIRES: r.mu is held
 func (r *Requests) freeBuffers() {
 	for _, buffer := range r.buffers {
 		buffer.Free()
@@ -118,41 +122,41 @@ func (r *Requests) freeBuffers() {
 	r.buffers = nil
 }
 
-// join has a window get its share of the requests from now on, before it takes one. It does nothing on nil.
-func (r *Requests) join(w *spill.Window) {
+// join gives a prefetcher a share of the requests before it takes its first one. r may be nil.
+func (r *Requests) join(w *spill.Prefetcher) {
 	if r == nil || w.Units == 0 {
 		return
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.windows[w] = true
+	r.prefetchers[w] = true
 }
 
-// leave has a window share the requests no more.
-func (r *Requests) leave(w *spill.Window) {
+// leave removes the share of a prefetcher.
+func (r *Requests) leave(w *spill.Prefetcher) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if delete(r.windows, w); len(r.windows) == 0 {
+	if delete(r.prefetchers, w); len(r.prefetchers) == 0 {
 		r.freeBuffers()
 	}
 }
 
-// giveUp gives back what was fetched and nobody will read any more. It does nothing on nil.
+// giveUp ends all prefetchers and gives back their memory. r may be nil.
 func (r *Requests) giveUp() {
 	if r == nil {
 		return
 	}
 	r.mu.Lock()
-	all := slices.Collect(maps.Keys(r.windows))
+	all := slices.Collect(maps.Keys(r.prefetchers))
 	r.mu.Unlock()
 	for _, w := range all {
 		w.GiveUp()
 	}
 }
 
-// window reads records ahead, which read gives from any index on.
-func (r *Requests) window(size int, records int64, read func(p []byte, first int64) error) *spill.Window {
-	w := &spill.Window{Units: records, UnitBytes: int64(size), Queue: r.queue, Now: read}
+// prefetcher returns a Prefetcher of records. read fills p with the records from index first on.
+func (r *Requests) prefetcher(size int, records int64, read func(p []byte, first int64) error) *spill.Prefetcher {
+	w := &spill.Prefetcher{Units: records, UnitBytes: int64(size), Queue: r.queue, Now: read}
 	w.Take = func(has int) ([]byte, func()) { return r.take(w, has) }
 	w.Leave = func() { r.leave(w) }
 	w.Request = func(memory []byte, first, most int64) (int64, func() ([]byte, error)) {
@@ -166,22 +170,22 @@ func (r *Requests) window(size int, records int64, read func(p []byte, first int
 	return w
 }
 
-// sequenceAhead is bytes that are read in order, and fetched ahead.
+// sequenceAhead reads bytes sequentially and prefetches them.
 type sequenceAhead struct {
 	*io.SectionReader
 	by bytesAhead
 }
 
 func newSequenceAhead(from *Requests, r io.ReaderAt, base, bytes int64) *sequenceAhead {
-	by := bytesAhead{from.window(1, bytes, func(p []byte, first int64) error {
+	by := bytesAhead{from.prefetcher(1, bytes, func(p []byte, first int64) error {
 		_, err := r.ReadAt(p, base+first)
 		return err
 	})}
 	return &sequenceAhead{io.NewSectionReader(by, 0, bytes), by}
 }
 
-// bytesAhead is a window of bytes.
-type bytesAhead struct{ *spill.Window }
+// bytesAhead is a prefetcher of bytes.
+type bytesAhead struct{ *spill.Prefetcher }
 
 func (b bytesAhead) ReadAt(p []byte, off int64) (int, error) {
 	if err := b.Read(p, off, off+int64(len(p))); err != nil {
@@ -190,13 +194,14 @@ func (b bytesAhead) ReadAt(p []byte, off int64) (int, error) {
 	return len(p), nil
 }
 
-// Close gives up what was not read.
+// Close gives up the bytes that were not read.
 func (s *sequenceAhead) Close() error {
 	s.by.GiveUp()
 	return nil
 }
 
-// Ahead reads what is remote in order, by requests of which several are under way and have so much memory.
+// Ahead returns a sequential reader of a remote file that makes several requests in parallel,
+// using up to memoryBytes of memory.
 func Ahead(r io.ReaderAt, bytes, memoryBytes int64) io.ReadCloser {
 	requests := newRequests()
 	requests.Allow(memoryBytes)

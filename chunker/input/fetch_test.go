@@ -24,7 +24,7 @@ func TestWindow(t *testing.T) {
 	for _, memory := range []int64{minRequestBytes, 4 * minRequestBytes, plan.RemoteRequests * minRequestBytes} {
 		r := newRequests()
 		r.Allow(memory)
-		f := r.window(size, records, func(p []byte, first int64) error {
+		f := r.prefetcher(size, records, func(p []byte, first int64) error {
 			copy(p, data[first*size:])
 			return nil
 		})
@@ -58,7 +58,7 @@ func TestWindow(t *testing.T) {
 func TestLend(t *testing.T) {
 	r := newRequests()
 	r.Allow(4 * minRequestBytes)
-	f := r.window(1, minRequestBytes, func([]byte, int64) error { return nil })
+	f := r.prefetcher(1, minRequestBytes, func([]byte, int64) error { return nil })
 	f.Ahead()
 	if r.Lend(1) {
 		t.Error("lent what readers need")
@@ -72,7 +72,7 @@ func TestLend(t *testing.T) {
 			t.Errorf("lent the %d. time: %v", i+1, !want)
 		}
 	}
-	second := r.window(1, minRequestBytes, func([]byte, int64) error { return nil })
+	second := r.prefetcher(1, minRequestBytes, func([]byte, int64) error { return nil })
 	if second.Ahead(); r.free != 0 {
 		t.Error("fetched with memory that was lent")
 	}
@@ -86,13 +86,13 @@ func TestLend(t *testing.T) {
 	}
 }
 
-// TestGivenUp gives up what was fetched while requests have no answer and a reader waits for one.
+// TestGivenUp gives up prefetched data while requests are in progress and a reader waits for one.
 func TestGivenUp(t *testing.T) {
 	r := newRequests()
 	r.Allow(4 * minRequestBytes)
 	answered, asked := make(chan struct{}), make(chan int64, 100)
 	boom := errors.New("boom")
-	f := r.window(1, 1<<30, func(_ []byte, first int64) error {
+	f := r.prefetcher(1, 1<<30, func(_ []byte, first int64) error {
 		asked <- first
 		<-answered
 		return boom
@@ -116,7 +116,7 @@ func allGivenBack(t *testing.T, r *Requests) {
 	t.Helper()
 	for until := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
 		r.mu.Lock()
-		free, kept, windows := r.free == r.most, len(r.buffers), len(r.windows)
+		free, kept, windows := r.free == r.most, len(r.buffers), len(r.prefetchers)
 		r.mu.Unlock()
 		if free && kept == 0 && windows == 0 {
 			return
@@ -127,9 +127,10 @@ func allGivenBack(t *testing.T, r *Requests) {
 	}
 }
 
-// TestGoPast reads files past the page cache, by several readers: whole ones and a slice, from offsets that are not
-// those of pages, one whose file system cannot, one of records that no request has room for; and one that got shorter.
-func TestGoPast(t *testing.T) {
+// TestDirectIO reads files with direct I/O and several readers: whole files and a slice, from
+// offsets that are not page boundaries, on a file system without direct I/O, with records larger
+// than a request, and a file that was truncated.
+func TestDirectIO(t *testing.T) {
 	for _, size := range []int{8, 100, 300_000} {
 		queue, err := spill.NewQueue(16, 128<<10)
 		if err != nil {
@@ -155,7 +156,7 @@ func TestGoPast(t *testing.T) {
 			}
 			want, all = append(want, data...), append(all, in...)
 		}
-		if GoPast(all, queue); all[2].direct == nil {
+		if UseDirectIO(all, queue); all[2].direct == nil {
 			t.Skip("this file system does not tell that files can be read past the page cache")
 		}
 		all[3].direct = nil
@@ -200,7 +201,7 @@ func TestGoPast(t *testing.T) {
 		}
 		for range queue.Ahead() {
 			memory, _ := queue.TakeAhead()
-			for ; memory == nil; memory, _ = queue.TakeAhead() { // what was given up is given back when it has been read
+			for ; memory == nil; memory, _ = queue.TakeAhead() { // the memory of a request that was given up returns after the request ends
 				time.Sleep(time.Millisecond)
 			}
 		}

@@ -13,18 +13,19 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// Files are inputs that can all be read at offsets: their records, one file after another.
+// Files consists of inputs that can all be read at offsets. It contains their records, one file
+// after another.
 type Files struct {
 	inputs
-	starts []int64 // index of the first record of each input, and at the end the number of records
-	size   int     // bytes of a record
-	ahead  *ahead
-	cut    int64 // records that Cut has given out
+	starts []int64 // index of the first record of each input, followed by the total number of records
+	size   int     // record size in bytes
+	ahead  *readahead
+	cut    int64 // number of records that Cut has returned
 
-	requests *Requests // by which all is fetched ahead; nil: no input is remote
+	requests *Requests // prefetches all inputs; nil if no input is remote
 }
 
-// NewFiles joins inputs. REQUIRES: all are Seekable.
+// NewFiles joins inputs. REQUIRES: all inputs are Seekable
 func NewFiles(inputs []*Input) *Files {
 	f := &Files{inputs: inputs, starts: []int64{0}, size: inputs[0].Header.Layout().RecordSize,
 		requests: RequestsOf(inputs)}
@@ -35,20 +36,21 @@ func NewFiles(inputs []*Input) *Files {
 	return f
 }
 
-// Records is the number of records.
+// Records returns the number of records.
 func (f *Files) Records() int64 { return f.starts[len(f.inputs)] }
 
-// fetched is the requests by which all is fetched ahead, as it is remote or goes past the page cache; nil: none are.
+// fetched returns the requests that prefetch all inputs, because they are remote or use direct
+// I/O, or nil.
 func (f *Files) fetched() *Requests { return cmp.Or(f.requests, f.inputs[0].queued) }
 
-// Cut returns the source of the next records, maxRecords at most; nil: none are left.
+// Cut returns the source of the next records, at most maxRecords, or nil if none are left.
 func (f *Files) Cut(maxRecords int64) (device.Source, error) {
 	n := min(maxRecords, f.Records()-f.cut)
 	if n <= 0 {
 		return nil, nil
 	}
 	if f.cut == 0 {
-		f.fetched().giveUp() // all records are read anew
+		f.fetched().giveUp() // all records are read again
 	}
 	f.cut += n
 	s := f.section(f.cut-n, n)
@@ -56,9 +58,9 @@ func (f *Files) Cut(maxRecords int64) (device.Source, error) {
 	return s, nil
 }
 
-// Split cuts all records into at most n sources that can be read at the same time.
+// Split divides all records into at most n sources that can be read concurrently.
 func (f *Files) Split(n int) []device.Source {
-	f.fetched().giveUp() // all records are read anew
+	f.fetched().giveUp() // all records are read again
 	return Evenly(f.Records(), n, func(i int, first, n int64) device.Source {
 		s := f.section(first, n)
 		if i < plan.RemoteReaders {
@@ -68,7 +70,8 @@ func (f *Files) Split(n int) []device.Source {
 	})
 }
 
-// Evenly calls cut for n ranges of about the same size that cover records; fewer when there are few records.
+// Evenly divides the records into n ranges of about the same size, or fewer if there are few
+// records, and calls cut for each.
 func Evenly(records int64, n int, cut func(i int, first, n int64) device.Source) []device.Source {
 	sources := make([]device.Source, max(min(int64(n), records), 1))
 	for i := range sources {
@@ -78,31 +81,32 @@ func Evenly(records int64, n int, cut func(i int, first, n int64) device.Source)
 	return sources
 }
 
-// Close closes the inputs. REQUIRES: nobody reads.
+// Close closes the inputs. REQUIRES: no read is in progress
 func (f *Files) Close() error {
 	f.fetched().giveUp()
 	return f.inputs.Close()
 }
 
-// Sample is the keys of up to n records from places spread evenly over the files.
+// Sample returns the keys of up to n records at positions spread evenly over the files.
 func (f *Files) Sample(ctx context.Context, k *format.Keyer, n int) (plan.Sample, error) {
 	readers, together := sampleReadersOf(f.size, f.requests != nil)
 	return SampleRecords(ctx, k, f.Records(), n, together, readers, f.ReadRecords)
 }
 
-// section is the source of n records from index first on. Several may be read at the same time.
+// section returns a source of n records from index first on. Several sources may be read
+// concurrently.
 func (f *Files) section(first, n int64) *section {
 	s := &section{first: first, records: n, size: f.size, readRecords: f.ReadRecords, ahead: f.ahead}
 	if by := f.fetched(); by != nil {
-		s.fetched = by.window(f.size, n, func(p []byte, at int64) error { return f.ReadRecords(p, first+at) })
+		s.fetched = by.prefetcher(f.size, n, func(p []byte, at int64) error { return f.ReadRecords(p, first+at) })
 		if by.queue != nil {
-			f.goPast(s.fetched, first)
+			f.useDirectIO(s.fetched, first)
 		}
 	}
 	return s
 }
 
-// ReadRecords fills p with the records from index first on, from as many files as that takes.
+// ReadRecords fills p with the records from index first on. They may span several files.
 func (f *Files) ReadRecords(p []byte, first int64) (err error) {
 	f.each(first, int64(len(p)/f.size), func(in *Input, first, n int64) {
 		if err == nil {
@@ -113,15 +117,15 @@ func (f *Files) ReadRecords(p []byte, first int64) (err error) {
 	return err
 }
 
-// askFor has the system read n records from index first on, from as many files as that takes.
+// askFor asks the system to read n records from index first on. They may span several files.
 func (f *Files) askFor(first, n int64) { f.each(first, n, (*Input).askFor) }
 
-// inputOf is which input has a record.
+// inputOf returns the index of the input that contains a record.
 func (f *Files) inputOf(record int64) int {
 	return sort.Search(len(f.inputs), func(i int) bool { return f.starts[i+1] > record })
 }
 
-// each calls do for the inputs that have n records from index first on, each with those of them that it has.
+// each calls do for every input that contains some of the n records from index first on.
 func (f *Files) each(first, n int64, do func(in *Input, first, n int64)) {
 	for i := f.inputOf(first); n > 0; i++ {
 		if part := min(n, f.starts[i+1]-first); part > 0 {
@@ -131,16 +135,16 @@ func (f *Files) each(first, n int64, do func(in *Input, first, n int64)) {
 	}
 }
 
-// section reads the records [first, first+records) of something that can be read at any place.
+// A section reads the records [first, first+records) of an input with random access.
 type section struct {
 	first, records int64
-	size           int // bytes of a record
+	size           int // record size in bytes
 	claimed        atomic.Int64
 	readRecords    func(p []byte, first int64) error
 
-	ahead   *ahead
-	asked   atomic.Int64  // for records up to this one
-	fetched *spill.Window // nil: the system reads ahead
+	ahead   *readahead
+	asked   atomic.Int64      // records before this one have been requested
+	fetched *spill.Prefetcher // nil if the system reads ahead
 }
 
 func (s *section) Records() int64 { return s.records }
@@ -156,9 +160,9 @@ func (s *section) Next(max int, place func(first int64, n int) []byte) (int64, i
 		return at, n, s.fetched.Read(p, at, at+int64(n))
 	}
 	if end := at + int64(n); s.ahead.fromDisk() {
-		s.ahead.to(&s.asked, s.first, end, min(end+s.ahead.window, s.records))
+		s.ahead.request(&s.asked, s.first, end, min(end+s.ahead.window, s.records))
 	}
-	s.ahead.note(len(p))
+	s.ahead.noteRead(len(p))
 	return at, n, s.readRecords(p, s.first+at)
 }
 
@@ -171,11 +175,11 @@ func (s *section) ReadAhead(ctx context.Context, maxBytes int64) {
 		return
 	}
 	for at, end := int64(0), min(s.records, maxBytes/int64(s.size)); at < end && ctx.Err() == nil; at += s.ahead.step {
-		s.ahead.to(&s.asked, s.first, at, min(at+s.ahead.step, end))
+		s.ahead.request(&s.asked, s.first, at, min(at+s.ahead.step, end))
 	}
 }
 
-// ReaderSource is the source of the records that stand in r from the byte base on.
+// ReaderSource returns a source of the records stored in r from byte base on.
 func ReaderSource(r io.ReaderAt, base, records int64, size int) device.Source {
 	readRecords := func(p []byte, first int64) error {
 		_, err := r.ReadAt(p, base+first*int64(size))

@@ -13,32 +13,38 @@ import (
 	"github.com/extsort/extsort/internal/option"
 )
 
-// MaxKept is the greatest number of bytes before the records, and of bytes behind them, that an output can keep. It is
-// also the longest tail of an input that is read in sequence, where the tail has to be held back.
+// MaxKept is the maximum number of bytes before the records, and of bytes after them, that an
+// output can keep. It is also the maximum length of the tail of a sequential input, because such
+// a tail must be held back.
 const MaxKept = 1 << 20
 
-// Frame says which bytes of an input surround its records. The zero Frame says that none do.
+// A Frame describes the bytes around the records of an input. The zero Frame means that there are
+// none.
 type Frame struct {
-	Skip    int64 // bytes before the records, and before the header of their format
-	Records int64 // the number of records after that; all that follows is no record. 0: not given; negative: none
-	Tail    int64 // bytes behind the records; with Records it is compared with what there is
-	Keep    bool  // the output gets the frame of the first input; MaxKept bytes on each side at most
+	Skip int64 // number of bytes before the records, and before the header of their format
+	// Records is the number of records; everything after them is the tail. 0 means not given, and
+	// a negative value means no records.
+	Records int64
+	// Tail is the number of bytes after the records. If Records is given, the two must agree.
+	Tail int64
+	// Keep copies the frame of the first input to the output, at most MaxKept bytes on each side.
+	Keep bool
 }
 
 // hasTail reports whether bytes may follow the records.
 func (f *Frame) hasTail() bool { return f.Records != 0 || f.Tail > 0 }
 
-// surroundings are the bytes on one side of the records, where the frame is kept.
+// surroundings describes the bytes on one side of the records. It is used if the frame is kept.
 type surroundings struct {
 	known bool
 	kept  []byte // nil unless this is the first input
 
-	sum    uint64 // of all bytes
-	masked uint64 // of all but a field that counts the records
+	sum    uint64 // checksum of all bytes
+	masked uint64 // checksum without the field that counts the records
 }
 
-// newSurroundings sums bytes, and keeps them if this is the first input. count is the place of a field that may differ;
-// nil: there is none.
+// newSurroundings computes the checksums of b, and keeps b if this is the first input. count is a
+// field that may differ, or nil.
 func newSurroundings(b []byte, first bool, count *format.CountField) surroundings {
 	s := surroundings{known: true, sum: xxh3.Hash(b), masked: xxh3.Hash(count.Put(b, 0))}
 	if first {
@@ -47,22 +53,22 @@ func newSurroundings(b []byte, first bool, count *format.CountField) surrounding
 	return s
 }
 
-// differs reports whether both are known and are not alike.
+// differs reports whether both sides are known and differ.
 func (s *surroundings) differs(from *surroundings) bool {
 	return s.known && from.known && s.sum != from.sum && s.masked != from.masked
 }
 
-// noteHead takes the bytes before the records. REQUIRES: the header has been read.
+// noteHead records the bytes before the records. REQUIRES: the header has been read
 func (in *Input) noteHead(b []byte) {
 	size, records := in.Header.Layout().RecordSize, in.Records
 	if in.Header.Size() > 0 {
-		size = 0 // the header of the format counts
+		size = 0 // the header of the format contains the count
 	}
 	in.count = format.FindCount(b, size, records, in.Name)
 	in.head = newSurroundings(b, in.isFirst, in.count)
 }
 
-// cutTail ends a file that can be read at offsets before its last tail bytes.
+// cutTail excludes the last tail bytes of a seekable input.
 func (in *Input) cutTail(tail int64) (err error) {
 	f := in.at
 	if tail > f.bytes {
@@ -83,7 +89,8 @@ func (in *Input) cutTail(tail int64) (err error) {
 	return nil
 }
 
-// cutRecords leaves the records that the frame counts. REQUIRES: the header has been read.
+// cutRecords excludes everything after the records that the frame counts. REQUIRES: the header
+// has been read
 func (in *Input) cutRecords() error {
 	size, records := int64(in.Header.Layout().RecordSize), max(in.frame.Records, 0)
 	if have := (in.at.bytes - in.Header.Size()) / size; have < records {
@@ -96,7 +103,8 @@ func (in *Input) cutRecords() error {
 	return in.cutTail(tail)
 }
 
-// checkTail reports a tail that follows the counted records and has another length than was given.
+// checkTail returns an error if the length of the tail after the counted records differs from
+// f.Tail.
 func (f *Frame) checkTail(tail int64) error {
 	if f.Tail == 0 || f.Tail == tail {
 		return nil
@@ -120,7 +128,7 @@ func tooLongTail(tail int64) error {
 		option.KeepHeader)
 }
 
-// withoutTail returns the records of a stream whose header has been read.
+// withoutTail returns a reader of the records of a stream whose header has been read.
 func (in *Input) withoutTail(r io.Reader) io.Reader {
 	if in.frame.Records == 0 {
 		return HoldBack(r, in.frame.Tail, in.noteTail)
@@ -128,15 +136,16 @@ func (in *Input) withoutTail(r io.Reader) io.Reader {
 	return &countedReader{r: r, in: in, left: max(in.frame.Records, 0) * int64(in.Header.Layout().RecordSize)}
 }
 
-// noteTail takes the bytes behind the records of a stream.
+// noteTail records the bytes after the records of a stream.
 func (in *Input) noteTail(tail []byte) {
 	if in.frame.Keep {
 		in.tail = newSurroundings(tail, in.isFirst, nil)
 	}
 }
 
-// HoldBack returns a reader that ends tail bytes before r does, and then calls ended with these bytes. It needs memory
-// for twice as many. If r has fewer bytes, that is an error.
+// HoldBack returns a reader that ends tail bytes before r does, and then calls ended with these
+// bytes. It needs memory for 2·tail bytes. If r is shorter than tail bytes, the reader returns an
+// error.
 func HoldBack(r io.Reader, tail int64, ended func(tail []byte)) io.Reader {
 	return &heldReader{r: r, tail: int(tail), ended: ended}
 }
@@ -144,9 +153,9 @@ func HoldBack(r io.Reader, tail int64, ended func(tail []byte)) io.Reader {
 type heldReader struct {
 	r     io.Reader
 	tail  int
-	held  []byte // the last bytes that were read: each waits until tail bytes follow it
+	held  []byte // the last bytes read; each byte waits until tail bytes follow it
 	ended func(tail []byte)
-	err   error // sticks
+	err   error // permanent
 }
 
 func (h *heldReader) Read(p []byte) (n int, err error) {
@@ -160,7 +169,8 @@ func (h *heldReader) Read(p []byte) (n int, err error) {
 	return n, h.err
 }
 
-// exchange lets the n bytes in p follow those that are held, and puts the first ones into p that need not be held.
+// exchange appends the n bytes in p to the held bytes. It then moves the bytes that need not be
+// held any longer to p and returns their number.
 func (h *heldReader) exchange(p []byte, n int) (ready int) {
 	held := len(h.held)
 	ready = max(held+n-h.tail, 0)
@@ -177,7 +187,7 @@ func (h *heldReader) exchange(p []byte, n int) (ready int) {
 	return ready
 }
 
-// end takes the error that r ended with.
+// end handles the final error of r.
 func (h *heldReader) end(err error) {
 	switch h.err = err; {
 	case err != io.EOF:
@@ -189,12 +199,12 @@ func (h *heldReader) end(err error) {
 	h.held = nil
 }
 
-// countedReader reads a number of records, and ends when it has read the bytes behind them, too.
+// A countedReader reads a fixed number of records, and then the bytes after them.
 type countedReader struct {
 	r    io.Reader
 	in   *Input
-	left int64 // bytes of records
-	err  error // sticks
+	left int64 // remaining bytes of records
+	err  error // permanent
 }
 
 func (c *countedReader) Read(p []byte) (n int, err error) {
@@ -210,7 +220,7 @@ func (c *countedReader) Read(p []byte) (n int, err error) {
 	return 0, c.err
 }
 
-// drain reads the bytes behind the records.
+// drain reads the bytes after the records.
 func (c *countedReader) drain() error {
 	var kept bytes.Buffer
 	frame := &c.in.frame
@@ -224,7 +234,7 @@ func (c *countedReader) drain() error {
 	return err
 }
 
-// tailBuffer takes MaxKept bytes, or drops any number.
+// A tailBuffer keeps up to MaxKept bytes, or discards any number.
 type tailBuffer struct {
 	to   *bytes.Buffer
 	keep bool
@@ -241,31 +251,34 @@ func (b *tailBuffer) Write(p []byte) (int, error) {
 	return b.to.Write(p)
 }
 
-// CanCount reports whether the kept bytes before the records have a field for their number, which is kept true.
+// CanCount reports whether the kept bytes before the records contain a field with the number of
+// records, which the output updates.
 func (in *Input) CanCount() bool { return in.count != nil }
 
-// KeepsFrame reports whether the output keeps what surrounds the records of the input, if it is the first one.
+// KeepsFrame reports whether the output keeps the bytes around the records of the first input.
 func (in *Input) KeepsFrame() bool { return in.frame.Keep }
 
-// KeptTail returns the bytes behind the records that the output keeps. ok reports whether they are known: those of a
-// stream are known at its end.
+// KeptTail returns the bytes after the records that the output keeps. ok reports whether they are
+// known; those of a stream are known at its end.
 func (in *Input) KeptTail() (tail []byte, ok bool) {
 	return in.tail.kept, in.tail.known || !in.frame.hasTail()
 }
 
-// Whole is the number of records of the input, of which a part may be read; -1: it was not read to its end.
+// Whole returns the number of records in the whole input, even if only a part of it is used. It
+// returns -1 if the input was not read to its end.
 func (in *Input) Whole() int64 { return in.whole }
 
-// compareFrames warns, once, of each input whose surroundings are not those of the first one, which are kept.
+// compareFrames adds a warning, once per input, if the surroundings of an input differ from those
+// of the first one, which are kept.
 func (all inputs) compareFrames() {
 	for _, in := range all {
 		first := all[0]
-		if !in.toldHead && in.head.differs(&first.head) {
-			in.toldHead = true
+		if !in.warnedHead && in.head.differs(&first.head) {
+			in.warnedHead = true
 			in.warn("the bytes before its records differ from those of " + first.Name + ", which the output keeps")
 		}
-		if !in.toldTail && in.tail.differs(&first.tail) {
-			in.toldTail = true
+		if !in.warnedTail && in.tail.differs(&first.tail) {
+			in.warnedTail = true
 			in.warn("the bytes after its records differ from those of " + first.Name + ", which the output keeps")
 		}
 	}

@@ -16,61 +16,63 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// Input is one opened file or stream whose header has been read.
+// An Input is an opened file or stream whose header has been read.
 type Input struct {
 	Name    string
 	Header  *format.Header
-	Records int64 // -1: not known before the end
-	First   int64 // how many of the file come before these, and are not read
+	Records int64 // -1 if not known before the end
+	First   int64 // number of records of the file to skip
 
 	Compression format.Compression // of a stream
-	Window      int64              // bytes that the first frame looks back to, no less than format.CommonWindow
-	ExtraWindow int64              // bytes that its decompressor looks back to beyond format.CommonWindow
-	Replaced    bool               // it is the output, too
-	Overwritten bool               // the output is written over it in place, but not before the whole input has been read
+	Window      int64              // window size of the first frame in bytes, at least format.CommonWindow
+	ExtraWindow int64              // window size of the decompressor in bytes beyond format.CommonWindow
+	Replaced    bool               // the input is also the output
+	// Overwritten is set if the output overwrites the input in place, after the whole input has
+	// been read.
+	Overwritten bool
 
-	at     *placed   // records at offsets, nil for a stream
+	at     *seekable // records with random access; nil for a stream
 	stream io.Reader // records in sequence, decompressed
 
-	decoder io.ReadCloser // of the stream; nil: it is not compressed
+	decoder io.ReadCloser // of the stream; nil if it is not compressed
 	begins  []byte        // the first compressed bytes of the stream
-	file    *placed       // that both are read from; nil: it is none
+	file    *seekable     // the file under at or stream; nil if there is none
 	close   []io.Closer
 
-	requests *Requests // by which it is read ahead; nil: it is not remote
-	queued   *Requests // the same, where inputs go past the page cache; nil: they do not
-	direct   *os.File  // by which this one does; nil: that cannot be done
+	requests *Requests // prefetch a remote input; otherwise nil
+	queued   *Requests // prefetch with direct I/O; otherwise nil
+	direct   *os.File  // this file, opened for direct I/O; nil if that is not possible
 
-	member string // of an archive, which is read
+	member string // name of the archive member in use
 
-	frame    Frame              // as it was asked for
-	isFirst  bool               // of all inputs
-	whole    int64              // see Whole
-	head     surroundings       // before the records
-	tail     surroundings       // behind them
-	count    *format.CountField // in the head, of the records; nil: none is known
-	toldHead bool               // that it differs from that of the first input
-	toldTail bool
-	warnings []string // see TakeWarnings
+	frame      Frame              // as requested
+	isFirst    bool               // first of all inputs
+	whole      int64              // see Whole
+	head       surroundings       // before the records
+	tail       surroundings       // after the records
+	count      *format.CountField // the field in head that counts the records; nil if unknown
+	warnedHead bool               // a warning that the head differs from that of the first input was added
+	warnedTail bool
+	warnings   []string // see TakeWarnings
 }
 
-// Stdin is the name that stands for standard input, and shownStdin what messages call it.
+// Stdin is the name of standard input, and shownStdin is its name in messages.
 const (
 	Stdin      = "-"
 	shownStdin = "standard input"
 )
 
-// Kind is what is in inputs: records, and how files of another kind are told from them.
+// Kind describes the records of the inputs, and how files of another kind are recognized.
 type Kind struct {
 	format.Spec
 	format.Recognition
 	Frame
 
-	first bool // of all inputs
+	first bool // first of all inputs
 }
 
-// openInput opens a source. A regular file can be mapped without a descriptor; what is not compressed and has offsets
-// can be read at them; everything else is a stream.
+// openInput opens a source. A regular file may be mapped and needs no descriptor then.
+// Uncompressed sources with random access are read at offsets. All others are streams.
 func (o *opener) openInput(ctx context.Context, kind Kind, s Source) (in *Input, err error) {
 	c, err := s.open(ctx, o.stdin)
 	if err != nil {
@@ -81,7 +83,7 @@ func (o *opener) openInput(ctx context.Context, kind Kind, s Source) (in *Input,
 	}
 	switch {
 	case c.at != nil:
-		in, err = openPlaced(kind, c.at, o.windowBytes, o.mapped && c.file != nil)
+		in, err = openSeekable(kind, c.at, o.windowBytes, o.mapped && c.file != nil)
 	case kind.Container().IsArchive:
 		err = noArchive(c.Name)
 	default:
@@ -100,8 +102,9 @@ func (o *opener) openInput(ctx context.Context, kind Kind, s Source) (in *Input,
 	return in, nil
 }
 
-// openPlaced opens what has offsets, as a stream if it is compressed or a member of an archive.
-func openPlaced(kind Kind, f *placed, windowBytes int64, mapped bool) (*Input, error) {
+// openSeekable opens a source with random access. If it is compressed or a member of an archive,
+// the input is a stream.
+func openSeekable(kind Kind, f *seekable, windowBytes int64, mapped bool) (*Input, error) {
 	compressed := kind.Compression(f.shown, f.first) != format.None
 	switch {
 	case kind.Container().IsArchive && compressed:
@@ -116,8 +119,8 @@ func openPlaced(kind Kind, f *placed, windowBytes int64, mapped bool) (*Input, e
 	})
 }
 
-// openWithin is a stream that is made of what has offsets.
-func openWithin(kind Kind, f *placed, windowBytes int64, mapped bool,
+// openWithin opens a stream that is read from a source with random access.
+func openWithin(kind Kind, f *seekable, windowBytes int64, mapped bool,
 	open func() (io.ReadCloser, error)) (in *Input, err error) {
 	if mapped {
 		if err := f.mapWhole(); err != nil {
@@ -139,8 +142,8 @@ func openWithin(kind Kind, f *placed, windowBytes int64, mapped bool,
 	return in, nil
 }
 
-// openInput opens a file, which is no folder. The system opens a FIFO only when somebody opens its other end, too: if
-// ctx is cancelled before, nobody needs it any more.
+// openInput opens a file that is not a directory. Opening a FIFO blocks until another process
+// opens its other end, so openInput stops waiting when ctx is cancelled.
 func openInput(ctx context.Context, name string) (*os.File, error) {
 	file, err := openNamed(ctx, name)
 	return file, plainPathError(err)
@@ -180,7 +183,7 @@ func openNamed(ctx context.Context, name string) (*os.File, error) {
 	}
 }
 
-// plainPathError says "NAME: no such file" where os says "stat NAME: no such file".
+// plainPathError changes "stat NAME: no such file" to "NAME: no such file".
 func plainPathError(err error) error {
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
 		return fmt.Errorf("%s: %w", pathErr.Path, pathErr.Err)
@@ -188,8 +191,8 @@ func plainPathError(err error) error {
 	return err
 }
 
-// newFile maps a file, if that is wanted, and reads its header.
-func newFile(kind Kind, f *placed, mapped bool) (in *Input, err error) {
+// newFile opens a file for random access, mapped or not, and reads its header.
+func newFile(kind Kind, f *seekable, mapped bool) (in *Input, err error) {
 	in = &Input{Name: f.shown, at: f, file: f, requests: f.requests, close: []io.Closer{f}, frame: kind.Frame,
 		isFirst: kind.first}
 	if mapped {
@@ -197,7 +200,7 @@ func newFile(kind Kind, f *placed, mapped bool) (in *Input, err error) {
 	}
 	var head []byte
 	if err == nil {
-		head, err = in.lookAt(kind)
+		head, err = in.checkStart(kind)
 	}
 	if err == nil {
 		in.Header, err = kind.ReadHeader(io.NewSectionReader(f, 0, f.bytes), f.shown)
@@ -221,9 +224,9 @@ func newFile(kind Kind, f *placed, mapped bool) (in *Input, err error) {
 	return in, nil
 }
 
-// lookAt refuses what does not begin as records may, and has a warning of what only looks as if. What is skipped is not
-// looked at; it is returned if it is kept.
-func (in *Input) lookAt(kind Kind) (head []byte, err error) {
+// checkStart returns an error if the file does not begin like records of this kind, and adds a warning
+// if that is only likely. It does not check skipped bytes, but returns them if they are kept.
+func (in *Input) checkStart(kind Kind) (head []byte, err error) {
 	err = kind.CheckPacked(in.at.first)
 	if err == nil && kind.Skip > 0 {
 		head, err = in.at.skip(kind.Skip, kind.Keep)
@@ -242,8 +245,8 @@ func (in *Input) lookAt(kind Kind) (head []byte, err error) {
 	return head, nil
 }
 
-// streamBuffer is enough to look at the first bytes of a stream. Records are read in pieces that are larger, and so
-// go straight to their place.
+// streamBuffer is the buffer size for checking the beginning of a stream. Records are read in
+// larger pieces, which bypass the buffer.
 const streamBuffer = 16 << 10
 
 func openStream(kind Kind, name string, source io.ReadCloser, windowBytes int64) (*Input, error) {
@@ -260,7 +263,7 @@ func openStream(kind Kind, name string, source io.ReadCloser, windowBytes int64)
 		in.Close()
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
-	begin := &checked{kind: kind, in: in}
+	begin := &checkedReader{kind: kind, in: in}
 	err = nil
 	if c := kind.Compression(name, begins); c != format.None {
 		in.Window = format.Window(c, begins)
@@ -276,7 +279,7 @@ func openStream(kind Kind, name string, source io.ReadCloser, windowBytes int64)
 		err = kind.CheckPacked(begins)
 	}
 	if err == nil && (in.Compression == format.None || kind.Keep && kind.first) {
-		err = begin.look()
+		err = begin.check()
 	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w", in.Name, err)
@@ -303,57 +306,58 @@ func openStream(kind Kind, name string, source io.ReadCloser, windowBytes int64)
 	return in, nil
 }
 
-// checked is what a decoder gives, once its first bytes have been looked at. A decoder takes memory from then on, and
-// so is not asked before its turn.
-type checked struct {
+// A checkedReader checks the first decompressed bytes of a stream on the first Read. It does not
+// check them earlier, because a decoder allocates memory when it is first used.
+type checkedReader struct {
 	*bufio.Reader
 	kind Kind
 	in   *Input
-	head []byte // that was skipped, if it is kept
+	head []byte // the skipped bytes, if they are kept
 	done bool
 }
 
-func (c *checked) Read(p []byte) (int, error) {
+func (c *checkedReader) Read(p []byte) (int, error) {
 	if !c.done {
-		if err := c.look(); err != nil {
+		if err := c.check(); err != nil {
 			return 0, err
 		}
 	}
 	return c.Reader.Read(p)
 }
 
-// look skips what comes before the records, and refuses what does not begin as records may.
-func (c *checked) look() (err error) {
+// check skips the bytes before the records. It returns an error if the rest does not begin like
+// records of this kind.
+func (c *checkedReader) check() (err error) {
 	c.done = true
 	if c.kind.Skip > 0 {
 		if c.head, err = skip(c.Reader, c.kind.Skip, c.kind.Keep); err != nil {
 			return err
 		}
 	}
-	first, _ := c.Peek(format.DetectBytes) // the reader repeats its error
+	first, _ := c.Peek(format.DetectBytes) // the reader returns the error again
 	c.in.warn(c.kind.TextDoubt(c.kind.Spec, first))
-	if c.in.Header != nil && c.kind.Keep { // else openStream notes it, when it has the header
+	if c.in.Header != nil && c.kind.Keep { // otherwise openStream notes it after it has read the header
 		c.in.noteHead(c.head)
 		c.head = nil
 	}
 	return c.kind.CheckRecords(c.kind.Spec, first)
 }
 
-// warn keeps a warning about the input; "" is none.
+// warn adds a warning about the input, unless it is "".
 func (in *Input) warn(doubt string) {
 	if doubt != "" {
 		in.warnings = append(in.warnings, in.Name+": "+doubt)
 	}
 }
 
-// TakeWarnings returns what the user may have overlooked, and has not been warned of.
+// TakeWarnings returns the warnings about the input and clears them.
 func (in *Input) TakeWarnings() []string {
 	warnings := in.warnings
 	in.warnings = nil
 	return warnings
 }
 
-// skip reads past n bytes, and gives them if they are to be kept.
+// skip reads n bytes, and returns them if keep is set.
 func skip(r io.Reader, n int64, keep bool) (kept []byte, err error) {
 	var to bytes.Buffer
 	into := io.Discard
@@ -371,13 +375,13 @@ func tooShort(bytes, skip int64) error {
 	return fmt.Errorf("it has %d bytes, fewer than the %d to skip before its records", bytes, skip)
 }
 
-// Seekable reports whether records can be read at any place.
+// Seekable reports whether the input supports random access.
 func (in *Input) Seekable() bool { return in.at != nil }
 
-// IsDisk reports whether the records are on a disk itself, which does not tell when it was written to.
+// IsDisk reports whether the input is a block device, which has no modification time.
 func (in *Input) IsDisk() bool { return in.at != nil && in.at.info != nil && isDisk(in.at.info) }
 
-// ReadRecords fills p with the records from index first on. REQUIRES: Seekable.
+// ReadRecords fills p with the records from index first on. REQUIRES: Seekable
 func (in *Input) ReadRecords(p []byte, first int64) error {
 	off := in.Offset(first)
 	n, err := in.at.ReadAt(p, off)
@@ -390,19 +394,19 @@ func (in *Input) ReadRecords(p []byte, first int64) error {
 	return fmt.Errorf("read %s at byte %d: %w", in.Name, off+int64(n), err)
 }
 
-// Offset is the place in the file, decompressed, of a record.
+// Offset returns the offset of a record in the decompressed file.
 func (in *Input) Offset(record int64) int64 {
 	return in.Header.Size() + (in.First+record)*int64(in.Header.Layout().RecordSize)
 }
 
-// askFor has the system read n records from index first on from the disk. REQUIRES: Seekable.
+// askFor asks the system to read n records from index first on. REQUIRES: Seekable
 func (in *Input) askFor(first, n int64) {
 	if f := in.at; f.file != nil {
 		willNeed(f.file, f.start+in.Offset(first), n*int64(in.Header.Layout().RecordSize))
 	}
 }
 
-// RequestsOf is the memory by which all remote inputs of a run are read ahead; nil: none is remote.
+// RequestsOf returns the requests that prefetch all remote inputs, or nil if no input is remote.
 func RequestsOf(all []*Input) *Requests {
 	for _, in := range all {
 		if in.requests != nil {
@@ -412,12 +416,12 @@ func RequestsOf(all []*Input) *Requests {
 	return nil
 }
 
-// ErrChanged is the error of an input that is read twice and is not the second time what it was.
+// ErrChanged reports that an input that is read twice has changed in between.
 var ErrChanged = errors.New("the input changed while it was read")
 
-// Check reports that a file changed while it was being read, and warns of one that grew: the records that it had when
-// it was opened have been read. What is written within the same tick of the file system's clock as something before it
-// was opened cannot be told.
+// Check returns an error if a file changed while it was being read. If the file only grew, Check
+// calls warn, because the original records have been read. Check cannot notice a change within
+// one tick of the file system's clock.
 func (in *Input) Check(warn func(message string)) error {
 	for _, message := range in.TakeWarnings() {
 		warn(message)
@@ -428,8 +432,8 @@ func (in *Input) Check(warn func(message string)) error {
 	return in.file.check(warn)
 }
 
-// CheckUnchanged returns an error if a file that is about to be overwritten is not as it was when it was opened. now
-// describes it.
+// CheckUnchanged returns an error if a file that is about to be overwritten has changed since it
+// was opened. now describes its current state.
 func (in *Input) CheckUnchanged(now os.FileInfo) error {
 	if in.file == nil || in.file.info == nil || !now.Mode().IsRegular() {
 		return nil

@@ -7,9 +7,9 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// openMember opens an array of an archive. It is read as a stream, also where it is not compressed: only so its
-// checksum is checked without reading it twice.
-func openMember(kind Kind, f *placed, windowBytes int64, mapped bool) (*Input, error) {
+// openMember opens an array of an archive. It is read as a stream even if it is not compressed,
+// because its checksum can then be verified in a single pass.
+func openMember(kind Kind, f *seekable, windowBytes int64, mapped bool) (*Input, error) {
 	var member *format.Member
 	in, err := openWithin(kind, f, windowBytes, mapped, func() (io.ReadCloser, error) {
 		all, err := format.Members(f, f.bytes)
@@ -32,7 +32,7 @@ func openMember(kind Kind, f *placed, windowBytes int64, mapped bool) (*Input, e
 	return in, nil
 }
 
-// noArchive is the error of an archive that is read in sequence.
+// noArchive returns the error for an archive that can only be read sequentially.
 func noArchive(shown string) error {
 	return fmt.Errorf("%s: an archive in a pipe or a compressed file cannot be read: write it to a plain "+
 		"file first", shown)

@@ -13,7 +13,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestMembers reads arrays of archives, also of so many that they are mapped, and tells one from another.
+// TestMembers reads arrays of archives, also in numbers that require mapping, and distinguishes
+// their identities.
 func TestMembers(t *testing.T) {
 	header, err := format.Spec{Format: "npy", Type: "u64"}.NewHeader()
 	if err != nil {

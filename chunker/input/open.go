@@ -14,14 +14,15 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// MaxOpen is the greatest number of inputs that stay open; see device.OpenFiles, too. More are mapped: thousands can be
-// merged, and a process may have few files open on some systems. Calls take less time than the faults of a map, also of
-// what comes from a disk.
+// MaxOpen is the maximum number of inputs that stay open; see also device.OpenFiles. If there are
+// more, files are mapped, because some systems allow only a few open files per process, and
+// merges can have thousands of inputs. With fewer inputs, system calls are faster than page
+// faults, even from a disk.
 const MaxOpen = 64
 
-// Open opens the inputs in their order, but before that those that are remote, several at a time. All must hold the
-// same kind of records. Decompressors may take windowBytes for what they look back to. To wait for a stream ends when
-// ctx is cancelled.
+// Open opens the inputs in order. It opens remote inputs first, several at a time. All inputs
+// must contain the same kind of records. windowBytes limits the window size of each decompressor.
+// Cancelling ctx ends the wait for a stream.
 func Open(ctx context.Context, kind Kind, sources []Source, stdin io.Reader,
 	windowBytes int64) ([]*Input, error) {
 	o := &opener{kind: kind, stdin: stdin, windowBytes: windowBytes, requests: newRequests(),
@@ -42,7 +43,7 @@ func Open(ctx context.Context, kind Kind, sources []Source, stdin io.Reader,
 	return nil, err
 }
 
-// opener is what the inputs of a run are opened with.
+// An opener holds the parameters for opening the inputs of a run.
 type opener struct {
 	kind        Kind
 	stdin       io.Reader
@@ -51,13 +52,14 @@ type opener struct {
 	requests    *Requests
 }
 
-// opened is an input, or why there is none.
+// opened is an input or the error from opening it.
 type opened struct {
 	in  *Input
 	err error
 }
 
-// openRemote opens what is remote, each at its place among all sources: an answer of a server takes a while.
+// openRemote opens the remote inputs concurrently, because a server takes time to respond. The
+// results have the indexes of the sources.
 func (o *opener) openRemote(ctx context.Context, sources []Source) []opened {
 	all := make([]opened, len(sources))
 	var group safely.Group
@@ -77,11 +79,12 @@ func (o *opener) openRemote(ctx context.Context, sources []Source) []opened {
 	return all
 }
 
-// openOthers opens what is not remote, one after the other, until the system lets no more be open.
+// openOthers opens the local inputs one after another. It stops if the process has too many open
+// files.
 func (o *opener) openOthers(ctx context.Context, sources []Source, to []opened) error {
 	for i, s := range sources {
 		switch {
-		case s.isRemote(): // it is open
+		case s.isRemote(): // already open
 		case s.IsStdin() && slices.ContainsFunc(sources[:i], func(s Source) bool { return s.IsStdin() }):
 			to[i].err = errors.New("standard input (-) is named more than once")
 		default:
@@ -94,7 +97,7 @@ func (o *opener) openOthers(ctx context.Context, sources []Source, to []opened) 
 	return nil
 }
 
-// joined are the inputs that were opened, or all that is wrong with them.
+// joined returns the opened inputs, or all of their errors.
 func (o *opener) joined(opened []opened) (all inputs, err error) {
 	var faults []error
 	for i, one := range opened {
@@ -132,13 +135,13 @@ func (o *opener) open(ctx context.Context, i int, s Source) opened {
 	return opened{in, err}
 }
 
-// inputs are read one after another.
+// inputs is a list of inputs that are read one after another.
 type inputs []*Input
 
-// maxBytes is more than any file system holds. Sums of what is no more do not overflow.
+// maxBytes exceeds the capacity of any file system, but sums of sizes up to it do not overflow.
 const maxBytes = 1 << 60
 
-// checkTotal reports headers that announce more records than there can be.
+// checkTotal returns an error if the headers announce more records than there can be.
 func (all inputs) checkTotal() error {
 	total := int64(0)
 	for _, in := range all {
@@ -159,7 +162,7 @@ func (all inputs) Check(warn func(message string)) error {
 
 func (all inputs) Close() error { return joinErrors(all, (*Input).Close) }
 
-// joinErrors does something to all and gives the errors of that.
+// joinErrors calls do for each element and joins the errors.
 func joinErrors[E any](all []E, do func(E) error) error {
 	var errs []error
 	for _, one := range all {

@@ -14,8 +14,8 @@ import (
 	_ "github.com/extsort/extsort/remote/s3" // registers the driver
 )
 
-// TestRemoteInputsAreOpenedTogether answers no request before as many are under way as there may be. The inputs, and
-// the errors of those that are missing, come in their order all the same.
+// TestRemoteInputsAreOpenedTogether answers no request before the maximum number of requests is
+// in progress. The inputs, and the errors for missing ones, must be in order nevertheless.
 func TestRemoteInputsAreOpenedTogether(t *testing.T) {
 	s := remotetest.Start(t)
 	var names []string

@@ -5,12 +5,12 @@ import (
 	"math/bits"
 )
 
-// Part is the K-th of N parts, counted from 0. The zero Part is everything.
+// A Part is the K-th of N parts, counted from 0. The zero Part means everything.
 type Part struct{ K, N int64 }
 
 func (p Part) String() string { return fmt.Sprintf("%d/%d", p.K, p.N) }
 
-// Validate reports a part that is none of N.
+// Validate returns an error if the part is not one of N.
 func (p Part) Validate() error {
 	if p == (Part{}) || 0 <= p.K && p.K < p.N {
 		return nil
@@ -18,7 +18,8 @@ func (p Part) Validate() error {
 	return fmt.Errorf("part %v: want K/N, the K-th of N parts, with K from 0 to N-1", p)
 }
 
-// Of is where the part begins and ends among so many records: parts differ by one record at most. REQUIRES: valid
+// Of returns the range of a part of the given number of records. The sizes of parts differ by at
+// most one record. REQUIRES: the part is valid
 func (p Part) Of(records int64) (from, to int64) {
 	if p.N == 0 {
 		return 0, records
@@ -31,7 +32,8 @@ func (p Part) Of(records int64) (from, to int64) {
 	return cut(p.K), cut(p.K + 1)
 }
 
-// Slice leaves of the inputs the records of a part of all of them, by position, and tells how many come before it.
+// Slice restricts the inputs to a part of all their records, by position. It returns the number
+// of records before the part.
 func (p Part) Slice(inputs []*Input) (before int64, err error) {
 	total, err := Total(inputs)
 	if err != nil {
@@ -47,7 +49,8 @@ func (p Part) Slice(inputs []*Input) (before int64, err error) {
 	return from, nil
 }
 
-// Total is the number of records of inputs from which a part can be taken; else an error.
+// Total returns the number of records of the inputs, or an error if they cannot be divided into
+// parts.
 func Total(inputs []*Input) (records int64, err error) {
 	for _, in := range inputs {
 		switch {
@@ -63,5 +66,6 @@ func Total(inputs []*Input) (records int64, err error) {
 	return records, nil
 }
 
-// Slice leaves the records from one index to before another. REQUIRES: Seekable
+// Slice restricts the input to the records from index from (inclusive) to to (exclusive).
+// REQUIRES: Seekable
 func (in *Input) Slice(from, to int64) { in.First, in.Records = in.First+from, to-from }

@@ -14,29 +14,30 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// placed is what can be read at offsets: a regular file, by calls or through a memory map (see MaxOpen), a disk, or a
-// Source.
-type placed struct {
-	shown   string      // its name in messages
-	from    io.ReaderAt // nil: it is mapped, and no descriptor stays open
-	file    *os.File    // the same; nil also where it is a Source
-	info    os.FileInfo // nil: it is a Source
+// A seekable is a source with random access: a regular file (read with system calls or through a
+// memory map, see MaxOpen), a block device, or a Source.
+type seekable struct {
+	shown   string      // name in messages
+	from    io.ReaderAt // nil if the file is mapped and its descriptor is closed
+	file    *os.File    // the same; nil for a Source
+	info    os.FileInfo // nil for a Source
 	version string      // of a Source
-	start   int64       // where offsets count from
-	bytes   int64       // from there on, when it was opened
-	first   []byte      // the first of these, as many as it takes to recognise what they are
+	start   int64       // origin of offsets
+	bytes   int64       // size from start on, when it was opened
+	first   []byte      // the first bytes, for recognizing the format
 
-	pages *mmap.ReaderAt // of the whole file; nil: it is not mapped
+	pages *mmap.ReaderAt // the whole file; nil if it is not mapped
 
-	requests *Requests      // by which it is read ahead; nil: it is not remote
-	ahead    *sequenceAhead // nil: none was begun
+	requests *Requests      // prefetch a remote source; otherwise nil
+	ahead    *sequenceAhead // the current sequential reader; nil if there is none
 
-	last os.FileInfo // at the end of reading; nil: it is open, or mapped
+	last os.FileInfo // state at the end of reading; nil if the file is open or mapped
 }
 
-// newRegular is what can be read at offsets, from where it is read now; nil: r can be read in sequence only. So can
-// what has another size than it says or cannot be read: that error comes when it is read.
-func newRegular(shown string, r io.Reader) *placed {
+// newRegular returns random access to r from its current position. It returns nil if r can only
+// be read sequentially. It also returns nil if the file has a different size than it reports or
+// cannot be read; the error then occurs during reading.
+func newRegular(shown string, r io.Reader) *seekable {
 	file, ok := r.(*os.File)
 	if !ok {
 		return nil
@@ -55,12 +56,13 @@ func newRegular(shown string, r io.Reader) *placed {
 	if err != nil && err != io.EOF {
 		return nil
 	}
-	return &placed{shown: shown, from: file, file: file, info: info, start: start, bytes: max(size-start, 0),
+	return &seekable{shown: shown, from: file, file: file, info: info, start: start, bytes: max(size-start, 0),
 		first: first[:n]}
 }
 
-// sizeOf returns how many bytes a regular file or a disk has, and false for anything else. The information about a disk
-// says that it has 0 bytes: only its end tells. The file is positioned at start afterwards.
+// sizeOf returns the size of a regular file or block device in bytes, or false for other files.
+// The information about a block device contains no size, so sizeOf seeks to its end, and then to
+// start.
 func sizeOf(file io.Seeker, info os.FileInfo, start int64) (bytes int64, known bool) {
 	if info.Mode().IsRegular() {
 		return info.Size(), true
@@ -73,8 +75,8 @@ func sizeOf(file io.Seeker, info os.FileInfo, start int64) (bytes int64, known b
 	return end, err == nil && failed == nil
 }
 
-// skip lets offsets count from behind the first n bytes, and gives these if they are to be kept.
-func (f *placed) skip(n int64, keep bool) (kept []byte, err error) {
+// skip moves the origin of offsets forward by n bytes, and returns these bytes if keep is set.
+func (f *seekable) skip(n int64, keep bool) (kept []byte, err error) {
 	if f.bytes < n {
 		return nil, tooShort(f.bytes, n)
 	}
@@ -92,22 +94,22 @@ func (f *placed) skip(n int64, keep bool) (kept []byte, err error) {
 	return kept, err
 }
 
-// endsAt reports whether a file can be read up to size. Those of /proc say that they have 0 bytes, those of /sys that
-// they have a page.
+// endsAt reports whether a file can be read up to size. Files in /proc report a size of 0, and
+// files in /sys the size of a page.
 func endsAt(file io.ReaderAt, size int64) bool {
 	n, err := file.ReadAt(make([]byte, 1), max(size-1, 0))
 	return int64(n) == min(size, 1) && (n == 1 || err == io.EOF)
 }
 
-// errShorter and errFault are what a caller wraps with the name and the offset.
+// errShorter and errFault are wrapped with the name and the offset by the caller.
 var (
 	errShorter = errors.New("the file became shorter while it was being read")
 	errFault   = errors.New("the file became shorter, or its disk failed, while it was being read")
 )
 
-// mapWhole maps the file, whose descriptor is not needed any more. Where there are no addresses left, as for more than
-// 128 TiB, it stays open, and so does a disk.
-func (f *placed) mapWhole() (err error) {
+// mapWhole maps the file. Its descriptor is not needed afterwards. If there is not enough address
+// space, as for more than 128 TiB, the file stays open. So does a block device.
+func (f *seekable) mapWhole() (err error) {
 	if isDisk(f.info) {
 		return nil
 	}
@@ -122,8 +124,9 @@ func (f *placed) mapWhole() (err error) {
 	return nil
 }
 
-// sequence reads bytes from an offset on in order. Nothing is fetched ahead for somebody who only looks at the first.
-func (f *placed) sequence(off, bytes int64) io.Reader {
+// sequence returns a sequential reader of a range. It does not prefetch the first bytes, because
+// some callers only read those.
+func (f *seekable) sequence(off, bytes int64) io.Reader {
 	if f.requests == nil {
 		return io.NewSectionReader(f, off, bytes)
 	}
@@ -132,8 +135,8 @@ func (f *placed) sequence(off, bytes int64) io.Reader {
 	return io.MultiReader(io.NewSectionReader(f, off, first), f.ahead)
 }
 
-// ReadAt reads like io.ReaderAt: by a call, unless it is mapped.
-func (f *placed) ReadAt(p []byte, off int64) (int, error) {
+// ReadAt implements io.ReaderAt, with a system call or from the map.
+func (f *seekable) ReadAt(p []byte, off int64) (int, error) {
 	if f.from == nil {
 		return copyMapped(p, f.pages, f.start+off)
 	}
@@ -152,8 +155,8 @@ func copyMapped(p []byte, pages *mmap.ReaderAt, off int64) (n int, err error) {
 	return n, err
 }
 
-// mapFault is the error of a fault while a map was copied to p. The addresses of the map are not known, but only p is
-// accessed beside it.
+// mapFault returns the error for a page fault during a copy from a map to p. The address of the
+// map is not known, but only the map and p are accessed.
 func mapFault(at uintptr, p []byte) error {
 	if at-uintptr(unsafe.Pointer(unsafe.SliceData(p))) < uintptr(len(p)) {
 		return nil
@@ -161,8 +164,9 @@ func mapFault(at uintptr, p []byte) error {
 	return errFault
 }
 
-// stat is about the file that was opened, or about how it was then if it is mapped and has lost its name since.
-func (f *placed) stat() (os.FileInfo, error) {
+// stat returns the current state of the file. If the file is mapped and its name has been
+// removed, it returns the state when it was opened.
+func (f *seekable) stat() (os.FileInfo, error) {
 	switch {
 	case f.last != nil:
 		return f.last, nil
@@ -171,14 +175,15 @@ func (f *placed) stat() (os.FileInfo, error) {
 	}
 	now, err := os.Stat(f.shown)
 	if err != nil || !os.SameFile(now, f.info) {
-		return f.info, nil // the map still holds the file that was opened
+		return f.info, nil // the map still refers to the original file
 	}
 	return now, nil
 }
 
-// check reports a file that is not as it was when it was opened, and warns of one that is longer. The tail of the last
-// page of a file that was cut within it is mapped as zeros, without a fault.
-func (f *placed) check(warn func(message string)) error {
+// check returns an error if the file has changed since it was opened, and calls warn if it has
+// only grown. The check is necessary for mapped files: if a file is truncated within a page, the
+// rest of the page reads as zeros without a fault.
+func (f *seekable) check(warn func(message string)) error {
 	if f.info == nil {
 		return nil
 	}
@@ -199,9 +204,9 @@ func (f *placed) check(warn func(message string)) error {
 	return nil
 }
 
-// Close gives back the map: at the end of a sort, since whoever maps memory, as the driver of a GPU does, waits for a
-// large map to be undone.
-func (f *placed) Close() error {
+// Close unmaps the file. This happens at the end of a sort, because unmapping a large file blocks
+// others that map memory, such as the driver of a GPU.
+func (f *seekable) Close() error {
 	if f.ahead != nil {
 		f.ahead.Close()
 	}

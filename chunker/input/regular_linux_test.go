@@ -10,7 +10,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestSizesThatAreNone reads files of the system whole: those of /proc have a size of 0, those of /sys of a page.
+// TestSizesThatAreNone reads system files completely: those in /proc report a size of 0, and
+// those in /sys the size of a page.
 func TestSizesThatAreNone(t *testing.T) {
 	for _, name := range []string{"/proc/version", "/sys/kernel/mm/transparent_hugepage/enabled",
 		"/sys/kernel/mm/transparent_hugepage/shmem_enabled"} {

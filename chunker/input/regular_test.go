@@ -46,7 +46,8 @@ func mapWhole(t *testing.T, f *Files) {
 	}
 }
 
-// TestMapWhole reads through the map of the file that was opened, also when another one stands under its name.
+// TestMapWhole reads the file that was opened through a map, even if another file has taken its
+// name.
 func TestMapWhole(t *testing.T) {
 	f, name, recs := openFiles(t, 100_000)
 	if runtime.GOOS == "linux" {

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// SameContent reports whether a write to one of two opened files changes what is read from the other: both are the same
-// regular file, by whatever names, or the same disk.
+// SameContent reports whether a write to one of two opened files changes the content of the
+// other: both are the same regular file, under any names, or the same block device.
 func SameContent(a, b os.FileInfo) bool {
 	switch {
 	case a.Mode().IsRegular():

@@ -4,5 +4,5 @@ package input
 
 import "os"
 
-// sameDevice knows no device files.
+// sameDevice returns false: this system has no device files.
 func sameDevice(os.FileInfo, os.FileInfo) bool { return false }

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// sameDevice reports whether two device files are the same device.
+// sameDevice reports whether two device files refer to the same device.
 func sameDevice(a, b os.FileInfo) bool {
 	x, isStat := a.Sys().(*syscall.Stat_t)
 	y, areStats := b.Sys().(*syscall.Stat_t)

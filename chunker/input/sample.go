@@ -9,20 +9,23 @@ import (
 )
 
 const (
-	// SampleTogether is how many records are read together at one place of a sample: they share a page of the file. Of
-	// what is remote it is more, since each answer takes a while.
+	// SampleTogether is the number of adjacent records read at one position of a sample, because
+	// they share a page of the file. It is larger for remote inputs, because each request takes
+	// time.
 	SampleTogether       = 16
 	remoteSampleTogether = 32
 
-	// maxSampleReaders is how many places are read at once: a disk reads several as fast as one, a store many.
+	// maxSampleReaders is the number of positions read concurrently. A disk reads several as fast
+	// as one; a store, many.
 	maxSampleReaders       = 8
 	maxRemoteSampleReaders = 32
 
 	sampleBuffer = 64 << 10 // bytes, or one record
 )
 
-// sampleReadersOf is how many read records of a size, so many together. Their buffers, of a record at least, are not of
-// the memory limit: together they have 2 MiB at most, or one record.
+// sampleReadersOf returns the number of concurrent readers of a sample and the number of adjacent
+// records each reads. Their buffers do not count towards the memory limit. Together they have at
+// most 2 MiB, or one record.
 func sampleReadersOf(size int, remote bool) (readers, together int) {
 	readers, together = maxSampleReaders, SampleTogether
 	if remote {
@@ -31,8 +34,9 @@ func sampleReadersOf(size int, remote bool) (readers, together int) {
 	return max(1, min(readers, 1<<20/size)), together
 }
 
-// SampleRecords reads n records at evenly spread places, so many together, or fewer that are large, or all that there
-// are. read fills p with the records from index first on, and is called by so many readers at a time.
+// SampleRecords reads n records at evenly spaced positions, in groups of up to together records,
+// or all records if there are fewer. read fills p with the records from index first on; up to
+// readers calls are made concurrently.
 func SampleRecords(ctx context.Context, k *format.Keyer, records int64, n, together, readers int,
 	read func(p []byte, first int64) error) (plan.Sample, error) {
 	size := k.Layout().RecordSize

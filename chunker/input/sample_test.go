@@ -47,7 +47,8 @@ func TestSampleOfLargeRecords(t *testing.T) {
 	}
 }
 
-// TestSampleReadsOnce reads each place of a sample once, whoever reads it, and has all of a small dataset.
+// TestSampleReadsOnce checks that each position of a sample is read once, with any number of
+// readers, and that the sample of a small dataset is complete.
 func TestSampleReadsOnce(t *testing.T) {
 	k := formattest.Keyer(t, format.Spec{Type: "u64"})
 	for _, records := range []int64{0, 1, 7, 100, 1 << 14, 1<<14 + 1, 1 << 20} {

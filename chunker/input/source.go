@@ -14,18 +14,20 @@ import (
 	"github.com/extsort/extsort/internal/remote"
 )
 
-// Source is one input: the file of its name, or what it has in place of one. That stays open.
+// A Source is one input: a named file, or a reader in its place. Readers stay open.
 type Source struct {
-	Name string // of the file, "-" for Stdin; with At or Reader only what messages call the input
+	// Name is the name of a file, or "-" for standard input. With At or Reader it is only a name
+	// for messages.
+	Name string
 
-	At      io.ReaderAt // of Size bytes, may be read by several goroutines at the same time
+	At      io.ReaderAt // contains Size bytes; may be called concurrently
 	Size    int64
-	Version string // tells what At has from what others of that name have
+	Version string // distinguishes the content of At from other content of the same name
 
-	Reader io.Reader // is read in sequence, once
+	Reader io.Reader // read sequentially, once
 }
 
-// Named are the sources that are files.
+// Named returns sources for the named files.
 func Named(names ...string) []Source {
 	sources := make([]Source, len(names))
 	for i, name := range names {
@@ -34,10 +36,10 @@ func Named(names ...string) []Source {
 	return sources
 }
 
-// IsStdin reports whether a source stands for standard input.
+// IsStdin reports whether the source is standard input.
 func (s *Source) IsStdin() bool { return s.Name == Stdin && s.At == nil && s.Reader == nil }
 
-// IsConsumed reports whether reading a source takes its bytes away from whoever reads next: a pipe, but no file.
+// IsConsumed reports whether reading the source consumes it, as for a pipe but not for a file.
 func (s *Source) IsConsumed(stdin io.Reader) bool {
 	switch {
 	case s.At != nil || s.isRemote():
@@ -51,7 +53,8 @@ func (s *Source) IsConsumed(stdin io.Reader) bool {
 	return err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeCharDevice) != 0
 }
 
-// Unread returns a source in place of one that must not be read: its bytes are zeros without an end.
+// Unread returns a replacement for a source that must not be read. It contains an endless
+// sequence of zeros.
 func (s *Source) Unread() Source {
 	name := s.Name
 	if s.IsStdin() {
@@ -67,10 +70,10 @@ func (zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// isRemote reports whether a source is an object of a store or a file of a server.
+// isRemote reports whether the source is an object in a store or a file on a server.
 func (s *Source) isRemote() bool { return s.At == nil && s.Reader == nil && remote.Is(s.Name) }
 
-// Stat is about the file that a source is, if it is one.
+// Stat returns information about the file of the source, if it is a file.
 func (s *Source) Stat(stdin io.Reader) (os.FileInfo, error) {
 	switch {
 	case s.At != nil:
@@ -83,7 +86,7 @@ func (s *Source) Stat(stdin io.Reader) (os.FileInfo, error) {
 	return os.Stat(s.Name)
 }
 
-// Stat is about what may be an open file.
+// Stat returns information about opened if it is an open file.
 func Stat(opened any) (os.FileInfo, error) {
 	if file, ok := opened.(interface{ Stat() (os.FileInfo, error) }); ok {
 		return file.Stat()
@@ -91,26 +94,27 @@ func Stat(opened any) (os.FileInfo, error) {
 	return nil, os.ErrInvalid
 }
 
-// Content is what a source has, before anybody knows what that is.
+// Content gives access to the raw content of a source.
 type Content struct {
-	Name   string        // for people
-	Stream io.ReadCloser // nil: it can be read at offsets
+	Name   string        // name for messages
+	Stream io.ReadCloser // nil if the content supports random access
 
-	at   *placed  // nil: it can be read in sequence only
-	file *os.File // that Close closes; nil: none
+	at   *seekable // nil if the content can only be read sequentially
+	file *os.File  // closed by Close; may be nil
 }
 
-// OpenContent opens a file, an object, or stdin for "-".
+// OpenContent opens a file, a remote object, or, for "-", stdin.
 func OpenContent(ctx context.Context, name string, stdin io.Reader) (*Content, error) {
 	return Source{Name: name}.open(ctx, stdin)
 }
 
-// open opens a source, a regular file to be read at offsets also where the shell has made it standard input (< file).
+// open opens a source. A regular file is opened for random access even if it is standard input (<
+// file).
 func (s Source) open(ctx context.Context, stdin io.Reader) (c *Content, err error) {
 	c, r := &Content{Name: s.Name}, s.Reader
 	switch {
 	case s.At != nil:
-		c.at, err = newPlaced(s)
+		c.at, err = newSeekable(s)
 		return c, err
 	case s.isRemote():
 		object, err := remote.Open(ctx, s.Name)
@@ -132,12 +136,12 @@ func (s Source) open(ctx context.Context, stdin io.Reader) (c *Content, err erro
 	return c, nil
 }
 
-// Section is all that can be read at offsets, and whether it is compressed. REQUIRES: there is no Stream.
+// Section returns the whole content, and whether it is compressed. REQUIRES: Stream is nil
 func (c *Content) Section(as format.Recognition) (section *io.SectionReader, compressed bool) {
 	return io.NewSectionReader(c.at, 0, c.at.bytes), as.Compression(c.Name, c.at.first) != format.None
 }
 
-// Close closes the file, if the source was the name of one.
+// Close closes the file if open has opened one.
 func (c *Content) Close() error {
 	if c.file == nil {
 		return nil
@@ -145,12 +149,12 @@ func (c *Content) Close() error {
 	return c.file.Close()
 }
 
-// newPlaced is what a source has at offsets.
-func newPlaced(s Source) (*placed, error) {
+// newSeekable returns random access to a source.
+func newSeekable(s Source) (*seekable, error) {
 	if s.Size < 0 {
 		return nil, fmt.Errorf("%s: its size is %d bytes", s.Name, s.Size)
 	}
-	p := &placed{shown: s.Name, from: s.At, version: s.Version, bytes: s.Size}
+	p := &seekable{shown: s.Name, from: s.At, version: s.Version, bytes: s.Size}
 	p.first = make([]byte, min(format.DetectBytes, s.Size))
 	if n, err := p.ReadAt(p.first, 0); n < len(p.first) {
 		return nil, fmt.Errorf("read %s: %w", s.Name, err)
@@ -158,11 +162,11 @@ func newPlaced(s Source) (*placed, error) {
 	return p, nil
 }
 
-// Identity tells a file from others, and from what it was before.
+// Identity distinguishes a file from other files and from earlier versions of itself.
 func (in *Input) Identity() string {
 	name := in.Name
 	if in.file == nil || in.file.info != nil {
-		name, _ = filepath.Abs(in.Name) // as it has been opened by that name, it has one
+		name, _ = filepath.Abs(in.Name) // this cannot fail, because the file has been opened under this name
 	}
 	if in.file != nil {
 		name += " of " + in.Stamp()
@@ -173,7 +177,8 @@ func (in *Input) Identity() string {
 	return name
 }
 
-// Stamp tells the content of a file from what else had, or will have, its name. REQUIRES: the input is no pipe.
+// Stamp distinguishes the content of a file from earlier and later content under the same name.
+// REQUIRES: the input is not a pipe
 func (in *Input) Stamp() string {
 	if in.file.info == nil {
 		return in.file.version

@@ -14,17 +14,18 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// Stream is inputs of which at least one can be read only in sequence: their records, one input after another.
+// A Stream consists of inputs of which at least one can only be read sequentially. It contains
+// their records, one input after another.
 type Stream struct {
 	inputs
-	size    int   // bytes of a record
-	records int64 // -1: not known
-	given   int64 // records that Cut has given out, at most
+	size    int   // record size in bytes
+	records int64 // -1 if not known
+	given   int64 // maximum number of records that Cut has returned
 
 	mu     sync.Mutex
-	peeked []byte    // the next records, when somebody looked ahead
-	r      io.Reader // of those after them
-	err    error     // sticks
+	peeked []byte    // the next records, read in advance
+	r      io.Reader // reads the records after peeked
+	err    error     // permanent
 }
 
 // NewStream joins inputs.
@@ -43,11 +44,11 @@ func NewStream(inputs []*Input) *Stream {
 	return s
 }
 
-// Records is the number of records, or -1 when it is not known before the end.
+// Records returns the number of records, or -1 if it is not known before the end.
 func (s *Stream) Records() int64 { return s.records }
 
-// Cut returns the source of the next records, maxRecords at most; nil: none are left. It must be read to its end before
-// the next one is cut.
+// Cut returns the source of the next records, at most maxRecords, or nil if none are left. The
+// source must be read to its end before the next call.
 func (s *Stream) Cut(maxRecords int64) (device.Source, error) {
 	if next, err := s.peek(1); err != nil || len(next) == 0 {
 		return nil, err
@@ -57,16 +58,16 @@ func (s *Stream) Cut(maxRecords int64) (device.Source, error) {
 	return &streamSource{stream: s, left: maxRecords, known: known}, nil
 }
 
-// Split gives one source of all records.
+// Split returns a single source of all records.
 func (s *Stream) Split(int) []device.Source {
 	return []device.Source{&streamSource{stream: s, left: math.MaxInt64, known: s.records}}
 }
 
-// peekBytes bounds what is read ahead of a stream.
+// peekBytes limits how much of a stream is read in advance.
 const peekBytes = 1 << 20
 
-// Sample reads the first n records ahead, peekBytes at most, and keeps them for the first source: what comes
-// later cannot be known.
+// Sample reads the first n records in advance, at most peekBytes, and keeps them for the first
+// source. The rest of a stream is not known.
 func (s *Stream) Sample(_ context.Context, k *format.Keyer, n int) (plan.Sample, error) {
 	recs, err := s.peek(max(min(n, peekBytes/s.size), 1))
 	if err != nil {
@@ -77,7 +78,7 @@ func (s *Stream) Sample(_ context.Context, k *format.Keyer, n int) (plan.Sample,
 	return plan.NewSample(prefixes), nil
 }
 
-// peek reads the next n records, or as many as still come, and keeps them for the next source.
+// peek reads the next n records, or as many as are left, and keeps them for the next source.
 func (s *Stream) peek(n int) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +93,7 @@ func (s *Stream) peek(n int) ([]byte, error) {
 	return s.peeked, err
 }
 
-// next reads up to len(p) bytes of whole records. It returns 0 only at the end or with an error.
+// next reads whole records, up to len(p) bytes. It returns 0 only at the end or with an error.
 func (s *Stream) next(p []byte) (int, error) {
 	n := copy(p, s.peeked)
 	s.peeked = s.peeked[n:]
@@ -100,7 +101,7 @@ func (s *Stream) next(p []byte) (int, error) {
 	return n + m, err
 }
 
-// fill reads whole records until p is full, or none are left.
+// fill reads whole records until p is full or none are left.
 func (s *Stream) fill(p []byte) (n int, err error) {
 	if s.err != nil {
 		return 0, s.err
@@ -111,8 +112,8 @@ func (s *Stream) fill(p []byte) (n int, err error) {
 	return n, s.err
 }
 
-// ReadFull reads until p is full: io.EOF is the end of the input before that. io.ReadFull would give
-// io.ErrUnexpectedEOF, which is what a decompressor says of an input that was cut short.
+// ReadFull reads until p is full. It returns io.EOF if the input ends before that. io.ReadFull
+// would return io.ErrUnexpectedEOF, which a decompressor also returns for truncated input.
 func ReadFull(r io.Reader, p []byte) (n int, err error) {
 	for n < len(p) && err == nil {
 		var m int
@@ -125,15 +126,15 @@ func ReadFull(r io.Reader, p []byte) (n int, err error) {
 	return n, err
 }
 
-// maxEmptyReads is how many reads in a row may give neither bytes nor an error. It is as many as bufio allows, which
-// counts them only where it fills its own buffer.
+// maxEmptyReads is the number of consecutive reads that may return neither bytes nor an error.
+// bufio has the same limit, but applies it only when it fills its own buffer.
 const maxEmptyReads = 100
 
-// movingReader gives up a reader that is never at its end and has nothing: whoever fills a buffer would ask it for
-// ever.
+// A movingReader returns an error if a reader repeatedly returns neither bytes nor an error.
+// Otherwise a caller that fills a buffer would loop forever.
 type movingReader struct {
 	r     io.Reader
-	empty int // reads in a row
+	empty int // number of consecutive empty reads
 }
 
 func (m *movingReader) Read(p []byte) (int, error) {
@@ -148,7 +149,7 @@ func (m *movingReader) Read(p []byte) (int, error) {
 	return n, device.WithoutPath(err)
 }
 
-// checkEnd holds the record bytes that came from an input against what must be there.
+// checkEnd compares the number of bytes read from an input with the expected number.
 func (in *Input) checkEnd(bytes int64) error {
 	size := int64(in.Header.Layout().RecordSize)
 	if bytes%size != 0 {
@@ -165,8 +166,8 @@ func (in *Input) checkEnd(bytes int64) error {
 	return nil
 }
 
-// checkMore reports record bytes that the header does not announce as soon as they come: a sort that takes its number
-// of records from there has no room for them.
+// checkMore returns an error as soon as an input contains more records than its header announces.
+// A sort that takes the number of records from the header has no space for more.
 func (in *Input) checkMore(bytes int64) error {
 	size := int64(in.Header.Layout().RecordSize)
 	if in.Records < 0 || (bytes+size-1)/size <= in.Records {
@@ -176,8 +177,9 @@ func (in *Input) checkMore(bytes int64) error {
 		"type is wrong", in.Name, in.Records, size)
 }
 
-// Sequence reads the records of the input from the first to the last, and then closes a stream. Its errors name the
-// input; that there are fewer or more records than must be, or a part of one, is an error too.
+// Sequence returns a reader of all records of the input. At the end it closes a stream. Its
+// errors name the input. It is an error if the number of records differs from the expected one,
+// or if the last record is incomplete.
 func (in *Input) Sequence() io.Reader {
 	if in.stream != nil {
 		return &sequence{input: in, r: in.stream}
@@ -186,11 +188,11 @@ func (in *Input) Sequence() io.Reader {
 	return &sequence{input: in, r: in.at.sequence(in.Offset(0), size)}
 }
 
-// sequence is an input that is read from its first record on.
+// A sequence reads an input from its first record on.
 type sequence struct {
 	input *Input
 	r     io.Reader
-	read  int64 // record bytes
+	read  int64 // number of bytes of records read
 }
 
 func (s *sequence) Read(p []byte) (int, error) {
@@ -204,7 +206,7 @@ func (s *sequence) Read(p []byte) (int, error) {
 	case err == nil:
 		return n, nil
 	case errors.Is(err, io.EOF):
-		s.r = io.MultiReader() // whose end can be read again
+		s.r = io.MultiReader() // returns io.EOF again
 		if err = s.input.checkEnd(s.read); err == nil && s.input.stream != nil {
 			s.input.whole = s.read / int64(s.input.Header.Layout().RecordSize)
 		}
@@ -213,7 +215,7 @@ func (s *sequence) Read(p []byte) (int, error) {
 	return n, fmt.Errorf("read %s at byte %d: %w", s.input.Name, s.input.Offset(0)+s.read, err)
 }
 
-// closeStream closes the input, once, unless it can be read at offsets, perhaps once more.
+// closeStream closes a stream, once. A seekable input stays open, because it may be read again.
 func (in *Input) closeStream() error {
 	if in.stream == nil {
 		return nil
@@ -225,12 +227,12 @@ func (in *Input) closeStream() error {
 	return in.Close()
 }
 
-// streamSource is the next left records of a stream.
+// A streamSource is the source of the next left records of a stream.
 type streamSource struct {
 	stream *Stream
 	first  int64
 	left   int64
-	known  int64 // records to come; negative: not known
+	known  int64 // remaining number of records; negative if not known
 }
 
 func (s *streamSource) Records() int64 { return max(s.known, -1) }

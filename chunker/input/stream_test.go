@@ -49,8 +49,8 @@ func (s stalledReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// TestStalledReader ends with an error that says where, whether it stalls in the header, in records or in what is to be
-// decompressed.
+// TestStalledReader checks that a stalled reader causes an error with its position, whether it
+// stalls in the header, in the records or in compressed data.
 func TestStalledReader(t *testing.T) {
 	array, err := format.Spec{Format: "npy", Type: "u64"}.NewHeader()
 	if err != nil {

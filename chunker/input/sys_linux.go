@@ -7,16 +7,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// willNeed has the system read bytes of f from the disk, unless they are in memory. It waits while the disk has more to
-// do than it takes at a time.
+// willNeed asks the system to read a range of f from the disk, unless it is in memory. It blocks
+// while the disk has too many requests.
 func willNeed(f *os.File, offset, bytes int64) {
-	const maxAtOnce = 256 << 10 // of a call Linux may take no more
+	const maxAtOnce = 256 << 10 // Linux may ignore more in a single call
 	for end := offset + bytes; offset < end; offset += maxAtOnce {
 		unix.Fadvise(int(f.Fd()), offset, min(maxAtOnce, end-offset), unix.FADV_WILLNEED)
 	}
 }
 
-// fetchedBytes is how many bytes the process has had read from disks so far; 0 where the system does not count them.
+// fetchedBytes returns how many bytes this process has read from disks so far, or 0 if the system
+// does not count them.
 func fetchedBytes() int64 {
 	const blockBytes = 512
 	var used unix.Rusage
@@ -26,7 +27,8 @@ func fetchedBytes() int64 {
 	return int64(used.Inblock) * blockBytes
 }
 
-// pathOf is a name by which an open file can be opened again, whatever stands under its own name by now.
+// pathOf returns a name under which an open file can be opened again, even if another file has
+// taken its name.
 func pathOf(f *os.File) string {
 	name := "/proc/self/fd/" + strconv.Itoa(int(f.Fd()))
 	if _, err := os.Stat(name); err != nil {

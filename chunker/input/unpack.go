@@ -9,17 +9,17 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// File is a temporary file that an input is decompressed to.
+// A File is a temporary file for a decompressed input.
 type File interface {
 	io.ReaderAt
 	io.WriterAt
 }
 
-// unpackBytes is how much is decompressed at a time.
+// unpackBytes is the number of bytes decompressed at a time.
 const unpackBytes = 64 << 10
 
-// DecoderMemory returns what the decompressor of the input holds at most, in bytes: with garbage, or as little as it
-// can after Economize, without.
+// DecoderMemory returns how much memory the decompressor of the input uses at most, in bytes:
+// full by default, including garbage, and lean after Economize.
 func (in *Input) DecoderMemory() (full, lean int64) {
 	if in.decoder == nil {
 		return 0, 0
@@ -28,7 +28,8 @@ func (in *Input) DecoderMemory() (full, lean int64) {
 		format.LeanMemory(in.Compression) + in.ExtraWindow
 }
 
-// StoredBytes returns the size of the file that a stream is read from, before decompression; 0: it is not known.
+// StoredBytes returns the size of the file that a stream is read from, before decompression, or 0
+// if it is not known.
 func (in *Input) StoredBytes() int64 {
 	if in.file == nil {
 		return 0
@@ -36,7 +37,8 @@ func (in *Input) StoredBytes() int64 {
 	return in.file.bytes
 }
 
-// Economize has decompressors take as little memory as they can. REQUIRES: no records have been read.
+// Economize makes decompressors use as little memory as possible. REQUIRES: no records have been
+// read
 func Economize(all []*Input) {
 	for _, in := range all {
 		if in.decoder != nil {
@@ -45,9 +47,9 @@ func Economize(all []*Input) {
 	}
 }
 
-// Unpack decompresses the records of a stream to a file, from byte at on, and closes the decompressor. From then on
-// they are read from the file, which must stay open. bytes is the room that they take. REQUIRES: no records have been
-// read.
+// Unpack decompresses the records of a stream to a file, starting at offset at, and closes the
+// decompressor. From then on the input is read from the file, which must stay open. Unpack
+// returns the size of the records in bytes. REQUIRES: no records have been read
 func Unpack(ctx context.Context, in *Input, file File, at int64) (bytes int64, err error) {
 	records := in.Sequence()
 	part := make([]byte, unpackBytes)
@@ -69,19 +71,20 @@ func Unpack(ctx context.Context, in *Input, file File, at int64) (bytes int64, e
 	return bytes, nil
 }
 
-// suspend gives the memory of a decompressor back that has begun, to read a header. Many inputs are opened before the
-// first is read. REQUIRES: the input is compressed as a whole and can be read again from its start.
+// suspend releases the memory of a decompressor after it has read the header, because many inputs
+// are opened before the first is read. REQUIRES: the whole input is compressed and can be read
+// again from its start
 func suspend(in *Input) {
 	if f := in.file; in.decoder != nil && f.requests == nil {
 		format.Suspend(in.decoder, newLateBuffer(f.sequence(0, f.bytes)))
 	}
 }
 
-// lateBuffer is a reader of which the first bytes can be looked at. It takes a buffer of streamBuffer bytes for what is
-// read of it, but not before that.
+// A lateBuffer is a buffered reader whose first bytes can be peeked. It allocates its buffer of
+// streamBuffer bytes only on the first Read.
 type lateBuffer struct {
 	first *bufio.Reader
-	large *bufio.Reader // nil until the first Read
+	large *bufio.Reader // nil before the first Read
 }
 
 func newLateBuffer(source io.Reader) *lateBuffer {

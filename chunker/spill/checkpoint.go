@@ -21,26 +21,31 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// Checkpoint keeps finished runs in a folder, so that a sort that was killed can go on from them: the files of spill,
-// which keep their names, and a manifest. What the manifest names is on the disk before that. Both happen beside the
-// sort, one run at a time: a sort that finishes runs faster waits. A Checkpoint is the Store of its files.
+// A Checkpoint keeps finished runs in a directory, so that a sort that was killed can continue.
+// It consists of the spill files, which keep their names, and a manifest. Data that the manifest
+// lists has been synced before. Syncing and updating the manifest happen in the background, one
+// run at a time; a sort that finishes runs faster than that has to wait. A Checkpoint is the
+// Store of its files.
 type Checkpoint struct {
 	folder string
 	mu     sync.Mutex // protects kept
 	kept   manifest
-	ends   []int64    // of what is kept in the files of spill, when it was opened
-	files  []*os.File // of spill
-	index  *os.File   // of the indexes of runs; nil: none is in a file
+	// ends holds, for each spill file, the end of the data that was kept when the checkpoint was
+	// opened.
+	ends  []int64
+	files []*os.File // the open spill files
+	index *os.File   // the file of long indexes; nil if there is none
 
-	handedOver bool // the file of the output
-	complete   bool // that file has its name
+	handedOver bool // the caller has taken over the file of the output
+	complete   bool // the output has its final name
 
 	background safely.Group
-	failed     atomic.Bool // something in the background
+	failed     atomic.Bool // a background operation failed
 }
 
-// OpenCheckpoint makes a checkpoint, whose folder a crash may not take away, or goes on with it. Nobody else may work
-// there meanwhile; to wait for another process ends with ctx. readOnly: it only reads what is finished, if anything is.
+// OpenCheckpoint opens a checkpoint, or creates it and makes its directory durable. It locks the
+// directory, and waits for other processes until ctx is cancelled. If readOnly is set, it only
+// reads the finished work, if there is any.
 func OpenCheckpoint(ctx context.Context, folder string, readOnly bool) (*Checkpoint, error) {
 	c := &Checkpoint{folder: folder}
 	c.background.SetLimit(1)
@@ -73,12 +78,13 @@ func atCheckpoint(folder string, err error) error {
 	return fmt.Errorf("checkpoint %s: %w", folder, device.WithoutPath(err))
 }
 
-// errAnew is the error of a checkpoint that is of no use.
+// errAnew returns an error for a checkpoint that cannot be used.
 func errAnew(reason string, args ...any) error {
 	return fmt.Errorf(reason+" (remove the directory to start over, or name another)", args...)
 }
 
-// checkOurs refuses a folder with files of others, since the end of the sort removes it.
+// checkOurs returns an error if the directory contains foreign files, because the end of the sort
+// removes the directory.
 func checkOurs(folder string) error {
 	entries, err := os.ReadDir(folder)
 	for _, e := range entries {
@@ -90,8 +96,9 @@ func checkOurs(folder string) error {
 	return err
 }
 
-// isOurs reports whether a file with that name may be in the folder of a checkpoint. A network file system or FUSE
-// gives a file that is removed while it is open another name, which may outlive a crash.
+// isOurs reports whether a file with the given name may be in the directory of a checkpoint. If
+// an open file is removed, a network file system or FUSE renames it, and the new name may survive
+// a crash.
 func isOurs(name string) bool {
 	known := []string{manifestName, newManifest, lockName, removedLock}
 	prefixes := []string{spillPrefix, runIndexPrefix, ".nfs", ".fuse_hidden"}
@@ -99,8 +106,9 @@ func isOurs(name string) bool {
 	return slices.Contains(known, name) || slices.ContainsFunc(prefixes, hasPrefix)
 }
 
-// Identify refuses to go on with what is of another sort. The last thing, which all inputs make, is not compared where
-// the output is complete: it may be one of them by now.
+// Identify returns an error if the checkpoint belongs to another sort. If the output is complete,
+// it does not compare the last item, which describes all inputs, because the output may have
+// replaced one of them.
 func (c *Checkpoint) Identify(now Identity, output string) error {
 	id := newKeptIdentity(now)
 	was, err := c.kept.Identity, c.findComplete(output)
@@ -124,7 +132,7 @@ func (c *Checkpoint) Identify(now Identity, output string) error {
 	return atCheckpoint(c.folder, err)
 }
 
-// enter changes the manifest, durably.
+// enter updates the manifest and makes the change durable.
 func (c *Checkpoint) enter(change func(k *kept)) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -133,7 +141,8 @@ func (c *Checkpoint) enter(change func(k *kept)) error {
 	return c.kept.put(next)
 }
 
-// findComplete finds out whether a run before has given the output its name, and makes that durable.
+// findComplete checks whether an earlier process has given the output its name, and makes the
+// name durable.
 func (c *Checkpoint) findComplete(output string) error {
 	name, missing := filepath.EvalSymlinks(output)
 	info, err := os.Stat(name)
@@ -145,12 +154,13 @@ func (c *Checkpoint) findComplete(output string) error {
 	return err
 }
 
-// Stamp tells a file from what it was before; another name does not change it.
+// Stamp returns a description of a file that changes when its content is rewritten, but not when
+// it is renamed.
 func Stamp(info fs.FileInfo) string {
 	return fmt.Sprintf("%d bytes from %s", info.Size(), info.ModTime().UTC().Format(time.RFC3339Nano))
 }
 
-// SetComplete enters the file of the output when it is durable, before it gets its name.
+// SetComplete records the file of the output after it is durable and before it gets its name.
 func (c *Checkpoint) SetComplete(file *os.File) error {
 	info, err := file.Stat()
 	if err == nil {
@@ -159,10 +169,10 @@ func (c *Checkpoint) SetComplete(file *os.File) error {
 	return atCheckpoint(c.folder, err)
 }
 
-// Finish says that the output has its name: Close removes the checkpoint.
+// Finish records that the output has its name. Close then removes the checkpoint.
 func (c *Checkpoint) Finish() { c.complete = true }
 
-// State is what is finished.
+// State describes the finished work.
 func (c *Checkpoint) State() *plan.Checkpoint {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -177,7 +187,7 @@ func (c *Checkpoint) State() *plan.Checkpoint {
 	return s
 }
 
-// Free implements Store. What is kept has its room already.
+// Free implements Store. It includes the space of kept runs, which need no further space.
 func (c *Checkpoint) Free(folders []string) int64 {
 	free := Disk{}.Free(folders)
 	if free < 0 {
@@ -186,7 +196,7 @@ func (c *Checkpoint) Free(folders []string) int64 {
 	return free + c.State().StoredBytes
 }
 
-// Create opens the next file of spill, without what follows the finished runs in it.
+// Create opens the next spill file and truncates it after the data of the finished runs.
 func (c *Checkpoint) Create(string) (File, error) {
 	n := len(c.files)
 	file, err := os.OpenFile(filepath.Join(c.folder, spillPrefix+strconv.Itoa(n)), os.O_RDWR|os.O_CREATE, 0o600)
@@ -198,8 +208,8 @@ func (c *Checkpoint) Create(string) (File, error) {
 	return keptFile{&diskFile{file: file}}, file.Truncate(c.ends[n])
 }
 
-// indexEnd returns where the last index of a finished run ends in the file that has them.
-// REQUIRES: c.mu is held, or nothing runs yet.
+// indexEnd returns the end of the last index of a finished run in the file of long indexes.
+// REQUIRES: c.mu is held, or no other goroutine uses c yet
 func (c *Checkpoint) indexEnd() (end int64) {
 	for _, run := range c.kept.Runs {
 		if run.Long != nil {
@@ -209,27 +219,29 @@ func (c *Checkpoint) indexEnd() (end int64) {
 	return end
 }
 
-// createIndex opens the file of the indexes, without what follows those of the finished runs in it.
+// createIndex opens the file of long indexes and truncates it after the indexes of the finished
+// runs.
 func (c *Checkpoint) createIndex(string) (File, error) {
-	c.mu.Lock() // other runs may enter the manifest just now
+	c.mu.Lock() // another run may be updating the manifest
 	defer c.mu.Unlock()
 	file, err := os.OpenFile(filepath.Join(c.folder, longIndexes), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if end := c.indexEnd(); end > 0 { // else the runs that are being finished may have entries there
+	if end := c.indexEnd(); end > 0 { // otherwise the file may contain entries of unfinished runs of this process
 		err = file.Truncate(end)
 	}
 	c.index = file
 	return keptFile{&diskFile{file: file}}, err
 }
 
-// keptFile is a file of spill that keeps its name when it is closed.
+// keptFile is a spill file that keeps its name when it is closed.
 type keptFile struct{ *diskFile }
 
 func (f keptFile) Close() error { return f.file.Close() }
 
-// keep enters a run when its blocks are durable, and then gives back the space of those that it was merged from.
+// keep syncs a finished run and adds it to the manifest. It then releases the space of the runs
+// that it was merged from. All this happens in the background.
 func (c *Checkpoint) keep(run *Run, replaced []*Run, s *Spill) error {
 	c.background.Go(func() error {
 		err := c.sync(run)
@@ -272,8 +284,8 @@ func (c *Checkpoint) sync(run *Run) error {
 	return all.Wait()
 }
 
-// SyncNames makes the names in a folder durable. For a folder that may be written but not read, it syncs the whole file
-// system through a new file.
+// SyncNames makes the names in a directory durable. If the directory is writable but not
+// readable, it syncs the whole file system through a new file.
 func SyncNames(name string) error {
 	folder, err := os.Open(name)
 	if errors.Is(err, fs.ErrPermission) {
@@ -287,35 +299,37 @@ func SyncNames(name string) error {
 	return errors.Join(SyncFolder(folder), folder.Close())
 }
 
-// Wait waits until everything that is finished is in the manifest.
+// Wait waits until all finished work is in the manifest.
 func (c *Checkpoint) Wait() error { return c.background.Wait() }
 
-// Folder is its whole path.
+// Folder returns the absolute path of the checkpoint.
 func (c *Checkpoint) Folder() string {
-	whole, _ := filepath.Abs(c.folder) // the output's was found before
+	whole, _ := filepath.Abs(c.folder) // the path was resolved when the output was opened
 	return whole
 }
 
-// Output is the file that the last merge writes to; nil: there is none yet. From now on the caller sees to it.
+// Output returns the file that the last merge writes to, or nil if there is none yet. From now on
+// the caller is responsible for it.
 func (c *Checkpoint) Output() *KeptOutput {
 	c.handedOver = true
 	return c.kept.Output
 }
 
-// SetOutput enters that file, of which nothing is written.
+// SetOutput records the file of the output, which is still empty.
 func (c *Checkpoint) SetOutput(output KeptOutput) error {
 	return atCheckpoint(c.folder, c.enter(func(k *kept) { k.Output, k.Written = &output, nil }))
 }
 
-// Written is how far the last merge had come; nil: nothing is written.
+// Written returns the progress of the last merge, or nil if nothing has been written.
 func (c *Checkpoint) Written() *Written {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.kept.Written
 }
 
-// SetWritten enters how far it has come, when sync has made that durable. While something else is being entered it
-// waits, or else reports false and does nothing.
+// SetWritten calls sync and records the progress of the last merge, in the background. If another
+// update is in progress, it waits for it if wait is set; otherwise it does nothing and returns
+// false.
 func (c *Checkpoint) SetWritten(w *Written, sync func() error, wait bool) bool {
 	enter := func() error {
 		if err := sync(); err != nil {
@@ -330,10 +344,10 @@ func (c *Checkpoint) SetWritten(w *Written, sync func() error, wait bool) bool {
 	return c.background.TryGo(enter)
 }
 
-// Close lets others work in the folder, and removes it if nothing in it is worth to be kept. REQUIRES: its files of
-// spill are closed.
+// Close unlocks the directory. It removes the checkpoint if it contains nothing worth keeping.
+// REQUIRES: the spill files are closed
 func (c *Checkpoint) Close() error {
-	_ = c.Wait() // the sort knows what went wrong
+	_ = c.Wait() // the sort already knows the error
 	nothing := len(c.kept.Runs) == 0 && (c.handedOver || c.kept.Output == nil)
 	if (c.complete || nothing) && c.kept.writable() {
 		return c.remove()
@@ -341,13 +355,14 @@ func (c *Checkpoint) Close() error {
 	return c.kept.close()
 }
 
-// remove removes the checkpoint, the manifest after all else: until then it names a complete output, and no run that is
-// gone. A sort that is killed meanwhile has nothing left to do the next time but this. No file is open when it is
-// removed, and the lock is removed last.
+// remove removes the checkpoint. It first removes all runs from the manifest, then all other
+// files, and then the manifest, which until then describes the complete output. If this process
+// is killed in the meantime, the next one only has to continue here. The lock is removed last.
+// All files are closed before they are removed.
 func (c *Checkpoint) remove() error {
 	err := c.kept.forgetRuns()
 	entries, unread := os.ReadDir(c.folder)
-	var all safely.Group // to free the space of a large file takes a while
+	var all safely.Group // in parallel, because freeing the space of a large file takes time
 	for _, e := range entries {
 		if name := e.Name(); name != manifestName && name != lockName {
 			all.Go(func() error { return removeIfThere(filepath.Join(c.folder, name)) })
@@ -363,7 +378,7 @@ func (c *Checkpoint) remove() error {
 		err = removeFile(c.folder)
 	}
 	if _, used := os.Lstat(filepath.Join(c.folder, lockName)); used == nil {
-		err = nil // another process has begun to work there
+		err = nil // another process has started to use the directory
 	}
 	return atCheckpoint(c.folder, err)
 }

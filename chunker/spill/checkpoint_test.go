@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// TestCompleteOutputIsRemembered: a checkpoint that is removed only in part still knows that the output is complete,
-// and names no run. Here a folder of spill that is not empty cannot be removed.
+// TestCompleteOutputIsRemembered removes a checkpoint only in part. It must still record that the
+// output is complete, and list no run. In this test the removal fails because a spill directory
+// is not empty.
 func TestCompleteOutputIsRemembered(t *testing.T) {
 	dir := t.TempDir()
 	folder, out := filepath.Join(dir, "kept"), filepath.Join(dir, "out")
@@ -75,8 +76,8 @@ func TestCheckpointIsMadeOnce(t *testing.T) {
 	}
 }
 
-// TestManifestIsMadeWhole: what a crash leaves of a manifest that was being made is in nobody's way, and goes with the
-// folder; something else under that name is refused, and stays.
+// TestManifestIsMadeWhole checks that a partial manifest left by a crash does no harm and is
+// removed with the directory. Something else under that name is refused and stays.
 func TestManifestIsMadeWhole(t *testing.T) {
 	folder := t.TempDir()
 	part := filepath.Join(folder, newManifest)
@@ -137,8 +138,9 @@ func filledCheckpoint(t *testing.T, folder string) {
 	}
 }
 
-// TestDamagedManifest cuts the manifest and the index of a run at every byte, changes every byte, and adds some: each
-// time there is one line that says so and what to do, and all stays as it is. The whole files have what was entered.
+// TestDamagedManifest truncates the manifest and the index of a run at every byte, changes every
+// byte, and appends some. Each time there must be a one-line error with advice, and no file may
+// change. The intact files must contain everything that was entered.
 func TestDamagedManifest(t *testing.T) {
 	folder := t.TempDir()
 	filledCheckpoint(t, folder)

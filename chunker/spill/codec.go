@@ -10,36 +10,37 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// codecChoice decides whether and how spill on a disk is compressed. auto tries what there is on some blocks, and takes
-// from then on what pays most, if anything does. Spill that stays in the page cache is copied there and back at a rate
-// that no codec reaches.
+// codecChoice decides whether spilled blocks are compressed, and how. With the codec "auto" it
+// tries all codecs on some blocks, and then uses the one that saves the most time, if any does.
+// Spilled data that stays in the page cache is copied faster than any codec can compress it.
 type codecChoice struct {
-	codec   format.Compression // None while auto has not decided
+	codec   format.Compression // None until auto has decided
 	coder   *format.BlockCoder
-	rate    float64 // bytes per second that are written, and read back
-	workers float64 // that compress and decompress at the same time, in the time that the rate is counted in
+	rate    float64 // bytes per second, for writing and for reading back
+	workers float64 // number of workers that compress or decompress concurrently
 
 	mu     sync.Mutex
-	trials []trial // of auto; nil: it has decided
-	seen   int     // blocks
-	buffer []byte  // of the trials
+	trials []trial // for auto; nil after it has decided
+	seen   int     // number of blocks seen
+	buffer []byte  // buffer of the trials
 }
 
-// trial is what became of the blocks that one compression was tried on.
+// A trial sums up the blocks on which a codec was tried.
 type trial struct {
 	codec   format.Compression
-	in, out int64   // bytes
-	seconds float64 // to compress them
+	in, out int64   // sizes before and after, in bytes
+	seconds float64 // time to compress them
 }
 
 const (
-	// codecTrials is how many blocks auto tries before it decides, and betweenTrials their distance: the first
-	// blocks of a run have its least keys, which may be the most frequent ones.
+	// codecTrials is the number of blocks that auto tries before it decides, and betweenTrials is
+	// the distance between these blocks. The first blocks of a run contain its smallest keys,
+	// which may be the most frequent ones and therefore not typical.
 	codecTrials   = 4
 	betweenTrials = 16
 )
 
-// newCodecChoice makes the choice that opt.Codec names.
+// newCodecChoice returns the choice that opt.Codec specifies.
 func newCodecChoice(opt *Options, coder *format.BlockCoder) *codecChoice {
 	c := &codecChoice{coder: coder, rate: cmp.Or(opt.DiskBytes, plan.DiskBytesPerSecond), workers: float64(opt.Coders)}
 	for _, codec := range plan.SpillCodecs(opt.Codec) {
@@ -61,7 +62,7 @@ func (c *codecChoice) choose(recs []byte) format.Compression {
 	}
 	if c.seen++; c.seen%betweenTrials == 1 {
 		for i := range c.trials {
-			c.try(&c.trials[i], recs)
+			c.measure(&c.trials[i], recs)
 		}
 	}
 	if c.seen > (codecTrials-1)*betweenTrials {
@@ -70,8 +71,9 @@ func (c *codecChoice) choose(recs []byte) format.Compression {
 	return format.None
 }
 
-// try compresses a block to see what comes of it, twice, since others may have kept the processor busy once.
-func (c *codecChoice) try(t *trial, recs []byte) {
+// measure compresses a block and adds the result to a trial. It compresses twice and takes the
+// shorter time, because another process may have interrupted one of the two.
+func (c *codecChoice) measure(t *trial, recs []byte) {
 	var seconds [2]float64
 	var packed []byte
 	for i := range seconds {
@@ -92,12 +94,14 @@ func (c *codecChoice) decide() {
 	c.trials, c.buffer = nil, nil
 }
 
-// gain is what writing and reading less saves, less what compressing and decompressing takes, in seconds.
+// gain returns the time saved by writing and reading less, minus the time for compressing and
+// decompressing, in seconds.
 func (c *codecChoice) gain(t *trial) float64 {
 	return 2*float64(t.in-t.out)/c.rate - (1+t.codec.DecodeCost())*t.seconds/c.workers
 }
 
-// compress packs recs into buffer, or leaves them as they are when they do not become smaller.
+// compress compresses recs into buffer. If that does not make them smaller, it returns recs
+// unchanged.
 func (c *codecChoice) compress(buffer *[]byte, recs []byte, codec format.Compression) ([]byte, format.Compression) {
 	room := format.MaxCompressed(len(recs), codec)
 	*buffer = slices.Grow((*buffer)[:0], room)[:room]

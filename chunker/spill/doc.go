@@ -1,7 +1,9 @@
-// Package spill keeps sorted runs and unsorted parts on disk until they are merged or sorted.
+// Package spill stores sorted runs and unsorted parts on disk until they are merged or sorted.
 //
-// A [Spill] is a few unlinked files in each temporary directory, into which blocks are written round robin, compressed
-// when that pays. A [Run] is the index of its blocks: each entry has the block's place, the checksum of its bytes and
-// its first key, so that a run can be read in any order and by many readers. Reading checks the checksum; [Run.Close]
-// gives the space back to the file system. A [Checkpoint] keeps files and indexes for a later process.
+// A [Spill] consists of a few unlinked files in each temporary directory. Blocks are written to
+// these files round robin, and compressed if that saves time. A [Run] is an index of blocks. Each
+// entry contains the position of a block, the checksum of its bytes, and its first key. So
+// several readers can read a run concurrently and in any order. Every block is verified when it
+// is read. [Run.Close] returns the space to the file system. A [Checkpoint] keeps files and
+// indexes for a later process.
 package spill

@@ -16,10 +16,11 @@ import (
 	"github.com/extsort/extsort/internal/option"
 )
 
-// entries are the index of a run, or of a piece of one: its blocks in order.
+// entries is the index of a run or of a piece of a run: its blocks in order.
 type entries interface {
-	// read fills some of dst with the entries from number i on and returns how many: one at least. REQUIRES: entry i
-	// exists. The entries are not to be changed, and are valid until the next call with the same dst and scratch.
+	// read fills a prefix of dst with the entries from number i on and returns how many there
+	// are, at least one. REQUIRES: entry i exists. The caller must not change the entries. They
+	// are valid until the next call with the same dst and scratch.
 	read(i int, dst []Block, scratch *[]byte) (n int, err error)
 }
 
@@ -28,26 +29,27 @@ type memoryEntries []Block
 
 func (m memoryEntries) read(i int, dst []Block, _ *[]byte) (int, error) { return copy(dst, m[i:]), nil }
 
-// index is the entries of one writer. It keeps the newest in memory and, where the spill has no room for more of them,
-// stores the others in a file. The file has regions of it, each twice as large as the one before, so that the index of
-// a long run takes no more memory than that of a short one.
+// An index contains the entries of one writer. If the memory for indexes is full, it stores the
+// older entries in a file. Each region of the file is twice as large as the previous one, so a
+// long run needs little more memory than a short one.
 type index struct {
 	in      *indexStore
-	regions []int64 // offsets in the file; region r has room for firstRegion<<r entries
-	stored  int     // entries in the file
-	tail    []Block // the entries after those
+	regions []int64 // offsets in the file; region r has space for firstRegion<<r entries
+	stored  int     // number of entries in the file
+	tail    []Block // the entries after the stored ones
 }
 
 const (
 	// firstRegion is the number of entries in the first region of an index.
 	firstRegion = 64
 
-	// entryHead is the bytes of a stored entry before its key, and entrySum those of the checksum behind the key.
+	// entryHead is the size of a stored entry before its key, and entrySum is the size of the
+	// checksum after the key, in bytes.
 	entryHead = 40
 	entrySum  = 8
 )
 
-// regionOf returns the region that has entry i, and the place of the entry in it.
+// regionOf returns the region of entry i and the position of the entry within the region.
 func regionOf(i int) (region, place int) {
 	region = bits.Len(uint(i/firstRegion+1)) - 1
 	return region, i - firstRegion*(1<<region-1)
@@ -55,7 +57,7 @@ func regionOf(i int) (region, place int) {
 
 func (x *index) count() int { return x.stored + len(x.tail) }
 
-// add appends an entry, and stores all of them where the memory of indexes is full.
+// add appends an entry. If the memory for indexes is full, it stores all entries.
 func (x *index) add(b Block) error {
 	x.tail = append(x.tail, b)
 	if !x.in.grow(1) || len(x.tail) < plan.LeastStored {
@@ -64,7 +66,7 @@ func (x *index) add(b Block) error {
 	return x.store(len(x.tail))
 }
 
-// store stores the first n entries of those in memory.
+// store moves the first n entries in memory to the file.
 func (x *index) store(n int) error {
 	for done := 0; done < n; {
 		region, place := regionOf(x.stored)
@@ -96,7 +98,7 @@ func (x *index) read(i int, dst []Block, scratch *[]byte) (int, error) {
 	return n, x.in.read(x.regions[region]+int64(place)*x.in.entryBytes(), i, dst[:n], scratch)
 }
 
-// release gives back the memory and the room of the index.
+// release frees the memory and the file space of the index.
 func (x *index) release() {
 	x.in.shrink(len(x.tail))
 	x.tail = nil
@@ -106,23 +108,24 @@ func (x *index) release() {
 	x.regions, x.stored = nil, 0
 }
 
-// indexStore is the memory that all indexes of a spill share, and the file that takes what memory has no room for.
+// An indexStore is the memory shared by all indexes of a spill, and the file for the entries that
+// exceed it.
 type indexStore struct {
 	keyBytes int
-	limit    int64 // bytes of entries in memory; 0: all of them
+	limit    int64 // limit for entries in memory in bytes; 0 means no limit
 	create   func() (File, error)
-	where    string // the folder of the file, for messages
-	kept     bool   // the file is that of a checkpoint
+	where    string // directory of the file, for messages
+	kept     bool   // the file belongs to a checkpoint
 
-	held atomic.Int64 // bytes of entries in memory
+	held atomic.Int64 // size of the entries in memory in bytes
 
-	mu     sync.Mutex // protects the following
-	file   File       // nil: nothing is stored
+	mu     sync.Mutex // protects the fields below
+	file   File       // nil if nothing is stored
 	end    int64
 	buffer []byte
 }
 
-// grow counts n more entries in memory, and reports whether they are too many.
+// grow counts n more entries in memory and reports whether they exceed the limit.
 func (f *indexStore) grow(n int) (full bool) {
 	held := f.held.Add(int64(n) * plan.IndexEntryBytes(f.keyBytes))
 	return f.limit > 0 && held > f.limit
@@ -130,10 +133,10 @@ func (f *indexStore) grow(n int) (full bool) {
 
 func (f *indexStore) shrink(n int) { f.held.Add(-int64(n) * plan.IndexEntryBytes(f.keyBytes)) }
 
-// full reports whether memory has room for no more entries.
+// full reports whether the entries in memory exceed the limit.
 func (f *indexStore) full() bool { return f.limit > 0 && f.held.Load() > f.limit }
 
-// entryBytes is the size of a stored entry. Its integers are little-endian:
+// entryBytes returns the size of a stored entry. Its integers are little-endian:
 //
 //	 0  record, from the start of the index   8
 //	 8  offset in the volume                  8
@@ -143,10 +146,12 @@ func (f *indexStore) full() bool { return f.limit > 0 && f.held.Load() > f.limit
 //	32  volume                                4
 //	36  codec                                 4
 //	40  key of the first record
-//	    XXH3 of all of this, seeded by the number of the entry: one in the wrong place is damage, too
+//	    XXH3 of all of this, seeded with the number of the entry, so that
+//	    an entry in the wrong place is detected as well
 func (f *indexStore) entryBytes() int64 { return int64(entryHead + f.keyBytes + entrySum) }
 
-// reserve finds a place for n entries. A place takes no room before it is written to.
+// reserve returns the offset of a region for n entries. A region uses no disk space until it is
+// written.
 func (f *indexStore) reserve(n int) (offset int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -155,12 +160,12 @@ func (f *indexStore) reserve(n int) (offset int64) {
 	return offset
 }
 
-// regionBytes is what n entries take in the file.
+// regionBytes returns the size of n entries in the file.
 func (f *indexStore) regionBytes(n int) int64 {
 	return (int64(n)*f.entryBytes() + plan.SpillAlign - 1) &^ (plan.SpillAlign - 1)
 }
 
-// write stores entries, whose numbers begin with first.
+// write stores entries. The first of them has the number first.
 func (f *indexStore) write(offset int64, first int, all []Block) (err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -194,7 +199,7 @@ func appendEntry(p []byte, b *Block, number uint64) []byte {
 	return binary.LittleEndian.AppendUint64(p, xxh3.HashSeed(p[start:], number))
 }
 
-// read reads entries, whose numbers begin with first. Their keys lie in scratch.
+// read reads entries. The first of them has the number first. Their keys are stored in scratch.
 func (f *indexStore) read(offset int64, first int, dst []Block, scratch *[]byte) error {
 	size := int(f.entryBytes())
 	if cap(*scratch) < len(dst)*size {
@@ -227,7 +232,7 @@ func (f *indexStore) read(offset int64, first int, dst []Block, scratch *[]byte)
 	return nil
 }
 
-// damaged is the error of an index that cannot be read, with what to do where it is a checkpoint's.
+// damaged wraps the error of an unreadable index. For a checkpoint, it adds advice.
 func (f *indexStore) damaged(err error) error {
 	if f.kept {
 		return errAnew("%w", err)
@@ -252,12 +257,12 @@ func (f *indexStore) close() error {
 	return err
 }
 
-// Cursor reads the index of a run in order.
+// A Cursor reads the index of a run in order.
 type Cursor struct {
 	run     *Run
-	next    int     // the number of the next entry
-	end     int     // the number of the entry to stop at
-	window  []Block // entries that were read and not yet returned
+	next    int     // number of the next entry
+	end     int     // number of the entry to stop at
+	window  []Block // entries that were read but not yet returned
 	read    []Block // memory of window
 	scratch []byte
 }
@@ -265,10 +270,10 @@ type Cursor struct {
 // cursorBlocks is the number of entries that a Cursor reads from a file at a time.
 const cursorBlocks = 16
 
-// Cursor returns a Cursor for the entries from number i to before j.
+// Cursor returns a Cursor for the entries from i (inclusive) to j (exclusive).
 func (r *Run) Cursor(i, j int) *Cursor { return &Cursor{run: r, next: i, end: j} }
 
-// Next returns the next entry, which is valid until the following call, and nil after the last one.
+// Next returns the next entry, or nil after the last one. The entry is valid until the next call.
 func (c *Cursor) Next() (*Block, error) {
 	if c.next == c.end {
 		return nil, nil

@@ -12,21 +12,22 @@ import (
 	"github.com/extsort/extsort/internal/filelock"
 )
 
-// folderLock is the lock on the folder of a checkpoint: of one process that writes there, or of several that read. It
-// is on a file of its own, since the manifest is replaced. The system takes it away when the process ends.
+// A folderLock is the lock on the directory of a checkpoint. It is held by one process that
+// writes or by several that read. It is on a file of its own, because the manifest is replaced
+// when it changes. The system releases the lock when the process ends.
 type folderLock struct {
 	folder string
-	file   *os.File // nil: there is none to be locked
+	file   *os.File // nil if there is no file to lock
 	shared bool
 }
 
-// lockTimeout is how long another process may hold the lock: some systems take the lock of a killed process away only
-// after its parent has heard of its end.
+// lockTimeout limits the wait for another process. Some systems release the lock of a killed
+// process only after its parent has been notified.
 const lockTimeout = 2 * time.Second
 
 var errLocked = errors.New("another process uses it: wait for it, or name another directory")
 
-// lockFolder waits for the lock. To read, it makes no file.
+// lockFolder waits for the lock. A shared lock does not create a file.
 func lockFolder(ctx context.Context, folder string, shared bool) (*folderLock, error) {
 	for {
 		file, err := openLock(folder, shared)
@@ -50,7 +51,8 @@ func lockFolder(ctx context.Context, folder string, shared bool) (*folderLock, e
 	}
 }
 
-// openLock opens the file; nil: there is none, and nothing is to be written.
+// openLock opens the file of the lock. It returns nil if the file does not exist and the lock is
+// shared.
 func openLock(folder string, shared bool) (*os.File, error) {
 	name := filepath.Join(folder, lockName)
 	if !shared {
@@ -64,7 +66,8 @@ func openLock(folder string, shared bool) (*os.File, error) {
 	return nil, err
 }
 
-// isNamed reports whether the file still has its name: another process may have removed it together with the folder.
+// isNamed reports whether the file still has its name. Another process may have removed it
+// together with the directory.
 func isNamed(file *os.File) bool {
 	opened, err := file.Stat()
 	if err != nil {
@@ -83,12 +86,13 @@ func (l *folderLock) close() error {
 	return file.Close()
 }
 
-// remove removes the file of the lock. It gets another name first: another process that waits for the lock then makes a
-// file of its own, and knows that this one is none any more. It is closed before it is removed, since a network file
-// system gives an open file that is removed another name, which stays in the folder.
+// remove removes the file of the lock. It renames the file first: another process that waits for
+// the lock then recognizes that this file is obsolete, and creates a new one. It closes the file
+// before removing it, because a network file system keeps a removed open file under another name
+// in the directory.
 func (l *folderLock) remove() error {
 	name, removed := filepath.Join(l.folder, lockName), filepath.Join(l.folder, removedLock)
-	if runtime.GOOS == "windows" { // which renames no open file
+	if runtime.GOOS == "windows" { // Windows cannot rename open files
 		return errors.Join(l.close(), removeFile(name))
 	}
 	err := os.Rename(name, removed)
@@ -98,5 +102,5 @@ func (l *folderLock) remove() error {
 	return removeFile(removed)
 }
 
-// removeFile is os.Remove, which a test watches.
+// removeFile is os.Remove; tests replace it.
 var removeFile = os.Remove

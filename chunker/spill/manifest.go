@@ -17,26 +17,28 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// Origin is the records of the input that a run has, or has the first of in the order.
+// An Origin describes the input records that a run contains, or, with a limit, the input records
+// whose first ones (in sorted order) it contains.
 type Origin struct {
 	First, Records int64
-	Sum            format.Checksum // of all of them, where one is asked for
+	Sum            format.Checksum // checksum of these records, if requested
 }
 
-// Identity tells one sort from others: what each thing is called, and what it is.
+// An Identity distinguishes a sort from others. It consists of pairs of a name and a value.
 type Identity [][2]string
 
-// manifest lists what a checkpoint has kept. Its file is written whole under another name, made durable and renamed:
-// after a crash it is the one from before or the new one. A manifest looks like this:
+// A manifest lists the data that a checkpoint has kept. Each update writes a new file, syncs it
+// and renames it. So after a crash the manifest is either the old or the new one. A manifest
+// looks like this:
 //
 //	extsort-checkpoint 4 XXH3 LENGTH\n   the version, and the checksum and the length of the JSON
 //	{"identity":[…],"runs":[…],…}        kept, as JSON
 //
-// The blocks of a run are many and never change, so each run has an index file of its own, which is written once.
-// The manifest has the length and the checksum of each.
+// A run may have many blocks, which never change. Therefore each run has its own index file,
+// which is written once. The manifest contains the length and the checksum of each index file.
 type manifest struct {
 	folder string
-	lock   *folderLock // nil: there is no checkpoint
+	lock   *folderLock // nil if there is no checkpoint
 	kept
 }
 
@@ -44,39 +46,44 @@ type manifest struct {
 type kept struct {
 	Identity keptIdentity `json:"identity,omitempty"`
 	Runs     []*keptRun   `json:"runs,omitempty"`    // in the order of their origins
-	Output   *KeptOutput  `json:"output,omitempty"`  // nil: there is none yet
-	Written  *Written     `json:"written,omitempty"` // nil: nothing is written
+	Output   *KeptOutput  `json:"output,omitempty"`  // nil if there is none yet
+	Written  *Written     `json:"written,omitempty"` // nil if nothing is written
 	Complete string       `json:"complete,omitempty"`
 }
 
-// KeptOutput is the file that the last merge writes to, in the folder of the output.
+// KeptOutput describes the file that the last merge writes to. It is in the directory of the
+// output.
 type KeptOutput struct {
 	Name  RawName     `json:"name"`
-	Inode uint64      `json:"inode,omitempty"` // 0: the system has none
+	Inode uint64      `json:"inode,omitempty"` // 0 if the system has no inode numbers
 	Mode  fs.FileMode `json:"mode"`
 }
 
-// keptRun is a run whose index has a file of its own, or is in the one for long indexes.
+// A keptRun is a run whose index is in a file of its own or in the file of long indexes.
 type keptRun struct {
 	Origin
 	Index  indexFile
-	Blocks []Block    `json:"-"`          // in the index file
-	Long   *keptIndex `json:",omitempty"` // the index in place of Blocks; nil: it is not long
+	Blocks []Block `json:"-"` // stored in the index file
+	// Long replaces Blocks if the index is long; otherwise it is nil.
+	Long *keptIndex `json:",omitempty"`
 }
 
-// keptIndex is a long index of a run in the file that has those of all runs, and what it says in all.
+// A keptIndex describes a long index, which is in the shared file of long indexes, and the totals
+// of its run.
 type keptIndex struct {
-	Regions []int64 // offsets, see index
+	Regions []int64 // offsets; see index
 	Entries int
-	End     int64 // of the regions in the file
+	End     int64 // end of the regions in the file
 
 	Records int64
-	Largest int     // records in the largest block
-	Stored  int64   // bytes of the blocks in the files of spill
-	Ends    []int64 // where the last block ends in each of them
+	Largest int   // number of records in the largest block
+	Stored  int64 // size of the blocks in the spill files in bytes
+	// Ends holds, for each spill file, the end of the last block.
+	Ends []int64
 }
 
-// newKeptRun is what a manifest has of a run. REQUIRES: its index is in memory or in a file as a whole.
+// newKeptRun returns the description of a run for a manifest. REQUIRES: its index is entirely in
+// memory or entirely in a file
 func newKeptRun(run *Run) *keptRun {
 	kept := &keptRun{Origin: run.Origin}
 	if len(run.indexes) == 0 {
@@ -95,7 +102,7 @@ func newKeptRun(run *Run) *keptRun {
 	return kept
 }
 
-// keptRun is a run of a checkpoint.
+// keptRun returns a run of a checkpoint.
 func (s *Spill) keptRun(kept *keptRun) *Run {
 	run := s.newRun(kept.Origin)
 	x := &index{in: &s.index, tail: kept.Blocks}
@@ -116,7 +123,7 @@ func (s *Spill) keptRun(kept *keptRun) *Run {
 	return run
 }
 
-// storedBytes is what the blocks take in the files of spill.
+// storedBytes returns the size of the blocks in the spill files.
 func (r *keptRun) storedBytes() (bytes int64) {
 	if r.Long != nil {
 		return r.Long.Stored
@@ -127,14 +134,14 @@ func (r *keptRun) storedBytes() (bytes int64) {
 	return bytes
 }
 
-// indexFile describes the file with the blocks of a run.
+// An indexFile describes the file with the blocks of a run.
 type indexFile struct {
 	Bytes int
-	Sum   string // XXH3 in hexadecimal digits
+	Sum   string // XXH3 in hexadecimal
 }
 
-// RawName is a file name, which may be any bytes. In JSON it is a string where it is valid UTF-8, else an array of
-// numbers.
+// A RawName is a file name, which may consist of any bytes. In JSON it is a string if it is valid
+// UTF-8; otherwise it is an array of numbers.
 type RawName string
 
 // MarshalJSON implements json.Marshaler.
@@ -166,7 +173,8 @@ func (n *RawName) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// keptIdentity is an Identity whose strings, some of which are file names, may be any bytes.
+// A keptIdentity is an Identity whose strings may contain any bytes, because some of them are
+// file names.
 type keptIdentity [][2]RawName
 
 func newKeptIdentity(id Identity) (kept keptIdentity) {
@@ -176,25 +184,25 @@ func newKeptIdentity(id Identity) (kept keptIdentity) {
 	return kept
 }
 
-// Names of files in the folder of a checkpoint, or what they begin with.
+// Names or prefixes of the files in the directory of a checkpoint.
 const (
 	manifestName   = "manifest"
-	newManifest    = "manifest-new" // until it is whole
+	newManifest    = "manifest-new" // until it is complete
 	lockName       = "lock"
-	removedLock    = "lock-removed" // while the folder is being removed
+	removedLock    = "lock-removed" // while the directory is being removed
 	spillPrefix    = "spill-"
 	longIndexes    = spillPrefix + "index"
 	runIndexPrefix = "run-"
 )
 
-// manifestVersion changes with the form of the manifest and of what it lists.
+// manifestVersion changes with the format of the manifest or of the files it lists.
 const manifestVersion = 4
 
-// manifestHeader is the form of the first line.
+// manifestHeader is the format of the first line.
 const manifestHeader = "extsort-checkpoint %d %s %d\n"
 
-// open locks the folder, so that nobody else writes there meanwhile, and reads the manifest if there is one. After an
-// error the folder is not locked.
+// open locks the directory and reads the manifest, if it exists. After an error the directory is
+// not locked.
 func (m *manifest) open(ctx context.Context, folder string, readOnly bool) error {
 	lock, err := lockFolder(ctx, folder, readOnly)
 	if err != nil {
@@ -215,7 +223,7 @@ func (m *manifest) close() error {
 	return m.lock.close()
 }
 
-// writable reports whether changes may be entered.
+// writable reports whether the manifest may be changed.
 func (m *manifest) writable() bool { return m.lock != nil && !m.lock.shared }
 
 func (m *manifest) read() error {
@@ -237,7 +245,7 @@ func (m *manifest) read() error {
 	return nil
 }
 
-// decodeManifest reads what encode gives.
+// decodeManifest decodes the result of encode.
 func decodeManifest(text []byte) (k kept, err error) {
 	line, body, _ := bytes.Cut(text, []byte("\n"))
 	var version, length int
@@ -265,7 +273,7 @@ func decodeManifest(text []byte) (k kept, err error) {
 	return k, nil
 }
 
-// check reports what no checkpoint has, and would end the process if it were believed.
+// check returns an error for content that encode never writes and that would cause a panic later.
 func (k *kept) check() error {
 	if slices.Contains(k.Runs, nil) {
 		return errors.New("it has an empty run")
@@ -294,7 +302,8 @@ func (k *kept) encode() ([]byte, error) {
 
 func checksum(text []byte) string { return fmt.Sprintf("%016x", xxh3.Hash(text)) }
 
-// put makes the manifest one with that content, durably. After an error it is the one from before.
+// put replaces the content of the manifest and makes it durable. After an error the manifest is
+// unchanged.
 func (m *manifest) put(next kept) error {
 	text, err := next.encode()
 	if err == nil {
@@ -312,8 +321,8 @@ func (m *manifest) put(next kept) error {
 	return err
 }
 
-// writeDurably makes a file, whose name a crash may take away. What the file system says when it is closed counts as
-// well.
+// writeDurably writes and syncs a file, but not its name. It also returns an error from closing
+// the file.
 func writeDurably(name string, text []byte) error {
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -326,7 +335,7 @@ func writeDurably(name string, text []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// putRun enters a run, in place of those that it was merged from.
+// putRun adds a run to the manifest and removes the runs that it was merged from.
 func (m *manifest) putRun(run *keptRun) error {
 	if err := run.writeBlocks(m.folder); err != nil {
 		return err
@@ -348,24 +357,24 @@ func (m *manifest) putRun(run *keptRun) error {
 	}
 	for _, r := range replaced {
 		if r.indexName() != run.indexName() {
-			_ = os.Remove(filepath.Join(m.folder, r.indexName())) // else the end of the sort does
+			_ = os.Remove(filepath.Join(m.folder, r.indexName())) // if this fails, the end of the sort removes the file
 		}
 	}
 	return nil
 }
 
-// forgetRuns leaves what tells a complete output.
+// forgetRuns removes everything from the manifest except the description of a complete output.
 func (m *manifest) forgetRuns() error {
 	return m.put(kept{Identity: m.Identity, Complete: m.Complete})
 }
 
-// indexName is the name of the file with the blocks of the run. It differs for different blocks, so that no file that
-// the manifest lists is written again.
+// indexName returns the name of the file with the blocks of the run. It depends on the blocks, so
+// that a file listed in the manifest is never overwritten.
 func (r *keptRun) indexName() string {
 	return fmt.Sprintf("%s%d-%s", runIndexPrefix, r.First, r.Index.Sum)
 }
 
-// writeBlocks makes the index file. Its name is durable when the manifest is.
+// writeBlocks writes the index file. Its name becomes durable together with the manifest.
 func (r *keptRun) writeBlocks(folder string) error {
 	if r.Long != nil {
 		return nil
@@ -380,7 +389,7 @@ func (r *keptRun) writeBlocks(folder string) error {
 
 func (r *keptRun) readBlocks(folder string) error {
 	if r.Long != nil {
-		return nil // every entry is checked when it is read
+		return nil // each entry is verified when it is read
 	}
 	text, err := os.ReadFile(filepath.Join(folder, r.indexName()))
 	switch {
@@ -400,7 +409,7 @@ func (r *keptRun) readBlocks(folder string) error {
 	return nil
 }
 
-// ends is where the last block of a run ends in each file of spill.
+// ends returns, for each spill file, the end of the last block of a run.
 func (m *manifest) ends() (ends []int64) {
 	for _, run := range m.Runs {
 		for i := range run.Blocks {

@@ -7,41 +7,45 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// Window reads units, which are records or blocks, ahead of its readers, who read about in order and each unit once.
-type Window struct {
-	Units     int64  // that there are
-	UnitBytes int64  // of each, where requests or readers read several
-	Queue     *Queue // that does the requests; nil: each is a goroutine
+// A Prefetcher reads units, which are records or blocks, ahead of its readers. The readers read
+// each unit once, roughly in order.
+type Prefetcher struct {
+	Units int64 // number of units
+	// UnitBytes is the size of a unit. It is needed if a request or a reader reads several units.
+	UnitBytes int64
+	Queue     *Queue // runs the requests; nil to start a goroutine per request
 
-	// Take gives the memory of a request, besides those that the window has, and what gives it back; nil: there is none.
+	// Take returns memory for a request and a function that gives it back, or nil if there is
+	// none. Its argument is the number of requests that have memory.
 	Take  func(has int) (memory []byte, give func())
-	Leave func() // is told that no more is taken
+	Leave func() // called when no more memory will be taken
 
 	Request Request
 	Now     func(p []byte, first int64) error // reads units that no request has read
 
 	mu     sync.Mutex
-	next   int64    // first unit that was not requested, nor read by a reader
-	pieces []*piece // that were requested and not read to their end, in order
+	next   int64    // first unit that was neither requested nor read by a reader
+	pieces []*piece // requested units that have not been read completely, in order
 }
 
-// Request says how many units from one on, most of them at most, can be read into memory, and reads them: they lie in
-// it where it tells. read is nil where none of so many can.
+// A Request prepares to read units, starting at first and at most the given number, into memory.
+// It returns their number and a function that reads them and returns the part of memory that
+// contains them. The function is nil if none of these units can be read ahead.
 type Request func(memory []byte, first, most int64) (n int64, read func() ([]byte, error))
 
-// piece is units that one request reads.
+// A piece contains the units of one request.
 type piece struct {
 	first, units int64
-	left         int64 // that no reader has
+	left         int64 // number of units that no reader has read
 	read         []byte
-	give         func() // gives back the memory that they are in
-	readers      int    // of that
+	give         func() // gives back the memory of the request
+	readers      int    // number of current readers
 	done         chan struct{}
 	err          error
 }
 
 // Read fills p with the units [first, end).
-func (w *Window) Read(p []byte, first, end int64) error {
+func (w *Prefetcher) Read(p []byte, first, end int64) error {
 	for first < end {
 		from, n := w.find(first, end)
 		part := p
@@ -58,8 +62,8 @@ func (w *Window) Read(p []byte, first, end int64) error {
 	return nil
 }
 
-// fill takes units from a piece, or reads them; nil: no piece has them.
-func (w *Window) fill(p []byte, first int64, from *piece) error {
+// fill copies units from a piece. If from is nil, it reads them from the file.
+func (w *Prefetcher) fill(p []byte, first int64, from *piece) error {
 	if from == nil {
 		return w.Now(p, first)
 	}
@@ -70,12 +74,12 @@ func (w *Window) fill(p []byte, first int64, from *piece) error {
 	return from.err
 }
 
-// find reads ahead, and finds the piece that has a unit; nil: none has. That is so for the first n of the units up to
-// end.
-func (w *Window) find(first, end int64) (from *piece, n int64) {
+// find starts requests and returns the piece that contains unit first, and how many of the units
+// up to end it contains. If no piece contains the first n of them, it returns nil and n.
+func (w *Prefetcher) find(first, end int64) (from *piece, n int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.ahead()
+	w.startRequests()
 	w.next = max(w.next, end)
 	for _, p := range w.pieces {
 		switch {
@@ -89,15 +93,15 @@ func (w *Window) find(first, end int64) (from *piece, n int64) {
 	return nil, end - first
 }
 
-// Ahead begins the requests that there is memory for.
-func (w *Window) Ahead() {
+// Ahead starts as many requests as there is memory for.
+func (w *Prefetcher) Ahead() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.ahead()
+	w.startRequests()
 }
 
-// ahead is Ahead. REQUIRES: w.mu is held.
-func (w *Window) ahead() {
+// startRequests implements Ahead. REQUIRES: w.mu is held
+func (w *Prefetcher) startRequests() {
 	for w.next < w.Units {
 		memory, give := w.Take(len(w.pieces))
 		if memory == nil {
@@ -123,13 +127,13 @@ func (w *Window) ahead() {
 }
 
 // release notes that n units have been read, from a piece or without one.
-func (w *Window) release(from *piece, n int64) {
+func (w *Prefetcher) release(from *piece, n int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if from != nil {
 		from.readers, from.left = from.readers-1, from.left-n
 		switch i := slices.Index(w.pieces, from); {
-		case i < 0 && from.readers == 0: // it was given up
+		case i < 0 && from.readers == 0: // given up in the meantime
 			from.drop()
 		case i >= 0 && from.left == 0:
 			w.pieces = slices.Delete(w.pieces, i, i+1)
@@ -141,8 +145,8 @@ func (w *Window) release(from *piece, n int64) {
 	}
 }
 
-// GiveUp gives back what nobody will read any more.
-func (w *Window) GiveUp() {
+// GiveUp gives back all memory that no reader needs.
+func (w *Prefetcher) GiveUp() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, p := range w.pieces {
@@ -154,7 +158,7 @@ func (w *Window) GiveUp() {
 	w.Leave()
 }
 
-// drop gives the memory of a request back when it has an answer.
+// drop gives back the memory of a request after the request has ended.
 func (p *piece) drop() {
 	go func() {
 		<-p.done

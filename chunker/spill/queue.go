@@ -10,21 +10,24 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// Queue is the memory of the requests by which the input, spill and the output go past the page cache: each needs some
-// of its own, since the disk takes it from there. Half of them read, so that neither way waits for the other.
+// A Queue holds the memory of direct I/O requests of the input, the spill files and the output.
+// Each request needs its own memory, because the disk transfers data directly from or to it. Half
+// of the memory is for reading, so that neither direction waits for the other.
 type Queue struct {
 	RequestBytes int // memory of one request
 
 	memory        *arena.Memory
 	reads, writes chan []byte
-	ahead         chan struct{} // as many as hold what nobody has asked for
+	ahead         chan struct{} // limits the number of requests that read ahead
 	flying        sync.WaitGroup
 }
 
-// askedReads are the requests that read nothing ahead, so that what is asked for now can always be read.
-const askedReads = 4
+// demandReads is the number of read requests that are never used for reading ahead, so that data
+// needed now can always be read.
+const demandReads = 4
 
-// NewQueue makes a queue of so many requests, each with so many bytes of memory.
+// NewQueue returns a queue with the given number of requests, each with requestBytes bytes of
+// memory.
 func NewQueue(requests, requestBytes int) (*Queue, error) {
 	memory, err := arena.Alloc(requests*requestBytes + plan.SpillAlign)
 	if err != nil {
@@ -33,7 +36,7 @@ func NewQueue(requests, requestBytes int) (*Queue, error) {
 	reads := requests / 2
 	q := &Queue{memory: memory, RequestBytes: requestBytes,
 		reads: make(chan []byte, reads), writes: make(chan []byte, requests-reads),
-		ahead: make(chan struct{}, max(reads-askedReads, 0))}
+		ahead: make(chan struct{}, max(reads-demandReads, 0))}
 	all := memory.Bytes()
 	all = all[-uintptr(unsafe.Pointer(unsafe.SliceData(all)))%plan.SpillAlign:]
 	for i := range requests {
@@ -47,20 +50,21 @@ func NewQueue(requests, requestBytes int) (*Queue, error) {
 	return q, nil
 }
 
-// Writers is how many requests write.
+// Writers returns the number of requests for writing.
 func (q *Queue) Writers() int { return cap(q.writes) }
 
-// Read waits for memory to read into, and calls read with it.
+// Read waits for the memory of a read request and calls read with it.
 func (q *Queue) Read(read func(memory []byte)) {
 	memory := <-q.reads
 	defer func() { q.reads <- memory }()
 	read(memory)
 }
 
-// Ahead is how many requests may read what nobody has asked for.
+// Ahead returns the maximum number of requests that may read ahead.
 func (q *Queue) Ahead() int { return cap(q.ahead) }
 
-// TakeAhead gives memory to read that into, and what gives it back when it has been asked for; nil: there is none.
+// TakeAhead returns memory for reading ahead, and a function that returns it to the queue. It
+// returns nil if there is none.
 func (q *Queue) TakeAhead() (memory []byte, give func()) {
 	select {
 	case q.ahead <- struct{}{}:
@@ -76,13 +80,13 @@ func (q *Queue) TakeAhead() (memory []byte, give func()) {
 	}
 }
 
-// TakeWrite waits for memory to write from.
+// TakeWrite waits for the memory of a write request.
 func (q *Queue) TakeWrite() []byte { return <-q.writes }
 
-// GiveWrite gives it back when it has been written.
+// GiveWrite returns the memory of a write request to the queue.
 func (q *Queue) GiveWrite(memory []byte) { q.writes <- memory }
 
-// Go does a request while its caller goes on, also on nil. done is called with its error when it has ended.
+// Go runs a request in a goroutine and calls done with its error. q may be nil.
 func (q *Queue) Go(request func() error, done func(error)) {
 	if q != nil {
 		q.flying.Add(1)
@@ -95,14 +99,15 @@ func (q *Queue) Go(request func() error, done func(error)) {
 	}()
 }
 
-// wait waits until no request that Go does is under way. It does nothing on nil. REQUIRES: nobody begins one.
+// wait waits until all requests started by Go have ended. q may be nil. REQUIRES: no request is
+// started in the meantime
 func (q *Queue) wait() {
 	if q != nil {
 		q.flying.Wait()
 	}
 }
 
-// Close gives the memory back. It does nothing on nil.
+// Close frees the memory. q may be nil.
 func (q *Queue) Close() error {
 	if q == nil {
 		return nil
@@ -111,27 +116,28 @@ func (q *Queue) Close() error {
 	return q.memory.Free()
 }
 
-// uncacheable is a file of a Store that can be read and written past the page cache: at offsets, in lengths and with
-// memory that are all multiples of SpillAlign.
+// uncacheable is implemented by files of a Store that support direct I/O: with offsets, lengths
+// and memory that are multiples of SpillAlign.
 type uncacheable interface {
-	// Uncache has that done from now on. It reports false where the file system cannot.
+	// Uncache switches the file to direct I/O. It returns false if the file system does not
+	// support that.
 	Uncache() bool
 
-	// Allocate makes room for bytes that will be written.
+	// Allocate reserves disk space for a range that will be written.
 	Allocate(offset, bytes int64) error
 }
 
-// behind writes blocks while their writer goes on, and reads them, past the page cache.
-type behind struct {
+// directIO writes blocks asynchronously and reads them, both with direct I/O.
+type directIO struct {
 	*Queue
 	failed atomic.Pointer[error] // the first error of any write
 }
 
-// readsAtOnce is how many blocks one worker reads past the page cache.
+// readsAtOnce is the number of blocks that one worker reads concurrently with direct I/O.
 const readsAtOnce = 4
 
-// write takes a copy of a block. done is told when the last of it is in the file, or has failed.
-func (b *behind) write(file File, block []byte, offset int64, done *safely.Group) error {
+// write copies a block and starts writing it. done receives the result of each part of the block.
+func (b *directIO) write(file File, block []byte, offset int64, done *safely.Group) error {
 	for at := 0; at < len(block); at += b.RequestBytes {
 		memory := b.TakeWrite()
 		n := aligned(copy(memory, block[at:]))
@@ -155,7 +161,7 @@ func (b *behind) write(file File, block []byte, offset int64, done *safely.Group
 	return nil
 }
 
-func (b *behind) read(file File, p []byte, offset int64) (err error) {
+func (b *directIO) read(file File, p []byte, offset int64) (err error) {
 	for len(p) > 0 && err == nil {
 		b.Read(func(memory []byte) {
 			var got int
@@ -170,18 +176,18 @@ func (b *behind) read(file File, p []byte, offset int64) (err error) {
 	return err
 }
 
-// ahead has the blocks of a run up to one be read ahead, past the page cache.
-func (s *Spill) ahead(run *Run, from, to int) *Window {
-	return &Window{next: int64(from), Units: int64(to), Queue: s.behind.Queue,
-		Take:  func(int) ([]byte, func()) { return s.behind.TakeAhead() },
+// prefetch returns a Prefetcher that reads the blocks [from, to) of a run ahead, with direct I/O.
+func (s *Spill) prefetch(run *Run, from, to int) *Prefetcher {
+	return &Prefetcher{next: int64(from), Units: int64(to), Queue: s.direct.Queue,
+		Take:  func(int) ([]byte, func()) { return s.direct.TakeAhead() },
 		Leave: func() {},
 		Request: func(memory []byte, i, _ int64) (int64, func() ([]byte, error)) {
 			b, err := run.entry(int(i))
-			if err != nil { // who asks for the block meets it again
+			if err != nil { // the reader of the block gets the same error
 				return 1, nil
 			}
 			v := s.volumes[b.Volume]
-			if v.behind == nil || aligned(b.Bytes) > int64(len(memory)) {
+			if v.direct == nil || aligned(b.Bytes) > int64(len(memory)) {
 				return 1, nil
 			}
 			return 1, func() ([]byte, error) {

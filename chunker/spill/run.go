@@ -10,59 +10,64 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// Block is one entry of a run's index: where a stretch of its records is stored.
+// A Block is one entry of the index of a run. It describes where a range of records is stored.
 type Block struct {
-	First   int64 // index in the run of the block's first record
-	Records int   // records in the block
-	Volume  int   // which of the spill's files
-	Offset  int64 // bytes from the start of the file
-	Bytes   int   // stored bytes, fewer than Records·RecordSize when compressed
+	First   int64 // index of its first record within the run
+	Records int   // number of records
+	Volume  int   // number of the spill file
+	Offset  int64 // offset in the file in bytes
+	Bytes   int   // stored size in bytes, which is less than Records·RecordSize if the block is compressed
 	Codec   format.Compression
 	Sum     uint64 // XXH3 (64 bits) of the stored bytes
 	Key     []byte // normalized key of the first record
 }
 
-// Run is a sorted (or, for a part of a partition, unsorted) sequence of records in blocks that can be read
-// in any order. Its methods are safe for concurrent use.
+// A Run is a sequence of records in blocks that can be read in any order. It is sorted, unless it
+// is a part of a partition. Its methods are safe for concurrent use.
 type Run struct {
-	Origin Origin // where its records are from, if that is known
+	Origin Origin // the input records that it contains, if known
 
 	keyer   *format.Keyer
 	pieces  []indexPiece // of the index, in order
-	blocks  int          // entries in all of them
+	blocks  int          // total number of entries
 	records int64
-	largest int      // records in the largest block
-	head    *Block   // replaces the first entry; nil: it is as the index has it
-	indexes []*index // that the run owns
+	largest int // number of records in the largest block
+	// head replaces the first entry unless it is nil.
+	head    *Block
+	indexes []*index // the indexes that the run owns
 
-	stored int64   // bytes of its blocks in the files of spill
-	ends   []int64 // where its last block ends in each file of spill
+	stored int64 // size of its blocks in the spill files in bytes
+	// ends holds, for each spill file, the end of the run's last block.
+	ends []int64
 
 	read   func(b *Block, dst []byte) ([]byte, error)
-	atOnce int            // blocks that are worth reading at once; 0: one
-	drop   func(b *Block) // gives the storage of a block back; nil: there is none of its own
+	atOnce int            // number of blocks worth reading concurrently; 0 means 1
+	drop   func(b *Block) // releases the storage of a block; nil if blocks have none of their own
 	close  func() error
-	from   *Spill // by whose queue it can be read ahead; nil: it cannot
+	// from is the spill whose queue can read the run ahead; nil if it cannot be read ahead.
+	from *Spill
 
-	taken atomic.Int64 // blocks whose storage has been given back: the first ones
+	taken atomic.Int64 // number of leading blocks whose storage has been released
 }
 
-// An indexPiece is consecutive entries of an index, which are those of consecutive blocks of a run.
+// An indexPiece is a range of consecutive entries of an index. They describe consecutive blocks
+// of a run.
 type indexPiece struct {
 	entries entries
-	from    int   // number of the first entry
-	n       int   // entries
-	start   int   // number in the run of the first one
-	shift   int64 // what the index of a record in the run is greater by than in the entries
+	from    int // number of the first entry within entries
+	n       int // number of entries
+	start   int // number of the first entry within the run
+	// shift is added to the index of a record in the entries to get its index in the run.
+	shift int64
 }
 
-// Records is the number of records in the run.
+// Records returns the number of records in the run.
 func (r *Run) Records() int64 { return r.records }
 
-// Blocks is the number of blocks of the run.
+// Blocks returns the number of blocks of the run.
 func (r *Run) Blocks() int { return r.blocks }
 
-// add appends entries of an index to that of the run, which have so many records.
+// add appends entries of an index to the run. They describe the given number of records.
 func (r *Run) add(p indexPiece, records int64) {
 	if p.n == 0 {
 		return
@@ -73,7 +78,7 @@ func (r *Run) add(p indexPiece, records int64) {
 	r.records += records
 }
 
-// inMemory returns all entries where they are in memory as they are.
+// inMemory returns all entries if they are in memory in their final form.
 func (r *Run) inMemory() (all []Block, ok bool) {
 	if len(r.pieces) != 1 || r.head != nil {
 		return nil, false
@@ -93,7 +98,7 @@ func (r *Run) inMemory() (all []Block, ok bool) {
 	return nil, false
 }
 
-// entriesFrom fills some of dst with the entries from number i on. See entries.
+// entriesFrom fills a prefix of dst with the entries from number i on. See entries.
 func (r *Run) entriesFrom(i int, dst []Block, scratch *[]byte) (int, error) {
 	at := sort.Search(len(r.pieces), func(k int) bool { return r.pieces[k].start+r.pieces[k].n > i })
 	p := &r.pieces[at]
@@ -116,7 +121,7 @@ func (r *Run) entry(i int) (*Block, error) {
 	return new(finder).entry(r, i)
 }
 
-// finder has the memory of the entry that it found last.
+// A finder holds the memory of the entry that it found last.
 type finder struct {
 	one     [1]Block
 	scratch []byte
@@ -130,7 +135,8 @@ func (f *finder) entry(r *Run, i int) (*Block, error) {
 	return &f.one[0], err
 }
 
-// startOf returns the index of the first record of block i, which may be behind the last one.
+// startOf returns the index of the first record of block i. If i is the number of blocks, it
+// returns the index after the last record.
 func (r *Run) startOf(i int) (int64, error) {
 	if i == r.blocks {
 		return r.records + r.base(), nil
@@ -142,7 +148,7 @@ func (r *Run) startOf(i int) (int64, error) {
 	return b.First, nil
 }
 
-// base is the index of the first record, which is not 0 where the run is the rest of another.
+// base returns the index of the first record. It is not 0 if the run is the rest of another run.
 func (r *Run) base() int64 {
 	if r.head == nil {
 		return 0
@@ -150,8 +156,8 @@ func (r *Run) base() int64 {
 	return r.head.First
 }
 
-// ReadBlock reads the records of a block of the run into dst, which has room for them, and returns them. They are
-// checked against the block's checksum.
+// ReadBlock reads the records of a block into dst and returns them. It verifies the checksum of
+// the block. REQUIRES: dst has room for the block
 func (r *Run) ReadBlock(b *Block, dst []byte) ([]byte, error) {
 	recs, err := r.read(b, dst)
 	if err == nil && len(recs) != r.BlockBytes(b) {
@@ -161,8 +167,9 @@ func (r *Run) ReadBlock(b *Block, dst []byte) ([]byte, error) {
 	return recs, err
 }
 
-// Take is ReadBlock of block i for the last time: the block's storage is given back, so that what is written next can
-// have its memory in the page cache. REQUIRES: each block is taken once, and those before it are taken, or being taken.
+// Take reads block i for the last time and releases its storage, so that the page cache can use
+// the memory for new data. REQUIRES: each block is taken once, in order, possibly by several
+// goroutines
 func (r *Run) Take(i int, b *Block, dst []byte) ([]byte, error) {
 	recs, err := r.ReadBlock(b, dst)
 	if err == nil && r.drop != nil {
@@ -177,11 +184,12 @@ func (r *Run) Take(i int, b *Block, dst []byte) ([]byte, error) {
 	return recs, err
 }
 
-// Close gives back the storage of the run, and its index.
+// Close releases the storage of the run and its index.
 func (r *Run) Close() error { return r.close() }
 
-// From is the run without its first records; those that it has keep their indexes. The block that it begins in is read
-// to know its key, and once more when it is needed. The run that it is of has to be closed, not this one.
+// From returns the rest of the run from record first on. Records keep their indexes. From reads
+// the block that contains the first record to get its key; the block is read again when it is
+// needed. The caller must close the original run, not the result.
 func (r *Run) From(first int64) (*Run, error) {
 	size := r.keyer.Layout().RecordSize
 	at, err := r.blockOf(first)
@@ -217,7 +225,7 @@ func (r *Run) From(first int64) (*Run, error) {
 	return rest, nil
 }
 
-// restOf is the entries of a run from one on.
+// restOf contains the entries of a run from number from on.
 type restOf struct {
 	run  *Run
 	from int
@@ -227,7 +235,7 @@ func (e restOf) read(i int, dst []Block, scratch *[]byte) (int, error) {
 	return e.run.entriesFrom(e.from+i, dst, scratch)
 }
 
-// newMemoryRun is a run of blocks that lie in memory, or are read from elsewhere.
+// newMemoryRun returns a run whose index is in memory. The caller sets its read function.
 func newMemoryRun(k *format.Keyer, blocks []Block) *Run {
 	r := &Run{keyer: k, close: func() error { return nil }}
 	records := int64(0)
@@ -239,7 +247,7 @@ func newMemoryRun(k *format.Keyer, blocks []Block) *Run {
 	return r
 }
 
-// MemoryRun is a run whose blocks of blockRecords records lie in recs.
+// MemoryRun returns a run of records in memory, in blocks of blockRecords records.
 func MemoryRun(k *format.Keyer, recs []byte, blockRecords int) *Run {
 	size := k.Layout().RecordSize
 	read := func(p []byte, first int64) error {
@@ -251,7 +259,7 @@ func MemoryRun(k *format.Keyer, recs []byte, blockRecords int) *Run {
 	return r
 }
 
-// KeptRun is the run of the records that a chunk keeps. close is called when they are no longer needed.
+// KeptRun returns a run of the records that a chunk keeps. Closing the run calls close.
 func KeptRun(k *format.Keyer, kept *device.Kept, close func() error) *Run {
 	size := k.Layout().RecordSize
 	var blocks []Block
@@ -265,15 +273,15 @@ func KeptRun(k *format.Keyer, kept *device.Kept, close func() error) *Run {
 	return r
 }
 
-// Sorted is sorted records that can be read from any place.
+// Sorted is a sorted sequence of records with random access.
 type Sorted struct {
 	Records     int64
 	ReadRecords func(p []byte, first int64) error // fills p with the records from index first on
-	Seen        func(recs []byte)                 // is shown the records of every block that is read
+	Seen        func(recs []byte)                 // called with the records of every block that is read
 }
 
-// Run is the run of the records, in blocks of blockRecords. Where its index does not stay in memory, an entry is made
-// when it is needed, from the first record of its block.
+// Run returns a run of the records, in blocks of blockRecords records. If inMemory is false, the
+// run makes each index entry when it is needed, by reading the first record of the block.
 func (s Sorted) Run(k *format.Keyer, blockRecords int, inMemory bool) (*Run, error) {
 	all := sortedEntries{s, k, int64(blockRecords)}
 	n := int((s.Records + int64(blockRecords) - 1) / int64(blockRecords))
@@ -301,7 +309,7 @@ func (s Sorted) Run(k *format.Keyer, blockRecords int, inMemory bool) (*Run, err
 	return r, nil
 }
 
-// sortedEntries are made one at a time.
+// sortedEntries makes entries one at a time, when they are needed.
 type sortedEntries struct {
 	Sorted
 	keyer        *format.Keyer
@@ -324,19 +332,19 @@ func (s sortedEntries) read(i int, dst []Block, scratch *[]byte) (int, error) {
 	return 1, nil
 }
 
-// BlockBytes is the size of the records of a block.
+// BlockBytes returns the size of the records of a block in bytes.
 func (r *Run) BlockBytes(b *Block) int { return b.Records * r.keyer.Layout().RecordSize }
 
-// LargestBlock is the number of records in the largest block.
+// LargestBlock returns the number of records in the largest block.
 func (r *Run) LargestBlock() (records int) { return r.largest }
 
-// CopyTo writes the records of the run as they stand, by several workers.
+// CopyTo writes the records of the run in their stored order, with several workers.
 func (r *Run) CopyTo(ctx context.Context, workers int, w device.BlockWriter) error {
 	return device.Copy(ctx, r.Source(0, r.blocks), workers, r.largest, r.keyer.Layout().RecordSize, w)
 }
 
-// checkIndex reports blocks that overlap or are missing, where one is due that begins with record next: a mistake of
-// whoever wrote the run, and the records out of it would not be those that went in.
+// checkIndex returns an error if blocks overlap or if records between them are missing. The first
+// block must begin with record next. Such an error is a bug in the writer of the run.
 func checkIndex(next int64, blocks []Block) error {
 	for i := range blocks {
 		b := &blocks[i]

@@ -12,24 +12,25 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// runSource reads the blocks [from, to) of a run in order, whole ones by several callers at a time.
+// A runSource reads the blocks [from, to) of a run in order. Several callers read whole blocks
+// concurrently.
 type runSource struct {
 	run      *Run
 	from, to int
-	base     int64   // index in the run of the first record
-	records  int64   // that it has
-	ahead    *Window // nil: none is read ahead
+	base     int64       // index of its first record within the run
+	records  int64       // number of records
+	ahead    *Prefetcher // nil if nothing is read ahead
 
 	mu     sync.Mutex
-	err    error // of the index; sticks
+	err    error // an error of the index; permanent
 	cursor *Cursor
-	block  Block  // that has the next record
-	number int    // of that block
-	at     int64  // the next record of the run
-	reader Reader // of blocks that are larger than what a caller asks for
+	block  Block  // the block that contains the next record
+	number int    // number of that block
+	at     int64  // index of the next record within the run
+	reader Reader // reads blocks that exceed the request of a caller
 }
 
-// Source reads the blocks [i, j) of the run in order. It is device.Sampled.
+// Source returns a source of the blocks [i, j) of the run in order. It implements device.Sampled.
 func (r *Run) Source(i, j int) device.Source {
 	s := &runSource{run: r, from: i, to: j, number: i, cursor: r.Cursor(i, j)}
 	var end int64
@@ -41,7 +42,7 @@ func (r *Run) Source(i, j int) device.Source {
 		s.err = s.advance()
 	}
 	if r.from != nil {
-		s.ahead = r.from.ahead(r, i, j)
+		s.ahead = r.from.prefetch(r, i, j)
 	}
 	s.reader.Run = r
 	if s.ahead != nil {
@@ -50,17 +51,17 @@ func (r *Run) Source(i, j int) device.Source {
 	return s
 }
 
-// advance makes the next entry that of the block with the next record.
+// advance moves to the block with the next record.
 func (s *runSource) advance() error {
 	b, err := s.cursor.Next()
 	if b != nil {
 		s.block = *b
-		s.block.Key = nil // which is valid until the next one, and not needed
+		s.block.Key = nil // not needed, and valid only until the next entry
 	}
 	return err
 }
 
-// readBlock reads block i, by the requests that read ahead if there are any.
+// readBlock reads block i, from the prefetcher if there is one.
 func (s *runSource) readBlock(i int, b *Block, dst []byte) ([]byte, error) {
 	if s.ahead == nil {
 		return s.run.ReadBlock(b, dst)
@@ -74,7 +75,7 @@ func (s *runSource) readBlock(i int, b *Block, dst []byte) ([]byte, error) {
 	return recs, err
 }
 
-// ReadAhead has requests read what there is memory for. See input.ReadAhead.
+// ReadAhead starts as many requests as there is memory for. See input.ReadAhead.
 func (s *runSource) ReadAhead(context.Context, int64) {
 	if s.ahead != nil {
 		s.ahead.Ahead()
@@ -83,18 +84,19 @@ func (s *runSource) ReadAhead(context.Context, int64) {
 
 func (s *runSource) Records() int64 { return s.records }
 
-// sampledBlocks bounds the sample of a source: a run of any length takes no more memory for it.
+// sampledBlocks limits the sample of a source, so that its memory does not depend on the length
+// of the run.
 const sampledBlocks = 1 << 15
 
-// Sample is the prefixes of the first records of blocks, of all unless they are very many: a part has them in the order
-// of the input.
+// Sample returns the prefixes of the first records of all blocks, or of evenly spaced blocks if
+// there are too many. In a part, they are in the order of the input.
 func (s *runSource) Sample() []uint64 {
 	every := (s.to-s.from)/sampledBlocks + 1
 	var prefixes []uint64
 	c := s.run.Cursor(s.from, s.to)
 	for i := 0; ; i++ {
 		b, err := c.Next()
-		if b == nil || err != nil { // Next of the source meets the error again
+		if b == nil || err != nil { // the Next method of the source returns the error again
 			return prefixes
 		}
 		if i%every == 0 {
@@ -103,7 +105,7 @@ func (s *runSource) Sample() []uint64 {
 	}
 }
 
-// Next reads the next blocks, as many as max has room for, or a piece of one that is larger.
+// Next reads as many whole blocks as fit into max records, or a piece of a block that is larger.
 func (s *runSource) Next(max int, place func(first int64, n int) []byte) (int64, int, error) {
 	s.mu.Lock()
 	first := s.at - s.base
@@ -129,7 +131,7 @@ func (s *runSource) Next(max int, place func(first int64, n int) []byte) (int64,
 	return first, n, s.readBlocks(i, blocks, s.run.room(place, first, n))
 }
 
-// readPiece fills p with the next records of the block that has them. REQUIRES: s.mu is held.
+// readPiece fills p with the next records of the current block. REQUIRES: s.mu is held
 func (s *runSource) readPiece(p []byte) error {
 	n := int64(len(p) / s.run.keyer.Layout().RecordSize)
 	if err := s.reader.open(s.number, &s.block); err != nil {
@@ -144,7 +146,8 @@ func (s *runSource) readPiece(p []byte) error {
 	return s.advance()
 }
 
-// takeBlocks takes whole blocks, one at least, that have max records together at most. REQUIRES: s.mu is held.
+// takeBlocks takes the next whole blocks with at most max records in total. REQUIRES: s.mu is
+// held, and the next block fits
 func (s *runSource) takeBlocks(max int) (blocks []Block, err error) {
 	for n := 0; err == nil && s.number < s.to && n+s.block.Records <= max; s.number++ {
 		blocks = append(blocks, s.block)
@@ -159,7 +162,8 @@ func (r *Run) room(place func(first int64, n int) []byte, first int64, n int) []
 	return place(first, n)[:n*r.keyer.Layout().RecordSize]
 }
 
-// readBlocks fills p with blocks, whose numbers begin with i, several at a time where they come from a disk.
+// readBlocks fills p with blocks. The first of them has the number i. If the blocks come from a
+// disk, it reads several concurrently.
 func (s *runSource) readBlocks(i int, blocks []Block, p []byte) error {
 	var group safely.Group
 	group.SetLimit(max(s.run.atOnce, 1))
@@ -182,7 +186,8 @@ func (s *runSource) readBlocks(i int, blocks []Block, p []byte) error {
 	return group.Wait()
 }
 
-// blockOf is the number of the block that has a record; that of all blocks: none has.
+// blockOf returns the number of the block that contains a record, or the number of blocks if
+// there is no such record.
 func (r *Run) blockOf(record int64) (int, error) { return new(finder).blockOf(r, record) }
 
 func (f *finder) blockOf(r *Run, record int64) (int, error) {
@@ -201,13 +206,14 @@ func (f *finder) blockOf(r *Run, record int64) (int, error) {
 	return max(behind-1, 0), failed
 }
 
-// Reader reads records of a run from any place. It keeps the block that it read last, and one buffer for all.
+// A Reader reads records of a run at any position. It caches the last block that it read, and
+// reuses one buffer.
 type Reader struct {
 	Run *Run
 
-	readBlock func(i int, b *Block, dst []byte) ([]byte, error) // nil: that of Run
+	readBlock func(i int, b *Block, dst []byte) ([]byte, error) // nil to use Run.ReadBlock
 
-	recs   []byte // of block
+	recs   []byte // the records of block
 	block  int
 	buffer []byte
 	index  finder
@@ -234,7 +240,7 @@ func (r *Reader) ReadRecords(p []byte, first int64) error {
 	return nil
 }
 
-// open reads block i unless it is the one that is there.
+// open reads block i unless it is the current block.
 func (r *Reader) open(i int, b *Block) (err error) {
 	if r.recs != nil && r.block == i {
 		return nil

@@ -4,7 +4,8 @@ package spill
 
 import "golang.org/x/sys/unix"
 
-// freeSpace is the number of bytes that the file system of folder has left for this user; -1 when unknown.
+// freeSpace returns the free space of a directory's file system for this user in bytes, or -1 if
+// unknown.
 func freeSpace(folder string) int64 {
 	var s unix.Statfs_t
 	if err := unix.Statfs(folder, &s); err != nil {
@@ -13,7 +14,7 @@ func freeSpace(folder string) int64 {
 	return int64(s.Bavail) * int64(s.Bsize)
 }
 
-// DeviceOf tells file systems apart, where the system can.
+// DeviceOf returns an identifier of the directory's file system, if the system has one.
 func DeviceOf(folder string) (id uint64, known bool) {
 	var s unix.Stat_t
 	err := unix.Stat(folder, &s)

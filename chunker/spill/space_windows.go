@@ -2,7 +2,8 @@ package spill
 
 import "golang.org/x/sys/windows"
 
-// freeSpace is the number of bytes that the file system of folder has left for this user; -1 when unknown.
+// freeSpace returns the free space of a directory's file system for this user in bytes, or -1 if
+// unknown.
 func freeSpace(folder string) int64 {
 	name, err := windows.UTF16PtrFromString(folder)
 	if err != nil {
@@ -15,5 +16,6 @@ func freeSpace(folder string) int64 {
 	return int64(free)
 }
 
-// DeviceOf tells file systems apart, where the system can.
+// DeviceOf returns an identifier of the directory's file system. It is never known on this
+// system.
 func DeviceOf(string) (id uint64, known bool) { return 0, false }

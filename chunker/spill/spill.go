@@ -16,49 +16,58 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// Options says where spill goes and how.
+// Options configures a Spill.
 type Options struct {
-	Store   Store // nil: Disk
+	Store   Store // nil means Disk
 	Folders []string
-	Codec   string // one of plan.SpillCodecNames; "": auto
+	Codec   string // one of plan.SpillCodecNames; "" means auto
 	Keyer   *format.Keyer
 
-	Checkpoint *Checkpoint // the Store, where it keeps runs whose origin is known; else nil
+	// Checkpoint is also the Store, if finished runs are to be kept. Otherwise it is nil.
+	Checkpoint *Checkpoint
 
-	ExpectBytes int64 // that will be spilled, for which there must be room before the work begins; -1: not known
-	IndexBytes  int64 // of memory for the indexes of runs, beyond which they go to a file; 0: all stay in memory
-	OutputBytes int64 // that the output takes of the same file systems besides
-	CachedBytes int64 // that the page cache holds until they are read back, if no more are spilled; more come from a disk
+	// ExpectBytes is the expected size of the spilled data, which must fit on the disks; -1 if
+	// not known.
+	ExpectBytes int64
+	// IndexBytes limits the memory for the indexes of runs. Longer indexes are stored in a file.
+	// 0 means no limit.
+	IndexBytes int64
+	// OutputBytes is the space that the output needs on the same file systems.
+	OutputBytes int64
+	// CachedBytes is the amount of spilled data that the page cache holds until it is read back.
+	// If more is spilled, the data comes from a disk.
+	CachedBytes int64
 
-	Queue *Queue // by which spill goes past the page cache; nil: it goes through it
+	Queue *Queue // direct I/O requests; nil to use the page cache
 
-	Workers int // writers at the same time
-	Coders  int // blocks that are compressed or decompressed at the same time; 0: Workers
+	Workers int // number of concurrent writers
+	Coders  int // number of blocks that are compressed or decompressed concurrently; 0 means Workers
 
-	DiskBytes float64 // bytes/s that are written, and read back; 0: plan.DiskBytesPerSecond
+	DiskBytes float64 // disk speed for writing and reading back, in bytes/s; 0 means plan.DiskBytesPerSecond
 }
 
-// Spill keeps runs in temporary files: a few in each folder, whatever the number of runs. File systems let one writer
-// at a time write to a file, so there are more files than writers, and a writer takes one that nobody writes to. Its
-// methods are safe for concurrent use.
+// A Spill stores runs in temporary files. There are a few files per directory, whatever the
+// number of runs. A file system allows only one writer per file at a time, so there are more
+// files than writers, and a writer chooses a file that is not being written. The methods of a
+// Spill are safe for concurrent use.
 type Spill struct {
 	opt     Options
 	volumes []*volume
-	behind  *behind      // nil: blocks go through the page cache
-	roomy   bool         // there is so much room that none need be given back before the end
+	direct  *directIO    // nil to use the page cache
+	roomy   bool         // there is enough space that none has to be released before the end
 	next    atomic.Int64 // volume of the next block, round robin
 	written atomic.Int64
-	mu      sync.Mutex // of leaveOut
+	mu      sync.Mutex // protects leaveOut
 	index   indexStore
 
 	coder       *format.BlockCoder
-	buffers     chan []byte // of compressed blocks: who codes a block waits for one
+	buffers     chan []byte // of compressed blocks; a coder waits for one
 	choice      *codecChoice
-	cachedBytes int64        // of spill before the choice begins
-	codec       atomic.Int32 // of the last block that became smaller
+	cachedBytes int64        // number of bytes to spill before codecs are tried
+	codec       atomic.Int32 // the codec of the last block that it made smaller
 }
 
-// New makes sure that the folders exist and have room, and makes files in each.
+// New checks that the directories have enough space and creates the spill files.
 func New(opt Options) (*Spill, error) {
 	opt.Store, opt.Coders = cmp.Or[Store](opt.Store, Disk{}), cmp.Or(opt.Coders, opt.Workers, 1)
 	free := opt.Store.Free(opt.Folders)
@@ -71,7 +80,7 @@ func New(opt Options) (*Spill, error) {
 	}
 	s.initCodecs()
 	if opt.Queue != nil {
-		s.behind = &behind{Queue: opt.Queue}
+		s.direct = &directIO{Queue: opt.Queue}
 	}
 	if err := s.createVolumes(); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -79,7 +88,7 @@ func New(opt Options) (*Spill, error) {
 	return s, nil
 }
 
-// initIndex has the indexes of runs go to a file of their own where they are longer than memory has room for.
+// initIndex prepares the file for indexes that exceed the memory limit.
 func (s *Spill) initIndex() (err error) {
 	folder := s.opt.Folders[0]
 	s.index.keyBytes, s.index.limit, s.index.where = s.opt.Keyer.KeySize(), s.opt.IndexBytes, folder
@@ -98,7 +107,7 @@ func (s *Spill) initCodecs() {
 	opt := &s.opt
 	s.coder, s.buffers = format.NewBlockCoder(opt.Keyer.Layout(), opt.Coders), make(chan []byte, opt.Coders)
 	for range opt.Coders {
-		s.buffers <- nil // made when first needed
+		s.buffers <- nil // allocated when first needed
 	}
 	s.choice = newCodecChoice(opt, s.coder)
 	switch s.cachedBytes = opt.CachedBytes; {
@@ -109,10 +118,11 @@ func (s *Spill) initCodecs() {
 	}
 }
 
-// Written is the number of bytes spilled so far, as stored.
+// Written returns the number of stored bytes so far.
 func (s *Spill) Written() int64 { return s.written.Load() }
 
-// Codec is the name of the compression that makes blocks smaller; none if none does, "" if nothing was spilled.
+// Codec returns the name of the codec in use: "none" if no block became smaller, or "" if nothing
+// was spilled.
 func (s *Spill) Codec() string {
 	if s.Written() == 0 {
 		return ""
@@ -120,10 +130,11 @@ func (s *Spill) Codec() string {
 	return format.Compression(s.codec.Load()).String()
 }
 
-// Close gives all space back: of all files at the same time, since each waits for the disk.
+// Close releases all space. It closes the files concurrently, because each close waits for the
+// disk.
 func (s *Spill) Close() error {
 	s.opt.Queue.wait()
-	s.behind = nil
+	s.direct = nil
 	var closing safely.Group
 	for _, v := range s.volumes {
 		closing.Go(v.file.Close)
@@ -132,8 +143,9 @@ func (s *Spill) Close() error {
 	return errors.Join(closing.Wait(), s.index.close())
 }
 
-// put stores a block in an extent, or a new one of least bytes, compressed if that pays, and returns its entry but for
-// First. It is in its file when done is.
+// put stores a block in an extent, or in a new extent of at least the given size, and compresses
+// it if that pays. It returns the entry of the block without First. The block is in its file when
+// done has finished.
 func (s *Spill) put(recs []byte, e *extent, least int64, done *safely.Group) (Block, error) {
 	stored, codec := recs, format.None
 	if s.Written() >= s.cachedBytes {
@@ -155,7 +167,8 @@ func (s *Spill) put(recs []byte, e *extent, least int64, done *safely.Group) (Bl
 	return b, s.write(&b, stored, e, least, done)
 }
 
-// write finds a place for the stored bytes of b. A folder that is full is left out from then on.
+// write finds a place for the stored bytes of b. If a directory is full, it uses the others from
+// then on.
 func (s *Spill) write(b *Block, stored []byte, e *extent, least int64, done *safely.Group) error {
 	size := aligned(len(stored))
 	for {
@@ -177,7 +190,7 @@ func (s *Spill) get(b *Block, dst []byte) ([]byte, error) {
 	return s.decode(b, dst, func(stored []byte) error { return s.volumes[b.Volume].read(stored, b.Offset) })
 }
 
-// decode gives the records of a block, whose stored bytes load gets.
+// decode returns the records of a block. load reads the stored bytes.
 func (s *Spill) decode(b *Block, dst []byte, load func(stored []byte) error) ([]byte, error) {
 	dst = dst[:b.Records*s.opt.Keyer.Layout().RecordSize]
 	stored := dst
@@ -196,7 +209,7 @@ func (s *Spill) decode(b *Block, dst []byte, load func(stored []byte) error) ([]
 	return s.coder.Decompress(dst, stored, b.Codec)
 }
 
-// check makes sure that what was read, with that error, is what was stored.
+// check returns err, or an error if the stored bytes do not match their checksum.
 func (s *Spill) check(b *Block, stored []byte, err error) error {
 	v := s.volumes[b.Volume]
 	if err != nil {
@@ -213,7 +226,7 @@ func (s *Spill) check(b *Block, stored []byte, err error) error {
 	return nil
 }
 
-// IndexIsFull reports whether the indexes of runs, and the runs themselves, have all the memory that is theirs.
+// IndexIsFull reports whether the given number of runs uses up the memory for indexes.
 func (s *Spill) IndexIsFull(runs int) bool {
 	return s.opt.IndexBytes > 0 && int64(runs)*runBytes > s.opt.IndexBytes
 }
@@ -221,9 +234,10 @@ func (s *Spill) IndexIsFull(runs int) bool {
 // runBytes is the memory of a run whose index is in a file.
 const runBytes = 768
 
-// release gives back the space of a run, of the blocks that were not taken, and of its index. What lies on a disk only
-// keeps it until the end where there is room enough: a file system that tells its disk of free blocks at once (mount
-// option discard) waits for it. In the page cache it is memory, which the output needs.
+// release releases the index of a run and the space of all blocks that were not taken. If the
+// blocks are on a disk with enough free space, they stay until the end: with the mount option
+// discard, a file system immediately informs the disk of free blocks, which takes time. Blocks in
+// the page cache are released, because the output needs the memory.
 func (s *Spill) release(run *Run) error {
 	from := int(run.taken.Swap(int64(run.blocks)))
 	defer func() {
@@ -232,7 +246,7 @@ func (s *Spill) release(run *Run) error {
 		}
 		run.indexes = nil
 	}()
-	if len(s.volumes) == 0 || s.behind != nil && s.roomy {
+	if len(s.volumes) == 0 || s.direct != nil && s.roomy {
 		return nil
 	}
 	c := run.Cursor(min(from, run.blocks), run.blocks)
@@ -245,12 +259,12 @@ func (s *Spill) release(run *Run) error {
 	}
 }
 
-// drop gives the space of a block back.
+// drop releases the space of a block.
 func (s *Spill) drop(b *Block) {
 	if len(s.volumes) == 0 {
 		return
 	}
-	if v := s.volumes[b.Volume]; v.behind == nil || !s.roomy {
+	if v := s.volumes[b.Volume]; v.direct == nil || !s.roomy {
 		v.file.Release(b.Offset, aligned(b.Bytes))
 	}
 }

@@ -300,7 +300,8 @@ func TestSpillUsesAllFolders(t *testing.T) {
 	}
 }
 
-// TestWritersAvoidEachOther keeps some files busy: the others are taken, and if there are none, any.
+// TestWritersAvoidEachOther keeps some files busy. Writers must use the others, or any file if
+// all are busy.
 func TestWritersAvoidEachOther(t *testing.T) {
 	s := newTestSpill(t, words, &memoryStore{}, t.TempDir(), t.TempDir(), t.TempDir())
 	for _, v := range s.volumes[1:] {
@@ -327,7 +328,8 @@ func TestSpillOfLittle(t *testing.T) {
 	}
 }
 
-// TestSpillFullFolder goes on in the other folder, and says what is needed when there is no other.
+// TestSpillFullFolder checks that a writer continues in the other directory, and that the error
+// states the required space if there is no other.
 func TestSpillFullFolder(t *testing.T) {
 	for full, says := range map[error]string{
 		syscall.ENOSPC: "is full", syscall.EDQUOT: "has no quota left", syscall.EFBIG: "takes no larger file",
@@ -370,7 +372,7 @@ func testFullFolder(t *testing.T, full error, says string, queue *Queue) {
 	}
 }
 
-// TestSpillSaysWhatItNeeds counts what is expected in all where that is known.
+// TestSpillSaysWhatItNeeds checks that the error states the expected total if it is known.
 func TestSpillSaysWhatItNeeds(t *testing.T) {
 	s, err := New(Options{Store: &memoryStore{room: 1}, Folders: []string{t.TempDir()}, Codec: "none",
 		Keyer: formattest.Keyer(t, words), ExpectBytes: 3 << 20})
@@ -399,7 +401,7 @@ func TestSpillFullAtOnce(t *testing.T) {
 	group.Wait()
 }
 
-// TestSpillDamage changes a byte of what is stored: the error says where.
+// TestSpillDamage changes a stored byte. The error must name the position.
 func TestSpillDamage(t *testing.T) {
 	for _, codec := range []string{"none", "delta", "s2", "zstd"} {
 		store := &memoryStore{}
@@ -450,7 +452,8 @@ func TestShortBlock(t *testing.T) {
 	}
 }
 
-// TestRunWriterIndex expects every record to be written once, and gives back what was written else.
+// TestRunWriterIndex checks that every record must be written exactly once, and that otherwise
+// the written data is released.
 func TestRunWriterIndex(t *testing.T) {
 	for name, firsts := range map[string][]int64{"gap": {0, 20}, "twice": {0, 0}, "overlap": {0, 5}, "late start": {10}} {
 		store := &memoryStore{}
@@ -486,7 +489,7 @@ func TestSpillFolders(t *testing.T) {
 	}
 }
 
-// TestCodecChoice makes the choice of auto depend on what the data is like.
+// TestCodecChoice checks that the choice of auto depends on the data.
 func TestCodecChoice(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	random := make([]byte, 64<<10)
@@ -566,7 +569,8 @@ func TestCodecGain(t *testing.T) {
 	}
 }
 
-// TestCodecFollowsTheDisk compresses before a slow disk what is as well left alone before a fast one.
+// TestCodecFollowsTheDisk checks that data is compressed for a slow disk that is not compressed
+// for a fast one.
 func TestCodecFollowsTheDisk(t *testing.T) {
 	k := formattest.Keyer(t, words)
 	half := &trial{codec: format.S2, in: 1 << 30, out: 1 << 29, seconds: 1}
@@ -651,8 +655,8 @@ func TestInMemory(t *testing.T) {
 	}
 }
 
-// TestBlocksAreReadAhead reads a run by several readers, ahead of whom requests read it, compressed and not, and finds
-// what is damaged. All requests are over then.
+// TestBlocksAreReadAhead reads a run by several readers with requests that read ahead, compressed
+// and uncompressed, and detects damage. Afterwards no request may be running.
 func TestBlocksAreReadAhead(t *testing.T) {
 	for _, codec := range []string{"none", "delta"} {
 		store, queue := &memoryStore{}, newTestQueue(t)

@@ -8,33 +8,34 @@ import (
 	"syscall"
 )
 
-// Store makes spill files: on a [Disk], or as a test double that injects faults.
+// A Store creates spill files: on a [Disk], or in tests as a double that injects errors.
 type Store interface {
-	// Create makes an empty file in folder that nobody else can open, and that vanishes when it is closed.
+	// Create creates an empty file that no other process can open and that disappears when it is
+	// closed.
 	Create(folder string) (File, error)
 
-	// Free is the number of bytes that there is room for in the folders together; -1 when that is not known.
+	// Free returns the total free space of the directories in bytes, or -1 if unknown.
 	Free(folders []string) int64
 }
 
-// File is one file of spill. Its methods are safe for concurrent use on disjoint stretches.
+// A File is a spill file. Its methods are safe for concurrent use on disjoint ranges.
 type File interface {
 	io.ReaderAt
 	io.WriterAt
-	Release(offset, bytes int64) // says that what stands there will not be read again
-	Close() error                // gives all its space back
+	Release(offset, bytes int64) // the range will not be read again
+	Close() error                // releases all space
 }
 
-// Disk is the Store on real folders.
+// Disk is the Store that uses real directories.
 type Disk struct{}
 
-// Endless is a Disk that nobody asks for its room.
+// Endless is a Disk whose free space is never checked.
 type Endless struct{ Disk }
 
 // Free implements Store.
 func (Endless) Free([]string) int64 { return -1 }
 
-// Free implements Store. Folders on one file system share its room.
+// Free implements Store. It counts each file system once.
 func (Disk) Free(folders []string) (free int64) {
 	seen := map[uint64]bool{}
 	for _, folder := range folders {
@@ -52,7 +53,7 @@ func (Disk) Free(folders []string) (free int64) {
 	return free
 }
 
-// Create makes an unlinked file in folder.
+// Create creates an unlinked file.
 func (Disk) Create(folder string) (File, error) {
 	f, err := openUnlinked(folder)
 	if err != nil {
@@ -69,15 +70,15 @@ type diskFile struct {
 func (d *diskFile) ReadAt(p []byte, off int64) (int, error)  { return d.file.ReadAt(p, off) }
 func (d *diskFile) WriteAt(p []byte, off int64) (int, error) { return d.file.WriteAt(p, off) }
 
-// Release gives space back in long stretches only: punching a hole takes a journal handle, which may have to wait
-// for everybody's fsync.
+// Release releases space only in long ranges, because punching a hole needs a journal handle,
+// which may have to wait for an fsync of any process.
 func (d *diskFile) Release(offset, bytes int64) {
 	if from, to := d.spent.Collect(offset, offset+bytes, punchBytes); from < to {
 		punch(d.file, from, to-from)
 	}
 }
 
-// punchBytes is the shortest stretch that is worth a hole.
+// punchBytes is the minimum length of a hole.
 const punchBytes = 8 << 20
 
 func (d *diskFile) Close() error {
@@ -88,16 +89,18 @@ func (d *diskFile) Close() error {
 	return err
 }
 
-// createAndRemove makes a file that only this user may open, and removes its name at once where an open file can be.
+// createAndRemove creates a file that only this user may open. If the system allows it, it
+// removes the name at once.
 func createAndRemove(folder string) (*os.File, error) {
-	f, err := os.CreateTemp(folder, "extsort-") // 0600
+	f, err := os.CreateTemp(folder, "extsort-") // with mode 0600
 	if err == nil && runtime.GOOS != "windows" {
 		os.Remove(f.Name())
 	}
 	return f, err
 }
 
-// SyncFolder makes the names in a folder durable. Windows cannot; some file systems need not, and say EINVAL.
+// SyncFolder makes the names in a directory durable. It ignores file systems that do not support
+// or need this. On Windows it does nothing.
 func SyncFolder(folder *os.File) error {
 	err := folder.Sync()
 	if runtime.GOOS == "windows" || errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
@@ -106,8 +109,9 @@ func SyncFolder(folder *os.File) error {
 	return err
 }
 
-// DefaultFolder is where spill goes unless another folder is named: TMPDIR, else /var/tmp or the system's folder for
-// temporary files. Of these two it is the first that is on a disk, and else the first that exists.
+// DefaultFolder returns the directory for spill files if the user names none: TMPDIR, or else the
+// first of /var/tmp and the system's temporary directory that is on a disk, or else the first
+// that exists.
 func DefaultFolder() string {
 	if dir := os.Getenv("TMPDIR"); dir != "" {
 		return dir

@@ -41,8 +41,8 @@ func storedBytes(t *testing.T, f *os.File) int64 {
 	return info.Sys().(*syscall.Stat_t).Blocks * 512
 }
 
-// TestRoomIsGivenBack gives back what was read past the page cache: at once where it is not known that there is room
-// for all, else at the end.
+// TestRoomIsGivenBack checks that space read with direct I/O is released: at once if it is not
+// known that there is enough space, otherwise at the end.
 func TestRoomIsGivenBack(t *testing.T) {
 	for expect, atOnce := range map[int64]bool{-1: true, 4 * punchBytes: false} {
 		k := formattest.Keyer(t, words)
@@ -52,7 +52,7 @@ func TestRoomIsGivenBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		if s.volumes[0].behind == nil {
+		if s.volumes[0].direct == nil {
 			t.Skip("this file system does not tell that files can be read past the page cache")
 		}
 		var a Appender

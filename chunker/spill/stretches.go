@@ -2,16 +2,16 @@ package spill
 
 import "sync"
 
-// Stretches collects stretches of a file that do not overlap, and joins those that touch, until they are long enough to
-// do something with. Its zero value has none. It is safe for concurrent use.
+// Stretches collects disjoint ranges of a file and joins adjacent ones until they reach a minimum
+// length. The zero value is empty. It is safe for concurrent use.
 type Stretches struct {
 	mu     sync.Mutex
-	endOf  map[int64]int64 // by start
-	begins map[int64]int64 // by end
+	endOf  map[int64]int64 // end by start
+	begins map[int64]int64 // start by end
 }
 
-// Collect adds the bytes from up to to. When the stretch that they are part of then has least bytes or more, it gives
-// that stretch and forgets it; else the result is empty.
+// Collect adds the range [from, to). If it completes a range of at least the given length,
+// Collect returns that range and forgets it. Otherwise the result is empty.
 func (s *Stretches) Collect(from, to, least int64) (start, end int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,7 +13,7 @@ func TestStretchesJoin(t *testing.T) {
 		{20, 30, 10, 10}, // closes the gap
 		{50, 60, 50, 50},
 		{0, 10, 0, 40},
-		{40, 50, 40, 40}, // what was given is forgotten
+		{40, 50, 40, 40}, // a returned range is forgotten
 		{60, 85, 40, 85},
 		{100, 200, 100, 200},
 	} {

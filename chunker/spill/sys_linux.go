@@ -11,12 +11,13 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 )
 
-// openUnlinked makes a file in directory that has no name, so that nothing is left of it however the process
-// ends. Where the file system has no O_TMPFILE, the name is removed at once.
+// openUnlinked creates a file without a name, so that nothing is left of it however the process
+// ends. If the file system does not support O_TMPFILE, the name is removed at once.
 func openUnlinked(folder string) (*os.File, error) {
 	fd, err := unix.Open(folder, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC|unix.O_EXCL, 0o600)
 	if err == nil {
-		// Blocks are read whole, and what follows one in the file is another part's, or a hole.
+		// Blocks are read whole. The data after a block belongs to another part or is a hole, so
+		// readahead does not help.
 		unix.Fadvise(fd, 0, 0, unix.FADV_RANDOM)
 		return os.NewFile(uintptr(fd), filepath.Join(folder, "(spill)")), nil
 	}
@@ -26,8 +27,8 @@ func openUnlinked(folder string) (*os.File, error) {
 // Uncache implements uncacheable.
 func (d *diskFile) Uncache() bool { return Uncache(d.file) }
 
-// Uncache has a file read and written past the page cache, where its file system tells that SpillAlign is enough of
-// alignment.
+// Uncache switches a file to direct I/O, if its file system reports that it supports an alignment
+// of SpillAlign.
 func Uncache(f *os.File) bool {
 	fd, about := int(f.Fd()), unix.Statx_t{}
 	err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_DIOALIGN, &about)
@@ -44,7 +45,7 @@ func Uncache(f *os.File) bool {
 	return err == nil
 }
 
-// Direct opens a file once more, to read or write it past the page cache; nil: that cannot be done.
+// Direct opens a file a second time for direct I/O. It returns nil if that is not supported.
 func Direct(f *os.File, flag int) *os.File {
 	direct, err := os.OpenFile("/proc/self/fd/"+strconv.Itoa(int(f.Fd())), flag, 0)
 	if err != nil || Uncache(direct) {
@@ -54,12 +55,14 @@ func Direct(f *os.File, flag int) *os.File {
 	return nil
 }
 
-// Allocate implements uncacheable: writers of what is allocated do not wait for each other.
+// Allocate implements uncacheable. Concurrent writers to an allocated range do not wait for each
+// other.
 func (d *diskFile) Allocate(offset, bytes int64) error {
 	return os.NewSyscallError("fallocate", Allocate(d.file, offset, bytes))
 }
 
-// Allocate makes room for bytes of a file that will be written, where its file system can do that beforehand.
+// Allocate reserves disk space for a range of a file that will be written. If the file system
+// does not support that, it does nothing.
 func Allocate(f *os.File, offset, bytes int64) error {
 	for {
 		switch err := unix.Fallocate(int(f.Fd()), 0, offset, bytes); err {
@@ -72,8 +75,9 @@ func Allocate(f *os.File, offset, bytes int64) error {
 	}
 }
 
-// AllocateBehind makes room for bytes of a file from an offset, where there are none yet. Neither what the file has nor
-// its size changes, also not if that fails. errors.ErrUnsupported: its file system cannot do that.
+// AllocateBehind reserves disk space for a range that may be beyond the end of a file. It changes
+// neither the content nor the size of the file, even if it fails. It returns
+// errors.ErrUnsupported if the file system does not support that.
 func AllocateBehind(f *os.File, offset, bytes int64) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -93,23 +97,25 @@ func AllocateBehind(f *os.File, offset, bytes int64) error {
 	}
 }
 
-// punch gives the space of a stretch of f back. What was not yet written to the disk then never is.
+// punch releases the space of a range of f. Data of the range that has not been written to the
+// disk is discarded.
 func punch(f *os.File, offset, bytes int64) {
 	unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, offset, bytes)
 }
 
-// InMemory reports whether what lies in folder never goes to a disk, as far as the system tells.
+// InMemory reports whether the files of a directory are never written to a disk, as far as the
+// system knows.
 func InMemory(folder string) bool {
 	var st unix.Statfs_t
 	if unix.Statfs(folder, &st) != nil {
 		return false
 	}
-	kind := uint32(st.Type) // of 4 or 8 bytes, signed or not, as the processor has it
+	kind := uint32(st.Type) // the field has 4 or 8 bytes, signed or unsigned, depending on the processor
 	return kind == unix.TMPFS_MAGIC || kind == unix.RAMFS_MAGIC
 }
 
-// SyncFileSystem makes all of the file system that holds f durable, names included. A directory that cannot be read
-// cannot be synced alone.
+// SyncFileSystem makes everything in the file system of f durable, including names. It is for
+// directories that cannot be read and therefore cannot be synced alone.
 func SyncFileSystem(f *os.File) error {
 	raw, err := f.SyscallConn()
 	if err != nil {

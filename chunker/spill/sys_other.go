@@ -8,14 +8,14 @@ func openUnlinked(folder string) (*os.File, error) { return createAndRemove(fold
 
 func punch(*os.File, int64, int64) {}
 
-// Uncache has a file read and written past the page cache, where that can be told.
+// Uncache returns false: this system has no direct I/O that extsort uses.
 func Uncache(*os.File) bool { return false }
 
-// Direct opens a file once more, to read or write it past the page cache; nil: that cannot be done.
+// Direct returns nil: this system has no direct I/O that extsort uses.
 func Direct(*os.File, int) *os.File { return nil }
 
-// InMemory reports whether what lies in folder never goes to a disk, as far as the system tells.
+// InMemory returns false: this system cannot tell.
 func InMemory(string) bool { return false }
 
-// SyncFileSystem is not needed: only Linux opens a directory that it cannot sync.
+// SyncFileSystem does nothing: only on Linux can a directory be open without being syncable.
 func SyncFileSystem(*os.File) error { return nil }

@@ -15,32 +15,32 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// maxReserve bounds the room that a file gets beyond what is written now, in bytes. Long stretches keep the blocks of
-// several files apart on the disk, which is told of fewer when they are given back.
+// maxReserve limits the space in bytes that a file reserves beyond its blocks. Long ranges keep
+// the blocks of several files apart on the disk, and fewer ranges have to be released later.
 const maxReserve = 64 << 20
 
-// maxVolumes bounds the files in one folder.
+// maxVolumes limits the number of files in one directory.
 const maxVolumes = 32
 
-// reservePart is the part of the spill that all files reserve at most beyond the blocks that are in them.
+// reservePart limits the total reserve of all files to 1/reservePart of the spilled data.
 const reservePart = 16
 
-// volume is one file of spill. Blocks are appended; the space of blocks that are no longer needed is given back
-// to the file system and not used again, since file offsets cost nothing.
+// A volume is one spill file. Blocks are appended. The space of blocks that are no longer needed
+// is returned to the file system and not reused, because file offsets cost nothing.
 type volume struct {
 	folder string
 	file   File
-	behind *behind // nil: blocks go through the page cache
+	direct *directIO // nil to use the page cache
 	end    atomic.Int64
 	full   atomic.Bool
-	busy   atomic.Int32 // writers
+	busy   atomic.Int32 // number of active writers
 
-	ahead     int64 // bytes that may be reserved beyond the blocks; negative: nothing is reserved
+	ahead     int64 // bytes that may be reserved beyond the blocks; negative to reserve nothing
 	reserving sync.Mutex
-	reserved  int64 // bytes from the start of the file that there is room for
+	reserved  int64 // number of bytes from the start of the file that are allocated
 }
 
-// createFile makes a file in a folder.
+// createFile creates a file in a directory.
 func (s *Spill) createFile(folder string, create func(folder string) (File, error)) (File, error) {
 	file, err := create(folder)
 	if err == nil {
@@ -53,7 +53,8 @@ func (s *Spill) createFile(folder string, create func(folder string) (File, erro
 	return nil, fmt.Errorf("temporary directory %s: %w (%s)", folder, device.WithoutPath(err), advice)
 }
 
-// createVolumes makes files in all folders. Neighbours are on different disks.
+// createVolumes creates files in all directories. Consecutive volumes are in different
+// directories.
 func (s *Spill) createVolumes() error {
 	opt := &s.opt
 	all := device.OpenFiles(maxVolumes * len(opt.Folders))
@@ -68,8 +69,8 @@ func (s *Spill) createVolumes() error {
 			return err
 		}
 		v := &volume{folder: folder, file: file, ahead: s.reserveAhead(each * len(opt.Folders))}
-		if f, ok := file.(uncacheable); ok && s.behind != nil && f.Uncache() {
-			v.behind = s.behind
+		if f, ok := file.(uncacheable); ok && s.direct != nil && f.Uncache() {
+			v.direct = s.direct
 		}
 		if opt.Checkpoint != nil {
 			v.end.Store(opt.Checkpoint.ends[i])
@@ -79,8 +80,9 @@ func (s *Spill) createVolumes() error {
 	return nil
 }
 
-// reserveAhead is how many bytes each of the files may reserve beyond its blocks. Where there is little more room than
-// the plan counts, none reserves any: writers wait for each other, but take no more than was planned.
+// reserveAhead returns how many bytes each file may reserve beyond its blocks. If there is little
+// more space than planned, no file reserves any: writers then wait for each other, but use no
+// more than the planned space.
 func (s *Spill) reserveAhead(files int) int64 {
 	if !s.roomy {
 		return -1
@@ -88,15 +90,16 @@ func (s *Spill) reserveAhead(files int) int64 {
 	return min(maxReserve, s.opt.ExpectBytes/int64(reservePart*files))
 }
 
-// extent is a stretch of one volume that is filled by blocks which will be given back together: only long stretches
-// are given back to the file system at once. The zero extent is used up.
+// An extent is a range of one volume, filled with blocks that will be released together, because
+// only long ranges are worth releasing. The zero extent has no space left.
 type extent struct {
 	volume    int
-	next, end int64 // bytes in the file
+	next, end int64 // offsets in the file
 }
 
-// place takes size bytes of the extent or, where it has fewer left, of a new one of least bytes. What stays unused of
-// one costs nothing: it is only a range of offsets.
+// place takes size bytes of the extent. If the extent has less space left, it starts a new one of
+// at least the given size. Unused space of the old one costs nothing, because it is only a range
+// of offsets.
 func (s *Spill) place(e *extent, size, least int64) (volume int, offset int64) {
 	if e.end-e.next < size {
 		i, v := s.pick()
@@ -107,21 +110,22 @@ func (s *Spill) place(e *extent, size, least int64) (volume int, offset int64) {
 	return e.volume, e.next - size
 }
 
-// write stores a block of an extent that ends there.
+// write stores a block of an extent. The extent ends at end.
 func (v *volume) write(stored []byte, offset, end int64, done *safely.Group) error {
 	v.busy.Add(1)
 	defer v.busy.Add(-1)
-	if v.behind == nil {
+	if v.direct == nil {
 		_, err := v.file.WriteAt(stored, offset)
 		return err
 	}
 	if err := v.reserve(end); err != nil {
 		return err
 	}
-	return v.behind.write(v.file, stored, offset, done)
+	return v.direct.write(v.file, stored, offset, done)
 }
 
-// reserve makes room for the bytes before end and, where the disk has it, for as many as there is room for already.
+// reserve allocates the bytes before end. If the disk has space, it allocates more: as much as is
+// already allocated, but at most v.ahead.
 func (v *volume) reserve(end int64) error {
 	if v.ahead < 0 {
 		return nil
@@ -144,14 +148,14 @@ func (v *volume) reserve(end int64) error {
 }
 
 func (v *volume) read(stored []byte, offset int64) error {
-	if v.behind != nil {
-		return v.behind.read(v.file, stored, offset)
+	if v.direct != nil {
+		return v.direct.read(v.file, stored, offset)
 	}
 	_, err := v.file.ReadAt(stored, offset)
 	return err
 }
 
-// pick takes the volumes in turn, but for those that are full, and for those that are being written to as long as
+// pick takes the volumes in turn. It skips full volumes, and volumes that are being written if
 // there are others.
 func (s *Spill) pick() (int, *volume) {
 	from := int(s.next.Add(1)-1) % len(s.volumes)
@@ -163,9 +167,10 @@ func (s *Spill) pick() (int, *volume) {
 	}
 }
 
-// leaveOut marks the volumes in the folder of v as full, unless all others are.
+// leaveOut marks the volumes in the directory of v as full. If all others are full, it returns
+// false instead.
 func (s *Spill) leaveOut(v *volume) bool {
-	s.mu.Lock() // two writers that fill two folders at once must not both leave theirs out
+	s.mu.Lock() // two writers that fill two directories at once must not both mark theirs
 	defer s.mu.Unlock()
 	if !slices.ContainsFunc(s.volumes, func(o *volume) bool { return o.folder != v.folder && !o.full.Load() }) {
 		return false
@@ -178,7 +183,8 @@ func (s *Spill) leaveOut(v *volume) bool {
 	return true
 }
 
-// OutOfRoom says how a folder is where an error means that it takes no more bytes; "" where it means something else.
+// OutOfRoom describes the state of a directory whose error means that it accepts no more data. It
+// returns "" for other errors.
 func OutOfRoom(err error) string {
 	switch {
 	case errors.Is(err, syscall.ENOSPC):
@@ -209,5 +215,5 @@ func (s *Spill) writeError(v *volume, offset, need int64, err error) error {
 		v.folder, how, least, all, human.Bytes(written), advice, device.WithoutPath(err))
 }
 
-// aligned is the room that a block of stored bytes takes in a file.
+// aligned returns the space that a block occupies in a file.
 func aligned(bytes int) int64 { return (int64(bytes) + plan.SpillAlign - 1) &^ (plan.SpillAlign - 1) }

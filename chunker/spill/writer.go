@@ -11,26 +11,29 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// RunWriter takes the blocks of one run in any order and from several goroutines. It is a device.BlockWriter.
+// A RunWriter receives the blocks of one run, in any order and from several goroutines. It is a
+// device.BlockWriter.
 type RunWriter struct {
 	spill    *Spill
 	origin   Origin
-	replaces []*Run // when it is finished
+	replaces []*Run // released when the run is finished
 	written  safely.Group
 
-	mu     sync.Mutex // protects the following
-	index  index      // its tail holds the blocks behind those that are stored, in the order in which they came
-	sorted int        // entries of the tail that are in order, without a gap
-	next   int64      // the record after the last of those
-	run    *Run       // what is known of the run so far
+	mu sync.Mutex // protects the fields below
+	// The tail of index holds the blocks after the stored ones, in the order in which they
+	// arrived.
+	index    index
+	unstored int   // number of entries of the tail that could not be stored at the last attempt
+	next     int64 // index of the record after the stored entries
+	run      *Run  // totals of the run so far
 }
 
-// NewRun begins a run of records from there, which a checkpoint keeps if that is known.
+// NewRun begins a run. A checkpoint keeps the run if its origin is known.
 func (s *Spill) NewRun(o Origin) *RunWriter {
 	return &RunWriter{spill: s, origin: o, index: index{in: &s.index}, run: s.newRun(o)}
 }
 
-// NewMerged begins a run of the records of others, which are neighbours and will not be needed when it is finished.
+// NewMerged begins a run that replaces others, which are neighbors, when it is finished.
 func (s *Spill) NewMerged(others []*Run) *RunWriter {
 	o := Origin{First: others[0].Origin.First}
 	for _, run := range others {
@@ -56,14 +59,14 @@ func (w *RunWriter) WriteBlock(ctx context.Context, first int64, recs []byte) er
 	defer w.mu.Unlock()
 	w.run.count(&b)
 	w.index.tail = append(w.index.tail, b)
-	if !w.index.in.grow(1) || len(w.index.tail) < 2*(w.sorted+plan.LeastStored) {
+	if !w.index.in.grow(1) || len(w.index.tail) < 2*(w.unstored+plan.LeastStored) {
 		return nil
 	}
 	return w.storeIndex()
 }
 
-// storeIndex stores the entries that follow the stored ones without a gap: others may still come before the rest.
-// REQUIRES: w.mu is held.
+// storeIndex stores the leading entries of the tail that have no gap before them. Blocks that
+// fill the gaps may arrive later. REQUIRES: w.mu is held
 func (w *RunWriter) storeIndex() error {
 	tail := w.index.tail
 	slices.SortFunc(tail, func(a, b Block) int { return cmp.Compare(a.First, b.First) })
@@ -72,11 +75,12 @@ func (w *RunWriter) storeIndex() error {
 		w.next += int64(tail[n].Records)
 		n++
 	}
-	w.sorted = len(tail) - n // wait, before the next try, for as many as could not be stored
+	w.unstored = len(tail) - n // the next attempt waits until the tail has doubled
 	return w.index.store(n)
 }
 
-// Finish ends the run. All blocks must have been written; after an error what was written is given back.
+// Finish completes the run. All blocks must have been written. After an error, Finish releases
+// the written data.
 func (w *RunWriter) Finish() (*Run, error) {
 	tail := w.index.tail
 	slices.SortFunc(tail, func(a, b Block) int { return cmp.Compare(a.First, b.First) })
@@ -84,7 +88,7 @@ func (w *RunWriter) Finish() (*Run, error) {
 	if err == nil {
 		err = checkIndex(w.next, tail)
 	}
-	if err == nil && (w.index.stored > 0 || w.index.in.full()) { // a manifest has an index as a whole
+	if err == nil && (w.index.stored > 0 || w.index.in.full()) { // a manifest requires an index that is stored completely
 		err = w.index.store(len(tail))
 	}
 	if err != nil {
@@ -98,7 +102,7 @@ func (w *RunWriter) Finish() (*Run, error) {
 	return run, nil
 }
 
-// complete gives the run its index.
+// complete adds the index to the run.
 func (w *RunWriter) complete() *Run {
 	records := w.run.records
 	w.run.records = 0
@@ -107,10 +111,10 @@ func (w *RunWriter) complete() *Run {
 	return w.run
 }
 
-// Abort gives back what was written.
+// Abort releases the written data.
 func (w *RunWriter) Abort() { _ = w.spill.release(w.complete()) }
 
-// Kept is the runs that a checkpoint has, in the order of their origins.
+// Kept returns the runs of the checkpoint, in the order of their origins.
 func (s *Spill) Kept() (runs []*Run) {
 	for _, kept := range s.opt.Checkpoint.kept.Runs {
 		runs = append(runs, s.keptRun(kept))
@@ -118,11 +122,11 @@ func (s *Spill) Kept() (runs []*Run) {
 	return runs
 }
 
-// newRun is a run of records from there that has no blocks yet. In a checkpoint they stay until another run replaces
-// them.
+// newRun returns an empty run. In a checkpoint, the storage of a run stays until another run
+// replaces it.
 func (s *Spill) newRun(o Origin) *Run {
 	run := &Run{Origin: o, keyer: s.opt.Keyer, read: s.get, close: func() error { return nil }}
-	if s.behind != nil {
+	if s.direct != nil {
 		run.atOnce, run.from = readsAtOnce, s
 	}
 	if s.opt.Checkpoint == nil {
@@ -140,7 +144,7 @@ func (r *Run) count(b *Block) {
 	r.ends = endAt(r.ends, b.Volume, b.Offset+aligned(b.Bytes))
 }
 
-// endAt is ends where a file of spill ends no sooner than there.
+// endAt extends ends so that the end of the given volume is at least end.
 func endAt(ends []int64, volume int, end int64) []int64 {
 	for len(ends) <= volume {
 		ends = append(ends, 0)
@@ -149,32 +153,34 @@ func endAt(ends []int64, volume int, end int64) []int64 {
 	return ends
 }
 
-// Appender takes blocks of sections of one run in order, and keeps them together on disk. It is for one goroutine at a
-// time.
+// An Appender receives the blocks of sections of one run in order, and keeps them together on
+// disk. Only one goroutine may use it at a time.
 type Appender struct {
 	index    *index
 	sections []appended
-	largest  int    // records in the largest block
-	stored   int64  // bytes of the blocks
-	key      []byte // of the first block
-	differs  bool   // another block begins with another key
+	largest  int    // number of records in the largest block
+	stored   int64  // size of the blocks in bytes
+	key      []byte // key of the first block
+	differs  bool   // another block begins with a different key
 	extent   extent
 	written  safely.Group
 }
 
-// extentPart is the part of what an Appender has stored that its next extent adds where extents are reserved.
+// extentPart determines the next extent of an Appender if extents are reserved: 1/extentPart of
+// the bytes it has stored.
 const extentPart = 4
 
-// extentBytes is the size of the next extent of an Appender: as long as is worth a hole. Where extents are reserved it
-// grows with what is stored, so that the unused ends of all extents take little room.
+// extentBytes returns the size of the next extent of an Appender. Usually this is the minimum
+// size of a hole. If extents are reserved, it grows with the stored data, so that the unused ends
+// of all extents take little space.
 func (s *Spill) extentBytes(a *Appender) int64 {
-	if s.behind == nil || !s.roomy {
+	if s.direct == nil || !s.roomy {
 		return punchBytes
 	}
 	return min(punchBytes, a.stored/extentPart) &^ (plan.SpillAlign - 1)
 }
 
-// appended is the blocks of one section.
+// appended describes the blocks of one section.
 type appended struct {
 	section int64
 	from    int // number of the first entry
@@ -182,7 +188,8 @@ type appended struct {
 	records int64
 }
 
-// Append stores records as the next block of a section of the run: one section is appended to one Appender.
+// Append stores records as the next block of a section of the run. All blocks of a section must
+// go to the same Appender.
 func (s *Spill) Append(a *Appender, section int64, recs []byte) error {
 	b, err := s.put(recs, &a.extent, s.extentBytes(a), &a.written)
 	if err != nil {
@@ -206,8 +213,8 @@ func (s *Spill) Append(a *Appender, section int64, recs []byte) error {
 	return a.index.add(b)
 }
 
-// Join is the run of what was appended to all, in the order of the sections, and whether the first records of all its
-// blocks have the same key.
+// Join returns the run of all appended blocks, in the order of the sections. It also reports
+// whether the first records of all blocks have the same key.
 func (s *Spill) Join(all []*Appender) (run *Run, sameKeys bool, err error) {
 	type part struct {
 		appended

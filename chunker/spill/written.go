@@ -6,26 +6,29 @@ import (
 	"math/bits"
 )
 
-// Written is how far the last merge has come: the first records of the output, in stretches with checksums.
+// Written describes the progress of the last merge: the first records of the output, divided into
+// stretches with checksums.
 type Written struct {
-	Of        []RunRecords // the runs that are merged
-	Stretches []Stretch    // which follow each other
+	Of        []RunRecords // the merged runs
+	Stretches []Stretch    // consecutive, from the start of the output
 }
 
-// RunRecords are the records of the input that a run is made of.
+// RunRecords describes the input records of a run.
 type RunRecords struct{ First, Records int64 }
 
-// Stretch is a stretch of the output. It begins where the one before it ends.
+// A Stretch is a part of the output. It begins at the end of the previous one.
 type Stretch struct {
-	Records int64      // of the output, up to the end of the stretch
-	Taken   []int64    // how many records of each run these are
-	Sum     StretchSum // of the bytes of the stretch
+	Records int64 // number of output records up to the end of the stretch
+	// Taken holds, for each run, how many of its records are among these.
+	Taken []int64
+	Sum   StretchSum // checksum of the bytes of the stretch
 }
 
-// maxStretches bounds the stretches of a Written, whose Taken have an entry for each run.
+// maxStretches limits the number of stretches of a Written. Taken has an entry per run, so they
+// can be large.
 const maxStretches = 64
 
-// Records is the number of records that are written. w may be nil.
+// Records returns the number of records written. w may be nil.
 func (w *Written) Records() int64 {
 	if w == nil || len(w.Stretches) == 0 {
 		return 0
@@ -33,8 +36,8 @@ func (w *Written) Records() int64 {
 	return w.Stretches[len(w.Stretches)-1].Records
 }
 
-// With is w with one more stretch, of records of recordSize bytes. Where it would have too many, two at a time are
-// joined. w does not change.
+// With returns a copy of w with one more stretch. If there are too many stretches, it joins pairs
+// of them.
 func (w *Written) With(next Stretch, recordSize int) *Written {
 	all := w.Stretches
 	if len(all) >= maxStretches {
@@ -56,17 +59,18 @@ func joined(all []Stretch, recordSize int) (fewer []Stretch) {
 	return fewer
 }
 
-// StretchSum is a checksum of bytes. That of two stretches together can be made from theirs, so that blocks are summed
-// in any order, by whoever writes them. It has two CRCs, whose polynomials have no common factor: together they notice
-// what a CRC of 64 bits does. The zero StretchSum is that of no bytes.
+// A StretchSum is a checksum of bytes. The checksum of two adjacent stretches can be computed
+// from theirs, so blocks can be summed in any order. It consists of two CRCs whose polynomials
+// have no common factor; together they detect the same errors as a 64-bit CRC. The zero
+// StretchSum is that of no bytes.
 type StretchSum struct{ ieee, castagnoli uint32 }
 
 var castagnoliTable = crc32.MakeTable(crc32.Castagnoli)
 
-// SumOf is the checksum of p.
+// SumOf returns the checksum of p.
 func SumOf(p []byte) StretchSum { return StretchSum{}.Add(p) }
 
-// Add is the checksum of what s is of, and p behind it.
+// Add returns the checksum of the bytes of s followed by p.
 func (s StretchSum) Add(p []byte) StretchSum {
 	return StretchSum{
 		ieee:       crc32.Update(s.ieee, crc32.IEEETable, p),
@@ -74,7 +78,8 @@ func (s StretchSum) Add(p []byte) StretchSum {
 	}
 }
 
-// Join is the checksum of what s is of, and behind it the bytes that next is of.
+// Join returns the checksum of the bytes of s followed by those of next, which has the given
+// number of bytes.
 func (s StretchSum) Join(next StretchSum, bytes int64) StretchSum {
 	return StretchSum{
 		ieee:       shifted(s.ieee, crc32.IEEE, bytes) ^ next.ieee,
@@ -82,23 +87,24 @@ func (s StretchSum) Join(next StretchSum, bytes int64) StretchSum {
 	}
 }
 
-// MarshalText gives 16 hexadecimal digits.
+// MarshalText returns 16 hexadecimal digits.
 func (s StretchSum) MarshalText() ([]byte, error) {
 	return fmt.Appendf(nil, "%08x%08x", s.ieee, s.castagnoli), nil
 }
 
-// UnmarshalText reads what MarshalText gives.
+// UnmarshalText parses the result of MarshalText.
 func (s *StretchSum) UnmarshalText(text []byte) error {
 	_, err := fmt.Sscanf(string(text), "%8x%8x", &s.ieee, &s.castagnoli)
 	return err
 }
 
-// A CRC is the remainder of a polynomial over GF(2) by another one. As hash/crc32 has it, the highest bit is the
-// coefficient of x^0, and the lowest that of x^31.
+// A CRC is the remainder of a polynomial over GF(2) divided by another one. As in hash/crc32, the
+// highest bit is the coefficient of x^0 and the lowest that of x^31.
 const polynomialOne = 1 << 31
 
-// shifted is a CRC as it is after as many bytes of zeros: times x^(8·bytes), without the inversions at the begin and
-// the end, which cancel each other in Join.
+// shifted returns the CRC of the same data followed by the given number of zero bytes: crc times
+// x^(8·bytes). It omits the inversions at the beginning and the end, which cancel each other in
+// Join.
 func shifted(crc, polynomial uint32, bytes int64) uint32 {
 	power := uint32(polynomialOne >> 8) // x^8, and then its squares
 	for n := uint64(bytes); n > 0; n >>= 1 {
@@ -110,7 +116,7 @@ func shifted(crc, polynomial uint32, bytes int64) uint32 {
 	return crc
 }
 
-// product is the product of two polynomials modulo a third.
+// product returns the product of two polynomials modulo a third.
 func product(a, b, modulo uint32) (sum uint32) {
 	for a != 0 {
 		coefficient := bits.LeadingZeros32(a)
@@ -120,7 +126,7 @@ func product(a, b, modulo uint32) (sum uint32) {
 	return sum
 }
 
-// timesX is a polynomial times x^n.
+// timesX returns the product of a polynomial and x^n.
 func timesX(a uint32, n int, modulo uint32) uint32 {
 	for range n {
 		overflow := a & 1

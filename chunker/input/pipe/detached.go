@@ -8,8 +8,9 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// interruptible makes reads end soon after ctx is cancelled: Go cannot interrupt a read that waits in the system, or
-// somebody else's Reader. A regular file is returned as it is.
+// interruptible returns a reader whose reads end soon after ctx is cancelled. Go cannot interrupt
+// a read that waits in the system, or the Read method of an unknown Reader. A regular file is
+// returned unchanged.
 func interruptible(ctx context.Context, r io.Reader) io.Reader {
 	if ctx.Done() == nil {
 		return r
@@ -24,13 +25,14 @@ func interruptible(ctx context.Context, r io.Reader) io.Reader {
 	return interruptibleFile(ctx, file)
 }
 
-// detachedReader reads from what cannot be interrupted, and leaves a Read behind that goes on when nobody waits for it
-// any more. So what is read goes to a buffer of its own first.
+// A detachedReader reads from a reader that cannot be interrupted. If it is cancelled, it
+// abandons a Read, which may continue in the background. Therefore each Read uses a buffer of its
+// own first.
 type detachedReader struct {
 	from  io.Reader
 	done  <-chan struct{}
-	ended func() error // why nobody waits any more; nil: somebody does
-	buf   []byte       // belongs to the Read that was left behind, if there is one
+	ended func() error // returns the cause after cancellation, otherwise nil
+	buf   []byte       // belongs to the abandoned Read, if there is one
 }
 
 func newDetached(ctx context.Context, r io.Reader) *detachedReader {

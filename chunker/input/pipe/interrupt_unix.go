@@ -12,20 +12,21 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// interruptibleFile makes reads of a file that is no regular one end soon after ctx is cancelled.
+// interruptibleFile returns a reader of a file other than a regular file. Its reads end soon
+// after ctx is cancelled.
 func interruptibleFile(ctx context.Context, file *os.File) io.Reader {
 	return &pollReader{file: file, ended: func() error { return context.Cause(ctx) }}
 }
 
-// pollReader waits for its file, and looks now and then whether that is still wanted.
+// A pollReader waits for its file to become readable and regularly checks for cancellation.
 type pollReader struct {
 	file  *os.File
-	ended func() error // why nobody waits any more; nil: somebody does
+	ended func() error // returns the cause after cancellation, otherwise nil
 }
 
 const pollMilliseconds = 50
 
-// SyscallConn lets the pipe be spliced.
+// SyscallConn allows the pipe to be spliced.
 func (r *pollReader) SyscallConn() (syscall.RawConn, error) { return r.file.SyscallConn() }
 
 func (r *pollReader) Read(p []byte) (int, error) {
@@ -35,7 +36,8 @@ func (r *pollReader) Read(p []byte) (int, error) {
 	return r.file.Read(p)
 }
 
-// wait returns when there is something to read, or the end, or with the error that Read is to end with.
+// wait returns nil when there is data to read or the end is reached. Otherwise it returns the
+// error for Read.
 func (r *pollReader) wait() error {
 	raw, err := r.file.SyscallConn()
 	if err != nil {

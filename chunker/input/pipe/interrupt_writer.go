@@ -11,9 +11,10 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// Interruptible returns a writer to w whose Write ends soon after ctx is cancelled, where that is possible: a Write to
-// a file that Go polls, such as a pipe that this process made, or to a writer that is no file. Such a Write may go on
-// when nobody waits for it any more, and so gets a copy of the bytes. Close ends what watches ctx, and leaves w open.
+// Interruptible returns a writer to w whose Write ends soon after ctx is cancelled, if that is
+// possible. It is possible for a file that Go polls, such as a pipe created by this process, and
+// for writers that are not files. An abandoned Write may continue in the background, so it works
+// on a copy of the bytes. Close releases the resources and leaves w open.
 func Interruptible(ctx context.Context, w io.WriteCloser, to io.Writer) io.WriteCloser {
 	if ctx.Done() == nil {
 		return w
@@ -31,7 +32,7 @@ func Interruptible(ctx context.Context, w io.WriteCloser, to io.Writer) io.Write
 	return &detachedWriter{ctx: ctx, to: w}
 }
 
-// deadlineWriter writes to a file that gets a deadline when ctx is cancelled.
+// A deadlineWriter writes to a file that gets a deadline when ctx is cancelled.
 type deadlineWriter struct {
 	ctx  context.Context
 	to   io.WriteCloser
@@ -49,17 +50,17 @@ func (w *deadlineWriter) Write(p []byte) (int, error) {
 
 func (w *deadlineWriter) Close() error {
 	if !w.stop() {
-		_ = w.file.SetWriteDeadline(time.Time{}) // the file is the caller's
+		_ = w.file.SetWriteDeadline(time.Time{}) // the file belongs to the caller
 	}
 	return w.to.Close()
 }
 
-// detachedWriter writes to what cannot be interrupted, one step after another.
+// A detachedWriter writes in steps to a writer that cannot be interrupted.
 type detachedWriter struct {
 	ctx  context.Context
 	to   io.WriteCloser
-	buf  []byte // belongs to the Write that was left behind, if there is one
-	left bool   // a Write was left behind
+	buf  []byte // belongs to the abandoned Write, if there is one
+	left bool   // a Write was abandoned
 }
 
 func (w *detachedWriter) Write(p []byte) (written int, err error) {
@@ -95,7 +96,7 @@ func (w *detachedWriter) step(p []byte) (int, error) {
 	}
 }
 
-// Close does not wait for a Write that was left behind.
+// Close does not wait for an abandoned Write.
 func (w *detachedWriter) Close() error {
 	if w.left {
 		return nil

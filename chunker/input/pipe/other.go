@@ -7,11 +7,12 @@ import (
 	"io"
 )
 
-// NewReader gives a reader of r, which stays open. To wait for r ends when ctx is cancelled; a Read of an r that is no
-// file may go on then. Only Linux has a better way to read from a pipe.
+// NewReader returns a reader of r, which stays open. Its reads end when ctx is cancelled; if r is
+// not a file, a Read of r may continue in the background. Only Linux has a more efficient way to
+// read from a pipe.
 func NewReader(ctx context.Context, r io.Reader) io.ReadCloser {
 	return io.NopCloser(interruptible(ctx, r))
 }
 
-// NewWriter gives w: only Linux has a better way to write to a pipe.
+// NewWriter returns a writer to w. Only Linux has a more efficient way to write to a pipe.
 func NewWriter(w io.Writer, memoryBytes int64) io.WriteCloser { return unclosed{w} }

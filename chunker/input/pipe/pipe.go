@@ -1,8 +1,10 @@
-// Package pipe reads and writes the pipes of a Unix pipeline at the cost of the bytes.
+// Package pipe reads and writes the pipes of a Unix pipeline with little overhead.
 //
-// A pipe is a ring of pages under one lock. Whoever copies bytes into it or out of it holds the lock meanwhile, and a
-// plain write allocates, charges and frees every page. On Linux a Reader moves the pages on (splice) before it copies,
-// and a Writer lets the pipe refer to memory (vmsplice) instead of copying; elsewhere both are what they were made of.
+// A pipe is a ring of pages under a single lock. A process that copies bytes into or out of the
+// pipe holds the lock while it copies, and a plain write allocates, accounts for and frees every
+// page. On Linux, a Reader moves the pages elsewhere (splice) before it copies them, and a Writer
+// lets the pipe refer to its memory (vmsplice) instead of copying. On other systems both use
+// plain reads and writes.
 package pipe
 
 import (
@@ -11,18 +13,19 @@ import (
 	"github.com/extsort/extsort/device/arena"
 )
 
-// WriterBytes is the memory that a Writer of blocks that it has to copy takes: a huge page.
+// WriterBytes is the memory of a Writer whose caller reuses its blocks: a huge page.
 const WriterBytes = arena.HugePage
 
-// capacity is what an unprivileged process may ask a pipe to hold; the default of 64 KiB makes a context switch of
-// every few microseconds of data.
+// capacity is the size that an unprivileged process may request for a pipe. With the default of
+// 64 KiB there is a context switch every few microseconds.
 const capacity = 1 << 20
 
-// step is how much is copied before the pipe gets it: little enough to be still in the cache when the reader copies
-// it, and the reader need not wait for a whole block.
+// step is the number of bytes that are copied before they are passed to the pipe. It is small
+// enough that they are still in the cache when the reader copies them, and the reader does not
+// have to wait for a whole block.
 const step = 128 << 10
 
-// unclosed is a writer that there is nothing to close of.
+// unclosed adds a Close method that does nothing.
 type unclosed struct{ io.Writer }
 
 func (unclosed) Close() error { return nil }

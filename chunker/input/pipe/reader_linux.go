@@ -10,18 +10,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// reader reads a pipe by way of another one that nobody else knows. To move pages from one to the other takes the first
-// one's lock for a moment only, and while they are copied from the second, somebody can fill the first again.
+// A reader reads a pipe through a second, private pipe. Moving pages from the first pipe to the
+// second locks the first only briefly. While the pages are copied from the second pipe, another
+// process can fill the first again.
 type reader struct {
 	from  syscall.RawConn
-	plain io.Reader // takes over where the system does not splice
-	near  [2]int    // file descriptors of the pipe in between: the end to read, and the one to write
-	held  int       // bytes in it
-	whole bool      // plain has taken over
+	plain io.Reader // used if the system cannot splice
+	near  [2]int    // file descriptors of the private pipe: its read end and its write end
+	held  int       // number of bytes in the private pipe
+	whole bool      // plain is in use
 }
 
-// NewReader gives a reader of r that costs less where r is a pipe. To wait for r ends when ctx is cancelled; a Read of
-// an r that is no file may go on then. It is to be closed after the last Read; r stays open.
+// NewReader returns a reader of r that is more efficient if r is a pipe. Its reads end when ctx
+// is cancelled; if r is not a file, a Read of r may continue in the background. The caller must
+// close the reader after the last Read; r stays open.
 func NewReader(ctx context.Context, r io.Reader) io.ReadCloser {
 	r = interruptible(ctx, r)
 	if raw, ok := pipeOf(r); ok {
@@ -32,13 +34,13 @@ func NewReader(ctx context.Context, r io.Reader) io.ReadCloser {
 	return io.NopCloser(r)
 }
 
-// newReader gives nil where there can be no pipe in between.
+// newReader returns nil if no private pipe can be created.
 func newReader(from syscall.RawConn, plain io.Reader) *reader {
 	r := &reader{from: from, plain: plain}
 	if err := unix.Pipe2(r.near[:], unix.O_CLOEXEC); err != nil {
 		return nil
 	}
-	unix.FcntlInt(uintptr(r.near[1]), unix.F_SETPIPE_SZ, capacity) // a smaller one does as well
+	unix.FcntlInt(uintptr(r.near[1]), unix.F_SETPIPE_SZ, capacity) // a smaller pipe works as well
 	return r
 }
 
@@ -56,7 +58,7 @@ func (r *reader) Read(p []byte) (int, error) {
 	return n, os.NewSyscallError("read", err)
 }
 
-// fetch waits for bytes and moves them to the pipe in between. The error is io.EOF at the end.
+// fetch waits for bytes and moves them to the private pipe. It returns io.EOF at the end.
 func (r *reader) fetch() (err error) {
 	if w, ok := r.plain.(*pollReader); ok {
 		if err := w.wait(); err != nil {
@@ -68,7 +70,7 @@ func (r *reader) fetch() (err error) {
 			n, err := unix.Splice(int(fd), nil, r.near[1], nil, capacity, 0)
 			return int(n), err
 		})
-		return !errors.Is(err, unix.EAGAIN) // then wait until there are bytes
+		return !errors.Is(err, unix.EAGAIN) // false waits until there are bytes
 	})
 	switch {
 	case failed != nil:
@@ -84,7 +86,7 @@ func (r *reader) fetch() (err error) {
 	return nil
 }
 
-// Close ends the pipe in between.
+// Close closes the private pipe.
 func (r *reader) Close() error {
 	return errors.Join(unix.Close(r.near[0]), unix.Close(r.near[1]))
 }

@@ -65,7 +65,8 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// TestReaderDoesNotWaitForMore: what is there is given, however little it is.
+// TestReaderDoesNotWaitForMore checks that a Read returns the available bytes, however few they
+// are.
 func TestReaderDoesNotWaitForMore(t *testing.T) {
 	from, to := pipetest.Open(t)
 	r := NewReader(context.Background(), from)
@@ -106,7 +107,8 @@ func TestReaderFallsBack(t *testing.T) {
 	}
 }
 
-// TestReaderOfOthers leaves readers as they are that are no pipes, unless a Read would have to be left behind.
+// TestReaderOfOthers checks that readers other than pipes are returned unchanged, unless a Read
+// might have to be abandoned.
 func TestReaderOfOthers(t *testing.T) {
 	file, err := os.CreateTemp(t.TempDir(), "")
 	if err != nil {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipeOf gives access to the file descriptor of f, where that is a pipe, and makes it hold more. That is only a matter
-// of speed, so a refusal is no error.
+// pipeOf returns the file descriptor of f if it is a pipe, and increases the capacity of the
+// pipe. It ignores errors of the latter, which only affects the speed.
 func pipeOf(f any) (raw syscall.RawConn, ok bool) {
 	conn, ok := f.(syscall.Conn)
 	if !ok {
@@ -27,13 +27,14 @@ func pipeOf(f any) (raw syscall.RawConn, ok bool) {
 	return raw, failed == nil && err == nil && stat.Mode&unix.S_IFMT == unix.S_IFIFO
 }
 
-// isRefused reports that the system, or a rule of its administrator, does not splice here.
+// isRefused reports whether the system, or a policy of its administrator, does not allow splicing
+// here.
 func isRefused(err error) bool {
 	errno, ok := err.(unix.Errno)
 	return ok && slices.Contains([]unix.Errno{unix.ENOSYS, unix.EPERM, unix.EINVAL, unix.EBADF}, errno)
 }
 
-// uninterrupted calls again what a signal interrupted. The result of an error is 0.
+// uninterrupted repeats a call that was interrupted by a signal. It returns 0 with an error.
 func uninterrupted(call func() (int, error)) (int, error) {
 	for {
 		n, err := call()

@@ -13,12 +13,13 @@ import (
 	"github.com/extsort/extsort/device/arena"
 )
 
-// NewWriter gives a writer that costs less where w is a pipe and WriterBytes of memory may be used, and otherwise w.
-// Its Close gives back the memory, and leaves w open.
+// NewWriter returns a writer to w that is more efficient if w is a pipe and memoryBytes is at
+// least WriterBytes. Otherwise it returns w. Its Close frees the memory and leaves w open.
 //
-// Write copies to a huge page and lets the pipe refer to its parts (vmsplice). The reader may have spliced them on and
-// refer to them for as long as it likes; so no byte is ever written twice: when the page is full it is unmapped, the
-// last reference frees it, and the writer goes on in another.
+// Write copies to a huge page and lets the pipe refer to its parts (vmsplice). The reader may
+// splice them on and refer to them for any length of time. So no byte of the page is ever written
+// twice: when the page is full, the writer unmaps it and allocates another one. The last
+// reference frees the page.
 func NewWriter(w io.Writer, memoryBytes int64) io.WriteCloser {
 	raw, ok := pipeOf(w)
 	if !ok || memoryBytes < WriterBytes || !hugePages() {
@@ -27,7 +28,8 @@ func NewWriter(w io.Writer, memoryBytes int64) io.WriteCloser {
 	return &writer{pipe: raw, plain: w}
 }
 
-// hugePages reports whether memory comes in huge pages on request: small ones would cost more than they save.
+// hugePages reports whether the system provides huge pages on request. Small pages would cost
+// more than they save.
 func hugePages() bool {
 	mode, err := os.ReadFile("/sys/kernel/mm/transparent_hugepage/enabled")
 	return err == nil && !strings.Contains(string(mode), "[never]")
@@ -35,10 +37,10 @@ func hugePages() bool {
 
 type writer struct {
 	pipe  syscall.RawConn
-	plain io.Writer     // takes over where the system does not splice
-	page  *arena.Memory // the pipe may refer to all of it before at
+	plain io.Writer     // used if the system cannot splice
+	page  *arena.Memory // the pipe may refer to all bytes before at
 	at    int
-	whole atomic.Bool // plain has taken over
+	whole atomic.Bool // plain is in use
 }
 
 func (w *writer) Write(p []byte) (int, error) {
@@ -63,7 +65,7 @@ func (w *writer) Write(p []byte) (int, error) {
 	return written + n, err
 }
 
-// free is memory for the next step.
+// free returns memory for the next step.
 func (w *writer) free() ([]byte, error) {
 	if w.page == nil || w.at == WriterBytes {
 		w.page.Free()
@@ -76,7 +78,8 @@ func (w *writer) free() ([]byte, error) {
 	return w.page.Bytes()[w.at:min(w.at+step, WriterBytes)], nil
 }
 
-// splice gives memory to the pipe: all of it unless there is an error, or the system refuses.
+// splice passes memory to the pipe. It passes all of it unless there is an error or the system
+// refuses.
 func (w *writer) splice(memory []byte) (written int, err error) {
 	failed := w.pipe.Write(func(fd uintptr) bool {
 		for written < len(memory) {
@@ -86,7 +89,7 @@ func (w *writer) splice(memory []byte) (written int, err error) {
 			var n int
 			n, err = uninterrupted(func() (int, error) { return unix.Vmsplice(int(fd), []unix.Iovec{part}, 0) })
 			if written += n; err != nil {
-				return !errors.Is(err, unix.EAGAIN) // then wait until the pipe has room
+				return !errors.Is(err, unix.EAGAIN) // false waits until the pipe has space
 			}
 		}
 		return true

@@ -13,7 +13,7 @@ import (
 	"github.com/extsort/extsort/chunker/input/pipe/pipetest"
 )
 
-// pipeData is more than two pages of a pipe writer, in pieces of which most are odd.
+// pipeData returns more than two pages of a pipe writer, in pieces of mostly odd lengths.
 func pipeData(seed uint64) (all []byte, pieces [][]byte) {
 	r := rand.New(rand.NewPCG(seed, 1))
 	all = make([]byte, 2*WriterBytes+12345)
@@ -76,7 +76,7 @@ func TestWriterWithoutReader(t *testing.T) {
 	}
 }
 
-// TestWriterOfOthers leaves writers as they are that are no pipes.
+// TestWriterOfOthers checks that writers other than pipes are returned unchanged.
 func TestWriterOfOthers(t *testing.T) {
 	var buffer bytes.Buffer
 	file, err := os.Create(t.TempDir() + "/file")
@@ -114,7 +114,7 @@ func TestWriterFallsBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := &writer{pipe: raw, plain: &plain} // what is no pipe cannot be spliced to
+	w := &writer{pipe: raw, plain: &plain} // only a pipe can be spliced to
 	for _, piece := range []string{"abc", "de", ""} {
 		if n, err := w.Write([]byte(piece)); n != len(piece) || err != nil {
 			t.Errorf("Write(%q): %d, %v", piece, n, err)
