@@ -10,8 +10,9 @@ import (
 	"github.com/extsort/extsort/internal/option"
 )
 
-// A file of vectors, as those of the benchmarks of billion-scale neighbour search (big-ann-benchmarks.com). Only the
-// name of a file says what the values are, so each type is a container of its own, with the suffix for a name.
+// A file of vectors, as in the benchmarks for billion-scale nearest-neighbor search
+// (big-ann-benchmarks.com). Only the suffix of the file name determines the type of the values,
+// so each type is a container of its own, named after its suffix.
 //
 //	00  count      u32le  N, the number of vectors
 //	04  dimension  u32le  D
@@ -25,7 +26,7 @@ var bigannFormats = []vecsFormat{
 	{"ibin", Type{Kind: Signed, Size: 4}},
 }
 
-// bigann is the container of one type of vectors.
+// bigann returns the container for one type of vectors.
 func bigann(v vecsFormat) *container {
 	b := bigannFormat{v}
 	return &container{
@@ -53,7 +54,8 @@ func bigann(v vecsFormat) *container {
 
 type bigannFormat struct{ vecsFormat }
 
-// read accepts a file without vectors whose dimension is 0: it can be of any dimension.
+// read reads a header. It accepts a file without vectors whose dimension is 0; such a file is
+// compatible with any dimension.
 func (b bigannFormat) read(s Spec, r io.Reader) (*Header, error) {
 	count, dimension, err := readBigann(r)
 	if err != nil {
@@ -79,7 +81,7 @@ func readBigann(r io.Reader) (count, dimension int64, err error) {
 	return count, dimension, err
 }
 
-// array describes vectors of a dimension.
+// array describes vectors of the given dimension.
 func (b bigannFormat) array(dimension int64) (*Array, error) {
 	if most := int64(MaxRecordSize / b.value.Size); dimension < 1 || dimension > most {
 		return nil, fmt.Errorf("a dimension of %d at byte 4 cannot be, only 1 to %d: is this a %s file?", dimension, most,
@@ -96,7 +98,7 @@ func (b bigannFormat) layout(s Spec, dimension int64) (Layout, error) {
 	return a.columnLayout(s)
 }
 
-// create takes the dimension from the size of a vector.
+// create derives the dimension from the size of a vector.
 func (b bigannFormat) create(s Spec) (*Header, error) {
 	if s.RecordSize == 0 || s.RecordSize%b.value.Size != 0 {
 		return nil, option.Errorf(option.Format, " %s needs the size of the vectors to be made: add %v BYTES, %d for each "+
@@ -129,8 +131,8 @@ func (b bigannFormat) encode(h *Header, records int64) []byte {
 	return binary.LittleEndian.AppendUint32(header, uint32(dimension))
 }
 
-// guess recognises a file whose size follows from its first bytes. The type of the values is that of the suffix, or was
-// given.
+// guess recognizes a file whose size matches its first bytes. The type of the values must match
+// the suffix of the name, or must have been given.
 func (b bigannFormat) guess(f file) (s Spec, ok bool) {
 	if len(f.first) < bigannHeaderSize {
 		return Spec{}, false
@@ -156,7 +158,8 @@ func (b bigannFormat) guess(f file) (s Spec, ok bool) {
 	return Spec{Format: b.name}, ok
 }
 
-// findVectors returns the count field of such a header in front of plain records, if the suffix of the file says so.
+// findVectors returns the count field of such a header before plain records, if the suffix of the
+// file name indicates one.
 func findVectors(header []byte, recordSize int, records int64, name string) *CountField {
 	at := slices.IndexFunc(bigannFormats, func(v vecsFormat) bool { return suffix(name) == "."+v.name })
 	if at < 0 || len(header) != bigannHeaderSize {

@@ -18,7 +18,7 @@ func TestBigannHeaders(t *testing.T) {
 	for _, c := range []struct {
 		spec Spec
 		data string
-		want string // the layout, or what the error says
+		want string // the layout, or the expected error
 	}{
 		{Spec{Format: "fbin", Keys: []string{"2"}}, bigannHeader(2, 3), "12-byte records by 8:f32"},
 		{Spec{Format: "ibin", Keys: []string{"0:desc", "1"}}, bigannHeader(2, 2), "8-byte records by 0:i32:desc, 4:i32"},
@@ -129,7 +129,7 @@ func TestBigannIsDescribed(t *testing.T) {
 	}
 }
 
-// TestContainerRows checks what the functions and the properties of each row say of each other.
+// TestContainerRows checks that the functions and the properties of each row are consistent.
 func TestContainerRows(t *testing.T) {
 	var names []string
 	for _, c := range containers {

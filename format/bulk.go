@@ -6,19 +6,20 @@ import (
 	"unsafe"
 )
 
-// Bulk forms of Prefix and Window. They work on blocks of blockKeys records, in steps that each are one tight
-// loop over numbers that stay in the first-level cache: gather the raw numbers of one piece, normalize them,
-// place them.
+// The functions in this file are bulk forms of Prefix and Window. They work on blocks of
+// blockKeys records in steps. Each step is a tight loop over numbers in the first-level cache: it
+// gathers the raw numbers of one piece, normalizes them, or puts them in place.
 
 const blockKeys = 512
 
 var hostBigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 
-// Prefixes sets dst[i] to the Prefix of the i-th record of recs. REQUIRES: len(recs) == len(dst)·RecordSize.
+// Prefixes sets dst[i] to the Prefix of record i of recs. REQUIRES: len(recs) ==
+// len(dst)·RecordSize
 func (k *Keyer) Prefixes(dst []uint64, recs []byte) { k.Windows(dst, recs, 0, k.PrefixBits()) }
 
-// Prefixes32 is Prefixes for layouts with keys of at most 4 bytes.
-// REQUIRES: KeySize ≤ 4, len(recs) == len(dst)·RecordSize.
+// Prefixes32 is Prefixes for layouts whose keys have at most 4 bytes. REQUIRES: KeySize ≤ 4,
+// len(recs) == len(dst)·RecordSize
 func (k *Keyer) Prefixes32(dst []uint32, recs []byte) {
 	k.requireRecords(len(dst), recs)
 	size := k.layout.RecordSize
@@ -33,8 +34,8 @@ func (k *Keyer) Prefixes32(dst []uint32, recs []byte) {
 	}
 }
 
-// Windows sets dst[i] to the Window of the i-th record of recs.
-// REQUIRES: 0 ≤ from, 0 ≤ n ≤ 64, len(recs) == len(dst)·RecordSize.
+// Windows sets dst[i] to the Window of record i of recs. REQUIRES: 0 ≤ from, 0 ≤ n ≤ 64,
+// len(recs) == len(dst)·RecordSize
 func (k *Keyer) Windows(dst []uint64, recs []byte, from, n int) {
 	k.requireRecords(len(dst), recs)
 	first, last := k.pieceAt(from), k.pieceAt(from+n-1)
@@ -52,7 +53,7 @@ func (k *Keyer) requireRecords(n int, recs []byte) {
 	}
 }
 
-// composeBlock joins pieces to windows that end before the bit end of the key.
+// composeBlock joins pieces to windows that end before bit end of the key.
 func composeBlock(dst []uint64, recs []byte, stride int, pieces []piece, end int, mask uint64) {
 	if len(pieces) == 1 && pieces[0].end == end && mask&pieces[0].mask == pieces[0].mask {
 		pieces[0].column(dst, recs, stride)
@@ -99,7 +100,8 @@ func (p *piece) turnBy(numbers []uint64, n uint64) {
 	}
 }
 
-// gather sets dst to the numbers of the piece, flipped. A load may reach into the next record, but not past the last.
+// gather sets dst to the raw numbers of the piece, flipped. A load may reach into the next
+// record, but not past the last one.
 func (p *piece) gather(dst []uint64, recs []byte, stride int) {
 	if len(dst) == 0 {
 		return
@@ -123,17 +125,17 @@ func (p *piece) gather(dst []uint64, recs []byte, stride int) {
 	}
 }
 
-// eightAt are the 8 bytes that begin at bytes after first. Who calls it has checked that they are there: in a loop, a
-// check of each would take as long as all else.
+// eightAt returns a pointer to the 8 bytes at offset at from first. The caller has checked that
+// they exist: a check per call would double the time of a loop.
 func eightAt(first unsafe.Pointer, at int) *[8]byte { return (*[8]byte)(unsafe.Add(first, at)) }
 func fourAt(first unsafe.Pointer, at int) *[4]byte  { return (*[4]byte)(unsafe.Add(first, at)) }
 
-// Records is the inverse of Prefixes: it rebuilds the records from their keys.
-// REQUIRES: the layout IsBare, KeySize ≤ 8, len(dst) == len(keys)·RecordSize.
+// Records rebuilds records from their keys. It is the inverse of Prefixes. REQUIRES: the layout
+// IsBare, KeySize ≤ 8, len(dst) == len(keys)·RecordSize
 func (k *Keyer) Records(dst []byte, keys []uint64) { rebuild(k, dst, keys) }
 
-// Records32 is Records for keys of at most 4 bytes.
-// REQUIRES: the layout IsBare, KeySize ≤ 4, len(dst) == len(keys)·RecordSize.
+// Records32 is Records for keys of at most 4 bytes. REQUIRES: the layout IsBare, KeySize ≤ 4,
+// len(dst) == len(keys)·RecordSize
 func (k *Keyer) Records32(dst []byte, keys []uint32) { rebuild(k, dst, keys) }
 
 func rebuild[T uint32 | uint64](k *Keyer, dst []byte, keys []T) {
@@ -157,13 +159,13 @@ func rebuild[T uint32 | uint64](k *Keyer, dst []byte, keys []T) {
 	}
 }
 
-// scatter is the inverse of column: it writes the piece to consecutive records of stride bytes. numbers are lost.
-// REQUIRES: the piece is neither wide nor numeric.
+// scatter writes the piece to consecutive records of stride bytes. It is the inverse of column,
+// and overwrites numbers. REQUIRES: the piece is neither wide nor numeric
 func (p *piece) scatter(recs []byte, numbers []uint64, stride int) {
 	size, up := p.size, p.up&63
 	p.turnBy(numbers, -p.turn)
 	if spread, flip := p.spread, p.flip; spread|flip != 0 {
-		for i, v := range numbers { // the sign bit, which is not in spread, stands in v once flip is undone
+		for i, v := range numbers { // the sign bit is not in spread; it has its original value after the flip is undone
 			v ^= flip
 			numbers[i] = v ^ uint64(int64(v<<up)>>63)&spread
 		}
@@ -176,7 +178,8 @@ func (p *piece) scatter(recs []byte, numbers []uint64, stride int) {
 	putNumbers(recs[p.start:], numbers, 0, size, stride)
 }
 
-// putNumbers writes the low size bytes of each number, with some bits flipped, at distances of stride bytes.
+// putNumbers writes the low size bytes of each number at intervals of stride bytes, after
+// flipping some bits.
 func putNumbers[T uint32 | uint64](dst []byte, numbers []T, flip T, size, stride int) {
 	if len(numbers) == 0 {
 		return

@@ -8,17 +8,21 @@ import (
 	"slices"
 )
 
-// Checksum is a fingerprint of a set of records that does not depend on their order: the sum, modulo 2^128, of the
-// CRC-32 (IEEE 802.3) of each, as valsort computes it (http://www.ordinal.com/gensort.html). A lost, doubled or changed
-// record changes it; a sum, unlike an exclusive or, also notices a record that came twice in place of another. The
-// Checksums of the parts of a file add up to that of the whole (Merge). Two Checksums are compared by ==. The zero
-// Checksum is that of no records.
+// A Checksum is a fingerprint of a set of records that does not depend on their order: the sum,
+// modulo 2^128, of the CRC-32 (IEEE 802.3) of each record, as valsort computes it
+// (http://www.ordinal.com/gensort.html). A lost, duplicated or changed record changes the
+// checksum. Unlike an exclusive or, a sum also detects a record that occurs twice in place of
+// another.
+//
+// The Checksums of the parts of a file add up to that of the whole (Merge). Checksums are
+// compared with ==. The zero Checksum is that of no records.
 type Checksum struct{ hi, lo uint64 }
 
-// summedRecords is how many CRC-32s are added up before the sum, of 64 bits, is added to a Checksum.
+// summedRecords is the number of CRC-32s that are added up in 64 bits before the sum is added to
+// a Checksum.
 const summedRecords = 1 << 20
 
-// Add adds records. REQUIRES: len(recs) is a multiple of recordSize.
+// Add adds records. REQUIRES: len(recs) is a multiple of recordSize
 func (c *Checksum) Add(recs []byte, recordSize int) {
 	for part := range slices.Chunk(recs, summedRecords*recordSize) {
 		c.add(0, sumCRC(part, recordSize))
@@ -34,7 +38,7 @@ func (c *Checksum) add(hi, lo uint64) {
 	c.hi += hi + carry
 }
 
-// String is the Checksum in hexadecimal digits, as valsort prints it.
+// String returns the Checksum in hexadecimal, as valsort prints it.
 func (c Checksum) String() string {
 	if c.hi == 0 {
 		return fmt.Sprintf("%x", c.lo)
@@ -42,24 +46,25 @@ func (c Checksum) String() string {
 	return fmt.Sprintf("%x%016x", c.hi, c.lo)
 }
 
-// Without is the Checksum of the records that are not those of other.
+// Without returns the Checksum of the records without those of other.
 func (c Checksum) Without(other Checksum) Checksum {
 	lo, borrow := bits.Sub64(c.lo, other.lo, 0)
 	return Checksum{c.hi - other.hi - borrow, lo}
 }
 
-// MarshalText gives all 32 hexadecimal digits.
+// MarshalText returns all 32 hexadecimal digits.
 func (c Checksum) MarshalText() ([]byte, error) {
 	return fmt.Appendf(nil, "%016x%016x", c.hi, c.lo), nil
 }
 
-// UnmarshalText reads what MarshalText gives.
+// UnmarshalText parses the result of MarshalText.
 func (c *Checksum) UnmarshalText(text []byte) error {
 	_, err := fmt.Sscanf(string(text), "%16x%16x", &c.hi, &c.lo)
 	return err
 }
 
-// minFolded is from how many bytes on the carry-less multiplications of hash/crc32 beat tables.
+// minFolded is the length in bytes from which the carry-less multiplications of hash/crc32 are
+// faster than tables.
 const minFolded = 64
 
 func sumCRC(recs []byte, recordSize int) (sum uint64) {
@@ -84,7 +89,8 @@ func sumCRC(recs []byte, recordSize int) (sum uint64) {
 	return sum
 }
 
-// crcOf is crc32.ChecksumIEEE, whose call alone takes as long as a record of 8.
+// crcOf computes the same as crc32.ChecksumIEEE. For a record of 8 bytes, the call alone would
+// double the time.
 func crcOf(rec []byte) uint32 {
 	if len(rec) >= minFolded {
 		return crc32.ChecksumIEEE(rec)
@@ -103,8 +109,9 @@ func crcOf(rec []byte) uint32 {
 	return ^crc
 }
 
-// crcTables slice the CRC by 8 (Kounavis and Berry, Novel Table Lookup-Based Algorithms for High-Performance CRC
-// Generation, 2008): table i has the remainders of a byte with i zero bytes after it.
+// crcTables are the tables for slicing-by-8 (Kounavis and Berry, Novel Table Lookup-Based
+// Algorithms for High-Performance CRC Generation, 2008). Table i contains the remainders of a
+// byte followed by i zero bytes.
 var crcTables = makeCRCTables()
 
 func makeCRCTables() (tables [8][256]uint32) {
@@ -117,7 +124,7 @@ func makeCRCTables() (tables [8][256]uint32) {
 	return tables
 }
 
-// crcOf8 is the remainder of 8 bytes, of which the first is the lowest.
+// crcOf8 returns the remainder of 8 bytes. The first of them is in the lowest bits.
 func crcOf8(v uint64) uint32 {
 	t := &crcTables
 	return t[7][byte(v)] ^ t[6][byte(v>>8)] ^ t[5][byte(v>>16)] ^ t[4][byte(v>>24)] ^

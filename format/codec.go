@@ -13,14 +13,14 @@ import (
 	"github.com/extsort/extsort/internal/option"
 )
 
-// Compression is a codec: an index into the table of codecs.
+// A Compression identifies a codec. It is an index into the table of codecs.
 type Compression uint8
 
-// None leaves bytes as they are. The other values of Compression are in the files of their codecs. Each is written to
-// the indexes of checkpoints, and so it must not change.
+// None leaves bytes unchanged. The other values of Compression are in the files of their codecs.
+// The values are written to checkpoints, so they must not change.
 const None Compression = 0
 
-// codecs is the table of compressions. A new one is a file and a row here.
+// codecs is the table of compressions. A new codec is a file and a row here.
 var codecs = []*codec{
 	None:  &plainCodec,
 	Gzip:  &gzipCodec,
@@ -33,39 +33,42 @@ var codecs = []*codec{
 	Brotli: &brotliCodec,
 }
 
-// codec is a compression of inputs, outputs or the blocks of spill files. A part it lacks is nil.
+// A codec is a compression for inputs, outputs or the blocks of spill files. Functions that it
+// does not support are nil.
 type codec struct {
-	name    string   // as flags and reports call it
-	aliases []string // other names that ParseCompression reads
+	name    string   // as used in flags and reports
+	aliases []string // other names that ParseCompression accepts
 
-	suffix        string   // of the names of files, with its dot; outputs so named are compressed
-	otherSuffixes []string // of files from other programs; an output is not written under them
+	suffix string // suffix of file names, with its dot; selects the codec for outputs
+	// otherSuffixes are used by other programs. No output is written under them.
+	otherSuffixes []string
 
-	// detect reports whether a stream that begins with these bytes is compressed so. If it is nil, the bytes tell
-	// nothing, and the suffix of the input's name decides.
+	// detect reports whether a stream that begins with these bytes is compressed with this codec.
+	// If it is nil, the codec cannot be detected, and the suffix of the input's name decides.
 	detect func(first []byte) bool
 
-	// unreadable describes a variant of the format that reader does not know, if a stream begins as one, else "".
+	// unreadable describes a variant of the format that reader does not support, if the stream
+	// begins like one; otherwise it returns "".
 	unreadable func(first []byte) string
 
-	// reader decompresses a stream. It may look back no further than windowBytes; see windowError.
+	// reader decompresses a stream whose window is at most windowBytes; see windowError.
 	reader      func(source *countingReader, windowBytes int64) (io.ReadCloser, error)
 	readerBytes int64                    // its memory, for a window of CommonWindow
-	window      func(first []byte) int64 // bytes that a stream looks back to; nil: CommonWindow at most
+	window      func(first []byte) int64 // window size of a stream in bytes; nil means at most CommonWindow
 
-	// leanReader is a reader that takes less memory, if there is one; leanBytes is the memory of a lean reader without
-	// garbage, 0: readerBytes.
+	// leanReader is a reader that needs less memory, if there is one. leanBytes is its memory
+	// without garbage; 0 means readerBytes.
 	leanReader func(source *countingReader, windowBytes int64) (io.ReadCloser, error)
 	leanBytes  int64
 
-	// writer compresses a stream with up to that many goroutines.
+	// writer compresses a stream with up to the given number of goroutines.
 	writer      func(w io.Writer, workers int) (io.WriteCloser, error)
 	writerBytes func(workers int) int64 // its memory
 
-	blocks *blockCodec // of spill files
+	blocks *blockCodec // compresses blocks of spill files
 }
 
-// plainCodec is that of None.
+// plainCodec is the codec of None.
 var plainCodec = codec{
 	name:        "none",
 	reader:      func(r *countingReader, _ int64) (io.ReadCloser, error) { return io.NopCloser(r), nil },
@@ -77,18 +80,20 @@ type nopWriteCloser struct{ io.Writer }
 
 func (nopWriteCloser) Close() error { return nil }
 
-// perWorker returns the memory of a writer that takes base bytes and more for each of its workers.
+// perWorker returns the memory function of a writer that needs base bytes, plus each bytes per
+// worker.
 func perWorker(base, each int64) func(workers int) int64 {
 	return func(workers int) int64 { return base + int64(workers)*each }
 }
 
-// foreignSuffixes are those of compressions that have no codec. An output is not written under them.
+// foreignSuffixes belong to compressions without a codec. No output is written under them.
 var foreignSuffixes = []string{".xz", ".Z", ".lzma", ".lz", ".lzo", ".7z", ".zip"}
 
-// String returns the name of the codec, as flags and reports show it.
+// String returns the name of the codec, as used in flags and reports.
 func (c Compression) String() string { return codecs[c].name }
 
-// namesOf returns the names of the codecs that have something, with their aliases if those are wanted.
+// namesOf returns the names of the codecs for which has returns true, with or without their
+// aliases.
 func namesOf(has func(*codec) bool, aliases bool) []string {
 	var names []string
 	for _, c := range codecs {
@@ -106,10 +111,10 @@ func namesOf(has func(*codec) bool, aliases bool) []string {
 func (c *codec) isRead() bool    { return c.reader != nil }
 func (c *codec) isWritten() bool { return c.writer != nil }
 
-// Compressions returns the names that ParseCompression reads.
+// Compressions returns the names that ParseCompression accepts.
 func Compressions() []string { return namesOf((*codec).isWritten, true) }
 
-// CompressionSuffixes returns the suffixes by which ParseCompression chooses a codec.
+// CompressionSuffixes returns the suffixes for which ParseCompression chooses a codec.
 func CompressionSuffixes() []string {
 	var suffixes []string
 	for _, c := range codecs {
@@ -120,14 +125,17 @@ func CompressionSuffixes() []string {
 	return suffixes
 }
 
-// Decompressions returns the values that Recognition.Decompress may have.
+// Decompressions returns the valid values of Recognition.Decompress.
 func Decompressions() []string { return append([]string{"auto"}, namesOf((*codec).isRead, false)...) }
 
-// find returns the first codec for which is returns true, else None.
-func find(is func(*codec) bool) Compression { return Compression(max(slices.IndexFunc(codecs, is), 0)) }
+// find returns the first codec for which match returns true, or None.
+func find(match func(*codec) bool) Compression {
+	return Compression(max(slices.IndexFunc(codecs, match), 0))
+}
 
-// ParseCompression returns the codec of an output: that called s or, if s is empty, that of the suffix of a file's
-// name, else None. A suffix that promises a codec that cannot be written is an error.
+// ParseCompression returns the codec of an output: the one named s or, if s is empty, the one for
+// the suffix of the file name, or None. It is an error if the suffix belongs to a codec that
+// cannot be written.
 func ParseCompression(s, name string) (Compression, error) {
 	if s != "" {
 		if !slices.Contains(Compressions(), s) {
@@ -148,22 +156,23 @@ func ParseCompression(s, name string) (Compression, error) {
 	return c, nil
 }
 
-// isCompressionSuffix reports whether files with this suffix are compressed, also by what has no codec.
+// isCompressionSuffix reports whether files with this suffix are compressed, even if there is no
+// codec for them.
 func isCompressionSuffix(suffix string) bool {
 	return slices.Contains(foreignSuffixes, suffix) || slices.ContainsFunc(codecs, func(c *codec) bool {
 		return suffix != "" && c.suffix == suffix || slices.Contains(c.otherSuffixes, suffix)
 	})
 }
 
-// Detect returns the codec of a stream by its first bytes. Records may begin with any bytes, so each codec checks as
-// much as its format fixes: uniform random data is mistaken for gzip once in about 2^36 files, and for zstd once in
-// 2^28.
+// Detect returns the codec of a stream with the given first bytes. Records may begin with any
+// bytes, so each codec checks as much as its format specifies. Uniform random data is mistaken
+// for gzip in one of about 2^36 files, and for zstd in one of 2^28.
 func Detect(first []byte) Compression {
 	return find(func(c *codec) bool { return c.detect != nil && c.detect(first) })
 }
 
-// detectByName returns the codec of an input by the suffix of its name, where its bytes can be anything. The name may
-// be a URL.
+// detectByName returns the codec of an input by the suffix of its name, for codecs whose streams
+// may begin with any bytes. The name may be a URL.
 func detectByName(name string) Compression {
 	if strings.Contains(name, "://") {
 		name, _, _ = strings.Cut(name, "?")
@@ -172,15 +181,17 @@ func detectByName(name string) Compression {
 	return find(func(c *codec) bool { return c.detect == nil && c.isRead() && suffix != "" && c.suffix == suffix })
 }
 
-// NewReader decompresses r, members or frames one after the other. Its errors contain the compressed offset. Its memory
-// is that of CodecMemory, plus what the window of the stream exceeds CommonWindow by. A window of more than windowBytes
-// is an error. Closing the reader does not close r.
+// NewReader returns a reader that decompresses r, which may consist of several members or frames.
+// Its errors contain the offset in the compressed stream. It needs the memory given by
+// CodecMemory, plus the amount by which the window of the stream exceeds CommonWindow. A window
+// of more than windowBytes is an error. Closing the reader does not close r.
 //
-// A stream that is cut short is an error. But s2 and Snappy streams that something else wrote do not say where they
-// end: they look complete if they are cut between two of their blocks. Those of NewWriter have an end of their own.
+// A truncated stream is an error. However, s2 and Snappy streams of other programs do not mark
+// their ends, so truncation between two blocks goes unnoticed. Streams of NewWriter do mark their
+// ends.
 //
-// Where the stream is not what c says, the error names the flag with which a stream that was mistaken for a compressed
-// one is read as it is.
+// If the stream is not valid, the error names the flag for reading an input that was mistaken for
+// a compressed one.
 func NewReader(r io.Reader, c Compression, windowBytes int64) io.ReadCloser {
 	if c == None {
 		return io.NopCloser(r)
@@ -193,18 +204,18 @@ type decompressor struct {
 	codec       *codec
 	windowBytes int64
 	plain       io.ReadCloser // nil until the first Read
-	begun       bool          // something was decompressed
-	err         error         // sticks
+	begun       bool          // some data was decompressed
+	err         error         // permanent
 	lean        bool          // see Economize
-	given       int64         // bytes that were read
-	passed      int64         // bytes to pass over, see Suspend
+	given       int64         // number of bytes returned
+	passed      int64         // number of bytes to skip; see Suspend
 }
 
 type countingReader struct {
 	r     io.Reader
 	n     int64
 	ended bool
-	err   error // other than io.EOF
+	err   error // an error other than io.EOF
 }
 
 func (c *countingReader) Read(p []byte) (int, error) {
@@ -233,15 +244,15 @@ func (d *decompressor) Read(p []byte) (n int, err error) {
 	return n, d.err
 }
 
-// windowError is the error of a stream that looks back further than it may.
+// A windowError reports a stream whose window is too large.
 type windowError struct{ error }
 
 func (e *windowError) Unwrap() error { return e.error }
 
-// errTrailing is the error of a stream followed by something else.
+// errTrailing reports data after the end of a compressed stream.
 var errTrailing = errors.New("other bytes follow the compressed ones: decompress it first")
 
-// explain says where decompression failed, and what to do unless the source did.
+// explain adds the position to an error and, unless the source caused the error, advice.
 func (d *decompressor) explain(err error) error {
 	if err == nil || err == io.EOF {
 		return err
@@ -261,22 +272,23 @@ func (d *decompressor) explain(err error) error {
 	return fmt.Errorf("decompress %v near compressed byte %d: %w%s", d.codec.name, d.source.n, err, hint)
 }
 
-// isCertain reports whether the stream is of the codec in spite of its error. Any bytes may look like the beginning
-// of one that has no magic number.
+// isCertain reports whether the stream certainly belongs to the codec, in spite of its error. Any
+// data may look like the beginning of a stream without a magic number.
 func (d *decompressor) isCertain(cutShort bool, err error) bool {
 	return d.codec.detect != nil && (cutShort && d.begun || errors.Is(err, errTrailing))
 }
 
 func (d *decompressor) Close() error {
 	if d.plain != nil {
-		d.plain.Close() // it repeats an error of Read
+		d.plain.Close() // Read has already returned its error
 	}
 	return nil
 }
 
-// NewWriter compresses to w with up to workers goroutines. The stream is complete once it is closed; w stays
-// open. The bytes of gzip and brotli do not depend on workers; those of zstd and s2 decompress to the same. A codec
-// that is not written is an error.
+// NewWriter returns a writer that compresses to w with up to workers goroutines. The stream is
+// complete after the writer is closed; w stays open. The output of gzip and brotli does not
+// depend on workers. The output of zstd and s2 does, but decompresses to the same data. It is an
+// error if the codec cannot be written.
 func NewWriter(w io.Writer, c Compression, workers int) (io.WriteCloser, error) {
 	if !codecs[c].isWritten() {
 		return nil, fmt.Errorf("compress by %v: %w", c, errors.ErrUnsupported)
@@ -284,10 +296,12 @@ func NewWriter(w io.Writer, c Compression, workers int) (io.WriteCloser, error) 
 	return codecs[c].writer(w, max(workers, 1))
 }
 
-// CommonWindow is what zstd's levels up to 19 look back to at most, and what CodecMemory counts for a reader.
+// CommonWindow is the maximum window size of zstd's levels up to 19. CodecMemory assumes it for a
+// reader.
 const CommonWindow = 8 << 20
 
-// Window is how far the first frame of a stream that begins with first looks back, no less than CommonWindow.
+// Window returns the window size of the first frame of a stream in bytes, but at least
+// CommonWindow.
 func Window(c Compression, first []byte) int64 {
 	if codecs[c].window == nil {
 		return CommonWindow
@@ -295,8 +309,9 @@ func Window(c Compression, first []byte) int64 {
 	return max(codecs[c].window(first), CommonWindow)
 }
 
-// CodecMemory is an upper estimate, in bytes, of what a codec holds, garbage included: for a NewWriter with so many
-// workers, or (workers 0) for a NewReader of a stream with a CommonWindow: a larger one takes that much more.
+// CodecMemory returns an upper estimate of the memory of a codec in bytes, including garbage: for
+// a NewWriter with the given number of workers or, if workers is 0, for a NewReader of a stream
+// with a window of CommonWindow. A larger window needs correspondingly more.
 func CodecMemory(c Compression, workers int) int64 {
 	if workers == 0 {
 		return codecs[c].readerBytes

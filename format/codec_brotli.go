@@ -8,9 +8,9 @@ import (
 	"github.com/extsort/extsort/internal/compressor"
 )
 
-// Brotli is the format of RFC 7932. A stream has neither a magic number nor a checksum: inputs are known by their
-// suffix, and damage may go unnoticed. A stream that is cut short is an error. A program that imports format/brotli
-// reads and writes it.
+// Brotli is the format of RFC 7932. A stream has neither a magic number nor a checksum. Therefore
+// inputs are recognized by their suffix, and damage may go unnoticed. A truncated stream is an
+// error. A program must import format/brotli to use this format.
 const Brotli Compression = 7
 
 var brotliCodec = codec{
@@ -19,14 +19,14 @@ var brotliCodec = codec{
 	suffix:  ".br",
 
 	reader:      newBrotliReader,
-	readerBytes: 24 << 20, // the window grows by copying, and up to 4 MiB of tables
+	readerBytes: 24 << 20, // the window grows by copying, plus up to 4 MiB of tables
 	window:      brotliStreamWindow,
 
 	writer:      newBrotliWriter,
 	writerBytes: perWorker(4<<20, 0),
 }
 
-// newBrotliWriter compresses with one goroutine, whatever the number of workers.
+// newBrotliWriter returns a writer that uses one goroutine, whatever the number of workers.
 func newBrotliWriter(w io.Writer, _ int) (io.WriteCloser, error) {
 	library, err := compressor.Find("brotli")
 	if err != nil {
@@ -35,7 +35,8 @@ func newBrotliWriter(w io.Writer, _ int) (io.WriteCloser, error) {
 	return library.NewWriter(w), nil
 }
 
-// newBrotliReader decompresses one stream. Bytes behind it are an error, as for the command brotli.
+// newBrotliReader decompresses a single stream. Data after it is an error, as for the command
+// brotli.
 func newBrotliReader(source *countingReader, windowBytes int64) (io.ReadCloser, error) {
 	library, err := compressor.Find("brotli")
 	if err != nil {
@@ -56,7 +57,8 @@ func newBrotliReader(source *countingReader, windowBytes int64) (io.ReadCloser, 
 	return io.NopCloser(library.NewReader(buffered)), nil
 }
 
-// brotliStreamWindow reads the size of the window (RFC 7932, section 9.1) from the lowest bits of the first byte:
+// brotliStreamWindow returns the window size (RFC 7932, section 9.1), which is encoded in the
+// lowest bits of the first byte:
 //
 //	0        16 bits
 //	nnn1     17 + n bits, where n > 0

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// Bzip2 is bzip2's format, which is read only.
+// Bzip2 is the format of bzip2. It can only be read.
 const Bzip2 Compression = 5
 
 var bzip2Codec = codec{
@@ -15,10 +15,11 @@ var bzip2Codec = codec{
 	reader: func(source *countingReader, _ int64) (io.ReadCloser, error) {
 		return io.NopCloser(bzip2.NewReader(source)), nil
 	},
-	readerBytes: 5 << 20, // a block of 900 kB, 4 bytes each
+	readerBytes: 5 << 20, // a block of 900 kB, 4 bytes per byte
 }
 
-// isBzip2 recognises a stream by "BZh", the block size, and the magic number of a block or of the end.
+// isBzip2 recognizes a stream by "BZh", the block size, and the magic number of a block or of the
+// end.
 func isBzip2(first []byte) bool {
 	return matches(first, "BZh?1AY&SY") || matches(first, "BZh?\x17\x72\x45\x38\x50\x90")
 }

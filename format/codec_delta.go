@@ -2,14 +2,14 @@ package format
 
 import "slices"
 
-// Delta is for blocks of sorted records only; see Packer.
+// Delta compresses only blocks of sorted records. See Packer.
 const Delta Compression = 6
 
 var deltaCodec = codec{
 	name: "delta",
 	blocks: &blockCodec{
 		open:       newDeltaBlocks,
-		maxBytes:   func(n int) int { return n + maxPackHeaders(n) + packPadding }, // with the padding that Unpack needs
+		maxBytes:   func(n int) int { return n + maxPackHeaders(n) + packPadding }, // including the padding that Unpack needs
 		coderBytes: func(int) int { return 0 },
 		decodeCost: 1,
 		trial:      1,
@@ -30,7 +30,8 @@ func newDeltaBlocks(l Layout, _ int) blockCoder {
 
 func (d deltaBlocks) compress(dst, src []byte) []byte { return d.packer.Pack(dst, src) }
 
-// decompress fills dst, which has the size of the records. It copies a src that has no room for the padding.
+// decompress fills dst, which must have the size of the records. It copies src if src has no room
+// for the padding.
 func (d deltaBlocks) decompress(dst, src []byte) ([]byte, error) {
 	return dst, d.packer.Unpack(dst, slices.Grow(src, packPadding))
 }

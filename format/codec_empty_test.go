@@ -9,15 +9,15 @@ import (
 	"testing/iotest"
 )
 
-// TestEmptyStreams reads the streams that the tools of each format make of no bytes, alone and several of them: nothing
-// comes out, and that is no error. A stream that begins and has no end is an error all the same, where its format has
-// an end.
+// TestEmptyStreams reads the streams that the tools of each format write for no data, alone and
+// concatenated. The result must be empty without an error. A stream that begins and has no end
+// must be an error, if its format marks the end.
 func TestEmptyStreams(t *testing.T) {
 	for _, test := range []struct {
 		made   string
 		codec  Compression
 		stream string
-		cut    int // the fewest bytes that may be missing without being noticed; 0: there are none
+		cut    int // the least number of bytes whose loss goes unnoticed; 0 if there is none
 	}{
 		{"gzip -n", Gzip, "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00", 0},
 		{"zstd", Zstd, "\x28\xb5\x2f\xfd\x24\x00\x01\x00\x00\x99\xe9\xd8\x51", 0},

@@ -10,7 +10,7 @@ import (
 	"github.com/klauspost/pgzip"
 )
 
-// Gzip is the format of RFC 1952: members one after the other.
+// Gzip is the format of RFC 1952, a sequence of members.
 const Gzip Compression = 1
 
 var gzipCodec = codec{
@@ -26,8 +26,8 @@ var gzipCodec = codec{
 	writerBytes: gzipWriterBytes,
 }
 
-// isGzip recognises a member by 1f 8b 08, flags below 20, the time in 4 bytes, the extra flags 00, 02 or 04, and the
-// system 00 … 0d or ff.
+// isGzip recognizes a member by the bytes 1f 8b 08, flags below 20, 4 bytes of time, extra flags
+// 00, 02 or 04, and a system of 00 … 0d or ff.
 func isGzip(first []byte) bool {
 	if len(first) < 10 || !matches(first, gzipMagic+"\x08") {
 		return false
@@ -36,11 +36,11 @@ func isGzip(first []byte) bool {
 	return flags < 0x20 && bytes.IndexByte([]byte{0, 2, 4}, extra) >= 0 && (system <= 13 || system == 255)
 }
 
-// gzipBlock is how many bytes are compressed by themselves. Larger blocks take memory for each worker, and make records
-// hardly smaller.
+// gzipBlock is the number of bytes compressed independently. Larger blocks need more memory per
+// worker and hardly improve the compression of records.
 const gzipBlock = 256 << 10
 
-// gzipWriter is a pgzip.Writer whose goroutines end at Close when writing has failed, too.
+// A gzipWriter is a pgzip.Writer whose goroutines end on Close even if a write has failed.
 type gzipWriter struct{ *pgzip.Writer }
 
 func newGzipWriter(w io.Writer, workers int) (io.WriteCloser, error) {
@@ -71,11 +71,11 @@ func (z gzipWriter) Close() error {
 
 var errGzipTrailing = fmt.Errorf("%w (gzip -dc leaves them out)", errTrailing)
 
-// gzipMagic is what each member of a gzip stream begins with.
+// gzipMagic is the beginning of each member of a gzip stream.
 const gzipMagic = "\x1f\x8b"
 
-// gzipReader decompresses the members of a gzip stream. Zeros behind the last one, to which tapes and block devices are
-// filled up, are left out, as gzip does it.
+// A gzipReader decompresses the members of a gzip stream. Like gzip, it ignores trailing zeros,
+// with which tapes and block devices are padded.
 type gzipReader struct {
 	source *bufio.Reader
 	member *gzip.Reader
@@ -95,7 +95,7 @@ func (z *gzipReader) Read(p []byte) (n int, err error) {
 	for {
 		n, err = z.member.Read(p)
 		if n > 0 && err == io.EOF {
-			return n, nil // the next call gets it again
+			return n, nil // the next call returns it again
 		}
 		if n > 0 || err != io.EOF {
 			return n, err
@@ -106,7 +106,7 @@ func (z *gzipReader) Read(p []byte) (n int, err error) {
 	}
 }
 
-// next begins the next member; io.EOF: there is none.
+// next begins the next member. It returns io.EOF if there is none.
 func (z *gzipReader) next() error {
 	magic, err := z.source.Peek(len(gzipMagic))
 	switch {

@@ -11,22 +11,23 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// serialGzip compresses to gzip without goroutines, and writes the same bytes as a pgzip.Writer with blocks of
-// gzipBlock bytes. It holds one block and one compressor, where pgzip holds several of each even with one worker.
+// serialGzip compresses to gzip without goroutines. It writes the same bytes as a pgzip.Writer
+// with blocks of gzipBlock bytes. It holds one block and one compressor, whereas pgzip holds
+// several of each even with a single worker.
 type serialGzip struct {
 	w          io.Writer
 	compressor *flate.Writer
 	packed     bytes.Buffer // the compressed block
-	block      []byte       // input that has not been compressed
-	tail       []byte       // of the previous block: the dictionary of the next
+	block      []byte       // input that has not been compressed yet
+	tail       []byte       // end of the previous block: the dictionary of the next one
 	digest     hash.Hash32
-	size       uint32 // input bytes, modulo 2^32 as the trailer stores them
+	size       uint32 // number of input bytes modulo 2^32, as stored in the trailer
 	begun      bool   // the header has been written
 	closed     bool
-	err        error // sticks
+	err        error // permanent
 }
 
-// gzipTail is the dictionary that pgzip hands from one block to the next.
+// gzipTail is the size of the dictionary that pgzip passes from one block to the next.
 const gzipTail = 16 << 10
 
 func newSerialGzip(w io.Writer) (*serialGzip, error) {
@@ -55,7 +56,7 @@ func (z *serialGzip) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// begin writes the header, once. Like pgzip it stores the zero time, truncated to 32 bits.
+// begin writes the header, once. Like pgzip, it stores the zero time, truncated to 32 bits.
 func (z *serialGzip) begin() {
 	if z.begun || z.err != nil {
 		return
@@ -67,7 +68,7 @@ func (z *serialGzip) begin() {
 	_, z.err = z.w.Write(append(header, fastest, unknownSystem))
 }
 
-// compress writes the block. The last one ends the deflate stream.
+// compress compresses and writes the block. The last block ends the deflate stream.
 func (z *serialGzip) compress(last bool) {
 	z.packed.Reset()
 	z.compressor.ResetDict(&z.packed, z.tail)
@@ -86,7 +87,7 @@ func (z *serialGzip) compress(last bool) {
 	z.block = z.block[:0]
 }
 
-// Close writes the last block and the trailer. It does not close the writer below.
+// Close writes the last block and the trailer. It does not close the underlying writer.
 func (z *serialGzip) Close() error {
 	if z.closed {
 		return z.err

@@ -8,7 +8,7 @@ import (
 	"github.com/pierrec/lz4/v4"
 )
 
-// LZ4 is lz4's frame format, which is read only.
+// LZ4 is the frame format of lz4. It can only be read.
 const LZ4 Compression = 4
 
 var lz4Codec = codec{
@@ -18,13 +18,14 @@ var lz4Codec = codec{
 	reader: func(source *countingReader, _ int64) (io.ReadCloser, error) {
 		return io.NopCloser(lz4.NewReader(source)), nil
 	},
-	unreadable:  legacyLZ4,
-	leanBytes:   8<<20 + 1<<19, // a block of 4 MiB, and the same compressed
-	readerBytes: 26 << 20,      // blocks of 8 MiB, as old frames have them; new ones, of 4 MiB, hold 9 MiB
+	unreadable: legacyLZ4,
+	leanBytes:  8<<20 + 1<<19, // a block of 4 MiB, and the same compressed
+	// Old frames have blocks of 8 MiB. New ones have blocks of 4 MiB and need 9 MiB.
+	readerBytes: 26 << 20,
 }
 
-// isLZ4 recognises a frame by 04 22 4d 18 and a descriptor whose checksum is right, also one that asks for a feature
-// that cannot be read.
+// isLZ4 recognizes a frame by the bytes 04 22 4d 18 and a descriptor with a correct checksum,
+// even if the frame requires an unsupported feature.
 func isLZ4(first []byte) bool {
 	if !matches(first, "\x04\x22\x4d\x18") {
 		return false
@@ -33,8 +34,8 @@ func isLZ4(first []byte) bool {
 	return ok || errors.Is(err, lz4.ErrInvalidFrameDescriptor)
 }
 
-// legacyLZ4 recognises a file as lz4 -l and the Linux kernel write it: 02 21 4c 18, then the size of a block that
-// decompresses to 8 MiB at most. An empty file has no block.
+// legacyLZ4 recognizes a file from lz4 -l or the Linux kernel: 02 21 4c 18, followed by the size
+// of a block that decompresses to at most 8 MiB. An empty file has no block.
 func legacyLZ4(first []byte) string {
 	const (
 		mostBytes = 8<<20 + 8<<20/255 + 16

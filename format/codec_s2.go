@@ -9,7 +9,7 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// S2 is the framing format of s2, of which Snappy's is an older part that is read as well.
+// S2 is the framing format of s2. Its predecessor, the format of Snappy, can be read as well.
 const S2 Compression = 3
 
 var s2Codec = codec{
@@ -35,8 +35,8 @@ var s2Codec = codec{
 	},
 }
 
-// s2Block is how many bytes are compressed by themselves. Larger blocks take memory for each worker, and make records
-// hardly smaller.
+// s2Block is the number of bytes compressed independently. Larger blocks need more memory per
+// worker and hardly improve the compression of records.
 const s2Block = 256 << 10
 
 type s2Blocks struct{}
@@ -54,9 +54,10 @@ func (s2Blocks) decompress(dst, src []byte) ([]byte, error) {
 	return s2.Decode(dst[:size], src)
 }
 
-// An s2 stream does not say where it ends: one that is cut between two blocks looks complete. Ours have two chunks
-// more, which other readers skip: the first one announces the second, without which the stream was cut short. The
-// identifier alone is what others write for no bytes at all.
+// An s2 stream has no end marker, so a stream that was truncated between two blocks looks
+// complete. NewWriter therefore adds two chunks, which other readers skip. The first one
+// announces the second; if the second is missing, the stream was truncated. Other programs write
+// only the identifier for empty data.
 //
 //	ff 06 00 00 "S2sTwO"         the identifier
 //	80 07 00 00 "extsort"        an end will come
@@ -70,7 +71,8 @@ const (
 
 var errS2Cut = fmt.Errorf("extsort wrote more of it: %w", io.ErrUnexpectedEOF)
 
-// s2Writer writes those chunks around the blocks. The first waits for the first block or the end.
+// An s2Writer writes these chunks around the blocks. It delays the first one until the first
+// block or the end.
 type s2Writer struct {
 	blocks *s2.Writer
 	begun  bool
@@ -98,7 +100,7 @@ func (z *s2Writer) begin() error {
 func (z *s2Writer) Close() error {
 	err := z.begin()
 	if err == nil {
-		err = z.blocks.Flush() // a chunk overtakes what is not a block yet
+		err = z.blocks.Flush() // otherwise the chunk would overtake data that is not in a block yet
 	}
 	if err == nil {
 		err = z.blocks.AddSkippableBlock(s2Chunk, []byte(s2End))
@@ -106,11 +108,13 @@ func (z *s2Writer) Close() error {
 	return errors.Join(err, z.blocks.Close())
 }
 
-// s2Reader reads s2 streams one after the other, and misses the ends that were announced.
+// An s2Reader reads a sequence of s2 streams and returns an error if an announced end is missing.
 type s2Reader struct {
 	blocks *s2.Reader
 	source *countingReader
-	cut    error // what it means if the stream ends here; nil: it is complete as far as it can be known
+	// cut is the error to return if the stream ends here. It is nil if the stream may be
+	// complete.
+	cut error
 }
 
 func newS2Reader(source *countingReader, _ int64) (io.ReadCloser, error) {
@@ -127,13 +131,14 @@ func (z *s2Reader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// skip looks at a chunk of the kind of ours. One that holds a part of s2Begin was cut itself.
+// skip examines a chunk of the kind that s2Writer writes. A prefix of s2Begin means that the
+// chunk was truncated.
 func (z *s2Reader) skip(r io.Reader) error {
 	content, err := io.ReadAll(io.LimitReader(r, int64(len(s2End)+1)))
 	if err == nil {
 		_, err = io.Copy(io.Discard, r)
 	}
-	missing := false // bytes of the chunk, which the s2 package does not notice
+	missing := false // bytes of the chunk, which the s2 package does not check
 	if chunk, ok := r.(*io.LimitedReader); ok {
 		missing = chunk.N > 0
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/klauspost/compress/s2"
 )
 
-// TestS2CutAnywhere cuts what we write after each of its bytes, also where a block ends. The identifier alone, of 10
-// bytes, is what others write for no bytes.
+// TestS2CutAnywhere truncates our stream after each of its bytes, including the ends of blocks.
+// The identifier alone, 10 bytes, is what other programs write for no data.
 func TestS2CutAnywhere(t *testing.T) {
 	data := compressible(3*s2Block + 5)
 	for _, workers := range []int{1, 3} {
@@ -52,8 +52,8 @@ func s2Ends(stream []byte) (ends []int) {
 	return ends
 }
 
-// TestS2OfOthers reads what others write, with chunks of any kind, and lets others read what we write. Of a stream of
-// theirs that ends with a block it cannot be known whether there was another one.
+// TestS2OfOthers reads streams of other programs, with chunks of any kind, and lets them read
+// ours. If their stream ends with a block, another block may be missing without notice.
 func TestS2OfOthers(t *testing.T) {
 	data := compressible(2*s2Block + 5)
 	got, err := io.ReadAll(s2.NewReader(bytes.NewReader(compressed(t, S2, 2, data))))

@@ -197,7 +197,7 @@ func TestInputsAreDetectedBySuffix(t *testing.T) {
 	}
 }
 
-// TestTableOfCodecs checks what the rows promise each other.
+// TestTableOfCodecs checks that the rows of the table are consistent.
 func TestTableOfCodecs(t *testing.T) {
 	seen := map[string]string{}
 	unique := func(name, word string) {

@@ -9,7 +9,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// Zstd is the Zstandard format (RFC 8878): frames, and skippable frames between them.
+// Zstd is the Zstandard format (RFC 8878): a sequence of frames and skippable frames.
 const Zstd Compression = 2
 
 var zstdCodec = codec{
@@ -30,22 +30,23 @@ var zstdCodec = codec{
 
 	blocks: &blockCodec{
 		open:       newZstdBlocks,
-		maxBytes:   func(n int) int { return n + n>>15 + 64 }, // a header, and 3 bytes for each raw block of 128 KiB
+		maxBytes:   func(n int) int { return n + n>>15 + 64 }, // a header, and 3 bytes per raw block of 128 KiB
 		coderBytes: zstdBlockBytes,
 		decodeCost: 0.5,
 	},
 }
 
-// isZstd recognises a frame by 28 b5 2f fd, and a skippable one by 50 … 5f 2a 4d 18.
+// isZstd recognizes a frame by the bytes 28 b5 2f fd, and a skippable frame by 50 … 5f 2a 4d 18.
 func isZstd(first []byte) bool {
 	isSkippable := len(first) > 0 && first[0]&0xf0 == 0x50 && matches(first, "?\x2a\x4d\x18")
 	return isSkippable || matches(first, "\x28\xb5\x2f\xfd")
 }
 
-// zstdReader marks the errors of windows that are too large.
+// A zstdReader marks errors about windows that are too large.
 type zstdReader struct{ *zstd.Decoder }
 
-// newZstdReader makes readers that decode blocksAtOnce blocks at the same time.
+// newZstdReader returns a function that opens readers. Each reader decodes blocksAtOnce blocks
+// concurrently.
 func newZstdReader(blocksAtOnce int) func(source *countingReader, windowBytes int64) (io.ReadCloser, error) {
 	return func(source *countingReader, windowBytes int64) (io.ReadCloser, error) {
 		window := uint64(max(windowBytes, zstd.MinWindowSize))
@@ -83,8 +84,8 @@ func zstdStreamWindow(first []byte) int64 {
 	return int64(min(window, math.MaxInt64/2))
 }
 
-// zstdWindow is how far back the streams and blocks look that we write. A larger window takes memory for each worker,
-// and makes records hardly smaller.
+// zstdWindow is the window size of the streams and blocks that extsort writes. A larger window
+// needs more memory per worker and hardly improves the compression of records.
 const zstdWindow = 128 << 10
 
 func zstdOptions(workers int) []zstd.EOption {
@@ -105,7 +106,7 @@ func zstdWriterBytes(workers int) int64 {
 	return 16<<20 + int64(workers)*5<<19
 }
 
-// zstdBlocks makes its encoder and its decoder when they are first needed.
+// zstdBlocks creates its encoder and decoder on first use.
 type zstdBlocks struct {
 	encoder func() *zstd.Encoder
 	decoder func() *zstd.Decoder
@@ -122,7 +123,7 @@ func newZstdBlocks(_ Layout, atOnce int) blockCoder {
 	}
 }
 
-// must is for coders whose options are constants.
+// must is for coders with constant options, which cannot fail.
 func must[T any](coder T, err error) T {
 	if err != nil {
 		panic(err)

@@ -11,68 +11,74 @@ import (
 	"github.com/extsort/extsort/internal/option"
 )
 
-// Container describes a format of files: what surrounds the records.
+// A Container describes a file format: the bytes around the records.
 type Container struct {
-	Name  string // as in Spec.Format; "": plain records
-	About string // a few words for a help text; related containers share them
-	Title string // what extsort info calls such a file; "": its Name
-	Magic string // the first bytes, in which a question mark stands for any byte; "": the first bytes do not tell
+	Name  string // as in Spec.Format; "" for plain records
+	About string // a few words for help texts; related containers have the same
+	Title string // name of such a file in extsort info; "" means Name
+	// Magic is the beginning of a file, in which a question mark matches any byte. It is "" if
+	// the first bytes are not characteristic.
+	Magic string
 
-	IsPlain   bool // a file is its records and nothing else
+	IsPlain   bool // a file contains only records
 	IsArray   bool // a NumPy array
 	IsArchive bool // a Zip archive of arrays
 
-	ListsFields bool // ReadArray reads its header
+	ListsFields bool // ReadArray can read its header
 	HasFields   bool // keys are chosen among fields or columns
-	HasCount    bool // a file says how many records it has
+	HasCount    bool // a file contains the number of its records
 }
 
-// container is a Container and what it does. Everything that is specific to one container is in its row.
+// A container is a Container with its functions. Everything specific to one container is in its
+// row.
 type container struct {
 	Container
 
-	// found is what messages call a file that begins with Magic, with an article. advice returns what to do with such a
-	// file instead of sorting it as plain records.
+	// found is the name, in messages, of a file that begins with Magic, with an article. advice
+	// says how to sort such a file other than as plain records.
 	found  string
 	advice func() string
 
-	// guess returns the description of a file that begins with a count that fits its size. counts describes these first
-	// bytes, for a warning. nil: there is no such count.
+	// guess describes a file that begins with a count that matches its size. counts describes
+	// these first bytes in a warning. guess is nil if there is no such count.
 	guess  func(f file) (Spec, bool)
 	counts string
 
-	// check returns what is wrong with a description.
+	// check returns the errors of a description.
 	check func(s Spec) []error
 
-	// read reads a header, and not a byte more. nil: there is none.
+	// read reads a header and not a byte more. It is nil if there is no header.
 	read func(s Spec, r io.Reader) (*Header, error)
 
-	// create makes a header. nil: files can be sorted, but not made.
+	// create creates a header. It is nil if such files can be sorted but not created.
 	create func(s Spec) (*Header, error)
 
-	// describe reads a header from which the fields follow that can be keys. nil: it does not describe any.
+	// describe reads a header and lists the fields that can be keys. It is nil if the header does
+	// not describe any.
 	describe func(r io.Reader) (*Array, error)
 
-	// encode returns a header, whose length does not depend on the number of records. nil: there is none.
+	// encode returns a header. Its length does not depend on the number of records. It is nil if
+	// there is no header.
 	encode func(h *Header, records int64) []byte
 
-	// withCount adapts a header to records with a count behind each. nil: there is nothing to adapt.
+	// withCount adapts a header to records that are followed by a count. It is nil if nothing
+	// needs to be adapted.
 	withCount func(h *Header) error
 
-	maxRecords int64      // the greatest number that a header can announce; 0: any
-	written    *container // of an output if the inputs are such files; nil: the same
+	maxRecords int64      // maximum number of records in a header; 0 means no limit
+	written    *container // container of the output for such inputs; nil means the same
 	hasSize    bool       // Spec.RecordSize may be given
 }
 
-// file is what is known of a file before it is read.
+// file describes a file before it is read.
 type file struct {
 	name  string
-	first []byte // the first bytes, DetectBytes unless the file is shorter
-	bytes int64  // of the file; negative: not known
-	given Spec   // what the user says of the records
+	first []byte // the first DetectBytes bytes, or all if the file is shorter
+	bytes int64  // size of the file; negative if not known
+	given Spec   // the user's description of the records
 }
 
-// containers are all formats of files, in the order of help texts.
+// containers lists all file formats in the order of help texts.
 var containers = []*container{
 	&plain, &gensort, &npy, &npz,
 	vecs("fvecs", Type{Kind: Float, Size: 4}),
@@ -82,12 +88,12 @@ var containers = []*container{
 	bigann(bigannFormats[0]), bigann(bigannFormats[1]), bigann(bigannFormats[2]), bigann(bigannFormats[3]),
 }
 
-// namedContainers returns all containers that Spec.Format can name, in the order of help texts.
+// namedContainers returns the containers that Spec.Format can name, in the order of help texts.
 func namedContainers() []*container {
 	return slices.DeleteFunc(slices.Clone(containers), func(c *container) bool { return c.Name == "" })
 }
 
-// ContainerNames returns what Spec.Format can be.
+// ContainerNames returns the valid values of Spec.Format.
 func ContainerNames() []string {
 	var names []string
 	for _, c := range namedContainers() {
@@ -96,7 +102,7 @@ func ContainerNames() []string {
 	return names
 }
 
-// ContainerHelp describes all containers in one line. Related ones are described together.
+// ContainerHelp describes all containers in one line. It groups related containers.
 func ContainerHelp() string {
 	var parts []string
 	all := namedContainers()
@@ -111,7 +117,7 @@ func ContainerHelp() string {
 	return strings.Join(parts, "; ")
 }
 
-// Container returns the container that s names. Of one that does not exist only the name is set.
+// Container returns the container that s names. If there is none, only the name is set.
 func (s Spec) Container() Container {
 	if c := s.container(); c != nil {
 		return c.Container
@@ -119,7 +125,7 @@ func (s Spec) Container() Container {
 	return Container{Name: s.Format}
 }
 
-// container is the row of the container that s names, or nil.
+// container returns the row of the container that s names, or nil.
 func (s Spec) container() *container {
 	at := slices.IndexFunc(containers, func(c *container) bool { return c.Name == s.Format })
 	if at < 0 {
@@ -128,7 +134,8 @@ func (s Spec) container() *container {
 	return containers[at]
 }
 
-// ByMagic returns the container of a file that begins with first, if its first bytes tell.
+// ByMagic returns the container of a file that begins with first, if the beginning is
+// characteristic.
 func ByMagic(first []byte) (c Container, ok bool) {
 	found := byMagic(first)
 	if found == nil {
@@ -145,8 +152,8 @@ func byMagic(first []byte) *container {
 	return containers[at]
 }
 
-// Guess describes a file that nothing was said about, if numbers at its beginning fit its name or its size. first is
-// its beginning, and bytes its size.
+// Guess describes a file without a description from the user, if numbers at its beginning match
+// its name or size. first is its beginning, and bytes its size.
 func (r Recognition) Guess(name string, first []byte, bytes int64) (s Spec, ok bool) {
 	_, s, ok = r.guess(file{name: name, first: first, bytes: bytes})
 	return s, ok
@@ -167,7 +174,7 @@ func (r Recognition) guess(f file) (*container, Spec, bool) {
 	return nil, Spec{}, false
 }
 
-// families returns the first container of each family, for messages that are too short for all.
+// families returns the first container of each group, for short messages.
 func families() []string {
 	var names []string
 	last := ""
@@ -180,7 +187,7 @@ func families() []string {
 	return names
 }
 
-// archives returns the containers that have several arrays.
+// archives returns the containers that can contain several arrays.
 func archives() []string {
 	var names []string
 	for _, c := range namedContainers() {
@@ -191,7 +198,7 @@ func archives() []string {
 	return names
 }
 
-// suffix returns the suffix of a file's name, without that of a compression.
+// suffix returns the suffix of a file name, ignoring the suffix of a compression.
 func suffix(name string) string {
 	last := filepath.Ext(name)
 	if isCompressionSuffix(last) {
@@ -200,7 +207,8 @@ func suffix(name string) string {
 	return last
 }
 
-// exclusion is a helper of rows: the error of an option that a container excludes, if it was given.
+// exclusion is a helper for rows. It returns an error if an option was given that the container
+// excludes.
 func exclusion(given bool, f option.Field, text string, args ...any) []error {
 	if !given {
 		return nil

@@ -6,16 +6,18 @@ import (
 	"slices"
 )
 
-// CountField is where the bytes before the records of a file store the number of records.
+// A CountField is the place in the bytes before the records where a file stores the number of
+// records.
 type CountField struct {
-	at    int // of its 4 bytes
+	at    int // offset of its 4 bytes
 	order binary.ByteOrder
 }
 
-// maxCount is the greatest number of records that a CountField can store.
+// maxCount is the maximum number of records that a CountField can store.
 const maxCount = math.MaxUint32
 
-// Put returns a copy of the bytes before the records in which the field has another number. On nil it returns b.
+// Put returns a copy of b, the bytes before the records, with another number in the field. If c
+// is nil, it returns b.
 func (c *CountField) Put(b []byte, records int64) []byte {
 	if c == nil {
 		return b
@@ -25,8 +27,9 @@ func (c *CountField) Put(b []byte, records int64) []byte {
 	return b
 }
 
-// FindCount returns the count field of a header of a recognised kind, or nil. It is in front of records of recordSize
-// bytes in a file called name. records is their number; negative: it is not known yet.
+// FindCount returns the count field of a header of a known kind, or nil. The header precedes
+// records of recordSize bytes in a file with the given name. records is their number, or negative
+// if it is not known yet.
 func FindCount(header []byte, recordSize int, records int64, name string) *CountField {
 	for _, find := range []func([]byte, int, int64, string) *CountField{findIDX, findVectors} {
 		if field := find(header, recordSize, records, name); field != nil {
@@ -36,7 +39,7 @@ func FindCount(header []byte, recordSize int, records int64, name string) *Count
 	return nil
 }
 
-// An IDX file, as those of MNIST:
+// An IDX file, such as those of MNIST:
 //
 //	00  zeros  2 bytes
 //	02  type   08 … 0e

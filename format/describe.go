@@ -12,8 +12,9 @@ import (
 	"github.com/extsort/extsort/internal/option"
 )
 
-// ForeignName is what kind of file begins with first, its first DetectBytes, for example "a Parquet file", where that
-// kind has more in it than records, or is compressed by what cannot be read here; "": none that is known.
+// ForeignName returns the kind of a file, for example "a Parquet file", that does not consist of
+// records or uses an unsupported compression. first contains its first DetectBytes. For other
+// files it returns "".
 func ForeignName(first []byte) string {
 	if f := recognise(foreignCompressions, first); f != nil {
 		return "compressed with " + f.name
@@ -27,24 +28,26 @@ func ForeignName(first []byte) string {
 	return ""
 }
 
-// Array is what the header of a NumPy array or of vectors says.
+// An Array is the content of the header of a NumPy array or of vectors.
 type Array struct {
-	DType       string // of a NumPy array, as Python writes it
+	DType       string // of a NumPy array, in Python's notation
 	HeaderBytes int64
 	Records     int64
-	RecordSize  int          // bytes
-	Fields      []ArrayField // one without a name, unless the array has a structured type or columns, the first of them
-	Columns     int          // of an array of two dimensions; 0: it has one
+	RecordSize  int // in bytes
+	// Fields has one field without a name, unless the array has a structured type or columns. In
+	// the latter case it has the first columns.
+	Fields  []ArrayField
+	Columns int // number of columns of a two-dimensional array; 0 for one dimension
 }
 
-// shownColumns is how many columns of an array are described as fields.
+// shownColumns is the maximum number of columns described as fields.
 const shownColumns = 12
 
-// ArrayField is a field of an array's records.
+// An ArrayField is a field of the records of an array.
 type ArrayField struct {
-	Field        // where it stands; the zero Type: it cannot be a key
-	Name  string // of one in a structure with dots
-	Why   string // it cannot be a key; "": it can
+	Field        // its position; the zero Type if it cannot be a key
+	Name  string // nested names are joined with dots
+	Why   string // why it cannot be a key; "" if it can
 }
 
 // ReadArray reads a header of a container that ListsFields, and not a byte more.
@@ -57,7 +60,7 @@ func ReadArray(container string, r io.Reader) (*Array, error) {
 	if err != nil {
 		return nil, err
 	}
-	if a.Columns > 0 { // all are as the first is
+	if a.Columns > 0 { // all columns are like the first one
 		a.Fields = slices.Repeat(a.Fields, min(a.Columns, shownColumns))
 		for i := range a.Fields {
 			a.Fields[i].Name, a.Fields[i].Offset = strconv.Itoa(i), i*(a.RecordSize/a.Columns)
@@ -79,8 +82,8 @@ func readNpyArray(r io.Reader) (*Array, error) {
 	return a, nil
 }
 
-// column resolves COLUMN[:desc], the first column being 0, or OFFSET:TYPE[:desc], in a record whose values are of one
-// type and follow each other, as in a row of an array of two dimensions.
+// column parses COLUMN[:desc], with columns numbered from 0, or OFFSET:TYPE[:desc]. It is for
+// records of consecutive values of one type, such as the rows of a two-dimensional array.
 func (a *Array) column(key string) (Field, error) {
 	number, direction, _ := strings.Cut(key, ":")
 	if strings.Contains(key, ":") && direction != "desc" && direction != "asc" {
@@ -98,7 +101,8 @@ func (a *Array) column(key string) (Field, error) {
 	return f, nil
 }
 
-// columnLayout is that of records by keys, which may be left out where there is one column.
+// columnLayout returns the layout of records with the given keys, which may be omitted if there
+// is one column.
 func (a *Array) columnLayout(s Spec) (Layout, error) {
 	if len(s.Keys) == 0 && a.Columns == 1 {
 		s.Keys = []string{"0"}
@@ -110,9 +114,9 @@ func (a *Array) columnLayout(s Spec) (Layout, error) {
 	return s.keyedLayout(a.RecordSize, a.column)
 }
 
-// Number is where a value of the field stands on the number line, from its part of a normalized key: the value of a
-// number, and of bytes or characters the first eight bytes as a big-endian number. It is rounded to a float64; a NaN or
-// NaT is NaN.
+// Number returns the position of a value of the field on the number line. key is its part of a
+// normalized key. For a number this is its value; for bytes or characters it is the first eight
+// bytes as a big-endian number. The result is rounded to a float64. NaN and NaT give NaN.
 func (f Field) Number(key []byte) float64 {
 	if f.isText() {
 		size := min(len(key), 8)
@@ -127,7 +131,7 @@ func (f Field) Number(key []byte) float64 {
 		return x
 	}
 	x, err := strconv.ParseFloat(f.text(key, 0), 64)
-	if err != nil { // NaT
+	if err != nil { // a NaT
 		return math.NaN()
 	}
 	return x
@@ -136,10 +140,11 @@ func (f Field) Number(key []byte) float64 {
 // isText reports whether the values of the field are bytes or characters.
 func (f Field) isText() bool { return f.Type.Kind == Bytes || f.Type.Kind == UCS }
 
-// HasNaNs reports whether values of the field may be a NaN or a NaT.
+// HasNaNs reports whether the field can contain NaN or NaT.
 func (f Field) HasNaNs() bool { return f.Type.IsFloat() || f.NaT }
 
-// NumberText is a place on the number line, as a value of the field: six digits of a number, of bytes the first four.
+// NumberText formats a position on the number line as a value of the field: a number with six
+// digits, or the first four bytes.
 func (f Field) NumberText(x float64) string {
 	if f.isText() {
 		first := uint64(math.MaxUint64)

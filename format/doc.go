@@ -1,35 +1,39 @@
-// Package format says what bytes mean: what a record is, which of its bytes are the key and how keys are
-// ordered, what stands around the records in a file, how streams are compressed, how sorted output is
-// verified and how test data is made. It knows nothing of sorting.
+// Package format defines what bytes mean: what a record is, which of its bytes form the key, how
+// keys are ordered, what surrounds the records in a file, how streams are compressed, how sorted
+// output is verified, and how test data is generated. It does not sort.
 //
 // # Records and keys
 //
-// A file is a sequence of records of one size. A [Layout] gives that size and the [Field]s of the key: where
-// each stands, its [Type] and its direction. This is a record of 12 bytes with the key 8:u16be:desc, 0:f64:
+// A file is a sequence of records of the same size. A [Layout] consists of this size and the
+// [Field]s of the key: the offset, [Type] and direction of each. This is a record of 12 bytes
+// with the key 8:u16be:desc, 0:f64:
 //
 //	byte    0  1  2  3  4  5  6  7   8  9   10 11
 //	       [f64, little-endian     ][u16be][payload]
 //	        second field             first, largest first
 //
-// A [Keyer] turns the key into its normalized form, an unsigned big-endian number of a fixed width whose order
-// as bytes is the wanted order, so that whatever sorts, merges or partitions sees only such numbers:
+// A [Keyer] converts the key to its normalized form: an unsigned big-endian number of a fixed
+// width whose order as bytes is the sort order. All sorting, merging and partitioning works on
+// such numbers:
 //
 //	key     [u16be inverted][f64: big-endian; negative: all bits flipped, else the sign bit]
 //
-// A Keyer offers it whole ([Keyer.Append]), as its first 64 bits ([Keyer.Prefix]), as any 64 bits
-// ([Keyer.Window]), and as a comparison without making it ([Keyer.Compare]); in bulk, which is what sorting
-// uses, as [Keyer.Prefixes] and [Keyer.Windows], and back from key to record as [Keyer.Records]. Where
-// [Keyer.Identity] holds the records are their own keys, and their memory may be sorted as it is.
+// A Keyer provides the whole key ([Keyer.Append]), its first 64 bits ([Keyer.Prefix]), any 64
+// bits of it ([Keyer.Window]), and comparisons that do not construct it ([Keyer.Compare]). For
+// sorting there are the bulk forms [Keyer.Prefixes] and [Keyer.Windows], and [Keyer.Records],
+// which converts keys back to records. If [Keyer.Identity] reports true, records are their own
+// keys and can be sorted in place.
 //
-// Floats are in IEEE 754 totalOrder: −NaN < −Inf < … < −0 < +0 < … < +Inf < +NaN. No two bit patterns are
-// equal, so equal keys are equal bytes. Exceptions are the padding of an [Extended] float, which is not compared, and
-// fields that are Numeric: there −0 equals +0 and all NaNs are equal, so records cannot be rebuilt from their keys.
+// Floats are sorted in IEEE 754 totalOrder: −NaN < −Inf < … < −0 < +0 < … < +Inf < +NaN.
+// Different bit patterns are never equal, so equal keys have equal bytes. There are two
+// exceptions. The padding of an [Extended] float is not compared. In fields that are Numeric, −0
+// equals +0 and all NaNs are equal, so records cannot be rebuilt from their keys.
 //
 // # Containers
 //
-// A [Spec] is a record description as the flags of the command give it. [Spec.ReadHeader] consumes what stands
-// before the first record and yields a [Header]: the layout, how many records are announced, and how to write
-// such a header before the output.
+// A [Spec] is a description of records in the form of the command's flags. [Spec.ReadHeader]
+// reads everything before the first record and returns a [Header]. It contains the layout and the
+// announced number of records, and can write such a header before the output.
 //
 //	raw      [record][record]…
 //	gensort  [10-byte key, 90-byte payload]…
@@ -39,26 +43,30 @@
 //	fbin     [N u32le][D u32le][D × f32le]…                            also u8bin, i8bin, ibin; 8 bytes
 //	npy      93 'N' 'U' 'M' 'P' 'Y' [version][length][text][record]…   a dictionary as text, n·64 bytes
 //
-// The length of an encoded header does not depend on the number of records: an output of unknown length starts
-// with a placeholder that is overwritten in the end. [CheckSize] tells how many records a file of so many bytes
-// has, and explains a partial last record or a count that is not true.
+// The length of an encoded header does not depend on the number of records. So an output of
+// unknown length begins with a placeholder, which is overwritten at the end. [CheckSize] computes
+// the number of records from the size of a file, and explains a partial last record or a wrong
+// count.
 //
 // # Compression
 //
-// [Detect] recognises gzip, zstd, s2, Snappy, lz4 and bzip2 by their first bytes, and a [Recognition] files of other
-// formats, which are not to be sorted as if they were records; [NewReader] and [NewWriter] turn streams
-// inside out. A [BlockCoder] works on single blocks for spill that is read at random; a [Packer], which is one
-// of its ways, keeps of sorted records the differences between neighbouring keys. Memory is bounded throughout, and
-// [CodecMemory] and [BlockMemory] estimate it, so that a memory limit can count it in.
+// [Detect] recognizes gzip, zstd, s2, Snappy, lz4 and bzip2 by their first bytes. [Recognition]
+// also recognizes files of other formats, which must not be sorted as if they were records.
+// [NewReader] and [NewWriter] decompress and compress streams. A [BlockCoder] compresses
+// independent blocks, for spill files that are read at random offsets. One of its codecs is a
+// [Packer], which stores the differences between neighboring keys of sorted records. All of them
+// have bounded memory, which [CodecMemory] and [BlockMemory] estimate, so that it counts towards
+// a memory limit.
 //
 // # Verification
 //
-// A [Checksum] is the same for the same records in any order, is that of valsort, and adds up from parts to the whole.
-// [CheckBlock] finds disorder and duplicates in one block and [OrderCheck] joins blocks that come in any order, so both
-// run in parallel with writing; [Layout.KeyTexts] shows the keys that are out of order in their types.
+// A [Checksum] does not depend on the order of the records, is compatible with valsort, and can
+// be added up from parts. [CheckBlock] finds disorder and duplicates in one block, and
+// [OrderCheck] joins blocks that arrive in any order, so both can run in parallel with writing.
+// [Layout.KeyTexts] shows keys that are out of order as values of their types.
 //
 // # Test data
 //
-// A [Generator] makes records of any layout in several distributions; the bytes depend on the seed and the
-// record's index alone.
+// A [Generator] generates records of any layout in several distributions. The bytes depend only
+// on the seed and the index of a record.
 package format

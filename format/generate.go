@@ -10,20 +10,22 @@ import (
 	"sync"
 )
 
-// Generator makes test data. Every record is a function of the seed and its index alone, so any range can be
-// made at any time by any goroutine, and the bytes are the same on every machine: all is integer arithmetic,
-// but for two exact float operations (an integer of at most 54 bits to float64, times a power of two).
+// A Generator generates test data. Every record depends only on the seed and its index, so
+// several goroutines can generate any ranges in parallel. The bytes are the same on every
+// machine, because everything is integer arithmetic except for two exact float operations
+// (converting an integer of at most 54 bits to float64, and multiplying by a power of two).
 //
-// A distribution gives each record a number x of 64 bits, in the order of the layout: for "sorted", x grows
-// with the index. x and a hash chain that starts from it are a long string of bits, and the key fields are
-// filled from it, most significant first, by mappings that keep the order. So records of equal x have equal
-// keys, and "sorted" is in order whatever the fields are (unless fields overlap, when only the most
-// significant keep their bits). Integers and bytes take all their bits from the string; an f64 and an f80 take 54, an
-// f32 25, an f16 12 and a bf16 9, as evenly spaced numbers from −1 to 1, and for "normal" as numbers of mean 0
-// and deviation 1.
+// A distribution assigns each record a 64-bit number x, in the order of the layout: for "sorted",
+// x grows with the index. x followed by a chain of hashes that starts from x forms a long bit
+// string. The key fields are filled from this string, most significant first, by mappings that
+// preserve the order. So records with equal x have equal keys, and "sorted" is in order for any
+// fields (unless fields overlap; then only the most significant one keeps its bits). Integers and
+// bytes take all their bits from the string. An f64 and an f80 take 54 bits, an f32 25, an f16 12
+// and a bf16 9, as evenly spaced numbers from −1 to 1, or for "normal" as numbers with mean 0 and
+// standard deviation 1.
 //
-// The payload, bytes outside the key, is pseudo-random by record and position. In the records of gensort (100
-// bytes, key 0:bytes10) it has gensort's form:
+// The payload (the bytes outside the key) is pseudo-random and depends on the record and the
+// position. For the records of gensort (100 bytes, key 0:bytes10) it has the form of gensort:
 //
 //	00  key     10 bytes
 //	10  00 11
@@ -37,13 +39,13 @@ type Generator struct {
 	seed    uint64
 	records uint64
 	number  func(g *Generator, index uint64) uint64
-	powers  *[257]uint64 // of zipf
-	scale   float64      // of floats
-	gensort bool         // the payload is gensort's
-	keyBits uint         // what the key fields take of the string of bits
+	powers  *[257]uint64 // for zipf
+	scale   float64      // scale of floats
+	gensort bool         // the payload has the form of gensort
+	keyBits uint         // number of bits of the string that the key fields take
 }
 
-// Distributions are the names of the distributions, as NewGenerator takes them.
+// Distributions lists the names of the distributions that NewGenerator accepts.
 var Distributions = []string{"uniform", "normal", "zipf", "sorted", "reversed", "nearly-sorted", "few", "equal"}
 
 var distributions = map[string]func(g *Generator, index uint64) uint64{
@@ -57,7 +59,8 @@ var distributions = map[string]func(g *Generator, index uint64) uint64{
 	"equal":         (*Generator).equal,
 }
 
-// NewGenerator makes the Generator of a data set of so many records. dist is one of Distributions.
+// NewGenerator returns a Generator for a data set with the given number of records. dist is one
+// of Distributions.
 func NewGenerator(layout Layout, dist string, seed uint64, records int64) (*Generator, error) {
 	k, err := NewKeyer(layout)
 	if err != nil {
@@ -84,8 +87,8 @@ func NewGenerator(layout Layout, dist string, seed uint64, records int64) (*Gene
 	return g, nil
 }
 
-// Fill makes the records from index first on, as many as dst has room for. It is safe for concurrent use.
-// REQUIRES: len(dst) is a multiple of RecordSize; the records are among those that NewGenerator was told of.
+// Fill generates records from index first on until dst is full. It is safe for concurrent use.
+// REQUIRES: len(dst) is a multiple of RecordSize; the records exist in the data set
 func (g *Generator) Fill(dst []byte, first int64) {
 	var xs [blockKeys]uint64
 	size := g.layout.RecordSize
@@ -100,8 +103,8 @@ func (g *Generator) Fill(dst []byte, first int64) {
 	}
 }
 
-// putKeys fills the key fields, piece by piece. The least significant is written first, so that where fields
-// overlap the more significant one has its way.
+// putKeys fills the key fields piece by piece. It writes the least significant piece first, so
+// that the more significant one wins if fields overlap.
 func (g *Generator) putKeys(recs []byte, xs []uint64) {
 	var memory [blockKeys]uint64
 	numbers, at := memory[:len(xs)], g.keyBits
@@ -124,13 +127,13 @@ func (g *Generator) putKeys(recs []byte, xs []uint64) {
 	}
 }
 
-// wideDigits is how many bits of the string an Extended takes: as many as an f64.
+// wideDigits is the number of bits of the string that an Extended takes: the same as an f64.
 const wideDigits = 54
 
-// putWide fills an Extended and its padding, which is zeros. at is where it is in the string of bits.
+// putWide fills an Extended and sets its padding to zeros. at is its position in the bit string.
 func (g *Generator) putWide(recs []byte, xs []uint64, w *wideFloat, at uint) {
 	if w.low {
-		return // the piece before it fills all
+		return // the piece before it fills the whole value
 	}
 	t := w.field.Type
 	for i, x := range xs {
@@ -149,7 +152,8 @@ func (g *Generator) putWide(recs []byte, xs []uint64, w *wideFloat, at uint) {
 
 func (p *piece) isFloat() bool { return p.fraction != 0 }
 
-// digits is how many bits of the string a piece takes: of a float one for the sign and those of its fraction.
+// digits returns the number of bits of the string that a piece takes. A float takes one for the
+// sign and those of its fraction.
 func (p *piece) digits() uint {
 	if p.wide != nil {
 		if p.wide.low {
@@ -163,7 +167,7 @@ func (p *piece) digits() uint {
 	return p.fraction + 2
 }
 
-// evenFloat is the float at place u of the 2^digits evenly spaced ones.
+// evenFloat returns number u of the 2^digits evenly spaced floats.
 func (g *Generator) evenFloat(u uint64, digits uint, desc bool) float64 {
 	if desc {
 		u ^= lowBits(int(digits))
@@ -172,20 +176,20 @@ func (g *Generator) evenFloat(u uint64, digits uint, desc bool) float64 {
 	return float64(int64(u)-half) * (g.scale / float64(half)) // exact: the factor is a power of two
 }
 
-// floatBits is the bit pattern of the float that stands at place u of the evenly spaced ones.
+// floatBits returns the bit pattern of number u of the evenly spaced floats.
 func (g *Generator) floatBits(p *piece, u uint64) uint64 {
 	v := g.evenFloat(u, p.digits(), p.flip == p.spread)
 	bits := uint64(math.Float32bits(float32(v)))
 	switch p.fraction {
 	case 52:
 		return math.Float64bits(v)
-	case 10: // from 8 bits of exponent to 5; none is so small that these do not have it
+	case 10: // from 8 bits of exponent to 5; all values are large enough for that
 		return bits>>16&0x8000 | (max(bits&0x7fffffff>>13, 112<<10) - 112<<10)
 	}
 	return bits >> (32 - 8*p.size)
 }
 
-// chainBits is bits from to from+n, 1 ≤ n ≤ 64, of x followed by a chain of hashes of x.
+// chainBits returns the bits [from, from+n), 1 ≤ n ≤ 64, of x followed by a chain of hashes of x.
 func chainBits(x uint64, from, n uint) uint64 {
 	first, skip := from/64, from%64
 	v := link(x, first) << skip
@@ -202,7 +206,8 @@ func link(x uint64, i uint) uint64 {
 	return mix(x + uint64(i)*golden)
 }
 
-// payloads fills whole records, of which the first has the index first; their keys are written over it.
+// payloads fills whole records, the first of which has the index first. The keys are written over
+// them later.
 func (g *Generator) payloads(recs []byte, first uint64) {
 	size := uint64(g.layout.RecordSize)
 	if g.layout.IsBare() {
@@ -245,48 +250,49 @@ func gensortPayload(rec []byte, seed, index uint64) {
 	binary.BigEndian.PutUint32(rec[96:], 0xccddeeff)
 }
 
-// Each distribution gives the record with an index its number.
+// The distributions assign a number to each record.
 
 const (
-	golden      = 0x9e3779b97f4a7c15 // 2^64 / golden ratio, odd: the step of SplitMix64
-	valueSeed   = 0x5851f42d4c957f2d // seeds of streams that must not meet
+	golden      = 0x9e3779b97f4a7c15 // 2^64 / golden ratio, odd: the increment of SplitMix64
+	valueSeed   = 0x5851f42d4c957f2d // seeds of independent streams
 	choiceSeed  = 0x14057b7ef767814f
 	payloadSeed = 0x2545f4914f6cdd1d
 
 	fewValues    = 16
 	zipfOctaves  = 24  // ranks from 1 to 2^24
-	nearlySorted = 128 // one record in so many is anywhere
-	normalSpan   = 8   // deviations on either side of the mean that the range of numbers stands for
+	nearlySorted = 128 // one of this many records has a random position
+	normalSpan   = 8   // the range of numbers represents this many standard deviations on either side of the mean
 )
 
-// mix is the finalizer of SplitMix64 (Steele, Lea and Flood, Fast Splittable Pseudorandom Number Generators,
-// 2014), in Stafford's variant 13. mix(seed+i·golden) is the i-th number of a SplitMix64 generator.
+// mix is the finalizer of SplitMix64 (Steele, Lea and Flood, Fast Splittable Pseudorandom Number
+// Generators, 2014) in Stafford's variant 13. mix(seed+i·golden) is number i of a SplitMix64
+// generator.
 func mix(z uint64) uint64 {
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb
 	return z ^ z>>31
 }
 
-// stream is the number of a record in the stream of random numbers of a seed.
+// stream returns the number of a record in the stream of random numbers of the seed.
 func (g *Generator) stream(index uint64) uint64 { return mix(g.seed + index*golden) }
 
-// value is one of a few numbers, anywhere in the range.
+// value returns one of a few numbers anywhere in the range.
 func (g *Generator) value(which uint64) uint64 { return mix(g.seed ^ valueSeed + which*golden) }
 
-// normal adds twelve uniform numbers from 0 to 1, of 32 bits each: the variance of the sum is 1.
+// normal adds twelve uniform numbers from 0 to 1 of 32 bits each. The variance of the sum is 1.
 func (g *Generator) normal(index uint64) uint64 {
 	var sum, last uint64
 	for i := range uint64(6) {
 		last = g.stream(6*index + i)
 		sum += last>>32 + last&0xffffffff
 	}
-	// sum − 6 is normal, in steps of 2^−32; with normalSpan added it takes 36 bits.
+	// sum − 6 is normally distributed, in steps of 2^−32. With normalSpan added it takes 36 bits.
 	sum += (normalSpan - 6) << 32
 	return sum<<28 | mix(last)>>36
 }
 
-// zipf chooses rank r from 1 to 2^24 with a probability of nearly 1/r: the logarithm of the rank is uniform.
-// Each rank has a key of its own, anywhere in the range.
+// zipf chooses a rank r from 1 to 2^24 with a probability of nearly 1/r: the logarithm of the
+// rank is uniform. Each rank has its own key anywhere in the range.
 func (g *Generator) zipf(index uint64) uint64 {
 	table := g.powers
 	octave, fraction := bits.Mul64(g.stream(index), zipfOctaves)
@@ -295,8 +301,8 @@ func (g *Generator) zipf(index uint64) uint64 {
 	return g.value((table[at] + between) >> (62 - octave))
 }
 
-// powers has 2^(i/256) in units of 2^−62, as geometric means of its neighbours: integers only, so that they
-// are the same everywhere.
+// powers contains 2^(i/256) in units of 2^−62. Each is the geometric mean of its neighbors. The
+// computation uses only integers, so the result is the same on all machines.
 var powers = sync.OnceValue(func() *[257]uint64 {
 	var t [257]uint64
 	t[0], t[256] = 1<<62, 1<<63
@@ -309,7 +315,7 @@ var powers = sync.OnceValue(func() *[257]uint64 {
 	return &t
 })
 
-// sorted spreads the records evenly and moves each by chance within its part of the range.
+// sorted spreads the records evenly and moves each one randomly within its part of the range.
 func (g *Generator) sorted(index uint64) uint64 {
 	step := ^uint64(0) / max(g.records, 1)
 	jitter, _ := bits.Mul64(g.stream(index), step)

@@ -12,23 +12,23 @@ import (
 	"github.com/extsort/extsort/internal/option"
 )
 
-// Header is what stands before the records of a file, and what it says about them. Raw files and gensort have
-// an empty one.
+// A Header consists of the bytes before the records of a file and their meaning. Raw files and
+// gensort have an empty header.
 type Header struct {
-	name      string     // of the file, for errors; "" if it was made
-	container *container // nil: plain records
+	name      string     // of the file, for errors; "" if the header was created
+	container *container // nil for plain records
 	layout    Layout
-	size      int64 // bytes
-	records   int64 // -1: not said
+	size      int64 // in bytes
+	records   int64 // -1 if not announced
 	dtype     string
-	columns   int         // of an array of two dimensions
-	begin     []byte      // of each record, if all begin alike
-	isOpen    bool        // a file without vectors: their dimension is not known
-	before    []byte      // what comes before the header in the output
-	count     *CountField // in before; nil: it has none
+	columns   int         // of a two-dimensional array
+	begin     []byte      // beginning of each record, if all records begin alike
+	isOpen    bool        // a file without vectors, whose dimension is not known
+	before    []byte      // bytes before the header in the output
+	count     *CountField // in before; nil if there is none
 }
 
-// kind returns the row of the container of the file.
+// kind returns the row of the file's container.
 func (h *Header) kind() *container {
 	if h.container == nil {
 		return &plain
@@ -36,17 +36,17 @@ func (h *Header) kind() *container {
 	return h.container
 }
 
-// Layout is the layout of the records.
+// Layout returns the layout of the records.
 func (h *Header) Layout() Layout { return h.layout }
 
-// Size is the number of bytes before the first record.
+// Size returns the number of bytes before the first record.
 func (h *Header) Size() int64 { return h.size }
 
-// Records is the number of records that the header announces, or -1 if it announces none.
+// Records returns the number of records that the header announces, or -1 if it announces none.
 func (h *Header) Records() int64 { return h.records }
 
-// Compatible reports, as an error that names both files, why the records of two inputs cannot go into one
-// output.
+// Compatible returns an error that names both files if the records of two inputs cannot be
+// combined in one output.
 func (h *Header) Compatible(other *Header) error {
 	if h.kind() == other.kind() && h.dtype == other.dtype && h.columns == other.columns &&
 		h.layout.String() == other.layout.String() {
@@ -66,9 +66,9 @@ func (h *Header) describe() string {
 	return h.layout.String()
 }
 
-// Encode is the header of an output that has the same kind of records, that many. Its length does not depend
-// on the number, so it can be written before the number is known and be overwritten in place afterwards.
-// What was given to KeepBefore comes before it.
+// Encode returns the header of an output with the same kind of records and the given number of
+// records. Its length does not depend on the number. So it can be written before the number is
+// known and be overwritten later. It includes the bytes of KeepBefore.
 func (h *Header) Encode(records int64) []byte {
 	before := h.count.Put(h.before, records)
 	if h.kind().encode == nil {
@@ -77,11 +77,11 @@ func (h *Header) Encode(records int64) []byte {
 	return slices.Concat(before, h.kind().encode(h, records))
 }
 
-// KeepBefore has Encode begin with b: what comes before the records, or before the header of their format, in a file
-// of somebody's own. If it has a count field, Encode puts the number of records there; nil: it has none.
+// KeepBefore makes Encode begin with b: the bytes before the records, or before the header of
+// their format, in a foreign file format. If count is not nil, Encode updates that field.
 func (h *Header) KeepBefore(b []byte, count *CountField) { h.before, h.count = b, count }
 
-// MaxRecords returns the greatest number of records that Encode can announce.
+// MaxRecords returns the maximum number of records that Encode can announce.
 func (h *Header) MaxRecords() int64 {
 	most := cmp.Or(h.kind().maxRecords, math.MaxInt64)
 	if h.count != nil {
@@ -90,11 +90,12 @@ func (h *Header) MaxRecords() int64 {
 	return most
 }
 
-// countBytes is the size of the count behind a record.
+// countBytes is the size of the count after a record.
 const countBytes = 8
 
-// WithCount is the header of an output each of whose records has 8 more bytes: a little-endian count. In an npy file it
-// is the field count, and the record, where it has no fields, the field value.
+// WithCount returns the header of an output whose records are followed by 8 bytes: a
+// little-endian count. In an npy file this is the field count, and a record without fields
+// becomes the field value.
 func (h *Header) WithCount() (*Header, error) {
 	counted := *h
 	counted.layout.RecordSize += countBytes
@@ -107,9 +108,9 @@ func (h *Header) WithCount() (*Header, error) {
 	return &counted, nil
 }
 
-// CheckSize is the number of records in a file of fileBytes bytes, header included, with the name and header
-// given. It reports a file that ends within the header or within a record, or that does not have the records
-// that its header announces.
+// CheckSize returns the number of records in a file of fileBytes bytes, including the header. It
+// returns an error if the file ends within the header or within a record, or if the number of
+// records is not the announced one.
 func CheckSize(name string, h *Header, fileBytes int64) (records int64, err error) {
 	size := int64(h.layout.RecordSize)
 	data := fileBytes - h.size
@@ -131,19 +132,20 @@ func CheckSize(name string, h *Header, fileBytes int64) (records int64, err erro
 		name, h.records, size, records, hint)
 }
 
-// PartialRecordError says that an input ends within a record: it was cut short, or the record size is wrong.
+// A PartialRecordError reports that an input ends within a record, because it was truncated or
+// the record size is wrong.
 type PartialRecordError struct {
 	File       string
-	Byte       int64 // where the partial record begins (decompressed), from 0 behind the bytes that are skipped
-	Bytes      int64 // how many it has
+	Byte       int64 // offset of the partial record after decompression and skipped bytes
+	Bytes      int64 // size of the partial record
 	RecordSize int
 
-	Text string // what is wrong, and what may be the cause
+	Text string // the problem and its possible causes
 }
 
 func (e *PartialRecordError) Error() string { return e.File + ": " + e.Text }
 
-// partial is the error of a file that ends with a part of a record, with what may be the cause.
+// partial returns the error for a file that ends with a partial record.
 func (h *Header) partial(name string, fileBytes, rest int64) error {
 	hint := "the file was cut short, or is not in the format " + h.kind().Name
 	if h.kind().Name == "" {
@@ -155,22 +157,22 @@ func (h *Header) partial(name string, fileBytes, rest int64) error {
 	return &PartialRecordError{name, fileBytes - rest, rest, h.layout.RecordSize, text}
 }
 
-// IsOpen reports whether the size of a record is not known, as the file is empty: see AdoptLayout.
+// IsOpen reports whether the record size is unknown because the file is empty. See AdoptLayout.
 func (h *Header) IsOpen() bool { return h.isOpen }
 
-// AdoptLayout gives the header of an empty file of vectors the layout of another file of the same format: an empty file
-// has any dimension. It does nothing to other headers.
+// AdoptLayout gives the header of an empty file of vectors, which is compatible with any
+// dimension, the layout of another file of the same format. It does not affect other headers.
 func (h *Header) AdoptLayout(other *Header) {
 	if h.isOpen && !other.isOpen && h.kind() == other.kind() {
 		h.layout, h.isOpen = other.layout, false
 	}
 }
 
-// Begun is the beginning of the first record, where ReadHeader had to read it.
+// Begun returns the beginning of the first record, if ReadHeader had to read it.
 func (h *Header) Begun() []byte { return h.begin }
 
-// CheckRecords reports, in bytes of records that stand at a place behind the header, a vector of another dimension than
-// the first one's.
+// CheckRecords returns an error if the bytes of records at an offset after the header contain a
+// vector whose dimension differs from the first one.
 func (h *Header) CheckRecords(recs []byte, at int64) error {
 	if len(h.begin) == 0 {
 		return nil
@@ -194,8 +196,8 @@ func readPart(r io.Reader, b []byte, what string) error {
 	return partError(err, n, len(b), what)
 }
 
-// partError is the error of a file that ends after some of the bytes of a part of its header, or another error as it
-// is.
+// partError returns the error for a file that ends within a part of its header. It returns other
+// errors unchanged.
 func partError(err error, read, size int, what string) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("the file ends after %d of the %d bytes of %s: %w", read, size, what, io.ErrUnexpectedEOF)

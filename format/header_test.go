@@ -92,7 +92,7 @@ func TestCheckSize(t *testing.T) {
 	for _, c := range []struct {
 		h     *Header
 		bytes int64
-		want  string // the number of records, or what the error says
+		want  string // the number of records, or the expected error
 	}{
 		{raw, 0, "0"}, {raw, 100, "1"}, {raw, 1 << 50 / 100 * 100, ""},
 		{raw, 1001, "partial last record at byte 1000 (1 of 100 bytes): check Record.RecordSize"},

@@ -7,27 +7,28 @@ import (
 	"sort"
 )
 
-// Keyer turns the key fields of a record into its normalized key: an unsigned big-endian bit string of
-// KeySize bytes whose memcmp order is the wanted order.
+// A Keyer converts the key fields of a record to its normalized key: an unsigned big-endian bit
+// string of KeySize bytes whose memcmp order is the sort order.
 //
 //	field          byte order in the key   then
 //	Unsigned       big-endian              –
 //	Signed         big-endian              the sign bit is flipped
 //	floats         big-endian              all bits are flipped if the sign bit is set, else the sign bit is
 //	UCS            each one big-endian     –
-//	Bytes          as it stands            –
+//	Bytes          unchanged               –
 //	desc           –                       all bits of the field are inverted
 //	Numeric        –                       both zeros become one number, and all NaNs another
 //
-// Fields follow each other, most significant first. A Keyer is immutable and safe for concurrent use.
+// The fields are concatenated, most significant first. A Keyer is immutable and safe for
+// concurrent use.
 type Keyer struct {
 	layout  Layout
-	keySize int     // bytes
-	pieces  []piece // the key, from its first byte to its last
-	plain   bool    // the key is one ascending Bytes field, which the library compares faster
+	keySize int     // in bytes
+	pieces  []piece // the key from its first byte to its last
+	plain   bool    // the key is one ascending Bytes field, which the bytes package compares faster
 }
 
-// NewKeyer makes the Keyer of a layout, or reports what is wrong with the layout.
+// NewKeyer returns the Keyer of a layout, or an error if the layout is invalid.
 func NewKeyer(l Layout) (*Keyer, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
@@ -46,16 +47,17 @@ func NewKeyer(l Layout) (*Keyer, error) {
 	return k, nil
 }
 
-// Layout is the layout that the Keyer was made for.
+// Layout returns the layout of the Keyer.
 func (k *Keyer) Layout() Layout { return k.layout }
 
-// KeySize is the width of the normalized key in bytes.
+// KeySize returns the width of the normalized key in bytes.
 func (k *Keyer) KeySize() int { return k.keySize }
 
-// PrefixBits is the number of bits that Prefix returns: those of the key, 64 at most.
+// PrefixBits returns the number of bits in the result of Prefix: those of the key, but at most
+// 64.
 func (k *Keyer) PrefixBits() int { return min(8*k.keySize, 64) }
 
-// PrefixOf is the Prefix of a record with that normalized key, or with a key that begins so.
+// PrefixOf returns the Prefix of a record whose normalized key is, or begins with, key.
 func PrefixOf(key []byte) (prefix uint64) {
 	for _, c := range key[:min(len(key), 8)] {
 		prefix = prefix<<8 | uint64(c)
@@ -63,9 +65,9 @@ func PrefixOf(key []byte) (prefix uint64) {
 	return prefix
 }
 
-// Identity reports whether the bytes of a record, read as one unsigned integer in this machine's byte order,
-// are already its key. Such records may be sorted as []uint8, []uint16, []uint32 or []uint64 in place,
-// whichever has the RecordSize.
+// Identity reports whether the bytes of a record, read as an unsigned integer in this machine's
+// byte order, are already its key. Such records may be sorted in place as []uint8, []uint16,
+// []uint32 or []uint64, depending on the RecordSize.
 func (k *Keyer) Identity() bool {
 	f := k.layout.Key[0]
 	if !k.layout.IsBare() || f.Desc || f.Type.Kind != Unsigned && f.Type.Kind != Bytes {
@@ -98,8 +100,9 @@ func (k *Keyer) field(rec []byte) []byte {
 	return rec[k.layout.Key[0].Offset:][:k.layout.Key[0].Type.Size]
 }
 
-// Compare orders two records by their keys: negative, zero or positive as a's key is less than, equal to or
-// greater than b's. It looks only at as many fields as it needs and does not allocate.
+// Compare compares two records by their keys. The result is negative, zero or positive if a's key
+// is less than, equal to or greater than b's. It examines only as many fields as needed and does
+// not allocate.
 func (k *Keyer) Compare(a, b []byte) int {
 	if k.plain {
 		return bytes.Compare(k.field(a), k.field(b))
@@ -113,12 +116,13 @@ func (k *Keyer) Compare(a, b []byte) int {
 	return 0
 }
 
-// Prefix is the most significant PrefixBits bits of the normalized key as a number (in its low bits).
+// Prefix returns the most significant PrefixBits bits of the normalized key as a number (in the
+// low bits).
 func (k *Keyer) Prefix(rec []byte) uint64 { return k.Window(rec, 0, k.PrefixBits()) }
 
-// Window is the n bits of the normalized key that start from bits after its most significant one, as a
-// number. Bits past the end of the key read as 0. Only the fields in the window are looked at.
-// REQUIRES: 0 ≤ from, 0 ≤ n ≤ 64.
+// Window returns n bits of the normalized key as a number, starting from bits after its most
+// significant bit. Bits past the end of the key are 0. Only the fields in the window are
+// examined. REQUIRES: 0 ≤ from, 0 ≤ n ≤ 64
 func (k *Keyer) Window(rec []byte, from, n int) uint64 {
 	var word uint64
 	for i := k.pieceAt(from); i < len(k.pieces) && k.pieces[i].begin() < from+n; i++ {
@@ -129,10 +133,10 @@ func (k *Keyer) Window(rec []byte, from, n int) uint64 {
 	return word & lowBits(n)
 }
 
-// pieceAt is the first piece that ends after a bit of the key.
+// pieceAt returns the index of the first piece that ends after the given bit of the key.
 func (k *Keyer) pieceAt(bit int) int {
 	return sort.Search(len(k.pieces), func(i int) bool { return k.pieces[i].end > bit })
 }
 
-// lowBits is a number whose n least significant bits are set, 0 ≤ n ≤ 64.
+// lowBits returns a number whose n least significant bits are set, 0 ≤ n ≤ 64.
 func lowBits(n int) uint64 { return 1<<uint(n) - 1 }

@@ -73,7 +73,8 @@ func interesting() [][]byte {
 	return all
 }
 
-// records makes n records, of which many share stretches of bytes so that keys tie early and late.
+// records returns n records, many of which share ranges of bytes, so that keys tie early and
+// late.
 func records(rng *rand.Rand, n, size int) []byte {
 	recs := make([]byte, n*size)
 	special := interesting()
@@ -177,7 +178,8 @@ func TestHalfFloats(t *testing.T) {
 	}
 }
 
-// TestNaNsAtOneEnd holds for all 2-byte floats, and for NaT, that NaNs stand where they should and IsNaN finds them.
+// TestNaNsAtOneEnd checks for all 2-byte floats, and for NaT, that NaNs are in the requested
+// position and that IsNaN finds them.
 func TestNaNsAtOneEnd(t *testing.T) {
 	type value struct {
 		rec []byte

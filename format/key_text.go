@@ -11,19 +11,20 @@ import (
 	"strings"
 )
 
-// maxTextBytes is how much of a long bytesN is shown.
+// maxTextBytes limits how much of a long bytesN is shown.
 const maxTextBytes = 32
 
-// KeyText is a normalized key as people read it: numbers in decimal, floats in as few digits as tell them apart, bytes
-// quoted where all are printable ASCII, else in hexadecimal; characters quoted; several fields in parentheses. A NaN
-// has its bits. Of more than 32 bytes or characters it has the first ones.
+// KeyText formats a normalized key for people: numbers in decimal, floats with as few digits as
+// distinguish them, bytes quoted if all are printable ASCII and otherwise in hexadecimal,
+// characters quoted, and several fields in parentheses. A NaN includes its bits. Bytes or
+// characters are limited to the first 32.
 func (l Layout) KeyText(key []byte) string {
 	text, _, _ := l.KeyTexts(key, key)
 	return text
 }
 
-// KeyTexts is KeyText of two keys, which shows of a long bytesN the part in which they differ. differs is the index of
-// the first field that is not the same in both; -1: none.
+// KeyTexts formats two keys like KeyText, but shows the differing part of a long bytesN. differs
+// is the index of the first field that differs, or -1.
 func (l Layout) KeyTexts(a, b []byte) (textA, textB string, differs int) {
 	differs = -1
 	var textsA, textsB []string
@@ -48,7 +49,8 @@ func (l Layout) KeyTexts(a, b []byte) (textA, textB string, differs int) {
 	return "(" + strings.Join(textsA, ", ") + ")", "(" + strings.Join(textsB, ", ") + ")", differs
 }
 
-// text is a field's part of a normalized key, of long bytes those around a place.
+// text formats a field's part of a normalized key. Of long bytes it shows those near position
+// around.
 func (f Field) text(key []byte, around int) string {
 	isNaN := f.isNumeric() && f.IsNaN(key)
 	key = f.ascending(key)
@@ -69,13 +71,14 @@ func (f Field) text(key []byte, around int) string {
 		return "NaT"
 	}
 	number := new(big.Int).SetBytes(key)
-	if f.Type.Kind == Signed { // its sign bit is flipped: a number from the least one up
+	if f.Type.Kind == Signed { // the sign bit is flipped, so the number counts from the least value
 		number.Sub(number, new(big.Int).Lsh(big.NewInt(1), uint(8*len(key)-1)))
 	}
 	return number.String()
 }
 
-// ascending is a part of a normalized key as it would be of an ascending field with its NaNs at both ends.
+// ascending returns a part of a normalized key as if the field were ascending, with NaNs at both
+// ends.
 func (f Field) ascending(key []byte) []byte {
 	key = f.unturned(key)
 	if f.Desc {
@@ -90,7 +93,7 @@ func invert(b []byte) {
 	}
 }
 
-// floatText has as many digits as tell numbers of the type apart.
+// floatText formats a float with enough digits to distinguish numbers of the type.
 func (t Type) floatText(key []byte) string {
 	bits, value := t.float(key)
 	if t.Kind == Extended {
@@ -103,8 +106,8 @@ func (t Type) floatText(key []byte) string {
 	return strconv.FormatFloat(value, 'g', cmp.Or(digits, -1), max(8*t.Size, 32))
 }
 
-// float is the float of a normalized key, ascending and not turned, and the first 64 of its bits. All of its bits
-// replace the key.
+// float returns the value of an ascending normalized key with NaNs at both ends, and its first 64
+// bits. It overwrites the key with all of its bits.
 func (t Type) float(key []byte) (bits uint64, value float64) {
 	if key[0] < 0x80 {
 		invert(key)
@@ -126,7 +129,8 @@ func (t Type) float(key []byte) (bits uint64, value float64) {
 	return bits, halfValue(uint16(bits))
 }
 
-// halfValue is what a binary16 float stands for: a sign, 5 bits of exponent and 10 of fraction.
+// halfValue returns the value of a binary16 float: a sign, 5 bits of exponent and 10 bits of
+// fraction.
 func halfValue(bits uint16) float64 {
 	fraction, exponent := float64(bits&(1<<10-1)), int(bits>>10&31)
 	value := math.Ldexp(1024+fraction, exponent-25)
@@ -141,7 +145,8 @@ func halfValue(bits uint16) float64 {
 	return math.Copysign(value, 1-2*float64(bits>>15))
 }
 
-// ucsText is characters, quoted, without the NULs that pad them, of many those around a place.
+// ucsText formats characters, quoted, without their NUL padding. Of many characters it shows
+// those near position around.
 func ucsText(key []byte, around int) string {
 	var chars []rune
 	for ; len(key) > 0; key = key[ucsBytes:] {
@@ -152,7 +157,8 @@ func ucsText(key []byte, around int) string {
 	return before + strconv.Quote(string(chars[from:to])) + after
 }
 
-// shownPart is which of n bytes or characters are shown, and what stands for those before and after them.
+// shownPart returns which of n bytes or characters are shown, and the marks for those omitted
+// before and after.
 func shownPart(n, around int) (from, to int, before, after string) {
 	if from = max(min(around-maxTextBytes/2, n-maxTextBytes), 0); from > 0 {
 		before = "…"

@@ -10,33 +10,39 @@ import (
 	"github.com/extsort/extsort/internal/option"
 )
 
-// MaxRecordSize bounds a record, so that a block of a few records always fits the buffers.
+// MaxRecordSize is the maximum size of a record, so that blocks of a few records always fit into
+// buffers.
 const MaxRecordSize = 1 << 20
 
-// Field is one field of the key: where it stands in the record, its type and its direction.
+// A Field is one field of the key: its offset in the record, its type and its direction.
 type Field struct {
-	Offset int // bytes from the start of the record
+	Offset int // in bytes from the start of the record
 	Type   Type
 	Desc   bool // largest first
 	NaN    NaNOrder
-	NaT    bool // of a signed number: the least one is NumPy's NaT, and stands where NaN says
+	// NaT is set if the least value of a signed number is NumPy's NaT, which is ordered as NaN
+	// says.
+	NaT bool
 
-	// Numeric has −0 equal +0, and all NaNs equal each other, of a float. NaNs are last where NaN is NaNTotal.
+	// Numeric makes −0 equal to +0 and all NaNs of a float equal to each other. If NaN is
+	// NaNTotal, NaNs come last.
 	Numeric bool
 }
 
-// NaNOrder is where the NaNs of a float stand, or the NaT of a time, whatever the direction.
+// NaNOrder is the position of the NaNs of a float, or of the NaT of a time. It does not depend on
+// the direction.
 type NaNOrder int8
 
-// The orders of NaNs.
+// The positions of NaNs.
 const (
-	NaNTotal NaNOrder = iota // as IEEE 754 totalOrder has them: at both ends, by their signs
-	NaNFirst                 // all before the numbers
-	NaNLast                  // all after the numbers
+	NaNTotal NaNOrder = iota // at both ends, by sign, as in IEEE 754 totalOrder
+	NaNFirst                 // before all numbers
+	NaNLast                  // after all numbers
 )
 
-// nans is how many of the least and of the greatest normalized keys are NaNs: at both ends as many as a fraction has
-// values, but for 0, which is Inf; of a time one, NaT, at its least end.
+// nans returns how many of the least and of the greatest normalized keys are NaNs. A float has
+// one NaN at each end per value of its fraction, except for 0, which is Inf. A time has a single
+// NaT at its least end.
 func (f Field) nans() (least, most uint64) {
 	switch {
 	case f.Type.IsFloat():
@@ -50,10 +56,10 @@ func (f Field) nans() (least, most uint64) {
 	return 0, 0
 }
 
-// isNumeric reports whether equal values of the field may have several bit patterns.
+// isNumeric reports whether equal values of the field may have different bit patterns.
 func (f Field) isNumeric() bool { return f.Numeric && f.Type.IsFloat() }
 
-// nanOrder is where NaNs stand: equal ones have one place.
+// nanOrder returns the position of NaNs. If all NaNs are equal, they are at one end.
 func (f Field) nanOrder() NaNOrder {
 	if f.isNumeric() && f.NaN == NaNTotal {
 		return NaNLast
@@ -61,7 +67,8 @@ func (f Field) nanOrder() NaNOrder {
 	return f.NaN
 }
 
-// turn is by how much normalized keys are turned round so that all NaNs stand where they should.
+// turn returns the offset by which normalized keys are rotated so that NaNs are in their
+// position.
 func (f Field) turn() uint64 {
 	least, most := f.nans()
 	switch f.nanOrder() {
@@ -73,10 +80,10 @@ func (f Field) turn() uint64 {
 	return 0
 }
 
-// greatest is the greatest normalized key, of numbers of at most 8 bytes.
+// greatest returns the greatest normalized key of numbers of at most 8 bytes.
 func (f Field) greatest() uint64 { return ^uint64(0) >> (64 - 8*min(f.Type.Size, 8)) }
 
-// IsNaN reports whether a part of a normalized key is that of a NaN or a NaT.
+// IsNaN reports whether a part of a normalized key is a NaN or a NaT.
 func (f Field) IsNaN(key []byte) bool {
 	least, most := f.nans()
 	key = f.unturned(key)
@@ -87,7 +94,7 @@ func (f Field) IsNaN(key []byte) bool {
 	return isBelow(key, most)
 }
 
-// unturned is a copy of a part of a normalized key as it would be with NaNs in totalOrder.
+// unturned returns a copy of a part of a normalized key as if NaNs were in totalOrder.
 func (f Field) unturned(key []byte) []byte {
 	key = slices.Clone(key)
 	least, most := f.nans()
@@ -102,7 +109,7 @@ func (f Field) unturned(key []byte) []byte {
 	return key
 }
 
-// add adds n to a big-endian number, modulo what it can hold.
+// add adds n to a big-endian number and discards the overflow.
 func add(number []byte, n uint64) {
 	carry := uint64(0)
 	for i := len(number) - 1; i >= 0; i-- {
@@ -119,7 +126,7 @@ func isBelow(number []byte, n uint64) bool {
 	return !slices.ContainsFunc(high, func(c byte) bool { return c != 0 }) && PrefixOf(number[len(high):]) < n
 }
 
-// ParseField reads OFFSET:TYPE[:desc].
+// ParseField parses OFFSET:TYPE[:desc].
 func ParseField(s string) (Field, error) {
 	offset, rest, ok := strings.Cut(s, ":")
 	name, _, _ := strings.Cut(rest, ":")
@@ -141,7 +148,7 @@ func ParseField(s string) (Field, error) {
 	return Field{Offset: at, Type: t, Desc: direction == ":desc"}, nil
 }
 
-// String spells the field as ParseField reads it.
+// String returns the field in the form that ParseField parses.
 func (f Field) String() string {
 	s := strconv.Itoa(f.Offset) + ":" + f.Type.String()
 	if f.Desc {
@@ -150,23 +157,24 @@ func (f Field) String() string {
 	return s
 }
 
-// Layout says what a record is: its size in bytes and the fields of its key, most significant first.
+// A Layout describes a record: its size in bytes and the fields of its key, most significant
+// first.
 type Layout struct {
 	RecordSize int
 	Key        []Field
 }
 
-// Bare is the layout of a file of bare keys: one record is one value of t.
+// Bare returns the layout of a file of plain values: each record is one value of type t.
 func Bare(t Type) Layout {
 	return Layout{RecordSize: t.Size, Key: []Field{{Type: t}}}
 }
 
-// Whole is the layout of records of size bytes that are compared as bytes, from the first to the last.
+// Whole returns the layout of records of size bytes that are compared as byte strings.
 func Whole(size int) Layout {
 	return Bare(Type{Kind: Bytes, Size: size})
 }
 
-// Validate reports every fault of the layout at once.
+// Validate returns all errors of the layout.
 func (l Layout) Validate() error {
 	if l.RecordSize < 1 || l.RecordSize > MaxRecordSize {
 		return fmt.Errorf("record size %d: must be from 1 to %d bytes", l.RecordSize, MaxRecordSize)
@@ -180,7 +188,7 @@ func (l Layout) Validate() error {
 			faults = append(faults, err)
 			continue
 		}
-		if f.Offset < 0 || f.Offset > l.RecordSize-f.Type.Size { // no sum: it could overflow
+		if f.Offset < 0 || f.Offset > l.RecordSize-f.Type.Size { // a sum could overflow
 			faults = append(faults, fmt.Errorf("key %v needs %d bytes from byte %d on, but a record has only bytes 0 to %d",
 				f, f.Type.Size, f.Offset, l.RecordSize-1))
 		}
@@ -192,7 +200,7 @@ func (l Layout) Validate() error {
 	return errors.Join(faults...)
 }
 
-// KeySize is the width of the normalized key in bytes.
+// KeySize returns the width of the normalized key in bytes.
 func (l Layout) KeySize() int {
 	n := 0
 	for _, f := range l.Key {
@@ -201,8 +209,8 @@ func (l Layout) KeySize() int {
 	return n
 }
 
-// Reverse is the layout whose order is the opposite: every field changes its direction.
-// Sorting by it is still stable: equal keys keep their input order.
+// Reverse returns the layout with the opposite order: every field changes its direction. Sorting
+// is still stable: records with equal keys keep their order.
 func (l Layout) Reverse() Layout {
 	l.Key = slices.Clone(l.Key)
 	for i := range l.Key {
@@ -211,7 +219,8 @@ func (l Layout) Reverse() Layout {
 	return l
 }
 
-// MovesNaNs reports whether floats have another order than totalOrder: NaNs stand elsewhere, or zeros are equal.
+// MovesNaNs reports whether floats have an order other than totalOrder: NaNs have another
+// position, or zeros are equal.
 func (l Layout) MovesNaNs() bool {
 	return slices.ContainsFunc(l.Key, func(f Field) bool { return f.HasNaNs() && f.nanOrder() != NaNTotal })
 }
@@ -219,7 +228,8 @@ func (l Layout) MovesNaNs() bool {
 // isNumeric reports whether a field of the key isNumeric.
 func (l Layout) isNumeric() bool { return slices.ContainsFunc(l.Key, Field.isNumeric) }
 
-// withFloats is the layout with NaNs where nan says, first or last, and with all floats numeric if float says so.
+// withFloats returns the layout with NaNs first or last according to nan, and with numeric floats
+// if float is "numeric".
 func (l Layout) withFloats(nan, float string) Layout {
 	order := map[string]NaNOrder{"first": NaNFirst, "last": NaNLast}[nan]
 	l.Key = slices.Clone(l.Key)
@@ -230,19 +240,19 @@ func (l Layout) withFloats(nan, float string) Layout {
 	return l
 }
 
-// IsBare reports whether the key is the whole record, so that equal keys are equal records
-// and a record can be rebuilt from its normalized key. Little-endian characters are not
-// bare, as the bytes of each are swapped, nor are padded floats, or those whose zeros are equal.
+// IsBare reports whether the key is the whole record, so that records with equal keys are equal
+// and a record can be rebuilt from its normalized key. This excludes little-endian characters,
+// because the bytes of each are swapped, padded floats, and numeric floats.
 func (l Layout) IsBare() bool {
 	return l.isOneValue() && l.Key[0].Type.KeyBytes() == l.RecordSize && !l.Key[0].isNumeric()
 }
 
-// isOneValue reports whether a record is one number, or bytes.
+// isOneValue reports whether a record is a single number or byte string.
 func (l Layout) isOneValue() bool {
 	return len(l.Key) == 1 && l.Key[0].Type.pieceBytes() == 8 && l.Key[0].Offset == 0 && l.Key[0].Type.Size == l.RecordSize
 }
 
-// String describes the layout in a few words, as plans and reports show it.
+// String describes the layout in a few words for plans and reports.
 func (l Layout) String() string {
 	if l.isOneValue() {
 		return "bare " + strings.TrimPrefix(l.Key[0].String(), "0:")

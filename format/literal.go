@@ -11,11 +11,13 @@ import (
 	"unicode/utf8"
 )
 
-// The header of an npy file is a Python literal: a dictionary of strings, integers, True, False, None, tuples and
-// lists. Rewritten as JSON, whose arrays are tuples and lists alike, it is read by the standard library.
+// The header of an npy file is a Python literal: a dictionary of strings, integers, True, False,
+// None, tuples and lists. It is rewritten as JSON, whose arrays represent both tuples and lists,
+// and parsed by the standard library.
 
-// pyToken is what Python writes in another way than JSON: strings, integers as Python 2 has them, words, an integer in
-// parentheses, which is no tuple, tuples, a comma after the last item, and the NUL that pads some headers.
+// pyToken matches tokens that differ between Python and JSON: strings, integers of Python 2,
+// words, an integer in parentheses, which is not a tuple, tuples, a comma after the last item,
+// and the NUL that pads some headers.
 var pyToken = regexp.MustCompile(
 	`[bu]?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\d+L|[A-Za-z]+|\(\s*\d+L?\s*\)|\(|,?\s*[)\]}]|\x00`)
 
@@ -23,10 +25,10 @@ var jsonTokens = map[string]string{
 	"True": "true", "False": "false", "None": "null", "(": "[", ")": "]", "]": "]", "}": "}", "\x00": " ",
 }
 
-// noToken is what JSON refuses.
+// noToken is not valid JSON.
 const noToken = "?"
 
-// parseLiteral reads a literal as encoding/json does, with numbers as json.Number.
+// parseLiteral parses a literal like encoding/json, with numbers as json.Number.
 func parseLiteral(text string) (v any, err error) {
 	d := json.NewDecoder(strings.NewReader(pyToken.ReplaceAllStringFunc(text, toJSON)))
 	d.UseNumber()
@@ -52,7 +54,7 @@ func toJSON(token string) string {
 	return noToken
 }
 
-// Python and Go have the same escapes, but for those of quotes, and for \x, which in Go makes a byte.
+// Python and Go have the same escapes, except for quotes and for \x, which denotes a byte in Go.
 var (
 	goEscapes = strings.NewReplacer(`\\`, `\\`, `\"`, `\"`, `\'`, `'`, `"`, `\"`, `\x`, `\u00`)
 	pyEscapes = strings.NewReplacer(`\\`, `\\`, `\"`, `"`, `'`, `\'`)
@@ -67,8 +69,9 @@ func stringToJSON(escaped string) string {
 	return string(quoted)
 }
 
-// pyRepr writes a dtype, or as a tuple a part of one, as Python's repr does: a structure is a list of tuples, and all
-// that is in such a tuple is a tuple in its turn, but for the second item, which may be a structure.
+// pyRepr formats a dtype, or with asTuple a part of one, like Python's repr. A structure is a
+// list of tuples. Lists inside such a tuple are tuples as well, except for the second item, which
+// may be a structure.
 func pyRepr(v any, asTuple bool) string {
 	switch v := v.(type) {
 	case nil:

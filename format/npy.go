@@ -25,10 +25,14 @@ import (
 //	             version 3 UTF-8
 //	..  data
 const (
-	npyMagic      = "\x93NUMPY"
-	npyAlignment  = 64
-	npyMaxHeader  = 1 << 17 // bytes of text, which take 50 times as much to read; NumPy itself warns from 10000 on
-	npyCountWidth = 21      // blanks and digits for the count; NumPy leaves as many, to append in place
+	npyMagic     = "\x93NUMPY"
+	npyAlignment = 64
+	// npyMaxHeader limits the text in bytes. Parsing needs 50 times as much memory. NumPy itself
+	// warns from 10000 on.
+	npyMaxHeader = 1 << 17
+	// npyCountWidth is the space for the count. NumPy reserves the same, so that it can append in
+	// place.
+	npyCountWidth = 21
 )
 
 var npy = container{
@@ -78,7 +82,8 @@ func (s Spec) readNpy(r io.Reader) (*Header, error) {
 	return &Header{layout: layout, size: size, records: a.Records, dtype: a.DType, columns: a.Columns}, nil
 }
 
-// readNpyText reads up to the data. The text is in UTF-8, size is that of all that was read.
+// readNpyText reads everything before the data. It returns the text as UTF-8, and the number of
+// bytes read.
 func readNpyText(r io.Reader) (text string, size int64, err error) {
 	var b [12]byte
 	if err := readPart(r, b[:8], "the npy magic and version"); err != nil {
@@ -114,7 +119,7 @@ func readNpyText(r io.Reader) (text string, size int64, err error) {
 	return string(raw), size, err
 }
 
-// npyLengthBytes is how wide the length is: 2 in version 1, else 4.
+// npyLengthBytes returns the width of the length field: 2 in version 1, otherwise 4.
 func npyLengthBytes(major byte) int { return 2 * min(int(major), 2) }
 
 func parseNpyText(text string) (*Array, error) {
@@ -153,7 +158,7 @@ func parseNpyText(text string) (*Array, error) {
 	return a, err
 }
 
-// npyShape is (records,) or (records, columns); of one dimension there is one column.
+// npyShape parses (records,) or (records, columns). An array of one dimension has one column.
 func npyShape(v any) (records, columns int64, err error) {
 	shape, ok := v.([]any)
 	if !ok {
@@ -173,7 +178,7 @@ func npyShape(v any) (records, columns int64, err error) {
 	return sizes[0], sizes[1], nil
 }
 
-// newNpy is the header of an array that is made of bare keys.
+// newNpy returns the header of a new array of plain keys.
 func (s Spec) newNpy() (*Header, error) {
 	if s.Type == "" {
 		return nil, option.Errorf(option.Format, " npy needs the type of the array to be made: add %v TYPE",
@@ -192,7 +197,8 @@ func (s Spec) newNpy() (*Header, error) {
 	return h, nil
 }
 
-// encodeNpy is byte for byte what numpy.save writes before the data of an array. Without columns it has one dimension.
+// encodeNpy returns exactly the bytes that numpy.save writes before the data of an array. If
+// columns is 0, the array has one dimension.
 func encodeNpy(dtype string, records int64, columns int) []byte {
 	count, second := fmt.Sprint(records), ""
 	if columns > 0 {
@@ -202,12 +208,12 @@ func encodeNpy(dtype string, records int64, columns int) []byte {
 		strings.Repeat(" ", npyCountWidth-len(count))
 	major := byte(1)
 	raw, err := charmap.ISO8859_1.NewEncoder().Bytes([]byte(text))
-	if err != nil { // there are characters that Latin-1 has not
+	if err != nil { // some characters are not in Latin-1
 		raw, major = []byte(text), 3
 	} else if len(raw)+npyAlignment > 0xffff {
 		major = 2
 	}
-	// NumPy pads by 1 to 64 bytes, never by none, as it counts the newline first.
+	// NumPy pads with 1 to 64 bytes, never with 0, because it counts the newline first.
 	padding := npyAlignment - (8+npyLengthBytes(major)+len(raw)+1)%npyAlignment
 	raw = append(raw, strings.Repeat(" ", padding)+"\n"...)
 	length := binary.LittleEndian.AppendUint32(nil, uint32(len(raw)))

@@ -10,29 +10,30 @@ import (
 	"github.com/extsort/extsort/internal/option"
 )
 
-// A NumPy data type, which a header has, is a scalar, or a structure of named fields.
+// The NumPy data type in a header is a scalar or a structure of named fields.
 //
 //	dtype               key type
 //	u1 … u8, i1 … i8    unsigned and signed numbers
 //	f2, f4, f8          floats in totalOrder
-//	f12                 f80in96, which only x86 has
-//	f16                 f80in128 where the user says so: on ARM it is a type that is not known here
-//	<V2, >V2            bf16, as ml_dtypes writes bfloat16: V that says its byte order
+//	f12                 f80in96, which exists only on x86
+//	f16                 f80in128 if the user says so: on ARM it is an unsupported type
+//	<V2, >V2            bf16, as ml_dtypes writes bfloat16: a V with a byte order
 //	b1                  u8: False before True
 //	m8, M8              i64: NaT, the least number, comes first
-//	SN, VN              N bytes, as memcmp; an S is padded by zeros, so this is NumPy's order
+//	SN, VN              N bytes, as memcmp; an S is padded with zeros, so this is NumPy's order
 //	UN                  N characters by their code points
 //	c                   payload only: it has no key type
-//	O                   an error: the file holds pickled objects, not records
+//	O                   an error: the file contains pickled objects, not records
 //
-// Nested fields have dotted names. A scalar is one without a name, padding is none. Names and fields are bounded, and
-// with them the work that a header can cause.
+// Names of nested fields are joined with dots. A scalar is a single field without a name, and
+// padding is no field. The number of fields and the length of names are limited, and so is the
+// work that a header can cause.
 const (
 	maxNpyFields = 1 << 14
-	maxNpyName   = 1 << 10 // bytes
+	maxNpyName   = 1 << 10 // in bytes
 )
 
-// npyNumbers are NumPy's types that are numbers, little-endian.
+// npyNumbers contains NumPy's number types in little-endian form.
 var npyNumbers = func() map[string]Type {
 	all := map[string]Type{"b1": {Unsigned, 1, false}, "m8": {Signed, 8, false}, "M8": {Signed, 8, false}}
 	for i := range numberTypes {
@@ -43,8 +44,8 @@ var npyNumbers = func() map[string]Type {
 	return all
 }()
 
-// npyLongDouble is an f80in128 where x86 wrote it, and IEEE's float of 128 bits where an ARM processor did. Only the
-// user knows which.
+// npyLongDouble is an f80in128 if it was written on x86, and an IEEE 128-bit float if it was
+// written on ARM. Only the user knows which.
 const npyLongDouble = "f16"
 
 const npyPayloads = " f16 c8 c16 c24 c32 "
@@ -58,7 +59,8 @@ func parseDtype(descr any) (a *Array, err error) {
 	return a, err
 }
 
-// add adds what descr says, at a place in the record, and gives its size in bytes.
+// add adds the fields that descr describes, at an offset in the record, and returns their size in
+// bytes.
 func (a *Array) add(name string, offset int, descr any) (size int, err error) {
 	switch descr := descr.(type) {
 	case string:
@@ -96,7 +98,7 @@ func (a *Array) addField(structure string, offset int, item any) (size int, err 
 	}
 	full, before, count := strings.TrimPrefix(structure+"."+name, "."), len(a.Fields), 1
 	size, err = a.add(full, offset, entry[1])
-	if err == nil && len(entry) == 3 { // what is in it is in the record many times
+	if err == nil && len(entry) == 3 { // its elements are repeated in the record
 		count, err = elements(entry[2])
 		why := fmt.Sprintf("field %.99q is an array: give the element as %v OFFSET:TYPE", name, option.Keys)
 		if inside := a.Fields[before:]; len(inside) == 1 && inside[0].Why == "" {
@@ -113,12 +115,12 @@ func (a *Array) addField(structure string, offset int, item any) (size int, err 
 	return size * count, nil
 }
 
-// parse reads a type like '<u8' and gives its size in bytes.
+// parse parses a type such as '<u8' and returns its size in bytes.
 func (f *ArrayField) parse(s string) (size int, err error) {
 	if s == "" || !strings.Contains("<>=|", s[:1]) {
 		return 0, fmt.Errorf("dtype %.99q has no byte order", s)
 	}
-	kind, _, _ := strings.Cut(s[1:], "[") // M8[ns]
+	kind, _, _ := strings.Cut(s[1:], "[") // as in M8[ns]
 	if strings.HasPrefix(kind, "O") {
 		return 0, fmt.Errorf("dtype %.99q holds Python objects, which are not fixed-size records: "+
 			"convert the array to numbers or bytes", s)
@@ -154,7 +156,7 @@ func (f *ArrayField) parse(s string) (size int, err error) {
 	return size, nil
 }
 
-// inColumns makes the records of an array of two dimensions its rows.
+// inColumns makes the rows of a two-dimensional array its records.
 func (a *Array) inColumns(n int64) error {
 	switch {
 	case !a.isScalar():
@@ -167,7 +169,7 @@ func (a *Array) inColumns(n int64) error {
 	return nil
 }
 
-// countedDtype is a dtype, as Python writes it, with one more field.
+// countedDtype returns a dtype, in Python's notation, with an additional field count.
 func countedDtype(dtype string, columns int) (string, error) {
 	const count = "('count', '<u8')]"
 	if columns > 0 {
@@ -189,7 +191,7 @@ func countedDtype(dtype string, columns int) (string, error) {
 	return strings.TrimSuffix(dtype, "]") + ", " + count, nil
 }
 
-// fieldName is a name, or the second of a (title, name) pair.
+// fieldName returns a name, or the second item of a (title, name) pair.
 func fieldName(v any) (string, error) {
 	if pair, ok := v.([]any); ok && len(pair) == 2 {
 		v = pair[1]
@@ -201,7 +203,7 @@ func fieldName(v any) (string, error) {
 	return name, nil
 }
 
-// elements is the product of a shape, which is a number or a tuple of numbers.
+// elements returns the product of a shape, which is a number or a tuple of numbers.
 func elements(shape any) (int, error) {
 	dims, ok := shape.([]any)
 	if !ok {
@@ -226,7 +228,7 @@ func (s Spec) npyLayout(a *Array) (Layout, error) {
 	if s.Type != "" {
 		t, err := ParseType(s.Type)
 		if err == nil && a.isScalar() && a.mayBe(t) {
-			a.Fields[0].Type, a.Fields[0].Why = t, "" // which the dtype does not say
+			a.Fields[0].Type, a.Fields[0].Why = t, "" // the dtype does not determine the type
 		}
 		if err != nil || !a.isScalar() || a.Fields[0].Type != t {
 			return Layout{}, fmt.Errorf("the array has dtype %.99s, not %v %s: leave %v out", a.DType,
@@ -248,7 +250,8 @@ func (s Spec) npyLayout(a *Array) (Layout, error) {
 	return l, l.Validate()
 }
 
-// mayBe reports whether the values of an array without fields may be of a type that its dtype leaves open: a V, or f16.
+// mayBe reports whether the values of an array without fields may have a type that its dtype
+// leaves open: a V, or f16.
 func (a *Array) mayBe(t Type) bool {
 	if strings.HasPrefix(a.DType, "'|V") {
 		return a.Fields[0].Type.Size == t.Size
@@ -259,7 +262,7 @@ func (a *Array) mayBe(t Type) bool {
 
 func (a *Array) isScalar() bool { return len(a.Fields) == 1 && a.Fields[0].Name == "" }
 
-// resolve reads NAME[:desc] or OFFSET:TYPE[:desc]. A name may have colons itself.
+// resolve parses NAME[:desc] or OFFSET:TYPE[:desc]. A name may contain colons.
 func (a *Array) resolve(key string) (Field, error) {
 	for _, f := range a.Fields {
 		rest, ok := strings.CutPrefix(key, f.Name)
@@ -288,7 +291,7 @@ func (a *Array) resolve(key string) (Field, error) {
 
 func (a *Array) names() string { return listed(a.Fields, func(f ArrayField) string { return f.Name }) }
 
-// listed are the names of all, the first dozen of them.
+// listed joins the names of all elements, but at most a dozen.
 func listed[T any](all []T, name func(T) string) string {
 	var names []string
 	for _, item := range all[:min(len(all), 12)] {
@@ -300,7 +303,7 @@ func listed[T any](all []T, name func(T) string) string {
 	return strings.Join(names, ", ")
 }
 
-// npyDescr is the dtype of a type of ours.
+// npyDescr returns the dtype of a type.
 func npyDescr(t Type) (string, error) {
 	order := "<"
 	name := ""

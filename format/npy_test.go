@@ -31,7 +31,7 @@ func TestNpyLayouts(t *testing.T) {
 	for _, c := range []struct {
 		descr string
 		keys  []string
-		want  string // layout, or what the error says
+		want  string // layout, or the expected error
 	}{
 		{"'<u8'", nil, "bare u64"}, {"'>i2'", nil, "bare i16be"}, {"'|u1'", nil, "bare u8"}, {"'=f4'", nil, "bare f32"},
 		{"'<f8'", nil, "bare f64"},
@@ -98,7 +98,7 @@ func TestNpyRows(t *testing.T) {
 	for _, c := range []struct {
 		descr, shape string
 		spec         Spec
-		want         string // layout, or what the error says
+		want         string // layout, or the expected error
 	}{
 		{"'<f4'", "(9, 3)", Spec{Keys: []string{"2"}}, "12-byte records by 8:f32"},
 		{"'>i2'", "(9, 3)", Spec{Keys: []string{"1:desc", "0:asc"}}, "6-byte records by 2:i16be:desc, 0:i16be"},
@@ -217,7 +217,8 @@ func TestNpyOfPython2AndOtherSpacing(t *testing.T) {
 	}
 }
 
-// TestNpyVoids has -t say what an array of bytes holds, which NumPy writes of types that it does not know.
+// TestNpyVoids uses -t to define the content of an array of bytes, which NumPy writes for unknown
+// types.
 func TestNpyVoids(t *testing.T) {
 	for typ, want := range map[string]string{"bf16": "bare bf16", "u16be": "bare u16be", "u32": "not Record.Type u32"} {
 		h, err := Spec{Format: "npy", Type: typ}.ReadHeader(strings.NewReader(npyFile(1, npyText("'|V2'"))), "a.npy")

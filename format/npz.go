@@ -15,10 +15,11 @@ import (
 	"github.com/extsort/extsort/internal/option"
 )
 
-// zipMagic begins a Zip archive. Its version and its method are small.
+// zipMagic is the beginning of a Zip archive. Its version and its method are small numbers.
 const zipMagic = "PK\x03\x04?\x00???\x00"
 
-// npz is a Zip archive of .npy files, as numpy.savez writes it. A header is that of a member. An output is an array.
+// npz is a Zip archive of .npy files, as written by numpy.savez. A header belongs to a member. An
+// output is a single array.
 var npz = container{
 	Container: Container{
 		Name: "npz", About: "an archive of such", Title: "archive of NumPy arrays", Magic: zipMagic,
@@ -32,26 +33,27 @@ var npz = container{
 	written:  &npy,
 }
 
-// Member is an array in an archive.
+// A Member is an array in an archive.
 type Member struct {
 	Name  string // without .npy
-	Bytes int64  // of its .npy file
+	Bytes int64  // size of its .npy file
 	file  *zip.File
 }
 
-// maxDirectory bounds what is read of an archive to find its members, in bytes; each of these has 46 at least, and
-// takes some 400 of memory.
+// maxDirectory limits how much of an archive is read to find its members, in bytes. Each member
+// has at least 46 bytes and needs about 400 bytes of memory.
 const maxDirectory = 1 << 20
 
 var errDirectory = fmt.Errorf("its directory is longer than the maximum of %d bytes", maxDirectory)
 
-// directory is an archive of which only so much may be read.
+// A directory limits how much of an archive may be read.
 type directory struct {
 	r    io.ReaderAt
-	left int64 // bytes
+	left int64 // remaining bytes
 }
 
-// ReadAt refuses a count of members, too, for which zip would take memory before it reads them.
+// ReadAt also rejects a large number of members, for which the zip package would allocate memory
+// before it reads them.
 func (d *directory) ReadAt(p []byte, off int64) (int, error) {
 	if d.left -= int64(len(p)); d.left < 0 {
 		return 0, errDirectory
@@ -64,7 +66,7 @@ func (d *directory) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// Members are the arrays of an archive of so many bytes; none is an error.
+// Members returns the arrays of an archive of size bytes. It is an error if there is none.
 func Members(r io.ReaderAt, size int64) (all []Member, err error) {
 	d := &directory{r, maxDirectory}
 	archive, err := zip.NewReader(d, size)
@@ -84,7 +86,8 @@ func Members(r io.ReaderAt, size int64) (all []Member, err error) {
 	return all, nil
 }
 
-// ChooseMember is the member called name, with or without .npy, of two the last as in NumPy; "": the only one.
+// ChooseMember returns the member with the given name, with or without .npy. If there are
+// several, it returns the last one, like NumPy. If name is "", it returns the only member.
 func ChooseMember(all []Member, name string) (*Member, error) {
 	if name == "" && len(all) == 1 {
 		return &all[0], nil
@@ -102,7 +105,7 @@ func ChooseMember(all []Member, name string) (*Member, error) {
 	return nil, fmt.Errorf("the archive contains no array %.99q, only %s", name, has)
 }
 
-// Open reads the .npy file, decompressed. At its end its checksum is checked.
+// Open returns a reader of the decompressed .npy file. It verifies the checksum at the end.
 func (m *Member) Open() (io.ReadCloser, error) {
 	const encrypted = 1
 	if m.file.Flags&encrypted != 0 {

@@ -114,7 +114,7 @@ func TestHugeDirectories(t *testing.T) {
 	copy(end64[48:], b[end+16:end+20])
 	copy(end64[56:], "PK\x06\x07")
 	const size = 1 << 50
-	at := size - (len(b) - end) - len(end64) // where they come to stand
+	at := size - (len(b) - end) - len(end64) // their position
 	binary.LittleEndian.PutUint64(end64[56+8:], uint64(at))
 	end64[56+16] = 1
 	last := bytes.Clone(b[end:])

@@ -9,32 +9,32 @@ import (
 	"sync"
 )
 
-// Order is what is known about the order of consecutive records. Indexes are those of the stream, -1 where there is
-// no such record.
+// Order describes the order of consecutive records. Indexes count from the start of the stream
+// and are -1 if there is no such record.
 type Order struct {
 	First          int64 // index of the first record
 	Records        int64
-	FirstDisorder  int64 // the first record that is less than the one before it
-	FirstDuplicate int64 // the first record whose key equals that of the one before it
-	Duplicates     int64 // how many such records there are
+	FirstDisorder  int64 // the first record that is less than its predecessor
+	FirstDuplicate int64 // the first record whose key equals that of its predecessor
+	Duplicates     int64 // number of such records
 
 	firstKey, lastKey   []byte // normalized
-	disorder, duplicate neighbours
+	disorder, duplicate neighbors
 }
 
-// neighbours are the normalized keys of a record and of the one before it.
-type neighbours struct{ key, before []byte }
+// neighbors holds the normalized keys of a record and of its predecessor.
+type neighbors struct{ key, before []byte }
 
-// neighboursAt is of the record with index i; no keys if that is negative.
-func neighboursAt(k *Keyer, recs []byte, i int64) neighbours {
+// neighborsAt returns the keys of record i and its predecessor, or none if i is negative.
+func neighborsAt(k *Keyer, recs []byte, i int64) neighbors {
 	if i < 0 {
-		return neighbours{}
+		return neighbors{}
 	}
 	size := int64(k.layout.RecordSize)
-	return neighbours{k.Append(nil, recs[i*size:]), k.Append(nil, recs[(i-1)*size:])}
+	return neighbors{k.Append(nil, recs[i*size:]), k.Append(nil, recs[(i-1)*size:])}
 }
 
-// CheckBlock looks at the order of recs, of which the first has the index first in its stream.
+// CheckBlock determines the order of recs. The first record has the index first in the stream.
 func CheckBlock(k *Keyer, first int64, recs []byte) Order {
 	size := k.layout.RecordSize
 	o := Order{First: first, Records: int64(len(recs) / size), FirstDisorder: -1, FirstDuplicate: -1}
@@ -47,7 +47,7 @@ func CheckBlock(k *Keyer, first int64, recs []byte) Order {
 	previous := k.Prefix(recs)
 	for at := int64(1); at < o.Records; at += blockKeys {
 		n := min(o.Records-at, blockKeys)
-		part := recs[(at-1)*int64(size) : (at+n)*int64(size)] // with the record before it
+		part := recs[(at-1)*int64(size) : (at+n)*int64(size)] // including the record before it
 		k.Prefixes(block[:n], part[size:])
 		for i, prefix := range block[:n] {
 			if prefix <= previous {
@@ -60,12 +60,12 @@ func CheckBlock(k *Keyer, first int64, recs []byte) Order {
 			previous = prefix
 		}
 	}
-	o.disorder = neighboursAt(k, recs, o.FirstDisorder-first)
-	o.duplicate = neighboursAt(k, recs, o.FirstDuplicate-first)
+	o.disorder = neighborsAt(k, recs, o.FirstDisorder-first)
+	o.duplicate = neighborsAt(k, recs, o.FirstDuplicate-first)
 	return o
 }
 
-// note keeps that the record before one compares to it as c.
+// note records the result c of comparing a record's predecessor with it.
 func (o *Order) note(index int64, c int) {
 	switch {
 	case c > 0 && o.FirstDisorder < 0:
@@ -78,16 +78,16 @@ func (o *Order) note(index int64, c int) {
 	}
 }
 
-// FirstFault is the first record that is out of order, or -1. If records are to be unique, one that equals its
-// predecessor is out of order too.
+// FirstFault returns the index of the first record that is out of order, or -1. If records must
+// be unique, a record that equals its predecessor is out of order as well.
 func (o Order) FirstFault(unique bool) int64 {
 	if !unique {
 		return o.FirstDisorder
 	}
-	return int64(min(uint64(o.FirstDisorder), uint64(o.FirstDuplicate))) // -1 is the greatest
+	return int64(min(uint64(o.FirstDisorder), uint64(o.FirstDuplicate))) // as a uint64, -1 is the greatest
 }
 
-// FaultKeys are the normalized keys of the FirstFault and of the record before it.
+// FaultKeys returns the normalized keys of the FirstFault and of its predecessor.
 func (o Order) FaultKeys(unique bool) (key, before []byte) {
 	if o.FirstFault(unique) == o.FirstDisorder {
 		return o.disorder.key, o.disorder.before
@@ -95,10 +95,10 @@ func (o Order) FaultKeys(unique bool) (key, before []byte) {
 	return o.duplicate.key, o.duplicate.before
 }
 
-// Ends are the normalized keys of the first and of the last record.
+// Ends returns the normalized keys of the first and of the last record.
 func (o Order) Ends() (first, last []byte) { return o.firstKey, o.lastKey }
 
-// Join is the order of a followed by b. REQUIRES: b follows a.
+// Join returns the order of a followed by b. REQUIRES: b follows a
 func (a Order) Join(b Order) Order {
 	if a.Records == 0 {
 		return b
@@ -108,7 +108,7 @@ func (a Order) Join(b Order) Order {
 	}
 	between := Order{FirstDisorder: -1, FirstDuplicate: -1}
 	between.note(b.First, bytes.Compare(a.lastKey, b.firstKey))
-	between.disorder = neighbours{b.firstKey, a.lastKey}
+	between.disorder = neighbors{b.firstKey, a.lastKey}
 	between.duplicate = between.disorder
 	joined := a
 	joined.Records += b.Records
@@ -125,14 +125,15 @@ func (a Order) Join(b Order) Order {
 	return joined
 }
 
-// OrderCheck joins the blocks of a stream that come in any order. Its memory grows only with the number of
-// gaps. The zero OrderCheck is ready for use, by several goroutines.
+// An OrderCheck joins the blocks of a stream, which arrive in any order. Its memory is
+// proportional to the number of gaps. The zero OrderCheck is ready for use. It is safe for
+// concurrent use.
 type OrderCheck struct {
 	mu    sync.Mutex
-	parts []Order // rising, with gaps between them
+	parts []Order // in ascending order, with gaps between them
 }
 
-// Add adds a block that CheckBlock has looked at.
+// Add adds the result of CheckBlock for a block.
 func (c *OrderCheck) Add(o Order) {
 	if o.Records == 0 {
 		return
@@ -154,7 +155,7 @@ func (c *OrderCheck) Add(o Order) {
 
 func (a Order) end() int64 { return a.First + a.Records }
 
-// Result is the order of the whole stream, which is an error if blocks of it are missing.
+// Result returns the order of the whole stream, or an error if blocks are missing.
 func (c *OrderCheck) Result() (Order, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

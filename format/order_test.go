@@ -19,12 +19,12 @@ func referenceOrder(k *Keyer, recs []byte) Order {
 		switch c := compareRecords(k.Layout(), recs[(i-1)*size:][:size], recs[i*size:][:size]); {
 		case c > 0 && o.FirstDisorder < 0:
 			o.FirstDisorder = int64(i)
-			o.disorder = neighbours{k.Append(nil, recs[i*size:]), k.Append(nil, recs[(i-1)*size:])}
+			o.disorder = neighbors{k.Append(nil, recs[i*size:]), k.Append(nil, recs[(i-1)*size:])}
 		case c == 0:
 			o.Duplicates++
 			if o.FirstDuplicate < 0 {
 				o.FirstDuplicate = int64(i)
-				o.duplicate = neighbours{k.Append(nil, recs[i*size:]), k.Append(nil, recs[(i-1)*size:])}
+				o.duplicate = neighbors{k.Append(nil, recs[i*size:]), k.Append(nil, recs[(i-1)*size:])}
 			}
 		}
 	}
@@ -80,7 +80,7 @@ func TestFirstFault(t *testing.T) {
 		{-1, -1, -1, -1}, {5, -1, 5, 5}, {-1, 7, -1, 7}, {5, 7, 5, 5}, {7, 5, 7, 5},
 	} {
 		o := Order{FirstDisorder: c.disorder, FirstDuplicate: c.duplicate}
-		o.disorder, o.duplicate = neighbours{key: []byte{5}}, neighbours{key: []byte{7}}
+		o.disorder, o.duplicate = neighbors{key: []byte{5}}, neighbors{key: []byte{7}}
 		if key, _ := o.FaultKeys(true); c.unique >= 0 && (key[0] == 5) != (c.unique == c.disorder) {
 			t.Errorf("%+v: the key of the first fault is %d", o, key)
 		}

@@ -9,37 +9,42 @@ import (
 	"github.com/parquet-go/bitpack"
 )
 
-// Packer codes blocks of records column by column, in no more bits than the numbers near each other need. Of the key
-// of sorted records only the differences between neighbours are kept (delta coding: Lemire and Boytsov 2015, "Decoding
-// billions of integers per second through vectorization"), of other columns how far each number is above the least
-// near it (frame of reference: Goldstein, Ramakrishnan and Shaft 1998, "Compressing relations and indexes"). A Packer
-// is immutable and safe for concurrent use.
+// A Packer encodes blocks of records column by column, with only as many bits as neighboring
+// numbers need. For the key of sorted records it stores the differences between neighbors (delta
+// coding: Lemire and Boytsov 2015, "Decoding billions of integers per second through
+// vectorization"). For other columns it stores the difference between each number and the least
+// one of its group (frame of reference: Goldstein, Ramakrishnan and Shaft 1998, "Compressing
+// relations and indexes"). A Packer is immutable and safe for concurrent use.
 //
-// A block begins with the number of its first key, in 8 bytes. It is cut into groups of packGroup records, the last of
-// which may be shorter. In each group every column has
+// A block begins with the first key as an 8-byte number. It is divided into groups of packGroup
+// records; the last group may be shorter. In each group every column consists of
 //
-//	width   1 byte: the bits of each number
-//	base    8 bytes: the least number; the column of the key has none, but goes on from the record before
-//	bits    the numbers, each in width bits, the least significant first
+//	width   1 byte: the number of bits per number
+//	base    8 bytes: the least number; absent in the key column, which continues from the previous record
+//	bits    the numbers, width bits each, the least significant first
 type Packer struct {
-	size    int     // bytes of a record
-	columns []piece // numbers of 1, 2, 4 or 8 bytes, which together are the record; the first one begins the key
+	size int // record size in bytes
+	// columns are numbers of 1, 2, 4 or 8 bytes that together cover the record. The first column
+	// is the beginning of the key.
+	columns []piece
 }
 
 const (
-	// packGroup is how many records share a width. One large number makes all of its group wide.
+	// packGroup is the number of records that share a width. A single large number makes its
+	// whole group wide.
 	packGroup = 128
 
-	// maxPackedRecord is the largest record that is packed: of larger ones the key is a small part.
+	// maxPackedRecord is the maximum size of packed records. In larger records, the key is only a
+	// small part.
 	maxPackedRecord = 128
 
-	packHeader  = 1 + 8                // bytes before the bits of a column, at most
-	packPadding = bitpack.PaddingInt64 // bytes behind a packed block that Unpack reads, and does not use
+	packHeader  = 1 + 8                // maximum number of bytes before the bits of a column
+	packPadding = bitpack.PaddingInt64 // bytes after a packed block that Unpack reads but does not use
 )
 
 var errNotPacked = errors.New("unpack block: it is damaged")
 
-// NewPacker is the Packer for records of a layout; nil where it is not worth its time.
+// NewPacker returns the Packer for records of a layout, or nil if packing them is not worthwhile.
 func NewPacker(l Layout) *Packer {
 	if hostBigEndian || l.RecordSize > maxPackedRecord {
 		return nil
@@ -54,7 +59,8 @@ func NewPacker(l Layout) *Packer {
 	return p
 }
 
-// invertible is a field whose first piece can be turned back into bytes of the record, and has nearly the order of f.
+// invertible returns a field whose first piece can be converted back to bytes of the record and
+// has nearly the order of f.
 func (f Field) invertible() Field {
 	f.Numeric = false
 	if f.Type.Kind != Extended {
@@ -65,11 +71,11 @@ func (f Field) invertible() Field {
 	return Field{Offset: f.Offset + first, Type: asDouble, Desc: f.Desc}
 }
 
-// columnBytes is the widest column in so many bytes.
+// columnBytes returns the width of the widest column that fits into n bytes.
 func columnBytes(n int) int { return 1 << (bits.Len(uint(min(n, 8))) - 1) }
 
-// cover makes columns of the bytes [from, to) of a record. Their numbers are taken for signed, so that those around 0
-// are near each other.
+// cover adds columns for the bytes [from, to) of a record. Their numbers are treated as signed,
+// so that small positive and negative numbers are close to each other.
 func (p *Packer) cover(from, to int) {
 	for from < to {
 		n := columnBytes(to - from)
@@ -78,28 +84,32 @@ func (p *Packer) cover(from, to int) {
 	}
 }
 
-// Columns is how many numbers of each record are packed.
+// Columns returns how many numbers of each record are packed.
 func (p *Packer) Columns() int { return len(p.columns) }
 
-// Keeps is about what Pack leaves of a sorted run of so many records, as a part of their bytes, where keys are spread
-// evenly and other columns are random.
+// Keeps estimates the compressed size of a sorted run as a fraction of its original size.
+// runRecords is the number of records in the run. The estimate assumes evenly distributed keys
+// and random other columns.
 func (p *Packer) Keeps(runRecords float64) float64 {
 	record, key := float64(8*p.size), float64(8*p.columns[0].size)
 	width := max(key-math.Log2(max(runRecords, 1))+widthOverMean, 0)
-	headers := 1 + float64(packHeader*(len(p.columns)-1)) // bytes
+	headers := 1 + float64(packHeader*(len(p.columns)-1)) // in bytes
 	return min((min(width, key)+8*headers/packGroup+record-key)/record, 1)
 }
 
-// widthOverMean is how many bits the widest of packGroup differences has more than their mean: of 128 that are
-// distributed exponentially the greatest is 5.4 times the mean; the bits of their mean are rounded down, on average.
+// widthOverMean is how many bits more the widest of packGroup differences needs than their mean.
+// The greatest of 128 exponentially distributed differences is 5.4 times the mean, whose number
+// of bits is rounded down, on average.
 const widthOverMean = 2.1
 
-// maxPackHeaders bounds what Pack adds to n bytes of records of any layout: the first key, the headers, and the byte
-// that the bits of a column end in. A record has no more columns than bytes, and 21 at most.
+// maxPackHeaders returns the maximum number of bytes that Pack adds to n bytes of records of any
+// layout: the first key, the headers, and the partial byte at the end of each column. A record
+// has at most as many columns as bytes, and at most 21.
 func maxPackHeaders(n int) int { return 8 + (packHeader+1)*(n/packGroup+21) }
 
-// Pack codes records into the memory of dst and returns it. Of records that are not sorted it may make more bytes.
-// REQUIRES: len(dst) ≥ MaxCompressed(len(recs), Delta); recs has whole records; dst and recs do not overlap.
+// Pack encodes records into dst and returns the encoded part of dst. Unsorted records may become
+// larger. REQUIRES: len(dst) ≥ MaxCompressed(len(recs), Delta); recs contains whole records; dst
+// and recs do not overlap
 func (p *Packer) Pack(dst, recs []byte) []byte {
 	var memory [packGroup]uint64
 	if len(recs) == 0 {
@@ -115,7 +125,7 @@ func (p *Packer) Pack(dst, recs []byte) []byte {
 			var all, base uint64
 			header := 1
 			if c == 0 {
-				last, all = subtractNeighbours(numbers, last, p.columns[c].mask)
+				last, all = subtractNeighbors(numbers, last, p.columns[c].mask)
 			} else {
 				header = packHeader
 				base, all = subtractLeast(numbers)
@@ -133,9 +143,10 @@ func (p *Packer) Pack(dst, recs []byte) []byte {
 	return dst[:out]
 }
 
-// subtractNeighbours replaces each number by its difference to the one before, the first's to last, modulo mask + 1.
-// It returns the last number and all bits that are set in a difference.
-func subtractNeighbours(numbers []uint64, last, mask uint64) (newLast, all uint64) {
+// subtractNeighbors replaces each number by its difference from its predecessor, modulo mask + 1.
+// The predecessor of the first number is last. It returns the last number, and the bits that are
+// set in any difference.
+func subtractNeighbors(numbers []uint64, last, mask uint64) (newLast, all uint64) {
 	for i, v := range numbers {
 		d := (v - last) & mask
 		numbers[i] = d
@@ -145,7 +156,8 @@ func subtractNeighbours(numbers []uint64, last, mask uint64) (newLast, all uint6
 	return last, all
 }
 
-// subtractLeast subtracts the least of the numbers from all. It returns that and all bits that are set in a difference.
+// subtractLeast subtracts the least number from all. It returns this number, and the bits that
+// are set in any difference.
 func subtractLeast(numbers []uint64) (least, all uint64) {
 	least = ^uint64(0)
 	for _, v := range numbers {
@@ -159,8 +171,9 @@ func subtractLeast(numbers []uint64) (least, all uint64) {
 	return least, all
 }
 
-// Unpack is the inverse of Pack: it fills dst with as many records as Pack got. A block that is cut short is an error.
-// REQUIRES: cap(src) ≥ len(src) + packPadding, len(dst) is a multiple of the record size.
+// Unpack is the inverse of Pack: it fills dst with the original number of records. A truncated
+// block is an error. REQUIRES: cap(src) ≥ len(src) + packPadding, len(dst) is a multiple of the
+// record size
 func (p *Packer) Unpack(dst, src []byte) error {
 	var memory [packGroup]uint64
 	if len(dst) == 0 && len(src) == 0 {
@@ -191,7 +204,7 @@ func (p *Packer) Unpack(dst, src []byte) error {
 				bitpack.Unpack(numbers, src[bitsAt:end+packPadding], width)
 			}
 			if c == 0 {
-				last = addNeighbours(numbers, last)
+				last = addNeighbors(numbers, last)
 			} else {
 				base := binary.LittleEndian.Uint64(src[in+1:])
 				for i := range numbers {
@@ -209,8 +222,8 @@ func (p *Packer) Unpack(dst, src []byte) error {
 	return nil
 }
 
-// addNeighbours undoes subtractNeighbours, but for the bits above the mask.
-func addNeighbours(numbers []uint64, last uint64) uint64 {
+// addNeighbors is the inverse of subtractNeighbors, except for the bits above the mask.
+func addNeighbors(numbers []uint64, last uint64) uint64 {
 	for i, d := range numbers {
 		last += d
 		numbers[i] = last

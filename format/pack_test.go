@@ -99,7 +99,8 @@ func checkPack(t *testing.T, p *Packer, what string, recs []byte) {
 	}
 }
 
-// TestPackMakesSmaller has what is to be gained: sorted keys take the bits of their mean difference and a few more.
+// TestPackMakesSmaller checks the compressed size: sorted keys take the bits of their mean
+// difference and a few more.
 func TestPackMakesSmaller(t *testing.T) {
 	const n = 1 << 14
 	r := rand.New(rand.NewPCG(3, 4))
@@ -140,7 +141,7 @@ func TestPackMakesSmaller(t *testing.T) {
 			t.Errorf("%s: %.1f bits a record, %.1f expected at most", c.spec, got, c.bits)
 		}
 		if c.fill != nil {
-			continue // what is beside the key is not in a sample
+			continue // bytes outside the key are not in a sample
 		}
 		got := float64(len(packed)) / float64(len(recs))
 		if want := p.Keeps(n); math.Abs(got-want) > 0.035 { // a bit of 32, as widths are whole
@@ -158,7 +159,8 @@ func TestPackerIsForShortRecords(t *testing.T) {
 	}
 }
 
-// TestPackKeeps foresees what is left of runs of no record, of one, and of more than there are keys.
+// TestPackKeeps checks the estimate for runs of no record, of one, and of more than there are
+// keys.
 func TestPackKeeps(t *testing.T) {
 	p := NewPacker(layout(t, "4 0:u32"))
 	if p == nil {

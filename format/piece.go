@@ -5,13 +5,13 @@ import (
 	"math/bits"
 )
 
-// piece is up to 8 consecutive bytes of the normalized key as a number, and how to compute it from a record
-// without a branch on the data:
+// A piece is up to 8 consecutive bytes of the normalized key as a number, with the steps to
+// compute it from a record without a branch that depends on the data:
 //
 //	load    the 8 bytes from start on, little- or big-endian, with zeros where the record is shorter
 //	narrow  to size bytes
 //	flip    the bits in spread if the sign bit is set (floats), then the bits in flip (sign, desc)
-//	turn    round by so many numbers (floats, where all NaNs are to be at one end)
+//	turn    rotate by an offset (floats, if all NaNs belong at one end)
 //	numeric zeros and NaNs to one number each (floats, where equal values are equal keys)
 type piece struct {
 	start, size int // in the record
@@ -22,15 +22,15 @@ type piece struct {
 	spread      uint64
 	flip        uint64
 	turn        uint64
-	fraction    uint // bits of a float's
+	fraction    uint // number of fraction bits of a float
 
-	wide    *wideFloat     // makes the piece in place of all that
-	numeric *numericFloats // merges zeros and NaNs at the end; nil: all have places of their own
+	wide    *wideFloat     // computes the piece instead of the steps above
+	numeric *numericFloats // merges zeros and NaNs at the end; nil if they stay distinct
 }
 
-// newPiece is bytes at to at+n of the normalized form of field f.
-// REQUIRES: 1 ≤ n ≤ 8, within f; at of numbers is a multiple of 8; n is all of a float of at most 8 bytes or of a
-// little-endian character.
+// newPiece returns the bytes [at, at+n) of the normalized form of field f. REQUIRES: 1 ≤ n ≤ 8,
+// within f; for numbers, at is a multiple of 8; a float of at most 8 bytes or a little-endian
+// character is covered completely
 func newPiece(f Field, at, n int) piece {
 	up := uint8(64 - 8*n)
 	p := piece{start: f.Offset + min(f.Type.Place(at), f.Type.Place(at+n-1)), size: n, up: up, mask: ^uint64(0) >> up}
@@ -56,7 +56,7 @@ func newPiece(f Field, at, n int) piece {
 	return p
 }
 
-// raw is the number as it stands in the record.
+// raw returns the number as stored in the record.
 func (p *piece) raw(rec []byte) uint64 {
 	v := word(rec[p.start:])
 	if p.bigEndian {
@@ -65,7 +65,7 @@ func (p *piece) raw(rec []byte) uint64 {
 	return v & p.mask
 }
 
-// word is the first 8 bytes of b, as if zeros followed it.
+// word returns the first 8 bytes of b, extended with zeros.
 func word(b []byte) (v uint64) {
 	if len(b) >= 8 {
 		return binary.LittleEndian.Uint64(b)
@@ -76,10 +76,11 @@ func word(b []byte) (v uint64) {
 	return v
 }
 
-// begin is the first bit of the key in the piece.
+// begin returns the first bit of the piece within the key.
 func (p *piece) begin() int { return p.end - 8*p.size }
 
-// shifts move the piece to where it stands in a window that ends before the bit end of the key. One of them is 0.
+// shifts returns the shifts that move the piece to its place in a window that ends before bit end
+// of the key. One of them is 0.
 func (p *piece) shifts(end int) (left, right uint8) {
 	return uint8(max(end-p.end, 0)) & 63, uint8(max(p.end-end, 0)) & 63
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/extsort/extsort/internal/option"
 )
 
-// plain is a file of records without anything before them, which the user describes.
+// plain is a file that consists only of records, which the user describes.
 var plain = container{
 	Container: Container{IsPlain: true},
 	check:     Spec.checkPlain,
@@ -30,7 +30,7 @@ func (s Spec) newPlain() (*Header, error) {
 	return &Header{layout: layout, records: -1}, err
 }
 
-// plainLayout is the layout of bare keys or plain records.
+// plainLayout returns the layout of bare keys or plain records.
 func (s Spec) plainLayout() (Layout, error) {
 	switch {
 	case len(s.Keys) > 0:

@@ -14,17 +14,20 @@ import (
 	"github.com/extsort/extsort/internal/option"
 )
 
-// DetectBytes is how many of the first bytes of a stream Detect and Recognition want to see. A shorter stream is given
-// whole. A tar archive has its magic at byte 257, and text is known by some lines.
+// DetectBytes is the number of bytes that Detect and Recognition need from the beginning of a
+// stream. A shorter stream is passed whole. A tar archive has its magic at byte 257, and
+// recognizing text takes several lines.
 const DetectBytes = 512
 
-// Recognition is what the first bytes of an input are compared with. The zero value is to look for everything.
+// A Recognition says how to recognize inputs by their first bytes. The zero value recognizes all
+// known formats.
 type Recognition struct {
-	Raw        bool   // nothing is recognised: what there is are records
-	Decompress string // "" or auto: what Detect says; else another of Decompressions
+	Raw bool // recognize nothing; everything is records
+	// Decompress is "" or "auto" to use Detect, or another value of Decompressions.
+	Decompress string
 }
 
-// Validate reports every misuse, also together with the description of a record.
+// Validate returns all misuses, including contradictions to the description of a record.
 func (r Recognition) Validate(s Spec) error {
 	var faults []error
 	if r.Decompress != "" && !slices.Contains(Decompressions(), r.Decompress) {
@@ -43,7 +46,8 @@ func (r Recognition) Validate(s Spec) error {
 
 func (r Recognition) automatic() bool { return r.Decompress == "" || r.Decompress == "auto" }
 
-// Compression is how an input of that name, which begins with first, is compressed. REQUIRES: Validate.
+// Compression returns the compression of an input that has the given name and begins with first.
+// REQUIRES: Validate returned nil
 func (r Recognition) Compression(name string, first []byte) Compression {
 	switch {
 	case r.Raw:
@@ -54,7 +58,8 @@ func (r Recognition) Compression(name string, first []byte) Compression {
 	return find(func(c *codec) bool { return c.name == r.Decompress })
 }
 
-// CheckPacked reports an input whose first bytes are of a compression that cannot be read.
+// CheckPacked returns an error if the first bytes of an input belong to a compression that cannot
+// be read.
 func (r Recognition) CheckPacked(first []byte) error {
 	if r.Raw || !r.automatic() {
 		return nil
@@ -72,7 +77,8 @@ func (r Recognition) CheckPacked(first []byte) error {
 	return nil
 }
 
-// CheckRecords reports raw records, decompressed, whose first bytes are those of a file of some other kind.
+// CheckRecords returns an error if the first bytes of raw records, decompressed, belong to a file
+// of another kind.
 func (r Recognition) CheckRecords(s Spec, first []byte) error {
 	if r.Raw || !s.isRaw() {
 		return nil
@@ -90,8 +96,8 @@ func (r Recognition) CheckRecords(s Spec, first []byte) error {
 	return nil
 }
 
-// TextDoubt returns a warning about text whose lines are not the records that s describes, or "". Text as numbers is an
-// error of CheckRecords instead.
+// TextDoubt returns a warning if the input is text whose lines are not the records described by
+// s; otherwise it returns "". Text read as numbers is an error of CheckRecords instead.
 func (r Recognition) TextDoubt(s Spec, first []byte) string {
 	size := s.RecordSize
 	if t, err := ParseType(s.Type); err == nil && t.Kind == Bytes {
@@ -109,11 +115,12 @@ func (r Recognition) TextDoubt(s Spec, first []byte) string {
 	return ""
 }
 
-// isRaw reports whether the records have nothing before them.
+// isRaw reports whether nothing precedes the records.
 func (s Spec) isRaw() bool { return s.Container().IsPlain }
 
-// CountDoubt returns a warning about plain records in a file that begins with a count of its records and has just
-// that many, or "". first is the beginning of the file, bytes its size.
+// CountDoubt returns a warning if plain records begin with a number that equals the number of the
+// records after it; otherwise it returns "". first is the beginning of the file, and bytes is its
+// size.
 func (r Recognition) CountDoubt(s Spec, name string, first []byte, bytes int64) string {
 	if s.Format != "" || s.isEmpty() {
 		return ""
@@ -130,12 +137,14 @@ func (r Recognition) CountDoubt(s Spec, name string, first []byte, bytes int64) 
 		c.counts, flags, option.Raw)
 }
 
-// minTextBytes is the length of the shortest text that is recognised: so few numbers may all be printable by chance.
+// minTextBytes is the length of the shortest text that is recognized. Fewer numbers may all look
+// printable by coincidence.
 const minTextBytes = 8
 
-// looksLikeText reports whether first, the first DetectBytes of a file or all of it, can only be lines of text. Small
-// numbers are not: those of several bytes have zeros, and single bytes hardly ever are all printable with line breaks
-// among them. Of a whole file the last byte must be a line break, too.
+// looksLikeText reports whether first can only be lines of text. first contains the first
+// DetectBytes of a file, or all of it. Small numbers are not mistaken for text: those of several
+// bytes contain zeros, and single bytes are hardly ever all printable with line breaks among
+// them. In a complete file, the last byte must be a line break as well.
 func looksLikeText(first []byte) bool {
 	if len(first) < minTextBytes {
 		return false
@@ -146,7 +155,8 @@ func looksLikeText(first []byte) bool {
 	return IsText(first[:min(len(first), DetectBytes)])
 }
 
-// IsText reports whether the first bytes of a file are lines of text in UTF-8. Its last character may be cut.
+// IsText reports whether the first bytes of a file are lines of UTF-8 text. The last character
+// may be truncated.
 func IsText(first []byte) bool {
 	if !bytes.ContainsRune(first, '\n') {
 		return false
@@ -161,15 +171,15 @@ func IsText(first []byte) bool {
 	return true
 }
 
-// foreign is a kind of file that is known by its first bytes.
+// foreign is a kind of file that is recognized by its first bytes.
 type foreign struct {
-	magic string // a question mark stands for any byte; six others at least
+	magic string // a question mark matches any byte; at least six others
 	name  string
-	hint  string // what to do; "": exportHint
+	hint  string // what to do; "" means exportHint
 }
 
-// advice says how the records of the file can be sorted. Names of options are not known before the program begins, so
-// that the tables have none.
+// advice says how the records of the file can be sorted. The tables cannot contain the names of
+// options, which are not known at initialization.
 func (f *foreign) advice() string {
 	if f.hint == frameHint {
 		return fmt.Sprintf("name what surrounds its records by %v and %v or %v", option.SkipBytes, option.Records,
@@ -181,7 +191,8 @@ func (f *foreign) advice() string {
 const (
 	exportHint = "have a program that reads it write plain records"
 
-	// frameHint is for files whose records are binary and of equal length. advice puts the names of options in.
+	// frameHint is for files with binary records of equal length. advice adds the names of
+	// options.
 	frameHint = "name what surrounds its records"
 )
 
@@ -190,11 +201,12 @@ var foreignCompressions = []foreign{
 	{"\x89LZO\x00\r\n\x1a\n", "lzop", ""},
 }
 
-// tarStart stands for the bytes of a tar archive that come before its magic: a name, modes and sizes.
+// tarStart matches the bytes of a tar archive before its magic: a name, modes and sizes.
 var tarStart = strings.Repeat("?", 257)
 
-// foreignFiles have more in them than records, and cannot be sorted. Of Parquet the header of the first page is part of
-// the magic, of ROOT the offset of the first record, of Avro the first key, of NetCDF that it has dimensions.
+// foreignFiles do not consist of records and cannot be sorted. Some magics include more than the
+// format requires: for Parquet the header of the first page, for ROOT the offset of the first
+// record, for Avro the first key, and for NetCDF the presence of dimensions.
 var foreignFiles = []foreign{
 	{"PAR1\x15?\x15", "a Parquet file", ""},
 	{"PAR1\x15?\x19", "a Parquet file without rows", ""},
@@ -241,7 +253,7 @@ var foreignFiles = []foreign{
 	{tarStart + "ustar  \x00", "a tar archive", "extract its files"},
 }
 
-// recognise is what begins with those bytes, or nil.
+// recognise returns the kind of file that begins with first, or nil.
 func recognise(kinds []foreign, first []byte) *foreign {
 	at := slices.IndexFunc(kinds, func(f foreign) bool { return matches(first, f.magic) })
 	if at < 0 {
@@ -250,7 +262,7 @@ func recognise(kinds []foreign, first []byte) *foreign {
 	return &kinds[at]
 }
 
-// matches reports whether first begins with magic, in which a question mark stands for any byte.
+// matches reports whether first begins with magic, in which a question mark matches any byte.
 func matches(first []byte, magic string) bool {
 	if len(first) < len(magic) {
 		return false

@@ -8,8 +8,9 @@ import (
 	"github.com/dustin/go-humanize"
 )
 
-// ParseSize reads a number of bytes: plain, or with K M G T P E for powers of 1024, or with a unit that says
-// itself what it means, KiB = 1024 and KB = 1000. A fraction such as 1.5K must be a whole number of bytes.
+// ParseSize parses a number of bytes: without a unit, with K M G T P E for powers of 1024, or
+// with an explicit unit such as KiB = 1024 or KB = 1000. A fraction such as 1.5K must be a whole
+// number of bytes.
 func ParseSize(s string) (int64, error) {
 	bytes, _, err := parseSize(s)
 	if err == nil && !bytes.IsInt() {
@@ -18,8 +19,9 @@ func ParseSize(s string) (int64, error) {
 	return wholePart(bytes), err
 }
 
-// ParseLimit is ParseSize for a limit, which need not be exact: 1.1G, which is no whole number of bytes, is rounded
-// down. A fraction of a byte without a unit, such as 1.9, is an error all the same.
+// ParseLimit is ParseSize for a limit, which need not be exact: it rounds 1.1G, which is not a
+// whole number of bytes, down. A fraction of a byte without a unit, such as 1.9, is still an
+// error.
 func ParseLimit(s string) (int64, error) {
 	bytes, unit, err := parseSize(s)
 	if err == nil && unit == 1 {
@@ -28,7 +30,8 @@ func ParseLimit(s string) (int64, error) {
 	return wholePart(bytes), err
 }
 
-// parseSize returns the exact number of bytes and the unit that s gives. The number is nil if err is not.
+// parseSize returns the exact number of bytes and the unit of s. The number is nil if err is not
+// nil.
 func parseSize(s string) (bytes *big.Rat, unit uint64, err error) {
 	text := strings.TrimSpace(s)
 	digits := text[:len(text)-len(strings.TrimLeft(text, "0123456789."))]
@@ -39,7 +42,7 @@ func parseSize(s string) (bytes *big.Rat, unit uint64, err error) {
 
 	unit, badUnit := humanize.ParseBytes("1" + suffix)
 	bytes, ok := new(big.Rat).SetString(digits)
-	ok = ok && !strings.Contains(suffix, ",") // which humanize skips
+	ok = ok && !strings.Contains(suffix, ",") // humanize ignores commas
 	if ok {
 		bytes.Mul(bytes, new(big.Rat).SetUint64(unit))
 	}
@@ -50,7 +53,7 @@ func parseSize(s string) (bytes *big.Rat, unit uint64, err error) {
 	return bytes, unit, nil
 }
 
-// wholePart rounds towards 0. That of nil is 0.
+// wholePart rounds r towards 0. For nil it returns 0.
 func wholePart(r *big.Rat) int64 {
 	if r == nil {
 		return 0
@@ -58,7 +61,7 @@ func wholePart(r *big.Rat) int64 {
 	return new(big.Int).Quo(r.Num(), r.Denom()).Int64()
 }
 
-// decimal shows a number with at most three digits behind the point, without zeros at its end.
+// decimal formats a number with at most three decimal places, without trailing zeros.
 func decimal(r *big.Rat) string {
 	return strings.TrimRight(r.FloatString(3), "0")
 }

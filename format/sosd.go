@@ -44,7 +44,7 @@ var sosd = container{
 var sosdKeyBytes = map[string]int64{"u32": 4, "u64": 8}
 
 func (s Spec) newSosd(records int64) *Header {
-	t, _ := ParseType(s.Type) // Validate has checked it
+	t, _ := ParseType(s.Type) // checked by Validate
 	return &Header{layout: Bare(t), size: sosdHeaderSize, records: records}
 }
 
@@ -60,7 +60,7 @@ func (s Spec) readSosd(r io.Reader) (*Header, error) {
 	return s.newSosd(int64(count)), nil
 }
 
-// guessSosd recognises a file whose first value is the number of those after it.
+// guessSosd recognizes a file whose first value is the number of the values after it.
 func guessSosd(f file) (s Spec, ok bool) {
 	types := []string{f.given.Type}
 	if f.given.Type == "" {

@@ -12,33 +12,40 @@ import (
 	"github.com/extsort/extsort/internal/option"
 )
 
-// Spec is the description of a record as a user gives it: the flags -f, -t, -R and -k of the command, each
-// zero where it was not given. Exactly one of these describes the input:
+// A Spec is the user's description of a record: the flags -f, -t, -R and -k of the command, each
+// zero if it was not given. Exactly one of these describes the input:
 //
 //	Type                        bare keys: one record is one value
 //	RecordSize [Keys]           raw records; without Keys the whole record is the key, as bytes
 //	Format "gensort"            100-byte records, the key is bytes 0 to 9
-//	Format "npy" [Keys] [Type]  a NumPy array; Type, if given, is what the file must hold
+//	Format "npy" [Keys] [Type]  a NumPy array; Type, if given, must be the type in the file
 //	Format "npz" [Member]       an array of an archive of such, as npy
 //	Format "fvecs" Keys         vectors, each after its dimension; also bvecs and ivecs
 //	Format "sosd", Type         a count, then keys of u32 or u64
 type Spec struct {
 	Format     string
 	Type       string
-	Member     string   // of npz, its name; "": the only one
-	RecordSize int      // bytes
-	Keys       []string // OFFSET:TYPE[:desc] or, for npy, NAME[:desc] or COLUMN[:desc]; most significant first
-	NaN        string   // first, last or total: where the NaNs of all fields stand, whatever the direction; "": total
-	Float      string   // total, or numeric: −0 equals +0, and all NaNs, which are last unless NaN is first; "": total
+	Member     string // name of an array in an npz archive; "" for the only one
+	RecordSize int    // in bytes
+	// Keys are OFFSET:TYPE[:desc] or, for npy, NAME[:desc] or COLUMN[:desc]; most significant
+	// first.
+	Keys []string
+	// NaN is the position of the NaNs of all fields, whatever the direction: first, last or
+	// total. "" means total.
+	NaN string
+	// Float is total or numeric: with numeric, −0 equals +0, and all NaNs are equal and last
+	// unless NaN is first. "" means total.
+	Float string
 }
 
-// LayoutError says that a description of records contradicts itself or lacks something, with every fault that it has.
+// A LayoutError reports that a description of records is contradictory or incomplete. It lists
+// all errors.
 type LayoutError struct{ Faults []error }
 
 func (e *LayoutError) Error() string   { return errors.Join(e.Faults...).Error() }
 func (e *LayoutError) Unwrap() []error { return e.Faults }
 
-// Validate reports every misuse at once, each with what to do about it, as a *LayoutError.
+// Validate returns all misuses, each with advice, as a *LayoutError.
 func (s Spec) Validate() error {
 	var faults []error
 	fault := func(when bool, f option.Field, text string, args ...any) {
@@ -70,7 +77,7 @@ func (s Spec) Validate() error {
 	return &LayoutError{faults}
 }
 
-// checkCombination returns what in the description contradicts its container.
+// checkCombination returns the contradictions between the description and its container.
 func (s Spec) checkCombination() []error {
 	c := s.container()
 	if c == nil {
@@ -89,12 +96,12 @@ func (s Spec) checkCombination() []error {
 			"record size", s.Format, option.RecordSize))
 }
 
-// isEmpty reports whether nothing says what a record is.
+// isEmpty reports whether nothing describes a record.
 func (s Spec) isEmpty() bool {
 	return s.Format+s.Type == "" && s.RecordSize == 0 && len(s.Keys) == 0
 }
 
-// keyedLayout is the layout of records of size bytes whose keys parse reads.
+// keyedLayout returns the layout of records of size bytes whose keys are parsed by parse.
 func (s Spec) keyedLayout(size int, parse func(key string) (Field, error)) (Layout, error) {
 	l := Layout{RecordSize: size}
 	var faults []error
@@ -108,8 +115,8 @@ func (s Spec) keyedLayout(size int, parse func(key string) (Field, error)) (Layo
 	return l, l.Validate()
 }
 
-// ReadHeader reads the header of the file called name from r and not a byte more: the first record comes
-// next. Raw files and gensort have no header.
+// ReadHeader reads the header of the named file from r, and not a byte more: the first record
+// follows. Raw files and gensort have no header.
 func (s Spec) ReadHeader(r io.Reader, name string) (*Header, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -130,7 +137,7 @@ func (s Spec) ReadHeader(r io.Reader, name string) (*Header, error) {
 	return h, nil
 }
 
-// describedBy completes a header that was read or made.
+// describedBy completes a header that was read or created.
 func (h *Header) describedBy(s Spec) {
 	h.container = s.container()
 	if h.container.written != nil {
@@ -139,8 +146,8 @@ func (h *Header) describedBy(s Spec) {
 	h.layout = h.layout.withFloats(s.NaN, s.Float)
 }
 
-// NewHeader is the header of data that is made rather than read. An npy file then takes its type from Type, a file of
-// vectors behind a count the size of a vector from RecordSize.
+// NewHeader returns the header of new data. For an npy file, Type gives the type. For a file of
+// vectors after a count, RecordSize gives the size of a vector.
 func (s Spec) NewHeader() (*Header, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -157,7 +164,8 @@ func (s Spec) NewHeader() (*Header, error) {
 	return h, nil
 }
 
-// Key adds a field to the key of raw records: a type at so many bytes from the beginning of the record.
+// Key adds a field to the key of raw records: a type at an offset in bytes from the beginning of
+// the record.
 func (s Spec) Key(offset int, t Type) Spec {
 	s.Keys = append(slices.Clone(s.Keys), strconv.Itoa(offset)+":"+t.String())
 	return s

@@ -9,20 +9,22 @@ import (
 	"strings"
 )
 
-// Summary is what is to be known of sorted records so that they can be one part of a whole: Summaries of parts that
-// follow each other add up.
+// A Summary describes sorted records that may be a part of a whole. Summaries of consecutive
+// parts add up.
 type Summary struct {
-	Records    int64  `json:"records"`
-	Duplicates int64  `json:"duplicates"`          // records whose key equals that of the record before
-	Checksum   string `json:"checksum"`            // sum of the CRC-32 of the records, as valsort's, 128 bits, hexadecimal
-	FirstKey   string `json:"first_key,omitempty"` // normalized, in hexadecimal, which compares as the keys do
-	LastKey    string `json:"last_key,omitempty"`
-	First      string `json:"first,omitempty"` // the same as people read it
-	Last       string `json:"last,omitempty"`
-	Order      string `json:"order"` // the layout of a record, with the direction of its keys
+	Records    int64 `json:"records"`
+	Duplicates int64 `json:"duplicates"` // number of records whose key equals that of their predecessor
+	// Checksum is the sum of the CRC-32 of the records as 128 bits in hexadecimal, compatible
+	// with valsort.
+	Checksum string `json:"checksum"`
+	FirstKey string `json:"first_key,omitempty"` // normalized, in hexadecimal; compares like the keys
+	LastKey  string `json:"last_key,omitempty"`
+	First    string `json:"first,omitempty"` // the same in readable form
+	Last     string `json:"last,omitempty"`
+	Order    string `json:"order"` // layout of a record, with the directions of its keys
 }
 
-// NewSummary is the Summary of records of a layout.
+// NewSummary returns the Summary of records of a layout.
 func NewSummary(l Layout, o Order, sum Checksum) Summary {
 	s := Summary{Records: o.Records, Duplicates: o.Duplicates, Checksum: sum.String(), Order: l.String()}
 	if i := slices.IndexFunc(l.Key, func(f Field) bool { return f.HasNaNs() && f.nanOrder() != NaNTotal }); i >= 0 {
@@ -38,7 +40,7 @@ func NewSummary(l Layout, o Order, sum Checksum) Summary {
 	return s
 }
 
-// Validate reports what is no Summary.
+// Validate returns an error if s is not a valid Summary.
 func (s *Summary) Validate() error {
 	_, err := s.sum()
 	ends := (s.Records > 0) == (s.FirstKey != "") && len(s.FirstKey) == len(s.LastKey)
@@ -57,13 +59,14 @@ func (s *Summary) sum() (sum Checksum, err error) {
 	return sum, errors.Join(bad, err)
 }
 
-// Precedes reports whether the records of next may stand behind those of s. unique: also where keys differ only.
+// Precedes reports whether the records of next may follow those of s. If unique is set, equal
+// keys may not.
 func (s *Summary) Precedes(next *Summary, unique bool) bool {
 	empty := s.Records == 0 || next.Records == 0
 	return empty || s.LastKey < next.FirstKey || !unique && s.LastKey == next.FirstKey
 }
 
-// Add adds what stands behind the records. REQUIRES: both are valid
+// Add adds the summary of the following records. REQUIRES: both are valid
 func (s *Summary) Add(next *Summary) error {
 	if s.Order != next.Order {
 		return fmt.Errorf("its order is %s, but that of the others is %s", next.Order, s.Order)

@@ -7,42 +7,45 @@ import (
 	"strings"
 )
 
-// Kind says how the bytes of a key type are ordered.
+// Kind is the way in which the bytes of a key type are ordered.
 type Kind uint8
 
-// The kinds of key.
+// The kinds of key types.
 const (
 	Unsigned Kind = iota // unsigned integer
 	Signed               // two's complement integer
 	Float                // IEEE 754 binary float in totalOrder
 	Brain                // the more significant half of a 32-bit Float (bfloat16), in the same order
-	Extended             // 80-bit float of the x87, which has its leading bit, in 10 bytes or padded; in the same order
-	UCS                  // characters of 4 bytes each, by their code points
-	Bytes                // bytes compared as memcmp does
+	// Extended is the 80-bit float of the x87, which stores its leading bit, in 10 bytes or
+	// padded. It has the same order as Float.
+	Extended
+	UCS   // characters of 4 bytes each, ordered by code point
+	Bytes // bytes ordered by memcmp
 )
 
-// MaxKeyBytes bounds the width of one bytesN field and of a whole normalized key.
+// MaxKeyBytes is the maximum width of a bytesN field and of a whole normalized key.
 const MaxKeyBytes = 1 << 16
 
-// extendedBytes is the size of an Extended without its padding.
+// extendedBytes is the size of an Extended without padding.
 const extendedBytes = 10
 
-// Type is the type of one key field: how many bytes it has and how they are ordered.
-// The zero Type is invalid.
+// A Type is the type of a key field: its size and the order of its values. The zero Type is
+// invalid.
 type Type struct {
 	Kind      Kind
-	Size      int  // bytes, with padding
-	BigEndian bool // of numbers; Bytes has no byte order
+	Size      int  // in bytes, including padding
+	BigEndian bool // byte order of numbers; not used for Bytes
 }
 
-// A numberType is a row of the table of numbers. Each one is little-endian; with "be" behind its name it is big-endian.
+// A numberType is a row of the table of numbers. Each is little-endian; its name with the suffix
+// "be" denotes the big-endian type.
 type numberType struct {
 	name     string
 	kind     Kind
-	bits     int    // with padding
-	fraction uint   // bits of the fraction of a float; 0: it is none
-	npy      string // what NumPy calls it, without the byte order; "": it has no such type
-	aliases  string // what languages and programs call it, with blanks between them
+	bits     int    // including padding
+	fraction uint   // number of fraction bits of a float; 0 for other types
+	npy      string // NumPy's name, without the byte order; "" if it has no such type
+	aliases  string // names in other languages and programs, separated by blanks
 }
 
 var numberTypes = []numberType{
@@ -71,10 +74,11 @@ var numberTypes = []numberType{
 	{"f80in128", Extended, 128, 63, "f16", ""},
 }
 
-// NumberTypes are the names of the types that are numbers, of which each, with "be" behind it, is big-endian.
+// NumberTypes lists the names of number types. Each also exists with the suffix "be" for
+// big-endian.
 var NumberTypes = numberNames(func(*numberType) bool { return true })
 
-// numberNames are the names of the numbers that are wanted.
+// numberNames returns the names of the numbers for which wanted returns true.
 func numberNames(wanted func(n *numberType) bool) (names []string) {
 	for i := range numberTypes {
 		if n := &numberTypes[i]; wanted(n) {
@@ -84,12 +88,12 @@ func numberNames(wanted func(n *numberType) bool) (names []string) {
 	return names
 }
 
-// typeOf is the type of a row of the table.
+// typeOf returns the type of a row of the table.
 func (n *numberType) typeOf(bigEndian bool) Type {
 	return Type{Kind: n.kind, Size: n.bits / 8, BigEndian: bigEndian && n.bits > 8}
 }
 
-// number is the row of a type in the table of numbers; nil: it is none of them.
+// number returns the row of a type in the table of numbers, or nil.
 func (t Type) number() *numberType {
 	i := slices.IndexFunc(numberTypes, func(n numberType) bool { return n.kind == t.Kind && n.bits == 8*t.Size })
 	if i < 0 {
@@ -98,8 +102,8 @@ func (t Type) number() *numberType {
 	return &numberTypes[i]
 }
 
-// ParseType reads a type as the command line spells it: one of NumberTypes or ucsN, which has N characters, each with
-// an optional suffix "be", and bytesN.
+// ParseType parses a type in the notation of the command line: one of NumberTypes or ucsN (N
+// characters), each with an optional suffix "be", or bytesN.
 func ParseType(s string) (Type, error) {
 	if digits, ok := strings.CutPrefix(s, "bytes"); ok {
 		n, err := parseCount(s, "bytesN", digits, MaxKeyBytes)
@@ -117,7 +121,7 @@ func ParseType(s string) (Type, error) {
 	return numberTypes[at].typeOf(bigEndian), nil
 }
 
-// typeList names all types in few words. There are signed integers of the same widths as unsigned ones.
+// typeList lists all types briefly. Signed integers have the same widths as unsigned ones.
 func typeList() string {
 	unsigned := numberNames(func(n *numberType) bool { return n.kind == Unsigned })
 	signed := numberNames(func(n *numberType) bool { return n.kind == Signed })
@@ -129,7 +133,7 @@ func typeList() string {
 // ucsBytes is the size of a character.
 const ucsBytes = 4
 
-// parseCount reads the N of a type that is called form.
+// parseCount parses the N of a type of the given form.
 func parseCount(s, form, digits string, most int) (int, error) {
 	n, err := strconv.Atoi(digits)
 	if err != nil || n < 1 || n > most {
@@ -138,7 +142,7 @@ func parseCount(s, form, digits string, most int) (int, error) {
 	return n, nil
 }
 
-// validate reports a type that ParseType would not make.
+// validate returns an error for a type that ParseType never returns.
 func (t Type) validate() error {
 	if parsed, err := ParseType(t.String()); err != nil || parsed != t {
 		return fmt.Errorf("unknown type %+v: make one with ParseType", struct {
@@ -150,7 +154,7 @@ func (t Type) validate() error {
 	return nil
 }
 
-// String spells the type as ParseType reads it.
+// String returns the type in the notation of ParseType.
 func (t Type) String() string {
 	var name string
 	switch n := t.number(); {
@@ -158,7 +162,7 @@ func (t Type) String() string {
 		return "bytes" + strconv.Itoa(t.Size)
 	case t.Kind == UCS:
 		name = "ucs" + strconv.Itoa(t.Size/ucsBytes)
-	case n == nil: // which ParseType does not make
+	case n == nil: // never returned by ParseType
 		return fmt.Sprintf("number%d", 8*t.Size)
 	default:
 		name = n.name
@@ -169,7 +173,8 @@ func (t Type) String() string {
 	return name
 }
 
-// KeyBytes is how many bytes of a normalized key the type has: its Size, but for padding, which is not compared.
+// KeyBytes returns the number of bytes of the type in a normalized key: its Size without padding,
+// which is not compared.
 func (t Type) KeyBytes() int {
 	if t.Kind == Extended {
 		return extendedBytes
@@ -180,7 +185,7 @@ func (t Type) KeyBytes() int {
 // IsFloat reports whether the type has NaNs and infinities.
 func (t Type) IsFloat() bool { return t.Kind == Float || t.Kind == Brain || t.Kind == Extended }
 
-// fractionBits is how many bits of a float are its fraction; 0: it is none.
+// fractionBits returns the number of fraction bits of a float, or 0 for other types.
 func (t Type) fractionBits() uint {
 	if n := t.number(); n != nil {
 		return n.fraction
@@ -188,11 +193,12 @@ func (t Type) fractionBits() uint {
 	return 0
 }
 
-// littleEndian reports whether the bytes of the type stand in the opposite order to that of its normalized key.
+// littleEndian reports whether the bytes of the type are in the opposite order of its normalized
+// key.
 func (t Type) littleEndian() bool { return t.Kind != Bytes && !t.BigEndian && t.Size > 1 }
 
-// Place is where byte i of the normalized form of a value stands in the value. Padding follows a little-endian number
-// and precedes a big-endian one.
+// Place returns the index in a value of byte i of its normalized form. Padding follows a
+// little-endian number and precedes a big-endian one.
 func (t Type) Place(i int) int {
 	padding := t.Size - t.KeyBytes()
 	word := t.KeyBytes()
@@ -205,7 +211,7 @@ func (t Type) Place(i int) int {
 	return i/word*word + word - 1 - i%word
 }
 
-// pieceBytes is how many bytes of the normalized form are made at once.
+// pieceBytes returns how many bytes of the normalized form are computed at once.
 func (t Type) pieceBytes() int {
 	if t.Kind == UCS && t.littleEndian() {
 		return ucsBytes

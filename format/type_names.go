@@ -7,21 +7,24 @@ import (
 	"strings"
 )
 
-// byteTypes are what people call bytes of a fixed number: identifiers and digests, whose order is that of their bytes.
+// byteTypes maps common names of byte strings, such as identifiers and digests, to their lengths.
+// They are ordered as bytes.
 var byteTypes = map[string]int{
 	"uuid": 16, "guid": 16, "ulid": 16, "md5": 16, "sha1": 20, "sha224": 28, "sha256": 32, "sha384": 48, "sha512": 64,
 }
 
 var (
-	// numpyType is a type as NumPy writes it, with its byte order: <u8, >f4, |S10. It counts bytes, or characters of a U.
+	// numpyType matches a type in NumPy's notation, with its byte order: <u8, >f4, |S10. Its size
+	// is in bytes, or for U in characters.
 	numpyType = regexp.MustCompile(`^([<>|=])([a-zA-Z])([0-9]+)$`)
 
-	// countedType is a type with its length in bytes: char10, NumPy's S10, and FI4, BI4 and CH10 of DFSORT.
+	// countedType matches a type with its length in bytes: char10, NumPy's S10, and FI4, BI4 and
+	// CH10 of DFSORT.
 	countedType = regexp.MustCompile(`^(char|binary|S|a|V|CH|ch|BI|bi|FI|fi)([0-9]+)$`)
 )
 
-// NamedType reads a type by the name that another language or program has for it: uint64_t, Double, U64, u32le, NumPy's
-// <u8 and S10, DFSORT's FI4, uuid. It also knows the names of ParseType.
+// NamedType parses a type by its name in another language or program: uint64_t, Double, U64,
+// u32le, NumPy's <u8 and S10, DFSORT's FI4, uuid. It also accepts the names of ParseType.
 func NamedType(name string) (t Type, ok bool) {
 	if t, err := ParseType(name); err == nil {
 		return t, true
@@ -40,7 +43,7 @@ func NamedType(name string) (t Type, ok bool) {
 	if size := byteTypes[base]; size > 0 {
 		return Type{Kind: Bytes, Size: size}, true
 	}
-	if t, ok := numberNamed(base, false); ok { // such as double, which ends with le
+	if t, ok := numberNamed(base, false); ok { // includes double, which ends with le
 		return t, true
 	}
 	if number, ok := strings.CutSuffix(base, "be"); ok {
@@ -49,7 +52,8 @@ func NamedType(name string) (t Type, ok bool) {
 	return numberNamed(strings.TrimSuffix(base, "le"), false)
 }
 
-// numberNamed is the number with a name or an alias in lower case, behind which may stand _t, as in uint64_t.
+// numberNamed returns the number with a lower-case name or alias, which may have the suffix _t,
+// as in uint64_t.
 func numberNamed(name string, bigEndian bool) (t Type, ok bool) {
 	if strings.ContainsAny(name, "0123456789") {
 		name = strings.TrimSuffix(name, "_t")
@@ -63,7 +67,8 @@ func numberNamed(name string, bigEndian bool) (t Type, ok bool) {
 	return Type{}, false
 }
 
-// numpyNamed is the type of NumPy with a letter and a size. The byte order = is this machine's.
+// numpyNamed returns the NumPy type with a letter and a size. The byte order = is that of this
+// machine.
 func numpyNamed(order, letter, size string) (t Type, ok bool) {
 	count, err := strconv.Atoi(size)
 	bigEndian := order == ">" || order == "=" && hostBigEndian
@@ -85,8 +90,8 @@ func numpyNamed(order, letter, size string) (t Type, ok bool) {
 	return Type{}, false
 }
 
-// countedNamed is the type with a word and its length in bytes. FI and BI of mainframes are big-endian, and a BI is in
-// the order of its bytes, so that any length has a type.
+// countedNamed returns the type with a name and its length in bytes. The mainframe types FI and
+// BI are big-endian. A BI is ordered as bytes, so any length has a type.
 func countedNamed(word, size string) (t Type, ok bool) {
 	count, err := strconv.Atoi(size)
 	if err != nil || count < 1 || count > MaxKeyBytes {
@@ -109,7 +114,8 @@ func countedNamed(word, size string) (t Type, ok bool) {
 	return t, t.Kind == Bytes || t.number() != nil
 }
 
-// TypeNames are all names of numbers, and of bytes of a fixed length, that NamedType knows, without those that count.
+// TypeNames returns all names of numbers and of byte strings of fixed length that NamedType
+// accepts, except names with a length.
 func TypeNames() (names []string) {
 	for i := range numberTypes {
 		n := &numberTypes[i]

@@ -10,14 +10,14 @@ import (
 	"github.com/extsort/extsort/internal/option"
 )
 
-// A file of vectors, as those that nearest neighbours are searched in (corpus-texmex.irisa.fr):
+// A file of vectors, as used for nearest-neighbor search (corpus-texmex.irisa.fr):
 //
 //	00  dimension  i32le     D, the same for each vector
 //	04  values     D × type  f32le of fvecs, i32le of ivecs, u8 of bvecs
 //	..  the next vector
-const vecsDimension = 4 // bytes
+const vecsDimension = 4 // in bytes
 
-// vecs is the container of such vectors of values of type t.
+// vecs returns the container of such vectors with values of type t.
 func vecs(name string, t Type) *container {
 	v := vecsFormat{name, t}
 	return &container{
@@ -39,8 +39,8 @@ type vecsFormat struct {
 	value Type
 }
 
-// read takes the dimension from the first vector. Header.Begun returns it. An empty file has no vectors, and so any
-// dimension.
+// read takes the dimension from the first vector. Header.Begun returns these bytes. An empty file
+// has no vectors and is compatible with any dimension.
 func (v vecsFormat) read(s Spec, r io.Reader) (*Header, error) {
 	dimension := make([]byte, vecsDimension)
 	read, err := io.ReadFull(r, dimension)
@@ -56,7 +56,7 @@ func (v vecsFormat) read(s Spec, r io.Reader) (*Header, error) {
 	return &Header{layout: layout, records: -1, begin: dimension}, err
 }
 
-// layout is the layout of vectors of a dimension.
+// layout returns the layout of vectors of the given dimension.
 func (v vecsFormat) layout(s Spec, dimension int) (Layout, error) {
 	if most := (MaxRecordSize - vecsDimension) / v.value.Size; dimension < 1 || dimension > most {
 		return Layout{}, fmt.Errorf("a dimension of %d at byte 0 is impossible (1 to %d): is this a %s file?",
@@ -65,13 +65,13 @@ func (v vecsFormat) layout(s Spec, dimension int) (Layout, error) {
 	return vectorArray(vecsDimension, dimension, v.value).columnLayout(s)
 }
 
-// vectorArray describes records that are vectors, each behind some bytes.
+// vectorArray describes records that consist of some bytes followed by a vector.
 func vectorArray(before, dimension int, value Type) *Array {
 	first := ArrayField{Field: Field{Offset: before, Type: value}}
 	return &Array{RecordSize: before + dimension*value.Size, Columns: dimension, Fields: []ArrayField{first}}
 }
 
-// leastDimension is the least that vectors must have for all keys to lie within them.
+// leastDimension returns the least dimension of vectors that contain all keys.
 func (s Spec) leastDimension(before int, value Type) int {
 	least := 1
 	for _, key := range s.Keys {

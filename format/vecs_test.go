@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// vectors has the dimension before each vector of so many bytes, which count up.
+// vectors returns n vectors of bytesEach bytes that count up, each after its dimension.
 func vectors(dimension uint32, bytesEach, n int) []byte {
 	var all []byte
 	for i := range n {
@@ -24,7 +24,7 @@ func TestVecs(t *testing.T) {
 	for _, c := range []struct {
 		spec Spec
 		data []byte
-		want string // layout, or what the error says
+		want string // layout, or the expected error
 	}{
 		{Spec{Format: "fvecs", Keys: []string{"2"}}, vectors(3, 12, 2), "16-byte records by 12:f32"},
 		{Spec{Format: "ivecs", Keys: []string{"0:desc", "1"}}, vectors(2, 8, 1), "12-byte records by 4:i32:desc, 8:i32"},

@@ -8,29 +8,31 @@ import (
 	"math/bits"
 )
 
-// A wideFloat makes a piece of the normalized form of an Extended. Its 80 bits are
+// A wideFloat computes a piece of the normalized form of an Extended. Its 80 bits are
 //
 //	sign: 1 │ exponent: 15 │ leading bit: 1 │ fraction: 63
 //
-// and unlike other floats it stores the leading bit of its significand. The order of the bits is totalOrder for every
-// encoding that processors produce. The other encodings sort by their bits as well: a pseudo-denormal (exponent 0,
-// leading bit 1) before the number of exponent 1 that it equals; an unnormal, a pseudo-infinity or a pseudo-NaN (any
-// other exponent, leading bit 0) before all numbers of its exponent, or before Inf.
+// Unlike other floats, it stores the leading bit of its significand. The order of the bits is
+// totalOrder for every encoding that processors produce. The other encodings are sorted by their
+// bits as well. A pseudo-denormal (exponent 0, leading bit 1) comes before the number with
+// exponent 1 that has the same value. An unnormal, a pseudo-infinity or a pseudo-NaN (any other
+// exponent, leading bit 0) comes before all numbers of its exponent, or before Inf.
 type wideFloat struct {
 	field Field
-	start int  // of the 10 bytes in the record
-	low   bool // the last 2 bytes of the normalized form, not its first 8
+	start int  // offset of the 10 bytes in the record
+	low   bool // the last 2 bytes of the normalized form, rather than its first 8
 }
 
-// extendedStart is where the value of an Extended begins, behind the padding of a big-endian one.
+// extendedStart returns the offset of the value of an Extended, after the padding of a big-endian
+// one.
 func (f Field) extendedStart() int {
 	return f.Offset + min(f.Type.Place(0), f.Type.Place(extendedBytes-1))
 }
 
-// value is the piece of the key of a record.
+// value returns the piece of a record's key.
 func (w *wideFloat) value(rec []byte) uint64 {
 	b := (*[extendedBytes]byte)(rec[w.start:])
-	var high, low uint64 // sign and exponent, significand
+	var high, low uint64 // sign and exponent; significand
 	if w.field.Type.BigEndian {
 		high, low = uint64(binary.BigEndian.Uint16(b[:])), binary.BigEndian.Uint64(b[2:])
 	} else {
@@ -43,7 +45,8 @@ func (w *wideFloat) value(rec []byte) uint64 {
 	return high<<48 | low>>16
 }
 
-// normalizeWide is what a piece does to the bits of a float, for those of an Extended: 16 and 64 of them.
+// normalizeWide normalizes the bits of an Extended, as a piece does for other floats. The parts
+// have 16 and 64 bits.
 func (f Field) normalizeWide(high, low uint64) (newHigh, newLow uint64) {
 	const sign = 1 << 15
 	if (high&sign != 0) != f.Desc {
@@ -85,14 +88,16 @@ func (f Field) normalizeWide(high, low uint64) (newHigh, newLow uint64) {
 	return high, low
 }
 
-// numericFloats makes one normalized number of both zeros, and one of all NaNs, of a float of at most 8 bytes.
+// numericFloats maps both zeros of a float of at most 8 bytes to one normalized number, and all
+// NaNs to another.
 type numericFloats struct {
 	zero            uint64 // the lesser zero, which becomes the next number
-	first, last     uint64 // numbers before and after these are NaNs
-	lowNaN, highNaN uint64 // what NaNs before and after them become
+	first, last     uint64 // numbers before first and after last are NaNs
+	lowNaN, highNaN uint64 // the numbers that NaNs before and after become
 }
 
-// newNumericFloats is for a field whose normalized numbers have the bits of mask.
+// newNumericFloats returns the mapping for a field whose normalized numbers have the bits of
+// mask.
 func newNumericFloats(f Field, mask uint64) *numericFloats {
 	least, most := f.nans()
 	n := &numericFloats{zero: (mask>>1 + f.turn()) & mask, last: mask, highNaN: mask}
@@ -124,7 +129,7 @@ func (n *numericFloats) values(numbers []uint64) {
 	}
 }
 
-// wideBits are the bits of an Extended with the value of a float64, which is a number.
+// wideBits returns the bits of an Extended with the value of a float64 that is a number.
 func wideBits(v float64) (high uint16, low uint64) {
 	b := math.Float64bits(v)
 	exponent, fraction := b>>52&0x7ff, b&(1<<52-1)
@@ -132,14 +137,15 @@ func wideBits(v float64) (high uint16, low uint64) {
 	switch {
 	case exponent > 0:
 		return high | uint16(exponent-1023+16383), 1<<63 | fraction<<11
-	case fraction > 0: // subnormal as a float64 only
+	case fraction > 0: // subnormal only as a float64
 		up := bits.LeadingZeros64(fraction)
 		return high | uint16(16383-1022-(up-11)), fraction << up
 	}
 	return high, 0
 }
 
-// wideValue is the value of the bits of an Extended: exact is nil for NaN and for what no processor makes.
+// wideValue returns the value of the bits of an Extended. exact is nil for NaN and for encodings
+// that no processor produces.
 func wideValue(high uint16, low uint64) (exact *big.Float, value float64) {
 	exponent, negative := int(high&0x7fff), high>>15 != 0
 	switch {
@@ -161,7 +167,7 @@ func wideValue(high uint16, low uint64) (exact *big.Float, value float64) {
 	return exact, value
 }
 
-// wideText shows the bits of an Extended.
+// wideText formats the bits of an Extended.
 func wideText(high uint16, low uint64) string {
 	exact, _ := wideValue(high, low)
 	switch {

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// extended encodes bits of an Extended as a type holds them, with padding that is not zeros.
+// extended encodes the bits of an Extended as a type stores them, with nonzero padding.
 func extended(t Type, high uint16, low uint64) []byte {
 	b := append(binary.LittleEndian.AppendUint64(nil, low), byte(high), byte(high>>8))
 	b = append(b, bytes.Repeat([]byte{0xa5}, t.Size-extendedBytes)...)
@@ -21,7 +21,8 @@ func extended(t Type, high uint16, low uint64) []byte {
 	return b
 }
 
-// TestExtendedFloatsAreInOrder compares what a processor makes, from a float64 or a neighbour of one, as numbers.
+// TestExtendedFloatsAreInOrder compares values that a processor produces, from a float64 or a
+// neighbor of one, as numbers.
 func TestExtendedFloatsAreInOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	for _, name := range []string{"f80", "f80in96", "f80in128", "f80be", "f80in96be", "f80in128be"} {
@@ -109,7 +110,8 @@ func TestPaddingIsNoKey(t *testing.T) {
 	}
 }
 
-// A special is a float, and the class of those that equal it numerically; NaNs are one class.
+// A special is a float with its class: floats of the same class are numerically equal. All NaNs
+// are in one class.
 type special struct {
 	rec   []byte
 	class float64
@@ -162,8 +164,9 @@ func specialFloats(typ Type) (all []special) {
 	return all
 }
 
-// TestNumericFloats holds that numeric floats have equal keys if they are equal numbers, or NaNs, and that NaNs are at
-// one end; that all forms of a key agree; and that the text of a key does not show what is not in it.
+// TestNumericFloats checks that numeric floats have equal keys if and only if they are equal
+// numbers or NaNs, that NaNs are at one end, that all forms of a key agree, and that the text of
+// a key shows only what the key contains.
 func TestNumericFloats(t *testing.T) {
 	for _, name := range []string{"f16", "bf16be", "f32", "f32be", "f64", "f64be", "f80", "f80in96be", "f80in128"} {
 		for variant := range 6 {
@@ -213,7 +216,7 @@ func checkNumeric(t *testing.T, k *Keyer, all []special) {
 	}
 }
 
-// TestPackNumericFloats packs what is sorted by keys from which no record could be rebuilt.
+// TestPackNumericFloats packs records sorted by keys from which no record could be rebuilt.
 func TestPackNumericFloats(t *testing.T) {
 	for _, name := range []string{"f32be", "f64", "f80", "f80in96be", "f80in128"} {
 		f := Field{Type: must(ParseType(name)), Numeric: true}
