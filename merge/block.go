@@ -14,7 +14,9 @@ import (
 
 // isNative reports whether a record is a single word that is its own key. Such records need no
 // key extraction.
-func isNative(k *format.Keyer) bool { return k.Identity() && k.KeySize() == 8 }
+func isNative(k *format.Keyer) bool {
+	return k.Identity() && k.KeySize() == 8
+}
 
 // newBuffers allocates buffers for blocks of n records in one arena. Pages of the arena that no
 // buffer uses are never touched.
@@ -43,14 +45,23 @@ type block struct {
 // in memory may return recs from elsewhere; newBlock copies them only if their words are not
 // aligned. If records are not their own keys, their key prefixes are stored in buf, after the
 // records.
-func newBlock(k *format.Keyer, input int, first int64, recs, buf []byte, free chan<- []byte) *block {
-	b := &block{input: input, first: first, recs: recs, buf: buf, free: free}
+func newBlock(
+	k *format.Keyer, input int, first int64, recs, buf []byte, free chan<- []byte,
+) *block {
+	b := &block{
+		input: input,
+		first: first,
+		recs:  recs,
+		buf:   buf,
+		free:  free,
+	}
 	b.holders.Store(1)
 	if !isNative(k) {
 		b.keys = arena.View[uint64](buf[(len(recs)+7)&^7:])[:len(recs)/k.Layout().RecordSize]
 		k.Prefixes(b.keys, recs)
 		return b
 	}
+
 	if uintptr(unsafe.Pointer(unsafe.SliceData(recs)))%8 != 0 {
 		b.recs = buf[:copy(buf, recs)]
 	}
@@ -70,7 +81,8 @@ func (b *block) release() {
 func (b *block) checkOrder(k *format.Keyer) error {
 	if i := firstDisorder(k, b.keys, b.recs); i >= 0 {
 		size := k.Layout().RecordSize
-		key, before := k.Append(nil, b.recs[i*size:]), k.Append(nil, b.recs[(i-1)*size:])
+		key := k.Append(nil, b.recs[i*size:])
+		before := k.Append(nil, b.recs[(i-1)*size:])
 		return &DisorderError{b.input, b.first + int64(i), key, before}
 	}
 	return nil
@@ -79,7 +91,8 @@ func (b *block) checkOrder(k *format.Keyer) error {
 // firstDisorder returns the index of the first record of recs that belongs before its
 // predecessor, or -1.
 func firstDisorder(k *format.Keyer, keys []uint64, recs []byte) int {
-	wide, size := k.KeySize() > 8, k.Layout().RecordSize
+	wide := k.KeySize() > 8
+	size := k.Layout().RecordSize
 	if !wide && !hasDescent(keys) {
 		return -1
 	}
@@ -87,10 +100,12 @@ func firstDisorder(k *format.Keyer, keys []uint64, recs []byte) int {
 		if keys[i-1] < keys[i] {
 			continue
 		}
-		if keys[i-1] > keys[i] || wide && k.Compare(recs[(i-1)*size:i*size], recs[i*size:(i+1)*size]) > 0 {
+		if keys[i-1] > keys[i] ||
+			wide && k.Compare(recs[(i-1)*size:i*size], recs[i*size:(i+1)*size]) > 0 {
 			return i
 		}
 	}
+
 	return -1
 }
 
@@ -114,5 +129,9 @@ type stretch struct {
 
 // slice returns the records with indexes from (inclusive) to to (exclusive).
 func (s stretch) slice(from, to, recordSize int) stretch {
-	return stretch{keys: s.keys[from:to], recs: s.recs[from*recordSize : to*recordSize], block: s.block}
+	return stretch{
+		keys:  s.keys[from:to],
+		recs:  s.recs[from*recordSize : to*recordSize],
+		block: s.block,
+	}
 }

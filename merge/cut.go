@@ -73,6 +73,7 @@ func (s *span) reduce(kept []stretch) {
 	clear(s.stretches)
 	s.stretches = append(s.stretches[:0], kept...)
 	s.records = 0
+
 	for _, in := range kept {
 		s.records += int64(len(in.keys))
 	}
@@ -98,8 +99,11 @@ type cutter struct {
 
 func newCutter(opt *Options, inputs int) *cutter {
 	c := &cutter{
-		opt: opt, queues: make([][]stretch, inputs), ends: make([]int64, inputs), search: newSearcher(opt.Keyer),
-		piece: int64(max(opt.BlockBytes/opt.recordSize(), 1)),
+		opt:    opt,
+		queues: make([][]stretch, inputs),
+		ends:   make([]int64, inputs),
+		search: newSearcher(opt.Keyer),
+		piece:  int64(max(opt.BlockBytes/opt.recordSize(), 1)),
 	}
 	if opt.Workers == 1 {
 		c.piece = math.MaxInt64 / 2 // a single worker gains nothing from smaller pieces
@@ -124,6 +128,7 @@ func (c *cutter) mark() {
 			upTo[i] -= int64(len(left.keys))
 		}
 	}
+
 	c.marked = c.records
 	c.opt.Mark(c.records, upTo)
 }
@@ -154,6 +159,7 @@ func (c *cutter) cut(key []byte, input int) *span {
 		}
 		c.queues[i] = c.move(s, q, end)
 	}
+
 	c.records += s.records
 	return s
 }
@@ -164,11 +170,13 @@ func (c *cutter) move(s *span, q []stretch, end int) []stretch {
 	last := q[len(q)-1]
 	rest := last.slice(end, len(last.keys), c.search.size)
 	q[len(q)-1] = last.slice(0, end, c.search.size)
+
 	for i, in := range q {
 		if s.add(in); i < len(q)-1 || len(rest.keys) == 0 {
 			in.block.release()
 		}
 	}
+
 	clear(q)
 	if len(rest.keys) == 0 {
 		return q[:0]
@@ -178,7 +186,9 @@ func (c *cutter) move(s *span, q []stretch, end int) []stretch {
 
 // dispatch calls advance until enough blocks are in memory for the next cut, makes the cut, and
 // sends the resulting spans to the workers. A negative limit means no limit.
-func (c *cutter) dispatch(ctx context.Context, limit int64, advance advance, spans chan<- *span) error {
+func (c *cutter) dispatch(
+	ctx context.Context, limit int64, advance advance, spans chan<- *span,
+) error {
 	for limit < 0 || c.records < limit {
 		key, input, err := advance(ctx, c)
 		if err != nil {
@@ -193,10 +203,12 @@ func (c *cutter) dispatch(ctx context.Context, limit int64, advance advance, spa
 				return context.Cause(ctx)
 			}
 		}
+
 		if input < 0 {
 			return nil
 		}
 	}
+
 	return nil
 }
 

@@ -28,7 +28,9 @@ func (in Sorted) Within(low, high, page int64) Sorted {
 	return Sorted{high - low, func(p []byte, at int64) error {
 		lock.Lock()
 		defer lock.Unlock()
+
 		at += low
+
 		if size := int64(len(p)); at < from || (at-from+1)*size > int64(len(kept)) {
 			kept = slices.Grow(kept[:0], int(page*size))[:page*size]
 			from = min(max(at-page/2, low), high-page)
@@ -37,6 +39,7 @@ func (in Sorted) Within(low, high, page int64) Sorted {
 				return err
 			}
 		}
+
 		copy(p, kept[(at-from)*int64(len(p)):])
 		return nil
 	}}
@@ -50,19 +53,28 @@ const concurrentCuts = 64
 // the order (key, input, position). These numbers always add up to the rank, even if an input is
 // not sorted. If wholeKeys is set, each cut moves forward to where the next key begins. A cut
 // depends only on its rank, so independent processes find the same one.
-func Cuts(ctx context.Context, k *format.Keyer, inputs []Sorted, ranks []int64, wholeKeys bool) ([][]int64, error) {
+func Cuts(
+	ctx context.Context, k *format.Keyer, inputs []Sorted, ranks []int64, wholeKeys bool,
+) ([][]int64, error) {
 	cuts := make([][]int64, len(ranks))
 	group, ctx := safely.WithContext(ctx)
 	group.SetLimit(concurrentCuts)
+
 	for i, rank := range ranks {
 		group.Go(func() (err error) {
-			s := &selection{ctx: ctx, keyer: k, inputs: inputs, left: rank}
+			s := &selection{
+				ctx:    ctx,
+				keyer:  k,
+				inputs: inputs,
+				left:   rank,
+			}
 			if cuts[i], err = s.cut(); err == nil && wholeKeys {
 				err = s.passEqual(cuts[i])
 			}
 			return err
 		})
 	}
+
 	return cuts, group.Wait()
 }
 
@@ -99,12 +111,15 @@ type probe struct {
 // cut returns the cut that has s.left records before it. REQUIRES: the inputs have at least
 // s.left records
 func (s *selection) cut() ([]int64, error) {
-	s.low, s.high = make([]int64, len(s.inputs)), make([]int64, len(s.inputs))
+	s.low = make([]int64, len(s.inputs))
+	s.high = make([]int64, len(s.inputs))
 	all := int64(0)
+
 	for i, in := range s.inputs {
 		s.high[i] = in.Records
 		all += in.Records
 	}
+
 	if s.left == all {
 		return s.high, nil
 	}
@@ -113,11 +128,13 @@ func (s *selection) cut() ([]int64, error) {
 			return nil, err
 		}
 	}
+
 	for s.left > 0 {
 		if err := s.addProbe(s.halve()); err != nil {
 			return nil, err
 		}
 	}
+
 	return s.low, nil
 }
 
@@ -131,18 +148,21 @@ func (s *selection) halve() (input int) {
 	p := s.probes[at]
 	s.probes = slices.Delete(s.probes, at, at+1)
 	s.below -= p.at - s.low[p.input]
+
 	if before {
 		s.left -= p.at + 1 - s.low[p.input]
 		s.low[p.input] = p.at + 1
 	} else {
 		s.high[p.input] = p.at
 	}
+
 	return p.input
 }
 
 // addProbe reads the middle record of the undecided range of an input, if the range is not empty.
 func (s *selection) addProbe(input int) error {
-	low, high := s.low[input], s.high[input]
+	low := s.low[input]
+	high := s.high[input]
 	if s.left == 0 || low == high {
 		return nil
 	}
@@ -184,9 +204,12 @@ func (s *selection) passEqual(cut []int64) error {
 			last = key
 		}
 	}
+
 	for i := range cut {
-		low, high := cut[i], s.inputs[i].Records
-		for at := low; last != nil && low < high; at = low + (high-low)/2 { // usually there is nothing to pass
+		low := cut[i]
+		high := s.inputs[i].Records
+		// usually there is nothing to pass
+		for at := low; last != nil && low < high; at = low + (high-low)/2 {
 			key, err := s.key(i, at)
 			if err != nil {
 				return err
@@ -197,15 +220,21 @@ func (s *selection) passEqual(cut []int64) error {
 				high = at
 			}
 		}
+
 		cut[i] = low
 	}
+
 	return nil
 }
 
 // CheckCut returns a DisorderError if an input is out of order exactly at its cut. The merge of
 // the records after a cut cannot notice this, because it does not read the record before the cut.
 func CheckCut(ctx context.Context, k *format.Keyer, inputs []Sorted, cut []int64) error {
-	s := &selection{ctx: ctx, keyer: k, inputs: inputs}
+	s := &selection{
+		ctx:    ctx,
+		keyer:  k,
+		inputs: inputs,
+	}
 	for i, at := range cut {
 		if at == 0 || at == inputs[i].Records {
 			continue
@@ -222,5 +251,6 @@ func CheckCut(ctx context.Context, k *format.Keyer, inputs []Sorted, cut []int64
 			return &DisorderError{i, at, key, before}
 		}
 	}
+
 	return nil
 }

@@ -20,7 +20,9 @@ type place struct {
 
 // isUnsorted reports whether the following block begins with a smaller key than this block. In
 // that case the run is not sorted.
-func (p *place) isUnsorted() bool { return !p.last && bytes.Compare(p.block.Key, p.nextKey) > 0 }
+func (p *place) isUnsorted() bool {
+	return !p.last && bytes.Compare(p.block.Key, p.nextKey) > 0
+}
 
 // A forecast is the order in which a merge needs the blocks of its runs: ascending by first key.
 // The indexes of the runs list these keys, so no block has to be read. (Knuth, volume 3, section
@@ -52,7 +54,11 @@ func newForecast(runs []*spill.Run, last int) (*forecast, error) {
 	f := &forecast{recent: make([]place, last)}
 	for r, run := range runs {
 		f.blocks += run.Blocks()
-		h := &head{run: r, index: -1, cursor: run.Cursor(0, run.Blocks())}
+		h := &head{
+			run:    r,
+			index:  -1,
+			cursor: run.Cursor(0, run.Blocks()),
+		}
 		ended, err := h.advance()
 		if err != nil {
 			return nil, err
@@ -61,6 +67,7 @@ func newForecast(runs []*spill.Run, last int) (*forecast, error) {
 			f.heads = append(f.heads, h)
 		}
 	}
+
 	for i := len(f.heads)/2 - 1; i >= 0; i-- {
 		f.sink(i)
 	}
@@ -94,6 +101,7 @@ func (f *forecast) sink(i int) {
 				least = child
 			}
 		}
+
 		if least == i {
 			return
 		}
@@ -121,7 +129,9 @@ func (f *forecast) place(rank int) (*place, error) {
 func (f *forecast) pop(p *place) error {
 	h := f.heads[0]
 	key := append(p.block.Key[:0], h.block.Key...)
-	p.run, p.index, p.block = h.run, h.index, h.block
+	p.run = h.run
+	p.index = h.index
+	p.block = h.block
 	p.block.Key = key
 	ended, err := h.advance()
 	if err != nil {
@@ -136,6 +146,7 @@ func (f *forecast) pop(p *place) error {
 		p.next = h.block.First
 		p.nextKey = append(p.nextKey[:0], h.block.Key...)
 	}
+
 	f.sink(0)
 	return nil
 }

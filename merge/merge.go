@@ -37,8 +37,9 @@ type merging struct {
 	order      *forecast
 	spanBlocks int // number of blocks that begin in one span
 
-	free   chan []byte   // buffers for blocks
-	loaded []chan *block // a ring; the block of rank r in the forecast is sent to index r modulo the length
+	free chan []byte // buffers for blocks
+	// a ring; the block of rank r in the forecast is sent to index r modulo the length
+	loaded []chan *block
 	enough chan struct{} // closed when no more blocks are needed
 	claims atomic.Int64  // number of ranks that loaders have claimed
 	taken  int           // number of ranks whose blocks the cutter has received
@@ -49,7 +50,12 @@ func newMerging(opt *Options, runs []*spill.Run) (*merging, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &merging{opt: opt, runs: runs, spanBlocks: spanBlocks, enough: make(chan struct{})}
+	m := &merging{
+		opt:        opt,
+		runs:       runs,
+		spanBlocks: spanBlocks,
+		enough:     make(chan struct{}),
+	}
 	blocks := 0
 	for _, run := range runs {
 		blocks += run.Blocks()
@@ -59,7 +65,8 @@ func newMerging(opt *Options, runs []*spill.Run) (*merging, error) {
 	if m.order, err = newForecast(runs, buffers+2); err != nil {
 		return nil, err
 	}
-	m.free, m.loaded = make(chan []byte, buffers), make([]chan *block, buffers)
+	m.free = make(chan []byte, buffers)
+	m.loaded = make([]chan *block, buffers)
 	for i := range m.loaded {
 		m.loaded[i] = make(chan *block, 1)
 	}
@@ -141,6 +148,7 @@ func (m *merging) advance(ctx context.Context, c *cutter) (key []byte, input int
 			return nil, 0, context.Cause(ctx)
 		}
 	}
+
 	if m.taken == m.order.blocks {
 		return nil, -1, nil
 	}

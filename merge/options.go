@@ -14,7 +14,8 @@ type Options struct {
 	BlockBytes  int   // size limit of a block passed to the writer
 	MemoryBytes int64 // limit for all buffers of the merge together; 0 means no limit
 	Limit       int64 // number of records to write; a negative value means all
-	CheckOrder  bool  // return a DisorderError if an input is not sorted; set this for files of unknown origin
+	// return a DisorderError if an input is not sorted; set this for files of unknown origin
+	CheckOrder bool
 
 	// Seen is called with the records of Streams as they are read, unless it is nil.
 	Seen func(recs []byte)
@@ -33,7 +34,9 @@ func (o Options) inWholeRecords() *Options {
 	return &o
 }
 
-func (o *Options) recordSize() int { return o.Keyer.Layout().RecordSize }
+func (o *Options) recordSize() int {
+	return o.Keyer.Layout().RecordSize
+}
 
 // A DisorderError reports that an input is not sorted. Input is the index of the input. Record is
 // the index, within the input, of the first record that belongs before its predecessor. Key and
@@ -61,7 +64,9 @@ func (o *Options) affordable(bytes int64, enough func(workers int) int64) int64 
 	}
 }
 
-func (o *Options) workerBytes() int64 { return plan.MergeWorker(o.Keyer, o.BlockBytes) }
+func (o *Options) workerBytes() int64 {
+	return plan.MergeWorker(o.Keyer, o.BlockBytes)
+}
 
 // divide shares the memory between the workers and fanIn runs, whose blocks contain up to
 // blockRecords records. It returns the number of block buffers and the number of blocks that
@@ -80,15 +85,21 @@ func (o *Options) divide(fanIn, blockRecords int) (buffers, spanBlocks int, err 
 	if o.MemoryBytes == 0 {
 		return useful(), spanBlocks, nil
 	}
-	buffers = int(o.affordable(blockBytes, func(workers int) int64 { return int64(fanIn + workers) }))
+	buffers = int(o.affordable(blockBytes, func(workers int) int64 {
+		return int64(fanIn + workers)
+	}))
 	if buffers <= fanIn {
 		advice := "merge fewer at once"
 		if fanIn <= 2 {
 			advice = "raise the memory limit"
 		}
-		return 0, 0, fmt.Errorf("merge: %d runs with blocks of %d bytes need %d bytes of memory, there are %d: %s",
-			fanIn, blockBytes, int64(fanIn+1)*blockBytes+o.workerBytes(), o.MemoryBytes, advice)
+		return 0, 0, fmt.Errorf(
+			"merge: %d runs with blocks of %d bytes need %d bytes of memory, there are %d: %s",
+			fanIn, blockBytes, int64(fanIn+1)*blockBytes+o.workerBytes(), o.MemoryBytes,
+			advice,
+		)
 	}
+
 	spanBlocks = max(1, min(spanBlocks, (buffers-fanIn)/(o.Workers+1)))
 	return min(buffers, useful()), spanBlocks, nil
 }
@@ -107,10 +118,14 @@ func (o *Options) streamBlock(inputs int) (int, error) {
 		return int(records), nil
 	}
 	all := int64(inputs*streamBuffers) * perRecord
-	fits := o.affordable(all, func(int) int64 { return (minStreamBlock + perRecord - 1) / perRecord })
+	fits := o.affordable(all, func(int) int64 {
+		return (minStreamBlock + perRecord - 1) / perRecord
+	})
 	if fits < 1 {
-		return 0, fmt.Errorf("merge: %d inputs with records of %d bytes need %d bytes of memory, there are %d",
-			inputs, o.recordSize(), all+o.workerBytes(), o.MemoryBytes)
+		return 0, fmt.Errorf(
+			"merge: %d inputs with records of %d bytes need %d bytes of memory, there are %d",
+			inputs, o.recordSize(), all+o.workerBytes(), o.MemoryBytes,
+		)
 	}
 	return int(min(records, fits)), nil
 }

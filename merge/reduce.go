@@ -19,8 +19,10 @@ import (
 //
 // The caller owns the returned runs, even after an error. They always contain all records,
 // because completed merges are among them.
-func MergeLevels(ctx context.Context, opt Options, runs []*spill.Run, fanIn int,
-	newRun func(group []*spill.Run) *spill.RunWriter, w device.BlockWriter) ([]*spill.Run, error) {
+func MergeLevels(
+	ctx context.Context, opt Options, runs []*spill.Run, fanIn int,
+	newRun func(group []*spill.Run) *spill.RunWriter, w device.BlockWriter,
+) ([]*spill.Run, error) {
 	left, err := Reduce(ctx, opt, runs, fanIn, newRun)
 	if err != nil {
 		return left, err
@@ -30,24 +32,33 @@ func MergeLevels(ctx context.Context, opt Options, runs []*spill.Run, fanIn int,
 
 // Reduce merges neighboring runs until at most fanIn are left: MergeLevels without its last
 // merge.
-func Reduce(ctx context.Context, opt Options, runs []*spill.Run, fanIn int,
-	newRun func(group []*spill.Run) *spill.RunWriter) (left []*spill.Run, err error) {
+func Reduce(
+	ctx context.Context, opt Options, runs []*spill.Run, fanIn int,
+	newRun func(group []*spill.Run) *spill.RunWriter,
+) (left []*spill.Run, err error) {
 	return reduce(ctx, opt, runs, fanIn, fanIn, newRun, plan.MergeGroup)
 }
 
 // ReduceTo merges runs, fanIn at a time, until at most max(most, fanIn) are left. It is for
 // callers that will add more runs.
-func ReduceTo(ctx context.Context, opt Options, runs []*spill.Run, fanIn, most int,
-	newRun func(group []*spill.Run) *spill.RunWriter) (left []*spill.Run, err error) {
+func ReduceTo(
+	ctx context.Context, opt Options, runs []*spill.Run, fanIn, most int,
+	newRun func(group []*spill.Run) *spill.RunWriter,
+) (left []*spill.Run, err error) {
 	full := func(_, fanIn int) int { return fanIn }
 	return reduce(ctx, opt, runs, fanIn, max(most, fanIn), newRun, full)
 }
 
-func reduce(ctx context.Context, opt Options, runs []*spill.Run, fanIn, most int,
-	newRun func(group []*spill.Run) *spill.RunWriter, size func(runs, fanIn int) int) (left []*spill.Run, err error) {
+func reduce(
+	ctx context.Context, opt Options, runs []*spill.Run, fanIn, most int,
+	newRun func(group []*spill.Run) *spill.RunWriter, size func(runs, fanIn int) int,
+) (left []*spill.Run, err error) {
 	if len(runs) > fanIn && fanIn < 2 {
-		return runs, fmt.Errorf("merge: %d runs cannot be merged %d at a time: allow more memory or open "+
-			"files", len(runs), fanIn)
+		return runs, fmt.Errorf(
+			"merge: %d runs cannot be merged %d at a time: allow more memory or open "+
+				"files",
+			len(runs), fanIn,
+		)
 	}
 	left = slices.Clone(runs)
 	for len(left) > most {
@@ -65,6 +76,7 @@ func reduce(ctx context.Context, opt Options, runs []*spill.Run, fanIn, most int
 			return left, err
 		}
 	}
+
 	return left, nil
 }
 
@@ -79,13 +91,17 @@ func nextGroup(runs []*spill.Run, size int) (from, to int) {
 	for i := size; i < len(runs); i++ {
 		records += runs[i].Records() - runs[i-size].Records()
 		if records < fewest {
-			fewest, from = records, i-size+1
+			fewest = records
+			from = i - size + 1
 		}
 	}
+
 	return from, from + size
 }
 
-func mergeGroup(ctx context.Context, opt Options, group, runs []*spill.Run, w *spill.RunWriter) (*spill.Run, error) {
+func mergeGroup(
+	ctx context.Context, opt Options, group, runs []*spill.Run, w *spill.RunWriter,
+) (*spill.Run, error) {
 	if err := mergeSome(ctx, opt, group, runs, w); err != nil {
 		w.Abort()
 		return nil, err
@@ -96,7 +112,9 @@ func mergeGroup(ctx context.Context, opt Options, group, runs []*spill.Run, w *s
 // mergeSome merges a group. It changes the input of a DisorderError from the index in the group
 // to the index in runs. Such an input is always one of the original runs, because merged runs are
 // in order.
-func mergeSome(ctx context.Context, opt Options, group, runs []*spill.Run, w device.BlockWriter) error {
+func mergeSome(
+	ctx context.Context, opt Options, group, runs []*spill.Run, w device.BlockWriter,
+) error {
 	err := Merge(ctx, opt, group, w)
 	if disorder, ok := errors.AsType[*DisorderError](err); ok {
 		disorder.Input = slices.Index(runs, group[disorder.Input])

@@ -20,7 +20,11 @@ type searcher struct {
 }
 
 func newSearcher(k *format.Keyer) *searcher {
-	return &searcher{keyer: k, size: k.Layout().RecordSize, wide: k.KeySize() > 8}
+	return &searcher{
+		keyer: k,
+		size:  k.Layout().RecordSize,
+		wide:  k.KeySize() > 8,
+	}
 }
 
 func (s *searcher) seek(key []byte) {
@@ -57,8 +61,10 @@ func (s *searcher) halve(stretches, space []stretch) (before, after []stretch) {
 		return stretches, nil
 	}
 	space = slices.Grow(space[:0], 2*len(stretches))
-	before, after = space, space[len(stretches):len(stretches)]
+	before = space
+	after = space[len(stretches):len(stretches)]
 	s.seekRecord(stretches[longest], middle)
+
 	for i, in := range stretches {
 		at := middle
 		if i != longest {
@@ -71,6 +77,7 @@ func (s *searcher) halve(stretches, space []stretch) (before, after []stretch) {
 			after = append(after, in.slice(at, len(in.keys), s.size))
 		}
 	}
+
 	return before, after
 }
 
@@ -94,6 +101,7 @@ func (s *searcher) compare(in stretch, i int) int {
 	case !s.wide:
 		return 0
 	}
+
 	var stack [64]byte
 	return bytes.Compare(s.keyer.Append(stack[:0], in.recs[i*s.size:(i+1)*s.size]), s.key)
 }

@@ -31,7 +31,11 @@ func Streams(ctx context.Context, opt Options, inputs []io.Reader, w device.Bloc
 	if err != nil {
 		return err
 	}
-	m := &streaming{opt: o, blockBytes: blockRecords * o.recordSize(), enough: make(chan struct{})}
+	m := &streaming{
+		opt:        o,
+		blockBytes: blockRecords * o.recordSize(),
+		enough:     make(chan struct{}),
+	}
 	group, ctx := safely.WithContext(ctx)
 	for i, r := range inputs {
 		f := newFeed(i, buffers[i*streamBuffers:(i+1)*streamBuffers])
@@ -41,6 +45,7 @@ func Streams(ctx context.Context, opt Options, inputs []io.Reader, w device.Bloc
 			return m.read(ctx, f, r)
 		})
 	}
+
 	start(ctx, group, m.opt, len(inputs), m.advance, m.enough, w)
 	return errors.Join(group.Wait(), memory.Free())
 }
@@ -63,7 +68,11 @@ type feed struct {
 }
 
 func newFeed(input int, buffers [][]byte) *feed {
-	f := &feed{input: input, free: make(chan []byte, len(buffers)), blocks: make(chan *block, len(buffers))}
+	f := &feed{
+		input:  input,
+		free:   make(chan []byte, len(buffers)),
+		blocks: make(chan *block, len(buffers)),
+	}
 	for _, b := range buffers {
 		f.free <- b
 	}
@@ -91,6 +100,7 @@ func (m *streaming) read(ctx context.Context, f *feed, r io.Reader) error {
 			}
 			last = append(last[:0], b.recs[len(b.recs)-m.opt.recordSize():]...)
 		}
+
 		f.sent += int64(len(b.keys))
 		f.blocks <- b
 	}
@@ -106,11 +116,14 @@ func (m *streaming) readBlock(f *feed, r io.Reader, buf []byte) (*block, error) 
 	case err != nil && err != io.EOF:
 		return nil, err // the error names the place
 	case n%size != 0:
-		return nil, fmt.Errorf("merge: input %d ends at byte %d with %d bytes of a record of %d bytes",
-			f.input+1, f.sent*int64(size)+int64(n), n%size, size)
+		return nil, fmt.Errorf(
+			"merge: input %d ends at byte %d with %d bytes of a record of %d bytes", f.input+1,
+			f.sent*int64(size)+int64(n), n%size, size,
+		)
 	case m.opt.Seen != nil:
 		m.opt.Seen(buf[:n])
 	}
+
 	return newBlock(m.opt.Keyer, f.input, f.sent, buf[:n], buf, f.free), nil
 }
 
@@ -130,6 +143,7 @@ func (m *streaming) advance(ctx context.Context, c *cutter) (key []byte, input i
 			return nil, 0, context.Cause(ctx)
 		}
 	}
+
 	key, input = m.lowestEnd(c)
 	return key, input, context.Cause(ctx) // a failed input closes its channel as well
 }
@@ -140,6 +154,7 @@ func (m *streaming) lowestEnd(c *cutter) (key []byte, input int) {
 	input = -1
 	size := m.opt.recordSize()
 	var stack [64]byte
+
 	for i, f := range m.inputs {
 		if f.ended {
 			continue
@@ -147,9 +162,11 @@ func (m *streaming) lowestEnd(c *cutter) (key []byte, input int) {
 		recs := c.queues[i][0].recs
 		end := m.opt.Keyer.Append(stack[:0], recs[len(recs)-size:])
 		if input < 0 || bytes.Compare(end, key) < 0 {
-			input, key = i, append(key[:0], end...)
+			input = i
+			key = append(key[:0], end...)
 		}
 	}
+
 	return key, input
 }
 
@@ -178,6 +195,7 @@ func Stores(ctx context.Context, opt Options, inputs []Stored, w device.BlockWri
 			return err
 		})
 	}
+
 	group.Go(func() error {
 		err := Streams(ctx, opt, readers, w)
 		for _, r := range readers {

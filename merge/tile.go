@@ -24,13 +24,20 @@ type tiler struct {
 // newTiler returns a tiler for tiles of n records. Its memory has the size given by
 // plan.MergeWorker.
 func newTiler(k *format.Keyer, n int, memory []uint64) *tiler {
-	t := &tiler{keyer: k, size: k.Layout().RecordSize, refs: !isWord(k)}
+	t := &tiler{
+		keyer: k,
+		size:  k.Layout().RecordSize,
+		refs:  !isWord(k),
+	}
 	for i := range t.scratch {
-		t.scratch[i].keys, memory = memory[:n:n], memory[n:]
+		t.scratch[i].keys = memory[:n:n]
+		memory = memory[n:]
 		if t.refs {
-			t.scratch[i].refs, memory = arena.View[ref](arena.ByteView(memory[:n])), memory[n:]
+			t.scratch[i].refs = arena.View[ref](arena.ByteView(memory[:n]))
+			memory = memory[n:]
 		}
 	}
+
 	if k.KeySize() > 8 {
 		t.tie = func(ra, rb ref) bool { return k.Compare(t.record(ra), t.record(rb)) > 0 }
 	}
@@ -39,18 +46,23 @@ func newTiler(k *format.Keyer, n int, memory []uint64) *tiler {
 
 // isWord reports whether a record consists of a key of at most 8 bytes, so that the key alone
 // determines the record.
-func isWord(k *format.Keyer) bool { return k.Layout().IsBare() && k.KeySize() <= 8 }
+func isWord(k *format.Keyer) bool {
+	return k.Layout().IsBare() && k.KeySize() <= 8
+}
 
 // merge merges inputs, none of which may be empty. The result is valid until the next call. If
 // the inputs exceed a tile, which happens only if there are more inputs than records in a tile,
 // the tiler allocates more memory.
 func (t *tiler) merge(inputs []stretch) sequence {
 	n := 0
-	t.inputs, t.offsets = inputs, t.offsets[:0]
+	t.inputs = inputs
+	t.offsets = t.offsets[:0]
+
 	for _, in := range inputs {
 		t.offsets = append(t.offsets, n)
 		n += len(in.keys)
 	}
+
 	t.offsets = append(t.offsets, n)
 	for i := range t.scratch {
 		t.scratch[i].keys = slices.Grow(t.scratch[i].keys[:0], n)[:n]
@@ -58,6 +70,7 @@ func (t *tiler) merge(inputs []stretch) sequence {
 			t.scratch[i].refs = slices.Grow(t.scratch[i].refs[:0], n)[:n]
 		}
 	}
+
 	return t.build(0, len(inputs), 0)
 }
 

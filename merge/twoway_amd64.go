@@ -10,8 +10,9 @@ import (
 var hasVectors = cpuid.CPU.Has(cpuid.AVX512F)
 
 const (
-	vectorKeys    = 8
-	minVectorKeys = 8 * vectorKeys // least length of the shorter input for which mergeVectors pays off
+	vectorKeys = 8
+	// least length of the shorter input for which mergeVectors pays off
+	minVectorKeys = 8 * vectorKeys
 )
 
 // mergeVectors merges as much of a and b into dst as it can, from both ends, and returns the rest

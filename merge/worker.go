@@ -14,8 +14,10 @@ import (
 
 // start starts a cutter, which cuts the blocks that advance adds into spans, and the workers that
 // merge the spans. It closes enough when no more blocks are needed.
-func start(ctx context.Context, group *safely.Group, opt *Options, inputs int,
-	advance advance, enough chan<- struct{}, w device.BlockWriter) {
+func start(
+	ctx context.Context, group *safely.Group, opt *Options, inputs int, advance advance,
+	enough chan<- struct{}, w device.BlockWriter,
+) {
 	spans := make(chan *span)
 	group.Go(func() error {
 		defer close(spans)
@@ -28,7 +30,9 @@ func start(ctx context.Context, group *safely.Group, opt *Options, inputs int,
 			if err != nil {
 				return fmt.Errorf("merge: %w", err)
 			}
-			return errors.Join(newWorker(opt, memory.Bytes(), w).mergeAll(ctx, spans), memory.Free())
+			return errors.Join(
+				newWorker(opt, memory.Bytes(), w).mergeAll(ctx, spans), memory.Free(),
+			)
 		})
 	}
 }
@@ -49,9 +53,16 @@ func newWorker(opt *Options, memory []byte, w device.BlockWriter) *worker {
 	tile := plan.MergeTile(opt.Keyer, opt.BlockBytes)
 	scratch := len(memory) - opt.BlockBytes
 	return &worker{
-		opt: opt, size: opt.recordSize(), tile: tile, cut: newSearcher(opt.Keyer),
+		opt:   opt,
+		size:  opt.recordSize(),
+		tile:  tile,
+		cut:   newSearcher(opt.Keyer),
 		tiler: newTiler(opt.Keyer, tile, arena.View[uint64](memory[:scratch])),
-		out:   &device.Emitter{To: w, Size: opt.recordSize(), Buf: memory[scratch:][:0:opt.BlockBytes]},
+		out: &device.Emitter{
+			To:   w,
+			Size: opt.recordSize(),
+			Buf:  memory[scratch:][:0:opt.BlockBytes],
+		},
 	}
 }
 
@@ -71,7 +82,9 @@ func (w *worker) merge(ctx context.Context, s *span) error {
 	if w.opt.Limit >= 0 {
 		left = max(0, min(left, w.opt.Limit-s.first)) // the last span may begin beyond the limit
 	}
-	w.out.First, w.out.Left, w.out.Buf = s.first, left, w.out.Buf[:0]
+	w.out.First = s.first
+	w.out.Left = left
+	w.out.Buf = w.out.Buf[:0]
 	if err := w.emit(ctx, s.stretches); err != nil {
 		return err
 	}
@@ -95,6 +108,7 @@ func (w *worker) emit(ctx context.Context, stretches []stretch) error {
 		}
 		return nil
 	}
+
 	var after []stretch
 	if records > w.tile {
 		stretches, after = w.cut.halve(stretches, w.space)
@@ -115,7 +129,8 @@ func (w *worker) emit(ctx context.Context, stretches []stretch) error {
 func inOrder(k *format.Keyer, stretches []stretch) bool {
 	wide := k.KeySize() > 8
 	for i := 1; i < len(stretches); i++ {
-		last, next := stretches[i-1].keys[len(stretches[i-1].keys)-1], stretches[i].keys[0]
+		last := stretches[i-1].keys[len(stretches[i-1].keys)-1]
+		next := stretches[i].keys[0]
 		if last > next || last == next && wide {
 			return false
 		}
@@ -135,5 +150,6 @@ func (w *worker) emitTile(ctx context.Context, stretches []stretch) error {
 		w.tiler.put(dst, merged.slice(at, at+n))
 		at += n
 	}
+
 	return nil
 }

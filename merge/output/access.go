@@ -13,7 +13,8 @@ import (
 type access struct {
 	mode     fs.FileMode // permission bits; with an ACL, the group bits are its mask
 	uid, gid int         // -1 if the system has none
-	acl      []byte      // a POSIX ACL in the form of Linux's extended attribute; nil if there is none
+	// a POSIX ACL in the form of Linux's extended attribute; nil if there is none
+	acl []byte
 }
 
 // KeepAccess gives the file name the access of the regular file that it is about to replace, or
@@ -45,21 +46,27 @@ func KeepAccess(name, replaced string) error {
 // what the access denied, even though a user may now be in a different class, such as group or
 // others.
 func (a *access) reducedMode(keepsOwner, keepsGroup, keepsACL bool) fs.FileMode {
-	user, group, other := a.mode>>6&7, a.mode>>3&7, a.mode&7
+	user := a.mode >> 6 & 7
+	group := a.mode >> 3 & 7
+	other := a.mode & 7
+
 	if a.acl != nil && !keepsACL {
 		entries := parseACL(a.acl)
 		group &= entries.group
 		group &= entries.named
 		other &= entries.named
 	}
+
 	if !keepsGroup {
 		group &= other
 		other &= group
 	}
+
 	if !keepsOwner {
 		group &= user
 		other &= user
 	}
+
 	return user<<6 | group<<3 | other
 }
 
@@ -99,5 +106,6 @@ func parseACL(acl []byte) (e aclEntries) {
 			mask = allowed
 		}
 	}
+
 	return aclEntries{group: e.group & mask, named: e.named & mask}
 }

@@ -29,7 +29,8 @@ func writeACL(f *os.File, acl []byte) error {
 
 func removeACL(f *os.File) error {
 	err := unix.Fremovexattr(int(f.Fd()), aclAttribute)
-	if errors.Is(err, unix.ENODATA) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.ENOSYS) {
+	if errors.Is(err, unix.ENODATA) || errors.Is(err, unix.EOPNOTSUPP) ||
+		errors.Is(err, unix.ENOSYS) {
 		return nil
 	}
 	return os.NewSyscallError("removexattr", err)

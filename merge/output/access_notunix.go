@@ -9,7 +9,11 @@ import (
 
 // accessOf returns the access to a file.
 func accessOf(_ string, info fs.FileInfo) *access {
-	return &access{mode: info.Mode().Perm(), uid: -1, gid: -1}
+	return &access{
+		mode: info.Mode().Perm(),
+		uid:  -1,
+		gid:  -1,
+	}
 }
 
 // applyTo sets the mode of a file.

@@ -10,10 +10,17 @@ import (
 
 // accessOf returns the access to a file.
 func accessOf(name string, info fs.FileInfo) *access {
-	a := &access{mode: info.Mode().Perm(), uid: -1, gid: -1, acl: readACL(name)}
-	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
-		a.uid, a.gid = int(stat.Uid), int(stat.Gid)
+	a := &access{
+		mode: info.Mode().Perm(),
+		uid:  -1,
+		gid:  -1,
+		acl:  readACL(name),
 	}
+	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
+		a.uid = int(stat.Uid)
+		a.gid = int(stat.Gid)
+	}
+
 	return a
 }
 
@@ -37,7 +44,8 @@ func (a *access) setPermissions(f *os.File, keepsOwner, keepsGroup bool) error {
 	if mayKeepACL && writeACL(f, a.acl) == nil {
 		return f.Chmod(a.mode) // no change if the ACL has a mask
 	}
-	if err := removeACL(f); err != nil { // an ACL inherited from the directory, whose mask the mode would change
+	// an ACL inherited from the directory, whose mask the mode would change
+	if err := removeACL(f); err != nil {
 		return err
 	}
 	return f.Chmod(a.reducedMode(keepsOwner, keepsGroup, false))

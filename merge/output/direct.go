@@ -45,7 +45,13 @@ func useDirectIO(o *Output, queue *spill.Queue) {
 		return
 	}
 	if direct := spill.Direct(o.file, os.O_WRONLY); direct != nil {
-		w := &directWriter{output: o, direct: direct, queue: queue, most: queue.Writers() * 3 / 4, begun: map[int64]*fileBlock{}}
+		w := &directWriter{
+			output: o,
+			direct: direct,
+			queue:  queue,
+			most:   queue.Writers() * 3 / 4,
+			begun:  map[int64]*fileBlock{},
+		}
 		o.direct, o.at = w, w
 	}
 }
@@ -55,14 +61,17 @@ func (w *directWriter) WriteAt(p []byte, offset int64) (n int, err error) {
 	from := int(offset % int64(w.queue.RequestBytes))
 	at := offset - int64(from)
 	block := w.block(at)
+
 	if n = len(p); block.inMemory {
 		copy(block.memory[from:], p)
 	} else if n, err = w.output.file.WriteAt(p, offset); err != nil {
 		return n, err
 	}
+
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	block.pieces, block.bytes = append(block.pieces, [2]int{from, from + n}), block.bytes+n
+	block.pieces = append(block.pieces, [2]int{from, from + n})
+	block.bytes += n
 	if block.bytes < w.queue.RequestBytes {
 		return n, nil
 	}
@@ -76,6 +85,7 @@ func (w *directWriter) WriteAt(p []byte, offset int64) (n int, err error) {
 			w.writing.Done()
 		})
 	}
+
 	return n, nil
 }
 
@@ -90,6 +100,7 @@ func (w *directWriter) block(at int64) *fileBlock {
 			w.held++
 		}
 	}
+
 	w.mu.Unlock()
 	if block.inMemory {
 		block.taken.Do(func() { block.memory = w.queue.TakeWrite() })
@@ -99,7 +110,9 @@ func (w *directWriter) block(at int64) *fileBlock {
 
 // write writes a complete block.
 func (w *directWriter) write(block *fileBlock, at int64) error {
-	n, err := attempt(w.output, "write output", func() (int, error) { return w.direct.WriteAt(block.memory, at) })
+	n, err := attempt(w.output, "write output", func() (int, error) {
+		return w.direct.WriteAt(block.memory, at)
+	})
 	if err != nil {
 		return writeError(w.output, at+int64(n), err)
 	}
@@ -153,13 +166,16 @@ func (w *directWriter) giveUp() {
 func (w *directWriter) discard(last func(block *fileBlock, at int64)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+
 	w.writing.Wait()
+
 	for at, block := range w.begun {
 		if block.inMemory {
 			last(block, at)
 			w.queue.GiveWrite(block.memory)
 		}
 	}
+
 	clear(w.begun)
 	w.held = 0
 }

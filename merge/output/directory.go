@@ -21,7 +21,9 @@ type directory interface {
 // openDirectory opens a directory twice: to access its files, and to sync it. A directory that is
 // writable and searchable but not readable has no descriptor that can be synced; in this case
 // syncable is false.
-func openDirectory(o *Output, name string) (files directory, folder *os.File, syncable bool, err error) {
+func openDirectory(
+	o *Output, name string,
+) (files directory, folder *os.File, syncable bool, err error) {
 	root, err := attempt(o, "open directory", func() (*os.Root, error) { return os.OpenRoot(name) })
 	if errors.Is(err, fs.ErrPermission) {
 		path, unsearchable := openPath(name)
@@ -30,10 +32,13 @@ func openDirectory(o *Output, name string) (files directory, folder *os.File, sy
 		}
 		return path, path.folder, false, nil
 	}
+
 	if err != nil {
 		return nil, nil, false, err
 	}
-	folder, err = attempt(o, "open directory to sync it", func() (*os.File, error) { return root.Open(".") })
+	folder, err = attempt(o, "open directory to sync it", func() (*os.File, error) {
+		return root.Open(".")
+	})
 	return root, folder, true, err
 }
 
@@ -41,7 +46,8 @@ func openDirectory(o *Output, name string) (files directory, folder *os.File, sy
 // itself cannot be synced, the function syncs the whole file system through the descriptor of the
 // output. The function may still be running when the output is closed.
 func syncNames(o *Output) func() error {
-	file, folder := o.file, o.folder
+	file := o.file
+	folder := o.folder
 	sync := func() error { return spill.SyncFileSystem(file) }
 	if o.syncable {
 		sync = func() error { return spill.SyncFolder(folder) }

@@ -19,10 +19,12 @@ func openPath(name string) (*pathDirectory, error) {
 		return nil, err
 	}
 	d := &pathDirectory{folder}
-	if _, err := os.Stat(d.path(".")); err != nil { // there is no /proc, or the directory may not be searched
+	// there is no /proc, or the directory may not be searched
+	if _, err := os.Stat(d.path(".")); err != nil {
 		folder.Close()
 		return nil, err
 	}
+
 	return d, nil
 }
 
@@ -34,13 +36,17 @@ func (d *pathDirectory) OpenFile(name string, flag int, perm fs.FileMode) (*os.F
 	return os.OpenFile(d.path(name), flag|unix.O_NOFOLLOW, perm)
 }
 
-func (d *pathDirectory) Lstat(name string) (fs.FileInfo, error) { return os.Lstat(d.path(name)) }
+func (d *pathDirectory) Lstat(name string) (fs.FileInfo, error) {
+	return os.Lstat(d.path(name))
+}
 
 func (d *pathDirectory) Rename(oldName, newName string) error {
 	return os.Rename(d.path(oldName), d.path(newName))
 }
 
-func (d *pathDirectory) Remove(name string) error { return os.Remove(d.path(name)) }
+func (d *pathDirectory) Remove(name string) error {
+	return os.Remove(d.path(name))
+}
 
 // Close does nothing: the output closes its folder.
 func (d *pathDirectory) Close() error { return nil }

@@ -14,4 +14,6 @@ type pathDirectory struct {
 }
 
 // openPath returns an error: on this system, the directory must be readable.
-func openPath(string) (*pathDirectory, error) { return nil, errors.ErrUnsupported }
+func openPath(string) (*pathDirectory, error) {
+	return nil, errors.ErrUnsupported
+}

@@ -17,7 +17,9 @@ func Clip(from, to int64, next device.BlockWriter, recordSize int) device.BlockW
 		if begin >= end {
 			return nil
 		}
-		return next.WriteBlock(ctx, begin, recs[(begin-first)*int64(recordSize):(end-first)*int64(recordSize)])
+		return next.WriteBlock(
+			ctx, begin, recs[(begin-first)*int64(recordSize):(end-first)*int64(recordSize)],
+		)
 	})
 }
 

@@ -22,13 +22,16 @@ func openUnnamed(folder *os.File, perm fs.FileMode) (*os.File, error) {
 	if _, err := os.Stat("/proc/self/fd"); err != nil {
 		return nil, errors.ErrUnsupported
 	}
-	fd, err := unix.Openat(int(folder.Fd()), ".", unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, uint32(perm.Perm()))
+	fd, err := unix.Openat(
+		int(folder.Fd()), ".", unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, uint32(perm.Perm()),
+	)
 	switch err {
 	case nil:
 		return os.NewFile(uintptr(fd), folder.Name()), nil
 	case unix.EOPNOTSUPP, unix.EISDIR, unix.EINVAL, unix.ENOSYS:
 		return nil, errors.ErrUnsupported
 	}
+
 	return nil, err
 }
 
@@ -44,8 +47,10 @@ func link(f, folder *os.File, name string) error {
 // fill it again. There, reserve only checks the free space. The caller writes to the returned
 // writer instead of the file, and calls unmap when all writes are complete.
 func reserve(f *os.File, bytes int64, writers int) (at io.WriterAt, unmap func(), err error) {
-	at, unmap = f, func() {}
+	at = f
+	unmap = func() {}
 	var st unix.Statfs_t
+
 	if unix.Fstatfs(int(f.Fd()), &st) == nil && st.Type == unix.TMPFS_MAGIC {
 		if st.Blocks > 0 && freeBytes(&st) < bytes {
 			err = notEnough(&st)
@@ -54,6 +59,7 @@ func reserve(f *os.File, bytes int64, writers int) (at io.WriterAt, unmap func()
 		}
 		return at, unmap, err
 	}
+
 	if err = spill.Allocate(f, 0, bytes); err == unix.ENOSPC {
 		err = notEnough(&st)
 	}
@@ -77,6 +83,7 @@ func reserveInPlace(f *os.File, now fs.FileInfo, from, bytes int64) error {
 			return err
 		}
 	}
+
 	allocated := now.Size()
 	if stat, ok := now.Sys().(*syscall.Stat_t); ok {
 		allocated = min(allocated, stat.Blocks*statBlock)
@@ -94,7 +101,9 @@ func notEnough(st *unix.Statfs_t) error {
 	return fmt.Errorf("%w: only %s is free", unix.ENOSPC, human.Bytes(freeBytes(st)))
 }
 
-func freeBytes(st *unix.Statfs_t) int64 { return int64(st.Bavail) * int64(st.Bsize) }
+func freeBytes(st *unix.Statfs_t) int64 {
+	return int64(st.Bavail) * int64(st.Bsize)
+}
 
 // writeBehind asks the system to start writing n bytes at offset to the disk. It does not wait,
 // and ignores errors, because Sync reports them.
@@ -103,4 +112,6 @@ func writeBehind(f *os.File, offset, n int64) {
 }
 
 // syncData makes the data of f durable, but not metadata that is not needed to read it.
-func syncData(f *os.File) error { return os.NewSyscallError("fdatasync", unix.Fdatasync(int(f.Fd()))) }
+func syncData(f *os.File) error {
+	return os.NewSyscallError("fdatasync", unix.Fdatasync(int(f.Fd())))
+}

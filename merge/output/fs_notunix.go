@@ -17,7 +17,9 @@ func checkSizeLimit(int64) error { return nil }
 func checkRemovable(*os.File, string) error { return nil }
 
 // openDescriptor is not supported: on this system no name refers to a descriptor.
-func openDescriptor(int) (*os.File, error) { return nil, errors.ErrUnsupported }
+func openDescriptor(int) (*os.File, error) {
+	return nil, errors.ErrUnsupported
+}
 
 func closeCopy(*os.File) error { return nil }
 
@@ -31,7 +33,9 @@ func appends(f *os.File) bool {
 func inodeOf(fs.FileInfo) uint64 { return 0 }
 
 // isKept reports whether info may describe the kept output.
-func isKept(info fs.FileInfo, _ *spill.KeptOutput) bool { return info.Mode().IsRegular() }
+func isKept(info fs.FileInfo, _ *spill.KeptOutput) bool {
+	return info.Mode().IsRegular()
+}
 
 // renamesOpen is false: a file must be closed before it is renamed or removed.
 const renamesOpen = false

@@ -10,10 +10,14 @@ import (
 )
 
 // openUnnamed is not supported: outputs have a temporary name from the start.
-func openUnnamed(*os.File, fs.FileMode) (*os.File, error) { return nil, errors.ErrUnsupported }
+func openUnnamed(*os.File, fs.FileMode) (*os.File, error) {
+	return nil, errors.ErrUnsupported
+}
 
 // link is not supported, because there are no unnamed files.
-func link(_, _ *os.File, _ string) error { return errors.ErrUnsupported }
+func link(_, _ *os.File, _ string) error {
+	return errors.ErrUnsupported
+}
 
 // reserve does nothing: a full disk shows when the output is written.
 func reserve(f *os.File, _ int64, _ int) (at io.WriterAt, unmap func(), err error) {
@@ -21,7 +25,9 @@ func reserve(f *os.File, _ int64, _ int) (at io.WriterAt, unmap func(), err erro
 }
 
 // reserveInPlace does nothing.
-func reserveInPlace(*os.File, fs.FileInfo, int64, int64) error { return nil }
+func reserveInPlace(*os.File, fs.FileInfo, int64, int64) error {
+	return nil
+}
 
 // writeBehind does nothing: the system decides when to write.
 func writeBehind(*os.File, int64, int64) {}

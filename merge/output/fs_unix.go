@@ -41,7 +41,9 @@ func openDescriptor(number int) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
-	if flags, _ := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0); flags&unix.O_ACCMODE == unix.O_RDONLY {
+	if flags, _ := unix.FcntlInt(
+		uintptr(fd), unix.F_GETFL, 0,
+	); flags&unix.O_ACCMODE == unix.O_RDONLY {
 		unix.Close(fd)
 		return nil, unix.EBADF // it is not open for writing
 	}
@@ -49,7 +51,9 @@ func openDescriptor(number int) (*os.File, error) {
 }
 
 // duplicate duplicates a descriptor. Child processes do not inherit the duplicate.
-func duplicate(fd uintptr) (int, error) { return unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0) }
+func duplicate(fd uintptr) (int, error) {
+	return unix.FcntlInt(fd, unix.F_DUPFD_CLOEXEC, 0)
+}
 
 // closeCopy closes a duplicate of f's descriptor. On this event a network file system writes its
 // cached data and reports errors. f stays open, because it belongs to the caller.
@@ -114,4 +118,6 @@ func lock(f *os.File) error {
 
 // isDead reports whether the owner of a file no longer runs. It locks the file, so only one
 // caller gets this answer.
-func isDead(f *os.File) bool { return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil }
+func isDead(f *os.File) bool {
+	return unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil
+}

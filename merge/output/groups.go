@@ -58,13 +58,16 @@ func (g *Groups) recordSize() int {
 func (g *Groups) WriteBlock(ctx context.Context, first int64, recs []byte) error {
 	buf := scratches.Get().(*scratch)
 	defer scratches.Put(buf)
+
 	var head, tail equals
 	unique := g.form == GroupForm{}
+
 	if unique {
 		g.compact(buf, recs)
 	} else {
 		head, tail = g.reduce(buf, recs)
 	}
+
 	if err := g.turns.wait(ctx, first); err != nil {
 		return err
 	}
@@ -74,6 +77,7 @@ func (g *Groups) WriteBlock(ctx context.Context, first int64, recs []byte) error
 	} else {
 		out = g.join(out, head, tail)
 	}
+
 	g.kept += int64(len(out) / g.recordSize())
 	g.turns.pass(first+int64(len(recs)/g.keyer.Layout().RecordSize), nil)
 	if len(out) == 0 {
@@ -94,7 +98,8 @@ func (g *Groups) Flush(ctx context.Context) error {
 
 // compact copies to buf the first record of every group of recs.
 func (g *Groups) compact(buf *scratch, recs []byte) {
-	size, wide := g.keyer.Layout().RecordSize, g.keyer.KeySize() > 8
+	size := g.keyer.Layout().RecordSize
+	wide := g.keyer.KeySize() > 8
 	buf.recs = buf.recs[:0]
 	from := 0 // start of the records that are kept and not yet copied
 	drop := func(at, end int) {
@@ -104,20 +109,24 @@ func (g *Groups) compact(buf *scratch, recs []byte) {
 	var before uint64
 	for base, end := 0, 0; base < len(recs); base = end {
 		end = min(base+len(buf.keys)*size, len(recs))
-		if base > 0 && g.keyer.Compare(recs[base-size:base], recs[end-size:end]) == 0 { // all records between these two have the same key
+		// all records between these two have the same key
+		if base > 0 && g.keyer.Compare(recs[base-size:base], recs[end-size:end]) == 0 {
 			drop(base, end)
 			continue
 		}
+
 		keys := buf.keys[:(end-base)/size]
 		g.keyer.Prefixes(keys, recs[base:end])
 		for i, key := range keys {
 			at := base + i*size
-			if key == before && at > 0 && (!wide || g.keyer.Compare(recs[at-size:at], recs[at:at+size]) == 0) {
+			if key == before && at > 0 &&
+				(!wide || g.keyer.Compare(recs[at-size:at], recs[at:at+size]) == 0) {
 				drop(at, at+size)
 			}
 			before = key
 		}
 	}
+
 	drop(len(recs), len(recs))
 }
 
@@ -138,13 +147,15 @@ func (g *Groups) dropKnown(recs []byte) []byte {
 // there is only one group. It appends all other groups to buf in their written form, after free
 // space for two records.
 func (g *Groups) reduce(buf *scratch, recs []byte) (head, tail equals) {
-	size, wide := g.keyer.Layout().RecordSize, g.keyer.KeySize() > 8
+	size := g.keyer.Layout().RecordSize
+	wide := g.keyer.KeySize() > 8
 	buf.recs = append(buf.recs[:0], make([]byte, 2*g.recordSize())...)
 	from := 0
 	end := func(at int) {
 		buf.recs = g.put(buf.recs, tail)
 		if tail = g.equals(recs[from:at]); from == 0 {
-			head, tail = tail, equals{}
+			head = tail
+			tail = equals{}
 		}
 		from = at
 	}
@@ -153,14 +164,18 @@ func (g *Groups) reduce(buf *scratch, recs []byte) (head, tail equals) {
 		block := recs[base:min(base+len(buf.keys)*size, len(recs))]
 		keys := buf.keys[:len(block)/size]
 		g.keyer.Prefixes(keys, block)
+
 		for i, key := range keys {
 			at := base + i*size
-			if at > 0 && (key != before || wide && g.keyer.Compare(recs[at-size:at], recs[at:at+size]) != 0) {
+			if at > 0 &&
+				(key != before ||
+					wide && g.keyer.Compare(recs[at-size:at], recs[at:at+size]) != 0) {
 				end(at)
 			}
 			before = key
 		}
 	}
+
 	end(len(recs))
 	return head, tail
 }
@@ -195,10 +210,12 @@ func (g *Groups) join(reduced []byte, head, tail equals) []byte {
 		done = g.put(done, g.open)
 		g.begin(head)
 	}
+
 	if tail.count > 0 {
 		done = g.put(done, g.open)
 		g.begin(tail)
 	}
+
 	out := reduced[2*g.recordSize()-len(done):]
 	copy(out, done)
 	return out

@@ -51,7 +51,9 @@ func newHugePages(file *os.File, size int64, writers int) *hugePages {
 	if length == 0 || int64(int(size)) != size || file.Truncate(size) != nil {
 		return nil
 	}
-	addresses, err := unix.Mmap(-1, 0, length+arena.HugePage, unix.PROT_NONE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	addresses, err := unix.Mmap(
+		-1, 0, length+arena.HugePage, unix.PROT_NONE, unix.MAP_ANON|unix.MAP_PRIVATE,
+	)
 	if err != nil {
 		return nil
 	}
@@ -62,8 +64,14 @@ func newHugePages(file *os.File, size int64, writers int) *hugePages {
 		_ = unix.Munmap(addresses)
 		return nil
 	}
-	return &hugePages{file: file, addresses: addresses, bytes: addresses[skipped:][:length],
-		stretches: make([]stretch, length/arena.HugePage), writers: max(writers, 1)}
+
+	return &hugePages{
+		file:      file,
+		addresses: addresses,
+		bytes:     addresses[skipped:][:length],
+		stretches: make([]stretch, length/arena.HugePage),
+		writers:   max(writers, 1),
+	}
 }
 
 // WriteAt writes p. REQUIRES: p lies within one stretch
@@ -71,8 +79,10 @@ func (h *hugePages) WriteAt(p []byte, offset int64) (n int, err error) {
 	if offset+int64(len(p)) > int64(len(h.bytes)) {
 		return h.file.WriteAt(p, offset)
 	}
-	at, begins := int(offset/arena.HugePage), false
-	s, pages := &h.stretches[at], h.bytes[at*arena.HugePage:][:arena.HugePage]
+	at := int(offset / arena.HugePage)
+	begins := false
+	s := &h.stretches[at]
+	pages := h.bytes[at*arena.HugePage:][:arena.HugePage]
 	s.begun.Do(func() {
 		begins = true
 		n, s.isHuge, err = h.begin(pages, p, offset)
@@ -86,8 +96,10 @@ func (h *hugePages) WriteAt(p []byte, offset int64) (n int, err error) {
 			return nil
 		}, noPage)
 	}
+
 	if s.isHuge && s.written.Add(int64(n)) >= arena.HugePage {
-		_ = unix.Madvise(pages, unix.MADV_DONTNEED) // the pages stay in the file, but no longer count as memory of this process
+		// the pages stay in the file, but no longer count as memory of this process
+		_ = unix.Madvise(pages, unix.MADV_DONTNEED)
 	}
 	return n, err
 }

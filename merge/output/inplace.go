@@ -60,6 +60,7 @@ func (e *streamEnd) reserveGrowth(now os.FileInfo) error {
 			return device.WithoutPath(err)
 		}
 	}
+
 	err := e.attempt("reserve growth", func() error {
 		if err := checkSizeLimit(from + bytes); err != nil {
 			return err
@@ -106,7 +107,9 @@ func (e *streamEnd) cutOff() error {
 		err = file.Truncate(end)
 	}
 	if err != nil {
-		return fmt.Errorf("shorten %s to its %d bytes: %w", file.Name(), end, device.WithoutPath(err))
+		return fmt.Errorf(
+			"shorten %s to its %d bytes: %w", file.Name(), end, device.WithoutPath(err),
+		)
 	}
 	return nil
 }

@@ -21,7 +21,9 @@ type Kept struct {
 // Keep makes the file stay even if the output is aborted.
 func (k *Kept) Keep() { k.hasRecords.Store(true) }
 
-func (k *Kept) keepsRecords() bool { return k != nil && k.hasRecords.Load() }
+func (k *Kept) keepsRecords() bool {
+	return k != nil && k.hasRecords.Load()
+}
 
 // openKept opens the file of an earlier process. It returns errors.ErrUnsupported if there is
 // none, or if another file has its name.
@@ -31,6 +33,7 @@ func (o *Output) openKept() (*os.File, error) {
 		_ = o.root.Remove(o.tempName(0)) // left by an owner that has lost the name of its file
 		return nil, errors.ErrUnsupported
 	}
+
 	name := string(before.Name)
 	info, err := o.root.Lstat(name)
 	if err != nil || info.IsDir() {
@@ -40,6 +43,7 @@ func (o *Output) openKept() (*os.File, error) {
 		_ = o.root.Remove(name) // does not affect other names of that file, or the target of a link
 		return nil, errors.ErrUnsupported
 	}
+
 	file, err := o.root.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
 		return nil, err
@@ -48,6 +52,7 @@ func (o *Output) openKept() (*os.File, error) {
 		file.Close()
 		return nil, errors.ErrUnsupported
 	}
+
 	o.temp = name
 	o.kept.Begun = true
 	return file, nil
@@ -59,9 +64,15 @@ func noteKept(o *Output) error {
 	if err != nil {
 		return err
 	}
-	o.kept.File = &spill.KeptOutput{Name: spill.RawName(o.temp), Inode: inodeOf(info), Mode: info.Mode()}
+	o.kept.File = &spill.KeptOutput{
+		Name:  spill.RawName(o.temp),
+		Inode: inodeOf(info),
+		Mode:  info.Mode(),
+	}
 	return nil
 }
 
 // Sync makes the data written so far durable.
-func (o *Output) Sync() error { return o.perform("sync output", o.file.Sync) }
+func (o *Output) Sync() error {
+	return o.perform("sync output", o.file.Sync)
+}

@@ -93,6 +93,7 @@ func (o *Output) nameTemp(operation string, give func(name string) error) error 
 			return err
 		}
 	}
+
 	return fs.ErrExist
 }
 
@@ -113,6 +114,7 @@ func (o *Output) openTemp(name string, perm fs.FileMode) error {
 		file.Close()
 		return fs.ErrExist
 	}
+
 	o.file = file
 	return nil
 }

@@ -55,8 +55,16 @@ func WriteFile(ctx context.Context, name string, write func(io.Writer) error) er
 
 // OpenKept is Open for an output that can be continued. If kept describes no usable file,
 // OpenKept creates one and records it in kept. kept may be nil.
-func OpenKept(ctx context.Context, name string, fault func(operation string) error, kept *Kept) (*Output, error) {
-	o := &Output{fault: fault, name: name, kept: kept, unmap: func() {}, behind: writeBehind}
+func OpenKept(
+	ctx context.Context, name string, fault func(operation string) error, kept *Kept,
+) (*Output, error) {
+	o := &Output{
+		fault:  fault,
+		name:   name,
+		kept:   kept,
+		unmap:  func() {},
+		behind: writeBehind,
+	}
 	o.early.least = earlyBytes
 	info, err := o.resolve()
 	switch {
@@ -77,6 +85,7 @@ func OpenKept(ctx context.Context, name string, fault func(operation string) err
 			err = o.checkReplaceable()
 		}
 	}
+
 	if err == nil && kept != nil && !o.IsStream {
 		err = noteKept(o)
 	}
@@ -84,6 +93,7 @@ func OpenKept(ctx context.Context, name string, fault func(operation string) err
 		o.Abort()
 		return nil, fmt.Errorf("create output %s: %w", name, advise(err))
 	}
+
 	o.at = o.file
 	return o, nil
 }
@@ -97,14 +107,18 @@ func (o *Output) resolve() (fs.FileInfo, error) {
 	o.target = o.name
 	for range maxLinks {
 		_, o.IsStream = descriptor(o.target)
-		info, err := attempt(o, "look for output", func() (fs.FileInfo, error) { return os.Lstat(o.target) })
+		info, err := attempt(o, "look for output", func() (fs.FileInfo, error) {
+			return os.Lstat(o.target)
+		})
 		if errors.Is(err, fs.ErrNotExist) && !o.IsStream {
 			return nil, nil
 		}
 		if err != nil || o.IsStream || info.Mode()&fs.ModeSymlink == 0 {
 			return info, err
 		}
-		link, err := attempt(o, "read link", func() (string, error) { return os.Readlink(o.target) })
+		link, err := attempt(o, "read link", func() (string, error) {
+			return os.Readlink(o.target)
+		})
 		if err != nil {
 			return nil, err
 		}
@@ -112,8 +126,10 @@ func (o *Output) resolve() (fs.FileInfo, error) {
 			folder, _ := filepath.Split(o.target)
 			link = folder + link
 		}
+
 		o.target = link
 	}
+
 	return nil, errors.New("too many symbolic links")
 }
 
@@ -124,12 +140,17 @@ func (o *Output) openFolder() (err error) {
 	folder, base := filepath.Split(o.target)
 	o.base = base
 	o.root, o.folder, o.syncable, err = openDirectory(o, folder+".")
+
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return fmt.Errorf("its directory %s: %w: create it first", filepath.Dir(o.target), device.WithoutPath(err))
+		return fmt.Errorf(
+			"its directory %s: %w: create it first", filepath.Dir(o.target),
+			device.WithoutPath(err),
+		)
 	case err != nil:
 		return fmt.Errorf("open directory %s: %w", filepath.Dir(o.target), device.WithoutPath(err))
 	}
+
 	return nil
 }
 
@@ -160,12 +181,15 @@ func descriptor(name string) (number int, ok bool) {
 	if ok {
 		return number, true
 	}
-	for _, folder := range []string{"/dev/fd/", "/proc/self/fd/", fmt.Sprintf("/proc/%d/fd/", os.Getpid())} {
+	for _, folder := range []string{"/dev/fd/", "/proc/self/fd/", fmt.Sprintf(
+		"/proc/%d/fd/", os.Getpid(),
+	)} {
 		if rest, found := strings.CutPrefix(name, folder); found {
 			number, err := strconv.Atoi(rest)
 			return number, err == nil
 		}
 	}
+
 	return 0, false
 }
 
@@ -178,10 +202,13 @@ func (o *Output) openStream(ctx context.Context, fifo bool) (err error) {
 	case open:
 		o.file, err = openDescriptor(number) // opening the file by name would write from its start
 	case fifo:
-		o.file, err = attempt(o, "open output", func() (*os.File, error) { return openFIFO(ctx, o.target) })
+		o.file, err = attempt(o, "open output", func() (*os.File, error) {
+			return openFIFO(ctx, o.target)
+		})
 	default:
 		o.file, err = o.openFile(o.target, os.O_WRONLY, 0)
 	}
+
 	return err
 }
 
@@ -205,7 +232,9 @@ func openFIFO(ctx context.Context, name string) (*os.File, error) {
 }
 
 func (o *Output) openFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
-	return attempt(o, "open output", func() (*os.File, error) { return os.OpenFile(name, flag, perm) })
+	return attempt(o, "open output", func() (*os.File, error) {
+		return os.OpenFile(name, flag, perm)
+	})
 }
 
 // checkWritable returns an error if the existing file is write-protected, so that it is not
@@ -221,7 +250,9 @@ func (o *Output) checkWritable() error {
 // hintInPlace adds advice to the error if a file is writable but its directory is not.
 func hintInPlace(name string, err error) error {
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, syscall.EROFS) {
-		return fmt.Errorf("%w (to overwrite the file in place, redirect standard output: > %s)", err, name)
+		return fmt.Errorf(
+			"%w (to overwrite the file in place, redirect standard output: > %s)", err, name,
+		)
 	}
 	return err
 }
@@ -231,8 +262,11 @@ func hintInPlace(name string, err error) error {
 func (o *Output) checkReplaceable() error {
 	err := o.perform("check directory", func() error { return checkRemovable(o.folder, o.base) })
 	if err != nil {
-		return fmt.Errorf("directory %s does not allow replacing it: in a sticky directory only its owner "+
-			"may (name another output): %w", filepath.Dir(o.target), err)
+		return fmt.Errorf(
+			"directory %s does not allow replacing it: in a sticky directory only its owner "+
+				"may (name another output): %w",
+			filepath.Dir(o.target), err,
+		)
 	}
 	return nil
 }
@@ -242,17 +276,23 @@ func (o *Output) create(perm fs.FileMode) (err error) {
 		return err
 	}
 	o.removeLeftovers()
-	if o.unlocked = o.kept != nil; o.unlocked { // no other process may take a kept file for a leftover
+	// no other process may take a kept file for a leftover
+	if o.unlocked = o.kept != nil; o.unlocked {
 		o.file, err = attempt(o, "open output", o.openKept)
 	} else {
-		o.file, err = attempt(o, "create output", func() (*os.File, error) { return openUnnamed(o.folder, perm) })
+		o.file, err = attempt(o, "create output", func() (*os.File, error) {
+			return openUnnamed(o.folder, perm)
+		})
 		o.unlocked = err == nil && lock(o.file) != nil
 	}
+
 	if errors.Is(err, errors.ErrUnsupported) {
 		err = o.nameTemp("open output", func(name string) error { return o.openTemp(name, perm) })
 	}
 	if err != nil {
-		return fmt.Errorf("a file in directory %s: %w", filepath.Dir(o.target), device.WithoutPath(err))
+		return fmt.Errorf(
+			"a file in directory %s: %w", filepath.Dir(o.target), device.WithoutPath(err),
+		)
 	}
 	return nil
 }

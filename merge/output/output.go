@@ -104,6 +104,7 @@ func advise(err error) error {
 	case errors.Is(err, syscall.EMFILE):
 		return fmt.Errorf("%w (raise ulimit -n)", err)
 	}
+
 	return err
 }
 
@@ -121,8 +122,12 @@ func (o *Output) Reserve(bytes int64, writers int) error {
 	})
 	if err != nil {
 		folder := filepath.Dir(o.target)
-		return fmt.Errorf("reserve %s for output %s in %s: %w", human.Bytes(bytes), o.name, folder, advise(err))
+		return fmt.Errorf(
+			"reserve %s for output %s in %s: %w", human.Bytes(bytes), o.name, folder,
+			advise(err),
+		)
 	}
+
 	return nil
 }
 
@@ -146,12 +151,15 @@ func (o *Output) WriteAt(p []byte, offset int64) (n int, err error) {
 	for n < len(p) {
 		at := offset + int64(n)
 		piece := p[n:min(len(p), n+int(pieceBytes-at%pieceBytes))]
-		written, err := attempt(o, "write output", func() (int, error) { return o.at.WriteAt(piece, at) })
+		written, err := attempt(o, "write output", func() (int, error) {
+			return o.at.WriteAt(piece, at)
+		})
 		if n += written; err != nil {
 			return n, writeError(o, offset+int64(n), err)
 		}
 		o.wrote(at, written)
 	}
+
 	return n, nil
 }
 
@@ -171,7 +179,9 @@ func (o *Output) ReadAt(p []byte, offset int64) (n int, err error) {
 	}
 	n, err = attempt(o, "read output back", func() (int, error) { return o.file.ReadAt(p, offset) })
 	if err != nil {
-		err = fmt.Errorf("read back %s at byte %d: %w", o.name, offset+int64(n), device.WithoutPath(err))
+		err = fmt.Errorf(
+			"read back %s at byte %d: %w", o.name, offset+int64(n), device.WithoutPath(err),
+		)
 	}
 	return n, err
 }
@@ -235,11 +245,15 @@ func (o *Output) complete(ctx context.Context) error {
 	if err := o.direct.settle(); err != nil {
 		return err
 	}
-	if err := o.perform("truncate output", func() error { return o.file.Truncate(o.size.Load()) }); err != nil {
+	if err := o.perform("truncate output", func() error {
+		return o.file.Truncate(o.size.Load())
+	}); err != nil {
 		return err
 	}
 	if o.access != nil {
-		if err := o.perform("set mode of output", func() error { return o.access.applyTo(o.file) }); err != nil {
+		if err := o.perform("set mode of output", func() error {
+			return o.access.applyTo(o.file)
+		}); err != nil {
 			return err
 		}
 	}
@@ -270,8 +284,10 @@ func settle(ctx context.Context, o *Output) error {
 	defer o.closeFolder()
 	err := Await(ctx, syncNames(o))
 	if err = errors.Join(err, o.close()); err != nil {
-		return fmt.Errorf("finish output %s: it is complete, but may be lost if the machine crashes: %w",
-			o.name, err)
+		return fmt.Errorf(
+			"finish output %s: it is complete, but may be lost if the machine crashes: %w",
+			o.name, err,
+		)
 	}
 	return nil
 }
@@ -285,7 +301,10 @@ func (o *Output) link() error {
 			return err
 		}
 	}
-	err := o.nameTemp("link output", func(name string) error { return link(o.file, o.folder, name) })
+
+	err := o.nameTemp("link output", func(name string) error {
+		return link(o.file, o.folder, name)
+	})
 	if err != nil {
 		return err
 	}
@@ -314,7 +333,8 @@ func (o *Output) close() error {
 		o.direct.giveUp()
 		o.direct.direct.Close() // no error to report, because file is synced
 	}
-	return errors.Join(o.perform("close output", func() error { return nil }), file.Close()) // always called
+	// always called
+	return errors.Join(o.perform("close output", func() error { return nil }), file.Close())
 }
 
 // Abort gives up the output and removes it. It does nothing after Commit.
@@ -322,7 +342,8 @@ func (o *Output) Abort() error {
 	var removing error
 	o.direct.giveUp()
 	if renamesOpen {
-		removing = o.removeTemp() // while the file is locked: later the name may belong to another process
+		// while the file is locked: later the name may belong to another process
+		removing = o.removeTemp()
 	}
 	err := o.close()
 	if o.IsStream && err != nil {

@@ -17,8 +17,9 @@ import (
 // Split says how an output is divided into the files of a set. The zero Split means a single
 // file.
 type Split struct {
-	Files int   // number of files, with about the same number of records each
-	Bytes int64 // size of each file before compression; a file may exceed it to keep equal keys together
+	Files int // number of files, with about the same number of records each
+	// size of each file before compression; a file may exceed it to keep equal keys together
+	Bytes int64
 }
 
 // A set is an output of several files and an index of their first keys. A file ends when it has
@@ -47,20 +48,32 @@ type setFile struct {
 	out     *Output
 	first   int64 // index of its first record within the set
 	records int64
-	key     []byte // normalized key of its first record; nil if the file is empty or records have no key
-	writes  sync.WaitGroup
-	done    bool // the file is durable but has no name yet
+	// normalized key of its first record; nil if the file is empty or records have no key
+	key    []byte
+	writes sync.WaitGroup
+	done   bool // the file is durable but has no name yet
 }
 
 // NewSet returns a sink that writes a set of files, which are named after an output. Either all
 // of them appear or none. After an error nothing is left of them.
-func NewSet(ctx context.Context, name string, fault func(operation string) error, split Split,
-	opt Options) (*Sink, error) {
+func NewSet(
+	ctx context.Context, name string, fault func(operation string) error, split Split,
+	opt Options,
+) (*Sink, error) {
 	s := &set{split: split, opt: opt, fault: fault}
-	sink := &Sink{BlockWriter: s, Kind: Ordered, Abort: s.abort, commit: s.commit, Files: s.count}
+	sink := &Sink{
+		BlockWriter: s,
+		Kind:        Ordered,
+		Abort:       s.abort,
+		commit:      s.commit,
+		Files:       s.count,
+	}
 	if opt.Compression != format.None && !opt.fixedHeader() {
-		return nil, fmt.Errorf("create output %s: this format needs the record count first, so its parts "+
-			"cannot be compressed: compress them afterwards", name)
+		return nil, fmt.Errorf(
+			"create output %s: this format needs the record count first, so its parts "+
+				"cannot be compressed: compress them afterwards",
+			name,
+		)
 	}
 	err := s.checkCount(name, s.most())
 	if err == nil {
@@ -70,7 +83,10 @@ func NewSet(ctx context.Context, name string, fault func(operation string) error
 		err = s.open(ctx)
 	}
 	if err == nil && split.Files > 0 && opt.Records < 0 {
-		err = sink.wait(opt.Keep, opt.Writers, func(records int64) error { s.opt.Records = records; return nil })
+		err = sink.wait(opt.Keep, opt.Writers, func(records int64) error {
+			s.opt.Records = records
+			return nil
+		})
 	}
 	if err != nil {
 		return nil, errors.Join(err, s.abort())
@@ -123,6 +139,7 @@ func (s *set) open(ctx context.Context) (err error) {
 			return err
 		}
 	}
+
 	s.begun = 1
 	return nil
 }
@@ -140,14 +157,18 @@ func (s *set) openNext(ctx context.Context) error {
 	opt := s.opt
 	switch {
 	case out.IsStream:
-		return errors.Join(fmt.Errorf("create output %s: it is not a regular file", out.name), out.Abort())
+		return errors.Join(
+			fmt.Errorf("create output %s: it is not a regular file", out.name), out.Abort(),
+		)
 	case opt.Records < 0 || opt.Compression != format.None:
 		opt.Records = -1
 	case s.split.Files > 0:
-		opt.Records = opt.Records*int64(i+1)/int64(s.split.Files) - opt.Records*int64(i)/int64(s.split.Files)
+		opt.Records = opt.Records*int64(i+
+			1)/int64(s.split.Files) - opt.Records*int64(i)/int64(s.split.Files)
 	default:
 		opt.Records = min(s.eachOf(), max(opt.Records-int64(i)*s.eachOf(), 0))
 	}
+
 	out.held = true
 	if out.access == nil {
 		out.access = s.index.access
@@ -199,23 +220,28 @@ func (s *set) place(ctx context.Context, recs []byte) (parts []part, err error) 
 			}
 			to.writes.Add(1)
 			parts = append(parts, part{to, to.records, recs[:n*size]})
-			to.records, s.placed = to.records+int64(n), s.placed+int64(n)
+			to.records += int64(n)
+			s.placed += int64(n)
 			s.last = append(s.last[:0], recs[(n-1)*size:n*size]...)
 			recs = recs[n*size:]
 		}
+
 		if len(recs) == 0 {
 			break
 		}
 		if s.opt.Compression != format.None {
-			err, parts = writeParts(ctx, parts), nil
+			err = writeParts(ctx, parts)
+			parts = nil
 			if err = errors.Join(err, to.finish(ctx)); err != nil {
 				return nil, err
 			}
 		}
+
 		if err := s.begin(ctx); err != nil {
 			return parts, err
 		}
 	}
+
 	return parts, nil
 }
 
@@ -233,14 +259,16 @@ func (s *set) begin(ctx context.Context) error {
 // takes returns how many of the next records belong to a file.
 func (s *set) takes(to *setFile, recs []byte) int {
 	size := s.opt.RecordSize
-	missing, all := s.share(to)-to.records, len(recs)/size
+	missing := s.share(to) - to.records
+	all := len(recs) / size
 	if missing >= int64(all) {
 		return all
 	}
 	if s.opt.Keyer == nil {
 		return int(missing)
 	}
-	from, before := int(max(missing, 0)), s.last
+	from := int(max(missing, 0))
+	before := s.last
 	if from > 0 {
 		before = recs[(from-1)*size : from*size]
 	}
@@ -290,11 +318,13 @@ func (s *set) commit(ctx context.Context, records int64) error {
 			finishing.Go(func() error { return file.finish(ctx) })
 		}
 	}
+
 	err = errors.Join(err, finishing.Wait())
 	for len(s.files) > count { // open opened more files than were needed
 		spare := s.files[len(s.files)-1]
 		s.files, err = s.files[:len(s.files)-1], errors.Join(err, spare.Abort())
 	}
+
 	if err != nil {
 		return err
 	}
@@ -313,5 +343,6 @@ func (s *set) abort() (err error) {
 			err = errors.Join(err, f.Abort())
 		}
 	}
+
 	return err
 }

@@ -33,8 +33,9 @@ type Index struct {
 
 // IndexEntry describes one file of a set.
 type IndexEntry struct {
-	Name     string `json:"name"`                  // in the directory of the index
-	RawName  []byte `json:"name_base64,omitempty"` // the name, if it is not valid UTF-8 and JSON cannot represent it
+	Name string `json:"name"` // in the directory of the index
+	// the name, if it is not valid UTF-8 and JSON cannot represent it
+	RawName  []byte `json:"name_base64,omitempty"`
 	Records  int64  `json:"records"`
 	Bytes    int64  `json:"bytes"`               // size of the file
 	FirstKey string `json:"first_key,omitempty"` // normalized, in hex; "" if there is none
@@ -57,12 +58,15 @@ const minDigits = 3
 // newSetNames returns the names of a set of at most the given number of files. It returns an
 // error if there are files with such names that do not belong to a set. If another process is
 // naming its set, newSetNames waits for it, until ctx is cancelled.
-func newSetNames(ctx context.Context, name string, codec format.Compression, most int64) (setNames, error) {
+func newSetNames(
+	ctx context.Context, name string, codec format.Compression, most int64,
+) (setNames, error) {
 	n := setNames{stem: name, digits: max(len(strconv.FormatInt(most-1, 10)), minDigits)}
 	if named, _ := format.ParseCompression("", name); codec != format.None && named == codec {
 		n.suffix = filepath.Ext(name)
 		n.stem = strings.TrimSuffix(name, n.suffix)
 	}
+
 	if _, base := filepath.Split(n.stem); base == "" {
 		return n, fmt.Errorf("create output %s: it is a directory", name)
 	}
@@ -71,6 +75,7 @@ func newSetNames(ctx context.Context, name string, codec format.Compression, mos
 		err = n.check()
 		unlock()
 	}
+
 	if err != nil {
 		return n, fmt.Errorf("create output %s: %w", name, err)
 	}
@@ -85,7 +90,8 @@ func newSetNames(ctx context.Context, name string, codec format.Compression, mos
 // file that already has its name is then also in the journal or in the index.
 func (n *setNames) check() error {
 	folder := n.folder()
-	entries, _ := os.ReadDir(folder + ".") // if the directory cannot be listed, there is nothing to check
+	// if the directory cannot be listed, there is nothing to check
+	entries, _ := os.ReadDir(folder + ".")
 	if err := n.readBefore(); err != nil {
 		return err
 	}
@@ -95,6 +101,7 @@ func (n *setNames) check() error {
 				folder+entry.Name())
 		}
 	}
+
 	return nil
 }
 
@@ -114,12 +121,15 @@ func (n *setNames) lock(ctx context.Context, kind filelock.Kind) (unlock func(),
 		return unlock, nil
 	case errors.Is(err, filelock.ErrBusy):
 		unlock()
-		return nil, errors.New("another process renames the files of a set in this directory: wait for it, " +
-			"then run this again")
+		return nil, errors.New(
+			"another process renames the files of a set in this directory: wait for it, " +
+				"then run this again",
+		)
 	case ctx.Err() != nil:
 		unlock()
 		return nil, err
 	}
+
 	return unlock, nil
 }
 
@@ -158,13 +168,16 @@ func (n *setNames) read(name string) error {
 	var index Index
 	err = json.Unmarshal(text, &index)
 	if err != nil || index.Schema != SetSchema {
-		return fmt.Errorf("%s exists and is not an index of files: remove it, or name another output", name)
+		return fmt.Errorf(
+			"%s exists and is not an index of files: remove it, or name another output", name,
+		)
 	}
 	for i := range index.Files {
 		if file := index.Files[i].file(); n.has(file) && !slices.Contains(n.before, file) {
 			n.before = append(n.before, file)
 		}
 	}
+
 	return nil
 }
 
@@ -188,7 +201,9 @@ func (n *setNames) hidden(what string) string {
 
 func (n *setNames) index() string { return n.stem + ".index" }
 
-func (n *setNames) file(i int) string { return fmt.Sprintf("%s.%0*d%s", n.stem, n.digits, i, n.suffix) }
+func (n *setNames) file(i int) string {
+	return fmt.Sprintf("%s.%0*d%s", n.stem, n.digits, i, n.suffix)
+}
 
 // has reports whether a file in the directory has the name of a part of the set, compressed or
 // not.
@@ -217,6 +232,7 @@ func (s *set) writeIndex(ctx context.Context) error {
 		text.WriteString([]string{"\n", ",\n"}[min(i, 1)])
 		text.Write(line)
 	}
+
 	text.WriteString("\n]}\n")
 	if _, err := s.index.Write(text.Bytes()); err != nil {
 		return err
@@ -245,6 +261,7 @@ func (s *set) appear(ctx context.Context) error {
 		defer unlock() // after the names are durable
 		err = s.nameAll()
 	}
+
 	if err != nil {
 		return fmt.Errorf("finish output %s: %w", s.names.stem, err)
 	}
@@ -270,6 +287,7 @@ func (s *set) tempNames() error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -286,9 +304,11 @@ func (s *set) nameAll() error {
 	named, err := s.renameAll()
 	if err == nil {
 		_ = os.Remove(s.names.oldIndex())
-		_ = os.Remove(s.names.journal()) // harmless if it stays, because it lists only files of this set
+		// harmless if it stays, because it lists only files of this set
+		_ = os.Remove(s.names.journal())
 		return nil
 	}
+
 	for _, f := range s.files[:named] {
 		err = errors.Join(err, f.out.root.Remove(f.out.base))
 	}
@@ -314,7 +334,9 @@ func (s *set) writeJournal() error {
 	if err != nil {
 		return err
 	}
-	err = s.index.perform("write journal", func() error { return replaceFile(s.names.journal(), text) })
+	err = s.index.perform("write journal", func() error {
+		return replaceFile(s.names.journal(), text)
+	})
 	if err != nil {
 		return err
 	}
@@ -361,13 +383,17 @@ func (s *set) renameAll() (named int, err error) {
 			return named, err
 		}
 		named++
-		stale = slices.DeleteFunc(stale, func(name string) bool { return name == filepath.Base(f.out.name) })
+		stale = slices.DeleteFunc(stale, func(name string) bool {
+			return name == filepath.Base(f.out.name)
+		})
 	}
+
 	for _, name := range stale {
 		if err = removeIfThere(filepath.Join(filepath.Dir(s.names.stem), name)); err != nil {
 			return named, err
 		}
 	}
+
 	if err = s.syncFolder(); err == nil {
 		err = appear(s.index)
 	}

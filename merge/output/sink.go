@@ -21,8 +21,10 @@ import (
 type Kind int
 
 const (
-	Placed  Kind = iota // a file whose blocks are written at their positions, in any order, repeatedly if needed
-	Ordered             // a file that is written sequentially, such as a compressed one; it can be restarted
+	// a file whose blocks are written at their positions, in any order, repeatedly if needed
+	Placed Kind = iota
+	// a file that is written sequentially, such as a compressed one; it can be restarted
+	Ordered
 	// Stream is an output whose data cannot be taken back. It may overwrite the input.
 	Stream
 )
@@ -104,7 +106,9 @@ func (o *Options) mostBytes() int64 {
 }
 
 // fixedHeader reports whether the header is the same for any number of records.
-func (o *Options) fixedHeader() bool { return bytes.Equal(o.header(0), o.header(1)) }
+func (o *Options) fixedHeader() bool {
+	return bytes.Equal(o.header(0), o.header(1))
+}
 
 // A Sink receives sorted records. It is a BlockWriter that ends with Commit or Abort.
 type Sink struct {
@@ -149,7 +153,8 @@ func NewSink(ctx context.Context, to io.Writer, opt Options) (*Sink, error) {
 	}
 	useDirectIO(out, opt.Queue)
 	return &Sink{
-		Kind: Placed, Abort: out.Abort,
+		Kind:  Placed,
+		Abort: out.Abort,
 		BlockWriter: device.BlockWriterFunc(func(_ context.Context, first int64, recs []byte) error {
 			_, err := out.WriteAt(recs, header+first*int64(opt.RecordSize))
 			return err
@@ -174,7 +179,12 @@ func NewSink(ctx context.Context, to io.Writer, opt Options) (*Sink, error) {
 // newStream returns a sink that writes sequentially: to a stream, or through a compressor to a
 // file.
 func newStream(ctx context.Context, to io.Writer, out *Output, opt Options) (*Sink, error) {
-	end := &streamEnd{to: to, last: pipe.NewWriter(to, opt.PipeBytes), inPlace: opt.InPlace, cut: opt.InPlace != nil}
+	end := &streamEnd{
+		to:      to,
+		last:    pipe.NewWriter(to, opt.PipeBytes),
+		inPlace: opt.InPlace,
+		cut:     opt.InPlace != nil,
+	}
 	if _, ends := to.(interface{ Abort() error }); !ends {
 		end.last = pipe.Interruptible(ctx, end.last, to)
 	}
@@ -190,7 +200,11 @@ func newStream(ctx context.Context, to io.Writer, out *Output, opt Options) (*Si
 	}
 	headed := &headedWriter{w: end.compressor}
 	stream := NewStreamSink(headed, opt.RecordSize)
-	s := &Sink{BlockWriter: stream, Kind: Stream, begun: end.begun.Load}
+	s := &Sink{
+		BlockWriter: stream,
+		Kind:        Stream,
+		begun:       end.begun.Load,
+	}
 	if end.whole != nil && (out == nil || !out.IsStream) {
 		s.Kind = Ordered
 	}
@@ -200,7 +214,9 @@ func newStream(ctx context.Context, to io.Writer, out *Output, opt Options) (*Si
 			return err
 		}
 		if len(opt.header(0)) > 0 && opt.Records >= 0 && records != opt.Records {
-			return fmt.Errorf("the output's header says %d records, and %d came", opt.Records, records)
+			return fmt.Errorf(
+				"the output's header says %d records, and %d came", opt.Records, records,
+			)
 		}
 		if err := headed.writeHeader(); err != nil {
 			return err
@@ -272,12 +288,15 @@ func (h *headedWriter) writeHeader() error {
 
 // wait stores the records in a run until their number is known. It then passes the number to
 // begin and copies the records to the output with the given number of workers.
-func (s *Sink) wait(keep func() (*spill.RunWriter, error), workers int, begin func(records int64) error) error {
+func (s *Sink) wait(
+	keep func() (*spill.RunWriter, error), workers int, begin func(records int64) error,
+) error {
 	kept, err := keep()
 	if err != nil {
 		return err
 	}
-	to, commit := s.BlockWriter, s.commit
+	to := s.BlockWriter
+	commit := s.commit
 	s.BlockWriter = kept
 	s.commit = func(ctx context.Context, records int64) error {
 		run, err := kept.Finish()
@@ -285,6 +304,7 @@ func (s *Sink) wait(keep func() (*spill.RunWriter, error), workers int, begin fu
 			return err
 		}
 		defer run.Close()
+
 		if err := begin(records); err != nil {
 			return err
 		}

@@ -20,6 +20,7 @@ type turns struct {
 func (t *turns) wait(ctx context.Context, first int64) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+
 	if t.failed != nil || first == t.next {
 		return t.failed
 	}
@@ -32,11 +33,13 @@ func (t *turns) wait(ctx context.Context, first int64) error {
 	turn := make(chan struct{})
 	t.waiting[first] = turn
 	t.mu.Unlock()
+
 	select {
 	case <-turn:
 	case <-ctx.Done():
 		t.pass(0, context.Cause(ctx))
 	}
+
 	t.mu.Lock()
 	return t.failed
 }
@@ -57,6 +60,7 @@ func (t *turns) finish(records int64) error {
 func (t *turns) pass(next int64, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+
 	if t.failed == nil {
 		t.failed = err
 	}
