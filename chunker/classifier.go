@@ -53,6 +53,7 @@ func splittersOf(sorted []uint64, parts int) []uint64 {
 	share := max(len(sorted)/parts, 2)
 	var splitters []uint64
 	isolated := 0
+
 	for p := 1; p < parts; p++ {
 		key := sorted[p*len(sorted)/parts]
 		if key == sorted[(p-1)*len(sorted)/parts] && p > 1 {
@@ -64,6 +65,7 @@ func splittersOf(sorted []uint64, parts int) []uint64 {
 			isolated++
 		}
 	}
+
 	splitters = slices.Compact(splitters)
 	if len(splitters) > 0 && splitters[0] == 0 {
 		splitters = splitters[1:] // no key is below it
@@ -81,18 +83,23 @@ func countOf(sorted []uint64, key uint64) int {
 // useDigits replaces the splitters with a table of digits if the resulting parts are almost as
 // even.
 func (c *Classifier) useDigits(sorted []uint64, parts int) {
-	least, greatest := sorted[0], sorted[len(sorted)-1]
+	least := sorted[0]
+	greatest := sorted[len(sorted)-1]
 	shift := uint(max(0, bits.Len64(greatest-least)-digitTableBits))
 	counts := make([]int, 1<<digitTableBits)
+
 	for _, key := range sorted {
 		counts[(key-least)>>shift]++
 	}
 	share := float64(len(sorted)) / float64(parts)
 	table := make([]uint16, len(counts))
 	part, filled := 0, 0
+
 	for digit, n := range counts {
-		if float64(filled) >= share*(1-digitSlack) || filled > 0 && float64(filled+n) > share*(1+digitSlack) {
-			part, filled = part+1, 0
+		if float64(filled) >= share*(1-digitSlack) ||
+			filled > 0 && float64(filled+n) > share*(1+digitSlack) {
+			part += 1
+			filled = 0
 		}
 		if float64(n) > share*(1+digitSlack) || part >= parts+parts/2 {
 			return
@@ -100,7 +107,11 @@ func (c *Classifier) useDigits(sorted []uint64, parts int) {
 		table[digit] = uint16(part)
 		filled += n
 	}
-	c.least, c.shift, c.table, c.Parts = least, shift, table, part+1
+
+	c.least = least
+	c.shift = shift
+	c.table = table
+	c.Parts = part + 1
 }
 
 // digitSlack is the fraction by which a part may exceed its share if that allows a table.

@@ -46,7 +46,9 @@ func NewDataset(inputs []*input.Input) Dataset {
 
 // Imagined returns a dataset for planning that contains no data. It has the given number of
 // records (-1 if not known), with random keys in random order. All other methods are those of d.
-func Imagined(d Dataset, records int64) Dataset { return &imagined{d, records} }
+func Imagined(d Dataset, records int64) Dataset {
+	return &imagined{d, records}
+}
 
 type imagined struct {
 	Dataset
@@ -95,7 +97,8 @@ func (w *wrapped) Cut(maxRecords int64) (device.Source, error) {
 }
 
 func (w *wrapped) Split(n int) []device.Source {
-	sources, before := w.Dataset.Split(n), int64(0)
+	sources := w.Dataset.Split(n)
+	before := int64(0)
 	for i, src := range sources {
 		sources[i] = w.wrap(src, before)
 		before += src.Records()

@@ -5,8 +5,12 @@
 // an earlier pass has spilled. [NewDataset] makes the first two kinds from opened inputs (package
 // input). A dataset can be divided in two ways:
 //
-//   - by position, with [Dataset.Cut]: the next records that fill a chunk. Each sorted chunk becomes a run, and the runs are merged.
-//   - by key range, with [Scatter]: a single pass over all records sends each record to one of several parts. The sorted parts then only need to be written one after another (most significant digit first, MSD). A [Classifier] made from a sample of the keys decides which part a record belongs to.
+//   - by position, with [Dataset.Cut]: the next records that fill a chunk. Each sorted chunk
+//     becomes a run, and the runs are merged.
+//   - by key range, with [Scatter]: a single pass over all records sends each record to one of
+//     several parts. The sorted parts then only need to be written one after another (most
+//     significant digit first, MSD). A [Classifier] made from a sample of the keys decides which
+//     part a record belongs to.
 //
 // Package spill stores the sorted runs and the unsorted parts.
 package chunker

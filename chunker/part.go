@@ -33,6 +33,7 @@ func (p *Part) Cut(maxRecords int64) (device.Source, error) {
 		p.rest = p.Cursor(0, p.Blocks())
 		p.next, err = p.rest.Next()
 	}
+
 	i := p.cut
 	for records := int64(0); err == nil && p.next != nil; p.cut++ {
 		records += int64(p.next.Records)
@@ -41,6 +42,7 @@ func (p *Part) Cut(maxRecords int64) (device.Source, error) {
 		}
 		p.next, err = p.rest.Next()
 	}
+
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +62,10 @@ func (p *Part) Split(n int) []device.Source {
 
 // Sample reads records at evenly spaced positions.
 func (p *Part) Sample(ctx context.Context, k *format.Keyer, n int) (plan.Sample, error) {
-	return input.SampleRecords(ctx, k, p.Records(), n, input.SampleTogether, 1, (&spill.Reader{Run: p.Run}).ReadRecords)
+	return input.SampleRecords(
+		ctx, k, p.Records(), n, input.SampleTogether, 1,
+		(&spill.Reader{Run: p.Run}).ReadRecords,
+	)
 }
 
 // Check always succeeds, because every block is verified when it is read.

@@ -20,9 +20,12 @@ type Remaking struct {
 	Layout     format.Layout // layout of the new records
 	MaxRecords int64         // maximum number of records that an index can count; 0 means no limit
 
-	from   int                                                              // size of an original record in bytes
-	fill   func(dst, recs []byte, first int64)                              // transforms recs, the records from index first on
-	sample func(ctx context.Context, d Dataset, n int) (plan.Sample, error) // samples the keys of the new records
+	// size of an original record in bytes
+	from int
+	// transforms recs, the records from index first on
+	fill func(dst, recs []byte, first int64)
+	// samples the keys of the new records
+	sample func(ctx context.Context, d Dataset, n int) (plan.Sample, error)
 }
 
 // Indexed returns a Remaking to records that consist of the key of each record and its index,
@@ -44,8 +47,11 @@ func Indexed(l format.Layout, width int) (*Remaking, error) {
 		m.Layout.Key = append(m.Layout.Key, f)
 		at += f.Type.Size
 	}
+
 	m.Layout.RecordSize = at + width
-	m.sample = func(ctx context.Context, d Dataset, n int) (plan.Sample, error) { return d.Sample(ctx, read, n) }
+	m.sample = func(ctx context.Context, d Dataset, n int) (plan.Sample, error) {
+		return d.Sample(ctx, read, n)
+	}
 	m.fill = func(dst, recs []byte, first int64) {
 		for ; len(recs) > 0; first++ {
 			for i, f := range l.Key {
@@ -54,7 +60,8 @@ func Indexed(l format.Layout, width int) (*Remaking, error) {
 			var index [8]byte
 			binary.LittleEndian.PutUint64(index[:], uint64(first))
 			copy(dst[at:], index[:width])
-			dst, recs = dst[at+width:], recs[l.RecordSize:]
+			dst = dst[at+width:]
+			recs = recs[l.RecordSize:]
 		}
 	}
 	return m, nil
@@ -72,13 +79,17 @@ func Shuffled(recordSize int, seed uint64) *Remaking {
 	key := format.Field{Type: format.Type{Kind: format.Unsigned, Size: ShuffleKeyBytes}}
 	size := recordSize + ShuffleKeyBytes
 	return &Remaking{
-		Layout: format.Layout{RecordSize: size, Key: []format.Field{key}}, from: recordSize,
-		sample: func(_ context.Context, d Dataset, n int) (plan.Sample, error) { return shuffleSample(d, n, seed) },
+		Layout: format.Layout{RecordSize: size, Key: []format.Field{key}},
+		from:   recordSize,
+		sample: func(_ context.Context, d Dataset, n int) (plan.Sample, error) {
+			return shuffleSample(d, n, seed)
+		},
 		fill: func(dst, recs []byte, first int64) {
 			for ; len(recs) > 0; first++ {
 				binary.LittleEndian.PutUint64(dst, shuffleKey(seed, first))
 				copy(dst[ShuffleKeyBytes:], recs[:recordSize])
-				dst, recs = dst[size:], recs[recordSize:]
+				dst = dst[size:]
+				recs = recs[recordSize:]
 			}
 		},
 	}
@@ -110,7 +121,11 @@ func shuffleSample(d Dataset, n int, seed uint64) (plan.Sample, error) {
 // the given index in the whole input.
 func Remade(d Dataset, m *Remaking, first int64) Dataset {
 	return &remade{m, d, Wrapped(d, func(src device.Source, before int64) device.Source {
-		return &remadeSource{Source: src, m: m, base: first + before}
+		return &remadeSource{
+			Source: src,
+			m:      m,
+			base:   first + before,
+		}
 	})}
 }
 
@@ -143,7 +158,9 @@ func (s *remadeSource) Next(most int, place func(first int64, n int) []byte) (in
 		buf = new([plan.RemadeBytes]byte)
 	}
 	defer s.read.Put(buf)
-	read, made := buf[:], []byte(nil)
+
+	read := buf[:]
+	made := []byte(nil)
 	if s.m.from > len(read) {
 		read = make([]byte, s.m.from)
 	}
@@ -152,7 +169,9 @@ func (s *remadeSource) Next(most int, place func(first int64, n int) []byte) (in
 		return read[:n*s.m.from]
 	})
 	if end := s.base + first + int64(n); err == nil && s.m.MaxRecords > 0 && end > s.m.MaxRecords {
-		return first, 0, fmt.Errorf("there are more than %d records: use 8-byte indexes (u64)", s.m.MaxRecords)
+		return first, 0, fmt.Errorf(
+			"there are more than %d records: use 8-byte indexes (u64)", s.m.MaxRecords,
+		)
 	}
 	if n > 0 && err == nil {
 		s.m.fill(made, read[:n*s.m.from], s.base+first)

@@ -16,8 +16,10 @@ import (
 // worker reads one section of the input after another. It collects the records of each part in a
 // buffer and spills the buffer when it is full. The blocks of a part are stored in the order of
 // the sections, so a part keeps the order of the input.
-func Scatter(ctx context.Context, k *format.Keyer, data Dataset, c *Classifier, store *spill.Spill,
-	opt plan.Scatter) ([]*Part, error) {
+func Scatter(
+	ctx context.Context, k *format.Keyer, data Dataset, c *Classifier, store *spill.Spill,
+	opt plan.Scatter,
+) ([]*Part, error) {
 	sources := data.Split(max(opt.Workers, opt.Sections))
 	scatterers := make([]*scatterer, min(opt.Workers, len(sources)))
 	var next atomic.Int64
@@ -28,7 +30,8 @@ func Scatter(ctx context.Context, k *format.Keyer, data Dataset, c *Classifier, 
 		}
 		scatterers[i] = s
 		defer s.memory.Free()
-		for s.section = next.Add(1) - 1; err == nil && s.section < int64(len(sources)); s.section = next.Add(1) - 1 {
+		for s.section = next.Add(1) - 1; err == nil &&
+			s.section < int64(len(sources)); s.section = next.Add(1) - 1 {
 			err = s.run(ctx, sources[s.section])
 		}
 		return err
@@ -42,6 +45,7 @@ func Scatter(ctx context.Context, k *format.Keyer, data Dataset, c *Classifier, 
 			return nil, err
 		}
 	}
+
 	return parts, nil
 }
 
@@ -53,6 +57,7 @@ func joinPart(store *spill.Spill, scatterers []*scatterer, p int) (part *Part, e
 		pieces[i] = &s.pieces[p]
 		part.AllEqual = part.AllEqual && !s.differ[p]
 	}
+
 	sameKeys := false
 	if part.Run, sameKeys, err = store.Join(pieces); err != nil {
 		return nil, err
@@ -78,7 +83,9 @@ type scatterer struct {
 	differ  []bool           // whether a block of the part contains different keys
 }
 
-func newScatterer(k *format.Keyer, c *Classifier, store *spill.Spill, opt plan.Scatter) (*scatterer, error) {
+func newScatterer(
+	k *format.Keyer, c *Classifier, store *spill.Spill, opt plan.Scatter,
+) (*scatterer, error) {
 	size := k.Layout().RecordSize
 	records := max(opt.UnitBytes/max(size, 8), 1)
 	opt.BlockBytes = max(opt.BlockBytes/size, 1) * size
@@ -88,7 +95,8 @@ func newScatterer(k *format.Keyer, c *Classifier, store *spill.Spill, opt plan.S
 	}
 	return &scatterer{
 		keyer: k, classifier: c, store: store, size: size,
-		unit: arena.ByteView(make([]uint64, (records*size+7)/8))[:records*size], // aligned, so that it can be viewed as words
+		// aligned, so that it can be viewed as words
+		unit: arena.ByteView(make([]uint64, (records*size+7)/8))[:records*size],
 		keys: make([]uint64, records), parts: make([]uint32, records),
 		memory: memory, buffers: newBuffers(memory.Bytes(), c.Parts, opt.BlockBytes, size),
 		pieces: make([]spill.Appender, c.Parts), differ: make([]bool, c.Parts),
@@ -193,7 +201,12 @@ func newBuffers(memory []byte, parts, block, size int) buffers {
 			return radix.NewAppender[[2]uint64](memory, parts, block)
 		}
 	}
-	return &plainBuffers{memory: memory, block: block, size: size, filled: make([]int, parts)}
+	return &plainBuffers{
+		memory: memory,
+		block:  block,
+		size:   size,
+		filled: make([]int, parts),
+	}
 }
 
 // plainBuffers collect records of any size.
@@ -205,7 +218,8 @@ type plainBuffers struct {
 }
 
 func (b *plainBuffers) Append(recs []byte, parts []uint32) (done, full int) {
-	memory, size := b.memory, b.size
+	memory := b.memory
+	size := b.size
 	for i, part := range parts {
 		p := int(part)
 		at := b.filled[p]
@@ -215,9 +229,12 @@ func (b *plainBuffers) Append(recs []byte, parts []uint32) (done, full int) {
 			return i + 1, p
 		}
 	}
+
 	return len(parts), -1
 }
 
-func (b *plainBuffers) Finish(int) bool          { return true }
-func (b *plainBuffers) Buffered(part int) []byte { return b.memory[part*b.block:][:b.filled[part]] }
-func (b *plainBuffers) Empty(part int)           { b.filled[part] = 0 }
+func (b *plainBuffers) Finish(int) bool { return true }
+func (b *plainBuffers) Buffered(part int) []byte {
+	return b.memory[part*b.block:][:b.filled[part]]
+}
+func (b *plainBuffers) Empty(part int) { b.filled[part] = 0 }

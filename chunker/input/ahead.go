@@ -45,7 +45,12 @@ const (
 
 func newAhead(recordSize int, askFor func(first, n int64)) *readahead {
 	size := int64(recordSize)
-	a := &readahead{askFor: askFor, fetched: fetchedBytes, window: max(aheadWindow/size, 1), step: max(aheadStep/size, 1)}
+	a := &readahead{
+		askFor:  askFor,
+		fetched: fetchedBytes,
+		window:  max(aheadWindow/size, 1),
+		step:    max(aheadStep/size, 1),
+	}
 	a.before.Store(a.fetched())
 	return a
 }

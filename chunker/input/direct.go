@@ -14,10 +14,16 @@ import (
 // queue. It does nothing if one of the inputs is not read with system calls. Files whose file
 // system does not support direct I/O are unaffected.
 func UseDirectIO(all []*Input, queue *spill.Queue) {
-	if slices.ContainsFunc(all, func(in *Input) bool { return in.at == nil || in.at.file == nil || in.requests != nil }) {
+	if slices.ContainsFunc(all, func(in *Input) bool {
+		return in.at == nil || in.at.file == nil || in.requests != nil
+	}) {
 		return
 	}
-	requests := &Requests{prefetchers: map[*spill.Prefetcher]bool{}, queue: queue, most: queue.Ahead()}
+	requests := &Requests{
+		prefetchers: map[*spill.Prefetcher]bool{},
+		queue:       queue,
+		most:        queue.Ahead(),
+	}
 	for _, in := range all {
 		if in.direct = spill.Direct(in.at.file, os.O_RDONLY); in.direct != nil {
 			in.close = append(in.close, in.direct)
@@ -46,7 +52,9 @@ func (f *Files) useDirectIO(w *spill.Prefetcher, base int64) {
 					recs, err = get()
 					copy(part, recs)
 				}
-				p, first = p[len(part):], first+n
+
+				p = p[len(part):]
+				first += n
 			}
 		})
 		return err
@@ -55,7 +63,9 @@ func (f *Files) useDirectIO(w *spill.Prefetcher, base int64) {
 
 // directRequest prepares a direct read of records. Direct reads begin and end at page boundaries,
 // whatever records are wanted.
-func (in *Input) directRequest(memory []byte, first, most int64) (n int64, read func() ([]byte, error)) {
+func (in *Input) directRequest(
+	memory []byte, first, most int64,
+) (n int64, read func() ([]byte, error)) {
 	size := int64(in.Header.Layout().RecordSize)
 	off := in.at.start + in.Offset(first)
 	skip := off % plan.SpillAlign
@@ -65,13 +75,17 @@ func (in *Input) directRequest(memory []byte, first, most int64) (n int64, read 
 	}
 	return n, func() ([]byte, error) {
 		end := skip + n*size
-		got, err := in.direct.ReadAt(memory[:(end+plan.SpillAlign-1)/plan.SpillAlign*plan.SpillAlign], off-skip)
+		got, err := in.direct.ReadAt(
+			memory[:(end+plan.SpillAlign-1)/plan.SpillAlign*plan.SpillAlign], off-skip,
+		)
 		if int64(got) < end {
-			if err == io.EOF || got%plan.SpillAlign != 0 { // the end of the file cannot be read with direct I/O in this case
+			// the end of the file cannot be read with direct I/O in this case
+			if err == io.EOF || got%plan.SpillAlign != 0 {
 				err = errShorter
 			}
 			return nil, fmt.Errorf("read %s at byte %d: %w", in.Name, in.Offset(first), err)
 		}
+
 		recs := memory[skip:end]
 		return recs, in.Header.CheckRecords(recs, first*size)
 	}

@@ -46,9 +46,11 @@ func (r *Requests) Allow(bytes int64) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	r.bytes = max(min(bytes/plan.RemoteRequests, plan.RemoteRequestBytes), minRequestBytes)
 	most := int(min(bytes/r.bytes, plan.RemoteRequests))
-	r.free, r.most = r.free+most-r.most, most
+	r.free = r.free + most - r.most
+	r.most = most
 	r.freeBuffers()
 }
 
@@ -57,7 +59,9 @@ func (r *Requests) Allow(bytes int64) {
 func (r *Requests) take(w *spill.Prefetcher, has int) (memory []byte, give func()) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	r.prefetchers[w] = true
+
 	switch {
 	case has >= max(1, r.most/len(r.prefetchers)):
 		return nil, nil
@@ -66,12 +70,16 @@ func (r *Requests) take(w *spill.Prefetcher, has int) (memory []byte, give func(
 	case r.free <= 0:
 		return nil, nil
 	}
-	buffer, err := (*arena.Memory)(nil), error(nil)
+
+	buffer := (*arena.Memory)(nil)
+	err := error(nil)
 	if last := len(r.buffers) - 1; last >= 0 {
-		buffer, r.buffers = r.buffers[last], r.buffers[:last]
+		buffer = r.buffers[last]
+		r.buffers = r.buffers[:last]
 	} else if buffer, err = arena.Alloc(int(r.bytes)); err != nil {
 		return nil, nil
 	}
+
 	r.free--
 	return buffer.Bytes(), func() { r.give(buffer) }
 }
@@ -97,6 +105,7 @@ func (r *Requests) Lend(bytes int64) bool {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+
 	n := r.requestsIn(bytes)
 	if len(r.prefetchers) > 0 || n > r.free {
 		return false
@@ -112,7 +121,9 @@ func (r *Requests) Return(bytes int64) {
 	r.free += r.requestsIn(bytes)
 }
 
-func (r *Requests) requestsIn(bytes int64) int { return int((bytes + r.bytes - 1) / r.bytes) }
+func (r *Requests) requestsIn(bytes int64) int {
+	return int((bytes + r.bytes - 1) / r.bytes)
+}
 
 // freeBuffers frees the unused buffers. REQUIRES: r.mu is held
 func (r *Requests) freeBuffers() {
@@ -155,8 +166,15 @@ func (r *Requests) giveUp() {
 }
 
 // prefetcher returns a Prefetcher of records. read fills p with the records from index first on.
-func (r *Requests) prefetcher(size int, records int64, read func(p []byte, first int64) error) *spill.Prefetcher {
-	w := &spill.Prefetcher{Units: records, UnitBytes: int64(size), Queue: r.queue, Now: read}
+func (r *Requests) prefetcher(
+	size int, records int64, read func(p []byte, first int64) error,
+) *spill.Prefetcher {
+	w := &spill.Prefetcher{
+		Units:     records,
+		UnitBytes: int64(size),
+		Queue:     r.queue,
+		Now:       read,
+	}
 	w.Take = func(has int) ([]byte, func()) { return r.take(w, has) }
 	w.Leave = func() { r.leave(w) }
 	w.Request = func(memory []byte, first, most int64) (int64, func() ([]byte, error)) {

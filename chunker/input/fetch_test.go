@@ -201,7 +201,8 @@ func TestDirectIO(t *testing.T) {
 		}
 		for range queue.Ahead() {
 			memory, _ := queue.TakeAhead()
-			for ; memory == nil; memory, _ = queue.TakeAhead() { // the memory of a request that was given up returns after the request ends
+			// the memory of a request that was given up returns after the request ends
+			for ; memory == nil; memory, _ = queue.TakeAhead() {
 				time.Sleep(time.Millisecond)
 			}
 		}

@@ -17,8 +17,9 @@ import (
 // after another.
 type Files struct {
 	inputs
-	starts []int64 // index of the first record of each input, followed by the total number of records
-	size   int     // record size in bytes
+	// index of the first record of each input, followed by the total number of records
+	starts []int64
+	size   int // record size in bytes
 	ahead  *readahead
 	cut    int64 // number of records that Cut has returned
 
@@ -27,8 +28,12 @@ type Files struct {
 
 // NewFiles joins inputs. REQUIRES: all inputs are Seekable
 func NewFiles(inputs []*Input) *Files {
-	f := &Files{inputs: inputs, starts: []int64{0}, size: inputs[0].Header.Layout().RecordSize,
-		requests: RequestsOf(inputs)}
+	f := &Files{
+		inputs:   inputs,
+		starts:   []int64{0},
+		size:     inputs[0].Header.Layout().RecordSize,
+		requests: RequestsOf(inputs),
+	}
 	for _, in := range inputs {
 		f.starts = append(f.starts, f.starts[len(f.starts)-1]+in.Records)
 	}
@@ -41,7 +46,9 @@ func (f *Files) Records() int64 { return f.starts[len(f.inputs)] }
 
 // fetched returns the requests that prefetch all inputs, because they are remote or use direct
 // I/O, or nil.
-func (f *Files) fetched() *Requests { return cmp.Or(f.requests, f.inputs[0].queued) }
+func (f *Files) fetched() *Requests {
+	return cmp.Or(f.requests, f.inputs[0].queued)
+}
 
 // Cut returns the source of the next records, at most maxRecords, or nil if none are left.
 func (f *Files) Cut(maxRecords int64) (device.Source, error) {
@@ -96,13 +103,22 @@ func (f *Files) Sample(ctx context.Context, k *format.Keyer, n int) (plan.Sample
 // section returns a source of n records from index first on. Several sources may be read
 // concurrently.
 func (f *Files) section(first, n int64) *section {
-	s := &section{first: first, records: n, size: f.size, readRecords: f.ReadRecords, ahead: f.ahead}
+	s := &section{
+		first:       first,
+		records:     n,
+		size:        f.size,
+		readRecords: f.ReadRecords,
+		ahead:       f.ahead,
+	}
 	if by := f.fetched(); by != nil {
-		s.fetched = by.prefetcher(f.size, n, func(p []byte, at int64) error { return f.ReadRecords(p, first+at) })
+		s.fetched = by.prefetcher(f.size, n, func(p []byte, at int64) error {
+			return f.ReadRecords(p, first+at)
+		})
 		if by.queue != nil {
 			f.useDirectIO(s.fetched, first)
 		}
 	}
+
 	return s
 }
 
@@ -118,7 +134,9 @@ func (f *Files) ReadRecords(p []byte, first int64) (err error) {
 }
 
 // askFor asks the system to read n records from index first on. They may span several files.
-func (f *Files) askFor(first, n int64) { f.each(first, n, (*Input).askFor) }
+func (f *Files) askFor(first, n int64) {
+	f.each(first, n, (*Input).askFor)
+}
 
 // inputOf returns the index of the input that contains a record.
 func (f *Files) inputOf(record int64) int {
@@ -130,7 +148,8 @@ func (f *Files) each(first, n int64, do func(in *Input, first, n int64)) {
 	for i := f.inputOf(first); n > 0; i++ {
 		if part := min(n, f.starts[i+1]-first); part > 0 {
 			do(f.inputs[i], first-f.starts[i], part)
-			first, n = first+part, n-part
+			first += part
+			n -= part
 		}
 	}
 }
@@ -171,10 +190,12 @@ func (s *section) ReadAhead(ctx context.Context, maxBytes int64) {
 		s.fetched.Ahead()
 		return
 	}
+
 	if !s.ahead.fromDisk() {
 		return
 	}
-	for at, end := int64(0), min(s.records, maxBytes/int64(s.size)); at < end && ctx.Err() == nil; at += s.ahead.step {
+	for at, end := int64(0), min(s.records, maxBytes/int64(s.size)); at < end &&
+		ctx.Err() == nil; at += s.ahead.step {
 		s.ahead.request(&s.asked, s.first, at, min(at+s.ahead.step, end))
 	}
 }
@@ -186,5 +207,10 @@ func ReaderSource(r io.ReaderAt, base, records int64, size int) device.Source {
 		return err
 	}
 	unasked := newAhead(size, func(int64, int64) {})
-	return &section{records: records, size: size, ahead: unasked, readRecords: readRecords}
+	return &section{
+		records:     records,
+		size:        size,
+		ahead:       unasked,
+		readRecords: readRecords,
+	}
 }

@@ -46,7 +46,11 @@ type surroundings struct {
 // newSurroundings computes the checksums of b, and keeps b if this is the first input. count is a
 // field that may differ, or nil.
 func newSurroundings(b []byte, first bool, count *format.CountField) surroundings {
-	s := surroundings{known: true, sum: xxh3.Hash(b), masked: xxh3.Hash(count.Put(b, 0))}
+	s := surroundings{
+		known:  true,
+		sum:    xxh3.Hash(b),
+		masked: xxh3.Hash(count.Put(b, 0)),
+	}
 	if first {
 		s.kept = b
 	}
@@ -60,7 +64,8 @@ func (s *surroundings) differs(from *surroundings) bool {
 
 // noteHead records the bytes before the records. REQUIRES: the header has been read
 func (in *Input) noteHead(b []byte) {
-	size, records := in.Header.Layout().RecordSize, in.Records
+	size := in.Header.Layout().RecordSize
+	records := in.Records
 	if in.Header.Size() > 0 {
 		size = 0 // the header of the format contains the count
 	}
@@ -92,7 +97,8 @@ func (in *Input) cutTail(tail int64) (err error) {
 // cutRecords excludes everything after the records that the frame counts. REQUIRES: the header
 // has been read
 func (in *Input) cutRecords() error {
-	size, records := int64(in.Header.Layout().RecordSize), max(in.frame.Records, 0)
+	size := int64(in.Header.Layout().RecordSize)
+	records := max(in.frame.Records, 0)
 	if have := (in.at.bytes - in.Header.Size()) / size; have < records {
 		return tooFewRecords(have, records)
 	}
@@ -109,8 +115,10 @@ func (f *Frame) checkTail(tail int64) error {
 	if f.Tail == 0 || f.Tail == tail {
 		return nil
 	}
-	return fmt.Errorf("%d bytes follow its %d records, not the %d of %v", tail, max(f.Records, 0), f.Tail,
-		option.SkipTail)
+	return fmt.Errorf(
+		"%d bytes follow its %d records, not the %d of %v", tail, max(f.Records, 0), f.Tail,
+		option.SkipTail,
+	)
 }
 
 func tooShortFor(bytes, tail int64) error {
@@ -133,7 +141,11 @@ func (in *Input) withoutTail(r io.Reader) io.Reader {
 	if in.frame.Records == 0 {
 		return HoldBack(r, in.frame.Tail, in.noteTail)
 	}
-	return &countedReader{r: r, in: in, left: max(in.frame.Records, 0) * int64(in.Header.Layout().RecordSize)}
+	return &countedReader{
+		r:    r,
+		in:   in,
+		left: max(in.frame.Records, 0) * int64(in.Header.Layout().RecordSize),
+	}
 }
 
 // noteTail records the bytes after the records of a stream.
@@ -147,7 +159,11 @@ func (in *Input) noteTail(tail []byte) {
 // bytes. It needs memory for 2·tail bytes. If r is shorter than tail bytes, the reader returns an
 // error.
 func HoldBack(r io.Reader, tail int64, ended func(tail []byte)) io.Reader {
-	return &heldReader{r: r, tail: int(tail), ended: ended}
+	return &heldReader{
+		r:     r,
+		tail:  int(tail),
+		ended: ended,
+	}
 }
 
 type heldReader struct {
@@ -180,6 +196,7 @@ func (h *heldReader) exchange(p []byte, n int) (ready int) {
 		h.held = h.held[ready:]
 		return ready
 	}
+
 	rest := bytes.Clone(p[ready-held : n])
 	copy(p[held:], p[:ready-held])
 	copy(p, h.held)
@@ -216,6 +233,7 @@ func (c *countedReader) Read(p []byte) (n int, err error) {
 		c.left -= int64(n)
 		return n, c.err
 	}
+
 	c.err = cmp.Or(c.drain(), io.EOF)
 	return 0, c.err
 }
@@ -245,8 +263,10 @@ func (b *tailBuffer) Write(p []byte) (int, error) {
 	case !b.keep:
 		return len(p), nil
 	case b.to.Len()+len(p) > MaxKept:
-		return 0, fmt.Errorf("more than %d bytes follow its records, too many to keep: leave %v out", MaxKept,
-			option.KeepHeader)
+		return 0, fmt.Errorf(
+			"more than %d bytes follow its records, too many to keep: leave %v out", MaxKept,
+			option.KeepHeader,
+		)
 	}
 	return b.to.Write(p)
 }
@@ -275,11 +295,17 @@ func (all inputs) compareFrames() {
 		first := all[0]
 		if !in.warnedHead && in.head.differs(&first.head) {
 			in.warnedHead = true
-			in.warn("the bytes before its records differ from those of " + first.Name + ", which the output keeps")
+			in.warn(
+				"the bytes before its records differ from those of " + first.Name +
+					", which the output keeps",
+			)
 		}
 		if !in.warnedTail && in.tail.differs(&first.tail) {
 			in.warnedTail = true
-			in.warn("the bytes after its records differ from those of " + first.Name + ", which the output keeps")
+			in.warn(
+				"the bytes after its records differ from those of " + first.Name +
+					", which the output keeps",
+			)
 		}
 	}
 }

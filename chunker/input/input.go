@@ -24,9 +24,11 @@ type Input struct {
 	First   int64 // number of records of the file to skip
 
 	Compression format.Compression // of a stream
-	Window      int64              // window size of the first frame in bytes, at least format.CommonWindow
-	ExtraWindow int64              // window size of the decompressor in bytes beyond format.CommonWindow
-	Replaced    bool               // the input is also the output
+	// window size of the first frame in bytes, at least format.CommonWindow
+	Window int64
+	// window size of the decompressor in bytes beyond format.CommonWindow
+	ExtraWindow int64
+	Replaced    bool // the input is also the output
 	// Overwritten is set if the output overwrites the input in place, after the whole input has
 	// been read.
 	Overwritten bool
@@ -45,13 +47,14 @@ type Input struct {
 
 	member string // name of the archive member in use
 
-	frame      Frame              // as requested
-	isFirst    bool               // first of all inputs
-	whole      int64              // see Whole
-	head       surroundings       // before the records
-	tail       surroundings       // after the records
-	count      *format.CountField // the field in head that counts the records; nil if unknown
-	warnedHead bool               // a warning that the head differs from that of the first input was added
+	frame   Frame              // as requested
+	isFirst bool               // first of all inputs
+	whole   int64              // see Whole
+	head    surroundings       // before the records
+	tail    surroundings       // after the records
+	count   *format.CountField // the field in head that counts the records; nil if unknown
+	// a warning that the head differs from that of the first input was added
+	warnedHead bool
 	warnedTail bool
 	warnings   []string // see TakeWarnings
 }
@@ -89,6 +92,7 @@ func (o *opener) openInput(ctx context.Context, kind Kind, s Source) (in *Input,
 	default:
 		in, err = openStream(kind, c.Name, c.Stream, o.windowBytes)
 	}
+
 	switch {
 	case err != nil:
 		c.Close()
@@ -98,6 +102,7 @@ func (o *opener) openInput(ctx context.Context, kind Kind, s Source) (in *Input,
 	case in.file != nil && in.file.from == nil:
 		return in, c.Close()
 	}
+
 	in.close = append(in.close, c)
 	return in, nil
 }
@@ -114,14 +119,16 @@ func openSeekable(kind Kind, f *seekable, windowBytes int64, mapped bool) (*Inpu
 	case !compressed:
 		return newFile(kind, f, mapped)
 	}
+
 	return openWithin(kind, f, windowBytes, mapped, func() (io.ReadCloser, error) {
 		return io.NopCloser(f.sequence(0, f.bytes)), nil
 	})
 }
 
 // openWithin opens a stream that is read from a source with random access.
-func openWithin(kind Kind, f *seekable, windowBytes int64, mapped bool,
-	open func() (io.ReadCloser, error)) (in *Input, err error) {
+func openWithin(
+	kind Kind, f *seekable, windowBytes int64, mapped bool, open func() (io.ReadCloser, error),
+) (in *Input, err error) {
 	if mapped {
 		if err := f.mapWhole(); err != nil {
 			return nil, err
@@ -133,11 +140,15 @@ func openWithin(kind Kind, f *seekable, windowBytes int64, mapped bool,
 	} else {
 		in, err = openStream(kind, f.shown, source, windowBytes)
 	}
+
 	if err != nil {
 		f.Close()
 		return nil, err
 	}
-	in.file, in.requests, in.close = f, f.requests, append(in.close, f)
+
+	in.file = f
+	in.requests = f.requests
+	in.close = append(in.close, f)
 	suspend(in)
 	return in, nil
 }
@@ -162,6 +173,7 @@ func openNamed(ctx context.Context, name string) (*os.File, error) {
 	case info.Mode().IsRegular():
 		return os.Open(name)
 	}
+
 	var file *os.File
 	opened := make(chan struct{})
 	go func() {
@@ -193,8 +205,15 @@ func plainPathError(err error) error {
 
 // newFile opens a file for random access, mapped or not, and reads its header.
 func newFile(kind Kind, f *seekable, mapped bool) (in *Input, err error) {
-	in = &Input{Name: f.shown, at: f, file: f, requests: f.requests, close: []io.Closer{f}, frame: kind.Frame,
-		isFirst: kind.first}
+	in = &Input{
+		Name:     f.shown,
+		at:       f,
+		file:     f,
+		requests: f.requests,
+		close:    []io.Closer{f},
+		frame:    kind.Frame,
+		isFirst:  kind.first,
+	}
 	if mapped {
 		err = f.mapWhole()
 	}
@@ -217,6 +236,7 @@ func newFile(kind Kind, f *seekable, mapped bool) (in *Input, err error) {
 		f.Close()
 		return nil, err
 	}
+
 	in.whole = in.Records
 	if kind.Keep {
 		in.noteHead(head)
@@ -250,27 +270,40 @@ func (in *Input) checkStart(kind Kind) (head []byte, err error) {
 const streamBuffer = 16 << 10
 
 func openStream(kind Kind, name string, source io.ReadCloser, windowBytes int64) (*Input, error) {
-	in := &Input{Name: name, close: []io.Closer{source}, frame: kind.Frame, isFirst: kind.first, whole: -1}
+	in := &Input{
+		Name:    name,
+		close:   []io.Closer{source},
+		frame:   kind.Frame,
+		isFirst: kind.first,
+		whole:   -1,
+	}
 	if kind.Tail > MaxKept {
 		in.Close()
-		return nil, fmt.Errorf("%s: it can only be read sequentially, and at most %d bytes can be skipped "+
-			"after its records: "+
-			"use %v, or write it to a plain file first", name, MaxKept, option.Records)
+		return nil, fmt.Errorf(
+			"%s: it can only be read sequentially, and at most %d bytes can be skipped "+
+				"after its records: "+
+				"use %v, or write it to a plain file first",
+			name, MaxKept, option.Records,
+		)
 	}
+
 	buffered := newLateBuffer(source)
 	begins, err := buffered.first.Peek(format.DetectBytes)
 	if err != nil && err != io.EOF {
 		in.Close()
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
+
 	begin := &checkedReader{kind: kind, in: in}
 	err = nil
 	if c := kind.Compression(name, begins); c != format.None {
 		in.Window = format.Window(c, begins)
 		window := min(in.Window, windowBytes)
-		in.Compression, in.ExtraWindow = c, window-format.CommonWindow
+		in.Compression = c
+		in.ExtraWindow = window - format.CommonWindow
 		decoder := format.NewReader(buffered, c, window)
-		begin.Reader, in.stream = bufio.NewReaderSize(decoder, format.DetectBytes), begin
+		begin.Reader = bufio.NewReaderSize(decoder, format.DetectBytes)
+		in.stream = begin
 		in.decoder, in.begins = decoder, slices.Clone(begins)
 		in.close = append(in.close, decoder)
 	} else {
@@ -278,6 +311,7 @@ func openStream(kind Kind, name string, source io.ReadCloser, windowBytes int64)
 		in.stream = begin.Reader
 		err = kind.CheckPacked(begins)
 	}
+
 	if err == nil && (in.Compression == format.None || kind.Keep && kind.first) {
 		err = begin.check()
 	}
@@ -286,10 +320,12 @@ func openStream(kind Kind, name string, source io.ReadCloser, windowBytes int64)
 	} else {
 		in.Header, err = kind.ReadHeader(in.stream, name)
 	}
+
 	if err != nil {
 		in.Close()
 		return nil, err
 	}
+
 	in.Records = in.Header.Records()
 	if begun := in.Header.Begun(); begun != nil {
 		in.stream = io.MultiReader(bytes.NewReader(begun), in.stream)
@@ -336,10 +372,12 @@ func (c *checkedReader) check() (err error) {
 	}
 	first, _ := c.Peek(format.DetectBytes) // the reader returns the error again
 	c.in.warn(c.kind.TextDoubt(c.kind.Spec, first))
-	if c.in.Header != nil && c.kind.Keep { // otherwise openStream notes it after it has read the header
+	// otherwise openStream notes it after it has read the header
+	if c.in.Header != nil && c.kind.Keep {
 		c.in.noteHead(c.head)
 		c.head = nil
 	}
+
 	return c.kind.CheckRecords(c.kind.Spec, first)
 }
 
@@ -379,7 +417,9 @@ func tooShort(bytes, skip int64) error {
 func (in *Input) Seekable() bool { return in.at != nil }
 
 // IsDisk reports whether the input is a block device, which has no modification time.
-func (in *Input) IsDisk() bool { return in.at != nil && in.at.info != nil && isDisk(in.at.info) }
+func (in *Input) IsDisk() bool {
+	return in.at != nil && in.at.info != nil && isDisk(in.at.info)
+}
 
 // ReadRecords fills p with the records from index first on. REQUIRES: Seekable
 func (in *Input) ReadRecords(p []byte, first int64) error {
@@ -442,12 +482,15 @@ func (in *Input) CheckUnchanged(now os.FileInfo) error {
 	if now.Size() == before.Size() && now.ModTime().Equal(before.ModTime()) {
 		return nil
 	}
-	return fmt.Errorf("%s: the file changed while it was read, and was not overwritten; try again", in.Name)
+	return fmt.Errorf(
+		"%s: the file changed while it was read, and was not overwritten; try again", in.Name,
+	)
 }
 
 // Close closes the input, once.
 func (in *Input) Close() error {
 	closers := in.close
-	in.close, in.decoder = nil, nil
+	in.close = nil
+	in.decoder = nil
 	return joinErrors(closers, io.Closer.Close)
 }

@@ -23,12 +23,19 @@ const MaxOpen = 64
 // Open opens the inputs in order. It opens remote inputs first, several at a time. All inputs
 // must contain the same kind of records. windowBytes limits the window size of each decompressor.
 // Cancelling ctx ends the wait for a stream.
-func Open(ctx context.Context, kind Kind, sources []Source, stdin io.Reader,
-	windowBytes int64) ([]*Input, error) {
-	o := &opener{kind: kind, stdin: stdin, windowBytes: windowBytes, requests: newRequests(),
-		mapped: len(sources) > device.OpenFiles(MaxOpen)}
+func Open(
+	ctx context.Context, kind Kind, sources []Source, stdin io.Reader, windowBytes int64,
+) ([]*Input, error) {
+	o := &opener{
+		kind:        kind,
+		stdin:       stdin,
+		windowBytes: windowBytes,
+		requests:    newRequests(),
+		mapped:      len(sources) > device.OpenFiles(MaxOpen),
+	}
 	opened := o.openRemote(ctx, sources)
-	all, err := inputs(nil), o.openOthers(ctx, sources, opened)
+	all := inputs(nil)
+	err := o.openOthers(ctx, sources, opened)
 	if err == nil {
 		all, err = o.joined(opened)
 	}
@@ -40,6 +47,7 @@ func Open(ctx context.Context, kind Kind, sources []Source, stdin io.Reader,
 			one.in.Close()
 		}
 	}
+
 	return nil, err
 }
 
@@ -64,6 +72,7 @@ func (o *opener) openRemote(ctx context.Context, sources []Source) []opened {
 	all := make([]opened, len(sources))
 	var group safely.Group
 	group.SetLimit(plan.RemoteRequests)
+
 	for i, s := range sources {
 		if s.isRemote() {
 			group.Go(func() error {
@@ -75,6 +84,7 @@ func (o *opener) openRemote(ctx context.Context, sources []Source) []opened {
 			})
 		}
 	}
+
 	group.Wait()
 	return all
 }
@@ -85,15 +95,19 @@ func (o *opener) openOthers(ctx context.Context, sources []Source, to []opened) 
 	for i, s := range sources {
 		switch {
 		case s.isRemote(): // already open
-		case s.IsStdin() && slices.ContainsFunc(sources[:i], func(s Source) bool { return s.IsStdin() }):
+		case s.IsStdin() && slices.ContainsFunc(sources[:i], func(s Source) bool {
+			return s.IsStdin()
+		}):
 			to[i].err = errors.New("standard input (-) is named more than once")
 		default:
 			to[i] = o.open(ctx, i, s)
 		}
+
 		if err := to[i].err; errors.Is(err, syscall.EMFILE) {
 			return fmt.Errorf("%w (raise ulimit -n: FIFOs and other streams stay open)", err)
 		}
 	}
+
 	return nil
 }
 
@@ -110,6 +124,7 @@ func (o *opener) joined(opened []opened) (all inputs, err error) {
 		}
 		all = append(all, one.in)
 	}
+
 	if i := slices.IndexFunc(all, func(in *Input) bool { return !in.Header.IsOpen() }); i >= 0 {
 		for _, in := range all {
 			in.Header.AdoptLayout(all[i].Header)
@@ -149,9 +164,13 @@ func (all inputs) checkTotal() error {
 			total += max(in.Records, 0) * size
 			continue
 		}
-		return fmt.Errorf("%s: its header announces %d records, and all inputs cannot have more than 1 EiB: is the format "+
-			"right?", in.Name, in.Records)
+		return fmt.Errorf(
+			"%s: its header announces %d records, and all inputs cannot have more than 1 EiB: is the format "+
+				"right?",
+			in.Name, in.Records,
+		)
 	}
+
 	return nil
 }
 
@@ -160,7 +179,9 @@ func (all inputs) Check(warn func(message string)) error {
 	return joinErrors(all, func(in *Input) error { return in.Check(warn) })
 }
 
-func (all inputs) Close() error { return joinErrors(all, (*Input).Close) }
+func (all inputs) Close() error {
+	return joinErrors(all, (*Input).Close)
+}
 
 // joinErrors calls do for each element and joins the errors.
 func joinErrors[E any](all []E, do func(E) error) error {

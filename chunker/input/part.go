@@ -46,6 +46,7 @@ func (p Part) Slice(inputs []*Input) (before int64, err error) {
 		in.Slice(min(max(from-first, 0), n), min(max(to-first, 0), n))
 		first += n
 	}
+
 	return from, nil
 }
 
@@ -55,17 +56,27 @@ func Total(inputs []*Input) (records int64, err error) {
 	for _, in := range inputs {
 		switch {
 		case in.Replaced:
-			return 0, fmt.Errorf("part: %s is both an input and the output, and a part would replace all of "+
-				"it: name another output", in.Name)
+			return 0, fmt.Errorf(
+				"part: %s is both an input and the output, and a part would replace all of "+
+					"it: name another output",
+				in.Name,
+			)
 		case !in.Seekable():
-			return 0, fmt.Errorf("part: %s cannot be read at an offset (compressed, a pipe, or unreadable): "+
-				"write it to a plain file first", in.Name)
+			return 0, fmt.Errorf(
+				"part: %s cannot be read at an offset (compressed, a pipe, or unreadable): "+
+					"write it to a plain file first",
+				in.Name,
+			)
 		}
 		records += in.Records
 	}
+
 	return records, nil
 }
 
 // Slice restricts the input to the records from index from (inclusive) to to (exclusive).
 // REQUIRES: Seekable
-func (in *Input) Slice(from, to int64) { in.First, in.Records = in.First+from, to-from }
+func (in *Input) Slice(from, to int64) {
+	in.First += from
+	in.Records = to - from
+}

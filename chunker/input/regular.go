@@ -56,8 +56,15 @@ func newRegular(shown string, r io.Reader) *seekable {
 	if err != nil && err != io.EOF {
 		return nil
 	}
-	return &seekable{shown: shown, from: file, file: file, info: info, start: start, bytes: max(size-start, 0),
-		first: first[:n]}
+	return &seekable{
+		shown: shown,
+		from:  file,
+		file:  file,
+		info:  info,
+		start: start,
+		bytes: max(size-start, 0),
+		first: first[:n],
+	}
 }
 
 // sizeOf returns the size of a regular file or block device in bytes, or false for other files.
@@ -86,7 +93,9 @@ func (f *seekable) skip(n int64, keep bool) (kept []byte, err error) {
 			return nil, err
 		}
 	}
-	f.start, f.bytes = f.start+n, f.bytes-n
+
+	f.start += n
+	f.bytes -= n
 	f.first = make([]byte, min(format.DetectBytes, f.bytes))
 	if _, err = f.ReadAt(f.first, 0); err == io.EOF {
 		err = nil
@@ -120,6 +129,7 @@ func (f *seekable) mapWhole() (err error) {
 	case err != nil:
 		return fmt.Errorf("map %s: %w", f.shown, device.WithoutPath(err))
 	}
+
 	f.from, f.file = nil, nil
 	return nil
 }
@@ -173,6 +183,7 @@ func (f *seekable) stat() (os.FileInfo, error) {
 	case f.file != nil:
 		return f.file.Stat()
 	}
+
 	now, err := os.Stat(f.shown)
 	if err != nil || !os.SameFile(now, f.info) {
 		return f.info, nil // the map still refers to the original file
@@ -193,14 +204,21 @@ func (f *seekable) check(warn func(message string)) error {
 	}
 	switch before := f.info.Size(); {
 	case now.Size() > before:
-		warn(fmt.Sprintf("%s: the file grew while it was being read: %d bytes before, %d now; what was appended is left out",
-			f.shown, before, now.Size()))
+		warn(
+			fmt.Sprintf(
+				"%s: the file grew while it was being read: %d bytes before, %d now; what was appended is left out",
+				f.shown, before, now.Size(),
+			),
+		)
 	case now.Size() < before:
-		return fmt.Errorf("%s: the file changed while it was being read: %d bytes before, %d now; try again",
-			f.shown, before, now.Size())
+		return fmt.Errorf(
+			"%s: the file changed while it was being read: %d bytes before, %d now; try again",
+			f.shown, before, now.Size(),
+		)
 	case !now.ModTime().Equal(f.info.ModTime()):
 		return fmt.Errorf("%s: the file was written to while it was being read; try again", f.shown)
 	}
+
 	return nil
 }
 

@@ -27,9 +27,11 @@ const (
 // records each reads. Their buffers do not count towards the memory limit. Together they have at
 // most 2 MiB, or one record.
 func sampleReadersOf(size int, remote bool) (readers, together int) {
-	readers, together = maxSampleReaders, SampleTogether
+	readers = maxSampleReaders
+	together = SampleTogether
 	if remote {
-		readers, together = maxRemoteSampleReaders, remoteSampleTogether
+		readers = maxRemoteSampleReaders
+		together = remoteSampleTogether
 	}
 	return max(1, min(readers, 1<<20/size)), together
 }
@@ -37,18 +39,22 @@ func sampleReadersOf(size int, remote bool) (readers, together int) {
 // SampleRecords reads n records at evenly spaced positions, in groups of up to together records,
 // or all records if there are fewer. read fills p with the records from index first on; up to
 // readers calls are made concurrently.
-func SampleRecords(ctx context.Context, k *format.Keyer, records int64, n, together, readers int,
-	read func(p []byte, first int64) error) (plan.Sample, error) {
+func SampleRecords(
+	ctx context.Context, k *format.Keyer, records int64, n, together, readers int,
+	read func(p []byte, first int64) error,
+) (plan.Sample, error) {
 	size := k.Layout().RecordSize
 	n = plan.SampleLimit(n, size)
 	group := min(together, max(1, 4096/size), n)
 	places := max(n/group, 1)
 	at := func(i int) int64 { return (records - int64(group)) * int64(i) / int64(max(places-1, 1)) }
+
 	if records <= int64(n) {
 		group = max(1, sampleBuffer/size)
 		places = int(records+int64(group)-1) / group
 		at = func(i int) int64 { return int64(i) * int64(group) }
 	}
+
 	all := make([]uint64, min(int64(places)*int64(group), records))
 	readers = min(readers, places)
 	buffers := make([]byte, readers*group*size)

@@ -37,7 +37,9 @@ func Named(names ...string) []Source {
 }
 
 // IsStdin reports whether the source is standard input.
-func (s *Source) IsStdin() bool { return s.Name == Stdin && s.At == nil && s.Reader == nil }
+func (s *Source) IsStdin() bool {
+	return s.Name == Stdin && s.At == nil && s.Reader == nil
+}
 
 // IsConsumed reports whether reading the source consumes it, as for a pipe but not for a file.
 func (s *Source) IsConsumed(stdin io.Reader) bool {
@@ -49,6 +51,7 @@ func (s *Source) IsConsumed(stdin io.Reader) bool {
 	case s.Name == Stdin:
 		return newRegular(s.Name, stdin) == nil
 	}
+
 	info, err := os.Stat(s.Name)
 	return err == nil && info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket|fs.ModeCharDevice) != 0
 }
@@ -71,7 +74,9 @@ func (zeros) Read(p []byte) (int, error) {
 }
 
 // isRemote reports whether the source is an object in a store or a file on a server.
-func (s *Source) isRemote() bool { return s.At == nil && s.Reader == nil && remote.Is(s.Name) }
+func (s *Source) isRemote() bool {
+	return s.At == nil && s.Reader == nil && remote.Is(s.Name)
+}
 
 // Stat returns information about the file of the source, if it is a file.
 func (s *Source) Stat(stdin io.Reader) (os.FileInfo, error) {
@@ -111,7 +116,8 @@ func OpenContent(ctx context.Context, name string, stdin io.Reader) (*Content, e
 // open opens a source. A regular file is opened for random access even if it is standard input (<
 // file).
 func (s Source) open(ctx context.Context, stdin io.Reader) (c *Content, err error) {
-	c, r := &Content{Name: s.Name}, s.Reader
+	c = &Content{Name: s.Name}
+	r := s.Reader
 	switch {
 	case s.At != nil:
 		c.at, err = newSeekable(s)
@@ -121,7 +127,12 @@ func (s Source) open(ctx context.Context, stdin io.Reader) (c *Content, err erro
 		if err != nil {
 			return nil, err
 		}
-		return Source{Name: object.Name, At: object, Size: object.Size, Version: object.Stamp()}.open(ctx, nil)
+		return Source{
+			Name:    object.Name,
+			At:      object,
+			Size:    object.Size,
+			Version: object.Stamp(),
+		}.open(ctx, nil)
 	case s.IsStdin():
 		c.Name, r = shownStdin, stdin
 	case r == nil:
@@ -130,6 +141,7 @@ func (s Source) open(ctx context.Context, stdin io.Reader) (c *Content, err erro
 		}
 		r = c.file
 	}
+
 	if c.at = newRegular(c.Name, r); c.at == nil {
 		c.Stream = pipe.NewReader(ctx, r)
 	}
@@ -154,7 +166,12 @@ func newSeekable(s Source) (*seekable, error) {
 	if s.Size < 0 {
 		return nil, fmt.Errorf("%s: its size is %d bytes", s.Name, s.Size)
 	}
-	p := &seekable{shown: s.Name, from: s.At, version: s.Version, bytes: s.Size}
+	p := &seekable{
+		shown:   s.Name,
+		from:    s.At,
+		version: s.Version,
+		bytes:   s.Size,
+	}
 	p.first = make([]byte, min(format.DetectBytes, s.Size))
 	if n, err := p.ReadAt(p.first, 0); n < len(p.first) {
 		return nil, fmt.Errorf("read %s: %w", s.Name, err)
@@ -166,7 +183,8 @@ func newSeekable(s Source) (*seekable, error) {
 func (in *Input) Identity() string {
 	name := in.Name
 	if in.file == nil || in.file.info != nil {
-		name, _ = filepath.Abs(in.Name) // this cannot fail, because the file has been opened under this name
+		// this cannot fail, because the file has been opened under this name
+		name, _ = filepath.Abs(in.Name)
 	}
 	if in.file != nil {
 		name += " of " + in.Stamp()

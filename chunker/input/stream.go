@@ -40,6 +40,7 @@ func NewStream(inputs []*Input) *Stream {
 		}
 		s.records += in.Records
 	}
+
 	s.r = io.MultiReader(sequences...)
 	return s
 }
@@ -55,12 +56,20 @@ func (s *Stream) Cut(maxRecords int64) (device.Source, error) {
 	}
 	known := min(maxRecords, s.records-s.given)
 	s.given += maxRecords
-	return &streamSource{stream: s, left: maxRecords, known: known}, nil
+	return &streamSource{
+		stream: s,
+		left:   maxRecords,
+		known:  known,
+	}, nil
 }
 
 // Split returns a single source of all records.
 func (s *Stream) Split(int) []device.Source {
-	return []device.Source{&streamSource{stream: s, left: math.MaxInt64, known: s.records}}
+	return []device.Source{&streamSource{
+		stream: s,
+		left:   math.MaxInt64,
+		known:  s.records,
+	}}
 }
 
 // peekBytes limits how much of a stream is read in advance.
@@ -82,6 +91,7 @@ func (s *Stream) Sample(_ context.Context, k *format.Keyer, n int) (plan.Sample,
 func (s *Stream) peek(n int) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	have := len(s.peeked)
 	if have >= n*s.size {
 		return s.peeked, nil
@@ -156,12 +166,15 @@ func (in *Input) checkEnd(bytes int64) error {
 		_, err := format.CheckSize(in.Name, in.Header, in.Header.Size()+bytes)
 		return err
 	}
+
 	got := bytes / size
 	if in.frame.Records != 0 && got != in.Records {
 		return fmt.Errorf("%s: %w", in.Name, tooFewRecords(got, in.Records))
 	}
 	if in.Records >= 0 && got != in.Records {
-		return fmt.Errorf("%s: the header announces %d records, but there are %d", in.Name, in.Records, got)
+		return fmt.Errorf(
+			"%s: the header announces %d records, but there are %d", in.Name, in.Records, got,
+		)
 	}
 	return nil
 }
@@ -173,8 +186,11 @@ func (in *Input) checkMore(bytes int64) error {
 	if in.Records < 0 || (bytes+size-1)/size <= in.Records {
 		return nil
 	}
-	return fmt.Errorf("%s: the header announces %d records of %d bytes, but more follow: something was appended, or the "+
-		"type is wrong", in.Name, in.Records, size)
+	return fmt.Errorf(
+		"%s: the header announces %d records of %d bytes, but more follow: something was appended, or the "+
+			"type is wrong",
+		in.Name, in.Records, size,
+	)
 }
 
 // Sequence returns a reader of all records of the input. At the end it closes a stream. Its
@@ -212,6 +228,7 @@ func (s *sequence) Read(p []byte) (int, error) {
 		}
 		return n, cmp.Or(err, s.input.closeStream(), io.EOF)
 	}
+
 	return n, fmt.Errorf("read %s at byte %d: %w", s.input.Name, s.input.Offset(0)+s.read, err)
 }
 
@@ -240,6 +257,7 @@ func (s *streamSource) Records() int64 { return max(s.known, -1) }
 func (s *streamSource) Next(max int, place func(first int64, n int) []byte) (int64, int, error) {
 	s.stream.mu.Lock()
 	defer s.stream.mu.Unlock()
+
 	want := int(min(int64(max), s.left))
 	if want == 0 {
 		return s.first, 0, nil
@@ -251,6 +269,7 @@ func (s *streamSource) Next(max int, place func(first int64, n int) []byte) (int
 		return first, 0, err
 	}
 	n := read / s.stream.size
-	s.first, s.left = first+int64(n), s.left-int64(n)
+	s.first = first + int64(n)
+	s.left -= int64(n)
 	return first, n, nil
 }

@@ -89,8 +89,10 @@ func checkOurs(folder string) error {
 	entries, err := os.ReadDir(folder)
 	for _, e := range entries {
 		if !isOurs(e.Name()) || !e.Type().IsRegular() && e.Name() == manifestName {
-			return fmt.Errorf("%q does not belong to a checkpoint: name an empty or a new directory",
-				e.Name())
+			return fmt.Errorf(
+				"%q does not belong to a checkpoint: name an empty or a new directory",
+				e.Name(),
+			)
 		}
 	}
 	return err
@@ -111,21 +113,27 @@ func isOurs(name string) bool {
 // replaced one of them.
 func (c *Checkpoint) Identify(now Identity, output string) error {
 	id := newKeptIdentity(now)
-	was, err := c.kept.Identity, c.findComplete(output)
+	was := c.kept.Identity
+	err := c.findComplete(output)
 	if err == nil && c.complete {
 		id = id[:len(id)-1]
 	}
 	for i := range min(len(was), len(id)) {
-		if was[i] != id[i] && !(c.complete && strings.HasSuffix(now[i][1], " of "+c.kept.Complete)) {
+		if was[i] != id[i] &&
+			!(c.complete && strings.HasSuffix(now[i][1], " of "+c.kept.Complete)) {
 			c.complete = false
 			left := ""
 			if c.kept.Output != nil {
 				left = "; what it has written is " + string(c.kept.Output.Name)
 			}
-			return atCheckpoint(c.folder, errAnew("it is of another sort: %v was %s, and is %s now%s",
-				option.Field(was[i][0]), was[i][1], id[i][1], left))
+			return atCheckpoint(
+				c.folder,
+				errAnew("it is of another sort: %v was %s, and is %s now%s",
+					option.Field(was[i][0]), was[i][1], id[i][1], left),
+			)
 		}
 	}
+
 	if was == nil && err == nil && c.kept.writable() {
 		err = c.enter(func(k *kept) { k.Identity = id })
 	}
@@ -157,7 +165,9 @@ func (c *Checkpoint) findComplete(output string) error {
 // Stamp returns a description of a file that changes when its content is rewritten, but not when
 // it is renamed.
 func Stamp(info fs.FileInfo) string {
-	return fmt.Sprintf("%d bytes from %s", info.Size(), info.ModTime().UTC().Format(time.RFC3339Nano))
+	return fmt.Sprintf(
+		"%d bytes from %s", info.Size(), info.ModTime().UTC().Format(time.RFC3339Nano),
+	)
 }
 
 // SetComplete records the file of the output after it is durable and before it gets its name.
@@ -176,13 +186,18 @@ func (c *Checkpoint) Finish() { c.complete = true }
 func (c *Checkpoint) State() *plan.Checkpoint {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	s := &plan.Checkpoint{
-		Folder: c.folder, RawFolder: filename.Raw(c.folder), Runs: len(c.kept.Runs), Complete: c.complete,
+		Folder:    c.folder,
+		RawFolder: filename.Raw(c.folder),
+		Runs:      len(c.kept.Runs),
+		Complete:  c.complete,
 	}
 	for _, run := range c.kept.Runs {
 		s.Records += run.Records
 		s.StoredBytes += run.storedBytes()
 	}
+
 	s.Written = c.kept.Written.Records()
 	return s
 }
@@ -199,7 +214,9 @@ func (c *Checkpoint) Free(folders []string) int64 {
 // Create opens the next spill file and truncates it after the data of the finished runs.
 func (c *Checkpoint) Create(string) (File, error) {
 	n := len(c.files)
-	file, err := os.OpenFile(filepath.Join(c.folder, spillPrefix+strconv.Itoa(n)), os.O_RDWR|os.O_CREATE, 0o600)
+	file, err := os.OpenFile(
+		filepath.Join(c.folder, spillPrefix+strconv.Itoa(n)), os.O_RDWR|os.O_CREATE, 0o600,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -224,11 +241,13 @@ func (c *Checkpoint) indexEnd() (end int64) {
 func (c *Checkpoint) createIndex(string) (File, error) {
 	c.mu.Lock() // another run may be updating the manifest
 	defer c.mu.Unlock()
+
 	file, err := os.OpenFile(filepath.Join(c.folder, longIndexes), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	if end := c.indexEnd(); end > 0 { // otherwise the file may contain entries of unfinished runs of this process
+	// otherwise the file may contain entries of unfinished runs of this process
+	if end := c.indexEnd(); end > 0 {
 		err = file.Truncate(end)
 	}
 	c.index = file
@@ -250,15 +269,18 @@ func (c *Checkpoint) keep(run *Run, replaced []*Run, s *Spill) error {
 			defer c.mu.Unlock()
 			err = c.kept.putRun(newKeptRun(run))
 		}
+
 		if err != nil {
 			c.failed.Store(true)
 			return atCheckpoint(c.folder, err)
 		}
+
 		for _, run := range replaced {
 			if err := s.release(run); err != nil {
 				return err
 			}
 		}
+
 		return nil
 	})
 	if c.failed.Load() {
@@ -275,6 +297,7 @@ func (c *Checkpoint) sync(run *Run) error {
 			all.Go(c.files[i].Sync)
 		}
 	}
+
 	c.mu.Lock()
 	if c.index != nil {
 		all.Go(c.index.Sync)
@@ -341,6 +364,7 @@ func (c *Checkpoint) SetWritten(w *Written, sync func() error, wait bool) bool {
 		c.background.Go(enter)
 		return true
 	}
+
 	return c.background.TryGo(enter)
 }
 
@@ -368,6 +392,7 @@ func (c *Checkpoint) remove() error {
 			all.Go(func() error { return removeIfThere(filepath.Join(c.folder, name)) })
 		}
 	}
+
 	if err = errors.Join(err, unread, all.Wait(), SyncNames(c.folder)); err == nil {
 		err = removeFile(filepath.Join(c.folder, manifestName))
 	}

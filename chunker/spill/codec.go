@@ -42,21 +42,29 @@ const (
 
 // newCodecChoice returns the choice that opt.Codec specifies.
 func newCodecChoice(opt *Options, coder *format.BlockCoder) *codecChoice {
-	c := &codecChoice{coder: coder, rate: cmp.Or(opt.DiskBytes, plan.DiskBytesPerSecond), workers: float64(opt.Coders)}
+	c := &codecChoice{
+		coder:   coder,
+		rate:    cmp.Or(opt.DiskBytes, plan.DiskBytesPerSecond),
+		workers: float64(opt.Coders),
+	}
 	for _, codec := range plan.SpillCodecs(opt.Codec) {
 		if coder.Supports(codec) {
 			c.trials = append(c.trials, trial{codec: codec})
 		}
 	}
+
 	if len(c.trials) > 0 && !plan.ChoosesCodec(opt.Codec) {
-		c.codec, c.trials = c.trials[0].codec, nil
+		c.codec = c.trials[0].codec
+		c.trials = nil
 	}
+
 	return c
 }
 
 func (c *codecChoice) choose(recs []byte) format.Compression {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	if c.trials == nil {
 		return c.codec
 	}
@@ -81,13 +89,16 @@ func (c *codecChoice) measure(t *trial, recs []byte) {
 		packed, _ = c.compress(&c.buffer, recs, t.codec)
 		seconds[i] = time.Since(start).Seconds()
 	}
+
 	t.seconds += min(seconds[0], seconds[1])
 	t.in += int64(len(recs))
 	t.out += int64(len(packed))
 }
 
 func (c *codecChoice) decide() {
-	best := slices.MaxFunc(c.trials, func(a, b trial) int { return cmp.Compare(c.gain(&a), c.gain(&b)) })
+	best := slices.MaxFunc(c.trials, func(a, b trial) int {
+		return cmp.Compare(c.gain(&a), c.gain(&b))
+	})
 	if c.gain(&best) > 0 {
 		c.codec = best.codec
 	}
@@ -102,7 +113,9 @@ func (c *codecChoice) gain(t *trial) float64 {
 
 // compress compresses recs into buffer. If that does not make them smaller, it returns recs
 // unchanged.
-func (c *codecChoice) compress(buffer *[]byte, recs []byte, codec format.Compression) ([]byte, format.Compression) {
+func (c *codecChoice) compress(
+	buffer *[]byte, recs []byte, codec format.Compression,
+) ([]byte, format.Compression) {
 	room := format.MaxCompressed(len(recs), codec)
 	*buffer = slices.Grow((*buffer)[:0], room)[:room]
 	packed, err := c.coder.Compress(*buffer, recs, codec)

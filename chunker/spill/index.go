@@ -27,7 +27,9 @@ type entries interface {
 // memoryEntries are entries in memory.
 type memoryEntries []Block
 
-func (m memoryEntries) read(i int, dst []Block, _ *[]byte) (int, error) { return copy(dst, m[i:]), nil }
+func (m memoryEntries) read(i int, dst []Block, _ *[]byte) (int, error) {
+	return copy(dst, m[i:]), nil
+}
 
 // An index contains the entries of one writer. If the memory for indexes is full, it stores the
 // older entries in a file. Each region of the file is twice as large as the previous one, so a
@@ -75,12 +77,15 @@ func (x *index) store(n int) error {
 			x.regions = append(x.regions, x.in.reserve(firstRegion<<region))
 		}
 		some := x.tail[done:min(done+room, n)]
-		if err := x.in.write(x.regions[region]+int64(place)*x.in.entryBytes(), x.stored, some); err != nil {
+		if err := x.in.write(
+			x.regions[region]+int64(place)*x.in.entryBytes(), x.stored, some,
+		); err != nil {
 			return err
 		}
 		x.stored += len(some)
 		done += len(some)
 	}
+
 	x.tail = append(x.tail[:0], x.tail[n:]...)
 	x.in.shrink(n)
 	if len(x.tail) == 0 {
@@ -131,10 +136,14 @@ func (f *indexStore) grow(n int) (full bool) {
 	return f.limit > 0 && held > f.limit
 }
 
-func (f *indexStore) shrink(n int) { f.held.Add(-int64(n) * plan.IndexEntryBytes(f.keyBytes)) }
+func (f *indexStore) shrink(n int) {
+	f.held.Add(-int64(n) * plan.IndexEntryBytes(f.keyBytes))
+}
 
 // full reports whether the entries in memory exceed the limit.
-func (f *indexStore) full() bool { return f.limit > 0 && f.held.Load() > f.limit }
+func (f *indexStore) full() bool {
+	return f.limit > 0 && f.held.Load() > f.limit
+}
 
 // entryBytes returns the size of a stored entry. Its integers are little-endian:
 //
@@ -148,7 +157,9 @@ func (f *indexStore) full() bool { return f.limit > 0 && f.held.Load() > f.limit
 //	40  key of the first record
 //	    XXH3 of all of this, seeded with the number of the entry, so that
 //	    an entry in the wrong place is detected as well
-func (f *indexStore) entryBytes() int64 { return int64(entryHead + f.keyBytes + entrySum) }
+func (f *indexStore) entryBytes() int64 {
+	return int64(entryHead + f.keyBytes + entrySum)
+}
 
 // reserve returns the offset of a region for n entries. A region uses no disk space until it is
 // written.
@@ -169,6 +180,7 @@ func (f *indexStore) regionBytes(n int) int64 {
 func (f *indexStore) write(offset int64, first int, all []Block) (err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+
 	if f.file == nil {
 		if f.file, err = f.create(); err != nil {
 			return err
@@ -183,6 +195,7 @@ func (f *indexStore) write(offset int64, first int, all []Block) (err error) {
 		return fmt.Errorf("temporary directory %s %s (name another with %v): %w",
 			f.where, how, option.TempDirs, device.WithoutPath(err))
 	}
+
 	return nil
 }
 
@@ -207,16 +220,23 @@ func (f *indexStore) read(offset int64, first int, dst []Block, scratch *[]byte)
 	}
 	p := (*scratch)[:len(dst)*size]
 	if n, err := f.file.ReadAt(p, offset); n < len(p) {
-		return f.damaged(fmt.Errorf("temporary directory %s: read the index of temporary data at byte %d: %w",
-			f.where, offset, device.WithoutPath(err)))
+		return f.damaged(
+			fmt.Errorf("temporary directory %s: read the index of temporary data at byte %d: %w",
+				f.where, offset, device.WithoutPath(err)),
+		)
 	}
 	for i := range dst {
 		entry := p[i*size : (i+1)*size]
 		body := entry[:size-entrySum]
 		want := binary.LittleEndian.Uint64(entry[size-entrySum:])
 		if got := xxh3.HashSeed(body, uint64(first+i)); got != want {
-			return f.damaged(fmt.Errorf("temporary directory %s: the index of temporary data at byte %d is damaged: "+
-				"checksum %016x instead of %016x (check the disk)", f.where, offset+int64(i*size), got, want))
+			return f.damaged(
+				fmt.Errorf(
+					"temporary directory %s: the index of temporary data at byte %d is damaged: "+
+						"checksum %016x instead of %016x (check the disk)",
+					f.where, offset+int64(i*size), got, want,
+				),
+			)
 		}
 		dst[i] = Block{
 			First:   int64(binary.LittleEndian.Uint64(body)),
@@ -229,6 +249,7 @@ func (f *indexStore) read(offset int64, first int, dst []Block, scratch *[]byte)
 			Key:     body[entryHead:],
 		}
 	}
+
 	return nil
 }
 
@@ -271,7 +292,9 @@ type Cursor struct {
 const cursorBlocks = 16
 
 // Cursor returns a Cursor for the entries from i (inclusive) to j (exclusive).
-func (r *Run) Cursor(i, j int) *Cursor { return &Cursor{run: r, next: i, end: j} }
+func (r *Run) Cursor(i, j int) *Cursor {
+	return &Cursor{run: r, next: i, end: j}
+}
 
 // Next returns the next entry, or nil after the last one. The entry is valid until the next call.
 func (c *Cursor) Next() (*Block, error) {
@@ -295,6 +318,7 @@ func (c *Cursor) fill() error {
 		c.window = all[c.next:c.end]
 		return nil
 	}
+
 	if c.read == nil {
 		c.read = make([]Block, cursorBlocks)
 	}

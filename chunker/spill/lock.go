@@ -39,7 +39,11 @@ func lockFolder(ctx context.Context, folder string, shared bool) (*folderLock, e
 		}
 		err = filelock.Wait(ctx, file, filelock.Kind(shared), lockTimeout)
 		if err == nil && isNamed(file) {
-			return &folderLock{folder: folder, file: file, shared: shared}, nil
+			return &folderLock{
+				folder: folder,
+				file:   file,
+				shared: shared,
+			}, nil
 		}
 		file.Close()
 		if errors.Is(err, filelock.ErrBusy) {
@@ -91,7 +95,8 @@ func (l *folderLock) close() error {
 // before removing it, because a network file system keeps a removed open file under another name
 // in the directory.
 func (l *folderLock) remove() error {
-	name, removed := filepath.Join(l.folder, lockName), filepath.Join(l.folder, removedLock)
+	name := filepath.Join(l.folder, lockName)
+	removed := filepath.Join(l.folder, removedLock)
 	if runtime.GOOS == "windows" { // Windows cannot rename open files
 		return errors.Join(l.close(), removeFile(name))
 	}

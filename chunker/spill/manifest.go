@@ -94,10 +94,16 @@ func newKeptRun(run *Run) *keptRun {
 		kept.Blocks = x.tail
 		return kept
 	}
+
 	last := len(x.regions) - 1
 	kept.Long = &keptIndex{
-		Regions: x.regions, Entries: x.stored, End: x.regions[last] + x.in.regionBytes(firstRegion<<last),
-		Records: run.records, Largest: run.largest, Stored: run.stored, Ends: run.ends,
+		Regions: x.regions,
+		Entries: x.stored,
+		End:     x.regions[last] + x.in.regionBytes(firstRegion<<last),
+		Records: run.records,
+		Largest: run.largest,
+		Stored:  run.stored,
+		Ends:    run.ends,
 	}
 	return kept
 }
@@ -107,12 +113,17 @@ func (s *Spill) keptRun(kept *keptRun) *Run {
 	run := s.newRun(kept.Origin)
 	x := &index{in: &s.index, tail: kept.Blocks}
 	run.indexes = []*index{x}
+
 	if k := kept.Long; k != nil {
-		x.regions, x.stored = k.Regions, k.Entries
-		run.largest, run.stored, run.ends = k.Largest, k.Stored, k.Ends
+		x.regions = k.Regions
+		x.stored = k.Entries
+		run.largest = k.Largest
+		run.stored = k.Stored
+		run.ends = k.Ends
 		run.add(indexPiece{entries: x, n: k.Entries}, k.Records)
 		return run
 	}
+
 	s.index.grow(len(kept.Blocks))
 	for i := range kept.Blocks {
 		run.count(&kept.Blocks[i])
@@ -208,11 +219,13 @@ func (m *manifest) open(ctx context.Context, folder string, readOnly bool) error
 	if err != nil {
 		return err
 	}
-	m.folder, m.lock = folder, lock
+	m.folder = folder
+	m.lock = lock
 	if err = m.read(); err != nil {
 		m.close()
 		m.lock = nil
 	}
+
 	return err
 }
 
@@ -224,7 +237,9 @@ func (m *manifest) close() error {
 }
 
 // writable reports whether the manifest may be changed.
-func (m *manifest) writable() bool { return m.lock != nil && !m.lock.shared }
+func (m *manifest) writable() bool {
+	return m.lock != nil && !m.lock.shared
+}
 
 func (m *manifest) read() error {
 	text, err := os.ReadFile(filepath.Join(m.folder, manifestName))
@@ -242,6 +257,7 @@ func (m *manifest) read() error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -250,20 +266,27 @@ func decodeManifest(text []byte) (k kept, err error) {
 	line, body, _ := bytes.Cut(text, []byte("\n"))
 	var version, length int
 	var sum string
-	if _, err := fmt.Sscanf(string(line)+"\n", manifestHeader, &version, &sum, &length); err != nil {
+	if _, err := fmt.Sscanf(
+		string(line)+"\n", manifestHeader, &version, &sum, &length,
+	); err != nil {
 		return k, errAnew("its manifest is damaged, or of another version of extsort")
 	}
 	switch {
 	case string(line)+"\n" != fmt.Sprintf(manifestHeader, version, sum, length):
 		return k, errAnew("its manifest is damaged: its first line is malformed")
 	case version != manifestVersion:
-		return k, errAnew("its manifest is damaged, or of another version of extsort: %d instead of %d",
-			version, manifestVersion)
+		return k, errAnew(
+			"its manifest is damaged, or of another version of extsort: %d instead of %d",
+			version, manifestVersion,
+		)
 	case len(body) != length:
 		return k, errAnew("its manifest is damaged: it has %d of %d bytes", len(body), length)
 	case checksum(body) != sum:
-		return k, errAnew("its manifest is damaged: its checksum is %s instead of %s", checksum(body), sum)
+		return k, errAnew(
+			"its manifest is damaged: its checksum is %s instead of %s", checksum(body), sum,
+		)
 	}
+
 	if err = json.Unmarshal(body, &k); err == nil {
 		err = k.check()
 	}
@@ -288,6 +311,7 @@ func (k *kept) check() error {
 		}
 		records = s.Records
 	}
+
 	return nil
 }
 
@@ -300,7 +324,9 @@ func (k *kept) encode() ([]byte, error) {
 	return append([]byte(header), body...), nil
 }
 
-func checksum(text []byte) string { return fmt.Sprintf("%016x", xxh3.Hash(text)) }
+func checksum(text []byte) string {
+	return fmt.Sprintf("%016x", xxh3.Hash(text))
+}
 
 // put replaces the content of the manifest and makes it durable. After an error the manifest is
 // unchanged.
@@ -343,6 +369,7 @@ func (m *manifest) putRun(run *keptRun) error {
 	next := m.kept
 	var replaced []*keptRun
 	next.Runs = nil
+
 	for _, r := range m.Runs {
 		if run.First <= r.First && r.First+r.Records <= run.First+run.Records {
 			replaced = append(replaced, r)
@@ -350,16 +377,21 @@ func (m *manifest) putRun(run *keptRun) error {
 			next.Runs = append(next.Runs, r)
 		}
 	}
+
 	next.Runs = append(next.Runs, run)
-	slices.SortFunc(next.Runs, func(a, b *keptRun) int { return int(min(max(a.First-b.First, -1), 1)) })
+	slices.SortFunc(next.Runs, func(a, b *keptRun) int {
+		return int(min(max(a.First-b.First, -1), 1))
+	})
 	if err := m.put(next); err != nil {
 		return err
 	}
 	for _, r := range replaced {
 		if r.indexName() != run.indexName() {
-			_ = os.Remove(filepath.Join(m.folder, r.indexName())) // if this fails, the end of the sort removes the file
+			// if this fails, the end of the sort removes the file
+			_ = os.Remove(filepath.Join(m.folder, r.indexName()))
 		}
 	}
+
 	return nil
 }
 
@@ -398,11 +430,15 @@ func (r *keptRun) readBlocks(folder string) error {
 	case err != nil:
 		return err
 	case len(text) != r.Index.Bytes:
-		return errAnew("its file %s is damaged: it has %d bytes instead of %d", r.indexName(), len(text), r.Index.Bytes)
+		return errAnew(
+			"its file %s is damaged: it has %d bytes instead of %d", r.indexName(), len(text),
+			r.Index.Bytes,
+		)
 	case checksum(text) != r.Index.Sum:
 		return errAnew("its file %s is damaged: its checksum is %s instead of %s",
 			r.indexName(), checksum(text), r.Index.Sum)
 	}
+
 	if err := json.Unmarshal(text, &r.Blocks); err != nil {
 		return errAnew("its file %s is damaged: %w", r.indexName(), err)
 	}
@@ -422,5 +458,6 @@ func (m *manifest) ends() (ends []int64) {
 			}
 		}
 	}
+
 	return ends
 }

@@ -57,8 +57,10 @@ func (w *Prefetcher) Read(p []byte, first, end int64) error {
 		if err != nil {
 			return err
 		}
-		p, first = p[len(part):], first+n
+		p = p[len(part):]
+		first += n
 	}
+
 	return nil
 }
 
@@ -79,8 +81,10 @@ func (w *Prefetcher) fill(p []byte, first int64, from *piece) error {
 func (w *Prefetcher) find(first, end int64) (from *piece, n int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+
 	w.startRequests()
 	w.next = max(w.next, end)
+
 	for _, p := range w.pieces {
 		switch {
 		case p.first > first:
@@ -90,6 +94,7 @@ func (w *Prefetcher) find(first, end int64) (from *piece, n int64) {
 			return p, min(p.first+p.units, end) - first
 		}
 	}
+
 	return nil, end - first
 }
 
@@ -107,12 +112,17 @@ func (w *Prefetcher) startRequests() {
 		if memory == nil {
 			return
 		}
-		p := &piece{first: w.next, give: give, done: make(chan struct{})}
+		p := &piece{
+			first: w.next,
+			give:  give,
+			done:  make(chan struct{}),
+		}
 		n, read := w.Request(memory, w.next, w.Units-w.next)
 		if w.next += n; read == nil {
 			give()
 			continue
 		}
+
 		p.units, p.left = n, n
 		w.pieces = append(w.pieces, p)
 		request := func() (err error) {
@@ -130,8 +140,10 @@ func (w *Prefetcher) startRequests() {
 func (w *Prefetcher) release(from *piece, n int64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+
 	if from != nil {
-		from.readers, from.left = from.readers-1, from.left-n
+		from.readers -= 1
+		from.left -= n
 		switch i := slices.Index(w.pieces, from); {
 		case i < 0 && from.readers == 0: // given up in the meantime
 			from.drop()
@@ -140,6 +152,7 @@ func (w *Prefetcher) release(from *piece, n int64) {
 			from.give()
 		}
 	}
+
 	if w.next == w.Units && len(w.pieces) == 0 {
 		w.Leave()
 	}
@@ -149,12 +162,15 @@ func (w *Prefetcher) release(from *piece, n int64) {
 func (w *Prefetcher) GiveUp() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+
 	for _, p := range w.pieces {
 		if p.readers == 0 {
 			p.drop()
 		}
 	}
-	w.pieces, w.next = nil, w.Units
+
+	w.pieces = nil
+	w.next = w.Units
 	w.Leave()
 }
 

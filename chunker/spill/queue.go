@@ -34,9 +34,13 @@ func NewQueue(requests, requestBytes int) (*Queue, error) {
 		return nil, err
 	}
 	reads := requests / 2
-	q := &Queue{memory: memory, RequestBytes: requestBytes,
-		reads: make(chan []byte, reads), writes: make(chan []byte, requests-reads),
-		ahead: make(chan struct{}, max(reads-demandReads, 0))}
+	q := &Queue{
+		memory:       memory,
+		RequestBytes: requestBytes,
+		reads:        make(chan []byte, reads),
+		writes:       make(chan []byte, requests-reads),
+		ahead:        make(chan struct{}, max(reads-demandReads, 0)),
+	}
 	all := memory.Bytes()
 	all = all[-uintptr(unsafe.Pointer(unsafe.SliceData(all)))%plan.SpillAlign:]
 	for i := range requests {
@@ -47,6 +51,7 @@ func NewQueue(requests, requestBytes int) (*Queue, error) {
 			q.writes <- one
 		}
 	}
+
 	return q, nil
 }
 
@@ -71,6 +76,7 @@ func (q *Queue) TakeAhead() (memory []byte, give func()) {
 	default:
 		return nil, nil
 	}
+
 	select {
 	case memory = <-q.reads:
 		return memory, func() { <-q.ahead; q.reads <- memory }
@@ -145,6 +151,7 @@ func (b *directIO) write(file File, block []byte, offset int64, done *safely.Gro
 		done.Go(func() error {
 			defer b.flying.Done()
 			defer b.GiveWrite(memory)
+
 			err := safely.Call(func() error {
 				_, err := file.WriteAt(memory[:n], offset+int64(at))
 				return err
@@ -155,6 +162,7 @@ func (b *directIO) write(file File, block []byte, offset int64, done *safely.Gro
 			return err
 		})
 	}
+
 	if err := b.failed.Load(); err != nil {
 		return *err
 	}
@@ -170,9 +178,11 @@ func (b *directIO) read(file File, p []byte, offset int64) (err error) {
 				err = nil
 			}
 			copy(p[:n], memory)
-			p, offset = p[n:], offset+int64(n)
+			p = p[n:]
+			offset += int64(n)
 		})
 	}
+
 	return err
 }
 

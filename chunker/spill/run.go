@@ -16,10 +16,11 @@ type Block struct {
 	Records int   // number of records
 	Volume  int   // number of the spill file
 	Offset  int64 // offset in the file in bytes
-	Bytes   int   // stored size in bytes, which is less than Records·RecordSize if the block is compressed
-	Codec   format.Compression
-	Sum     uint64 // XXH3 (64 bits) of the stored bytes
-	Key     []byte // normalized key of the first record
+	// stored size in bytes, which is less than Records·RecordSize if the block is compressed
+	Bytes int
+	Codec format.Compression
+	Sum   uint64 // XXH3 (64 bits) of the stored bytes
+	Key   []byte // normalized key of the first record
 }
 
 // A Run is a sequence of records in blocks that can be read in any order. It is sorted, unless it
@@ -95,12 +96,15 @@ func (r *Run) inMemory() (all []Block, ok bool) {
 			return e.tail[p.from : p.from+p.n], true
 		}
 	}
+
 	return nil, false
 }
 
 // entriesFrom fills a prefix of dst with the entries from number i on. See entries.
 func (r *Run) entriesFrom(i int, dst []Block, scratch *[]byte) (int, error) {
-	at := sort.Search(len(r.pieces), func(k int) bool { return r.pieces[k].start+r.pieces[k].n > i })
+	at := sort.Search(len(r.pieces), func(k int) bool {
+		return r.pieces[k].start+r.pieces[k].n > i
+	})
 	p := &r.pieces[at]
 	skipped := i - p.start
 	n, err := p.entries.read(p.from+skipped, dst[:min(len(dst), p.n-skipped)], scratch)
@@ -161,8 +165,10 @@ func (r *Run) base() int64 {
 func (r *Run) ReadBlock(b *Block, dst []byte) ([]byte, error) {
 	recs, err := r.read(b, dst)
 	if err == nil && len(recs) != r.BlockBytes(b) {
-		return nil, fmt.Errorf("spilled run: the block of record %d has %d bytes, but %d were written",
-			b.First, len(recs), r.BlockBytes(b))
+		return nil, fmt.Errorf(
+			"spilled run: the block of record %d has %d bytes, but %d were written", b.First,
+			len(recs), r.BlockBytes(b),
+		)
 	}
 	return recs, err
 }
@@ -181,6 +187,7 @@ func (r *Run) Take(i int, b *Block, dst []byte) ([]byte, error) {
 			break
 		}
 	}
+
 	return recs, err
 }
 
@@ -196,7 +203,13 @@ func (r *Run) From(first int64) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	rest := &Run{Origin: r.Origin, keyer: r.keyer, largest: r.largest, read: r.read, close: func() error { return nil }}
+	rest := &Run{
+		Origin:  r.Origin,
+		keyer:   r.keyer,
+		largest: r.largest,
+		read:    r.read,
+		close:   func() error { return nil },
+	}
 	if at == r.blocks {
 		return rest, nil
 	}
@@ -254,7 +267,11 @@ func MemoryRun(k *format.Keyer, recs []byte, blockRecords int) *Run {
 		copy(p, recs[first*int64(size):])
 		return nil
 	}
-	s := Sorted{Records: int64(len(recs) / size), ReadRecords: read, Seen: func([]byte) {}}
+	s := Sorted{
+		Records:     int64(len(recs) / size),
+		ReadRecords: read,
+		Seen:        func([]byte) {},
+	}
 	r, _ := s.Run(k, blockRecords, true)
 	return r
 }
@@ -265,11 +282,20 @@ func KeptRun(k *format.Keyer, kept *device.Kept, close func() error) *Run {
 	var blocks []Block
 	for i, b := range kept.Blocks {
 		blocks = append(blocks,
-			Block{First: b.First, Records: b.Records, Offset: int64(i), Bytes: b.Records * size, Key: b.Key})
+			Block{
+				First:   b.First,
+				Records: b.Records,
+				Offset:  int64(i),
+				Bytes:   b.Records * size,
+				Key:     b.Key,
+			})
 	}
+
 	r := newMemoryRun(k, blocks)
 	r.close = close
-	r.read = func(b *Block, dst []byte) ([]byte, error) { return kept.Read(int(b.Offset), dst[:b.Bytes]) }
+	r.read = func(b *Block, dst []byte) ([]byte, error) {
+		return kept.Read(int(b.Offset), dst[:b.Bytes])
+	}
 	return r
 }
 
@@ -277,7 +303,8 @@ func KeptRun(k *format.Keyer, kept *device.Kept, close func() error) *Run {
 type Sorted struct {
 	Records     int64
 	ReadRecords func(p []byte, first int64) error // fills p with the records from index first on
-	Seen        func(recs []byte)                 // called with the records of every block that is read
+	// called with the records of every block that is read
+	Seen func(recs []byte)
 }
 
 // Run returns a run of the records, in blocks of blockRecords records. If inMemory is false, the
@@ -286,6 +313,7 @@ func (s Sorted) Run(k *format.Keyer, blockRecords int, inMemory bool) (*Run, err
 	all := sortedEntries{s, k, int64(blockRecords)}
 	n := int((s.Records + int64(blockRecords) - 1) / int64(blockRecords))
 	var r *Run
+
 	if inMemory {
 		blocks := make([]Block, n)
 		for i := range blocks {
@@ -295,9 +323,14 @@ func (s Sorted) Run(k *format.Keyer, blockRecords int, inMemory bool) (*Run, err
 		}
 		r = newMemoryRun(k, blocks)
 	} else {
-		r = &Run{keyer: k, largest: int(min(int64(blockRecords), s.Records)), close: func() error { return nil }}
+		r = &Run{
+			keyer:   k,
+			largest: int(min(int64(blockRecords), s.Records)),
+			close:   func() error { return nil },
+		}
 		r.add(indexPiece{entries: all, n: n}, s.Records)
 	}
+
 	r.read = func(b *Block, dst []byte) ([]byte, error) {
 		dst = dst[:b.Bytes]
 		err := s.ReadRecords(dst, b.First)
@@ -328,19 +361,28 @@ func (s sortedEntries) read(i int, dst []Block, scratch *[]byte) (int, error) {
 	}
 	n := int(min(s.blockRecords, s.Records-first))
 	key := s.keyer.Append((*scratch)[size:size], record)
-	dst[0] = Block{First: first, Records: n, Bytes: n * size, Key: key}
+	dst[0] = Block{
+		First:   first,
+		Records: n,
+		Bytes:   n * size,
+		Key:     key,
+	}
 	return 1, nil
 }
 
 // BlockBytes returns the size of the records of a block in bytes.
-func (r *Run) BlockBytes(b *Block) int { return b.Records * r.keyer.Layout().RecordSize }
+func (r *Run) BlockBytes(b *Block) int {
+	return b.Records * r.keyer.Layout().RecordSize
+}
 
 // LargestBlock returns the number of records in the largest block.
 func (r *Run) LargestBlock() (records int) { return r.largest }
 
 // CopyTo writes the records of the run in their stored order, with several workers.
 func (r *Run) CopyTo(ctx context.Context, workers int, w device.BlockWriter) error {
-	return device.Copy(ctx, r.Source(0, r.blocks), workers, r.largest, r.keyer.Layout().RecordSize, w)
+	return device.Copy(
+		ctx, r.Source(0, r.blocks), workers, r.largest, r.keyer.Layout().RecordSize, w,
+	)
 }
 
 // checkIndex returns an error if blocks overlap or if records between them are missing. The first
@@ -349,7 +391,10 @@ func checkIndex(next int64, blocks []Block) error {
 	for i := range blocks {
 		b := &blocks[i]
 		if b.First != next {
-			return fmt.Errorf("spilled run: found the block of record %d in place of record %d", b.First, next)
+			return fmt.Errorf(
+				"spilled run: found the block of record %d in place of record %d", b.First,
+				next,
+			)
 		}
 		next += int64(b.Records)
 	}

@@ -32,12 +32,19 @@ type runSource struct {
 
 // Source returns a source of the blocks [i, j) of the run in order. It implements device.Sampled.
 func (r *Run) Source(i, j int) device.Source {
-	s := &runSource{run: r, from: i, to: j, number: i, cursor: r.Cursor(i, j)}
+	s := &runSource{
+		run:    r,
+		from:   i,
+		to:     j,
+		number: i,
+		cursor: r.Cursor(i, j),
+	}
 	var end int64
 	if s.base, s.err = r.startOf(i); s.err == nil {
 		end, s.err = r.startOf(j)
 	}
-	s.at, s.records = s.base, end-s.base
+	s.at = s.base
+	s.records = end - s.base
 	if s.err == nil && i < j {
 		s.err = s.advance()
 	}
@@ -69,8 +76,10 @@ func (s *runSource) readBlock(i int, b *Block, dst []byte) ([]byte, error) {
 	load := func(stored []byte) error { return s.ahead.Read(stored, int64(i), int64(i)+1) }
 	recs, err := s.run.from.decode(b, dst, load)
 	if err == nil && len(recs) != s.run.BlockBytes(b) {
-		return nil, fmt.Errorf("spilled run: the block of record %d has %d bytes, but %d were written",
-			b.First, len(recs), s.run.BlockBytes(b))
+		return nil, fmt.Errorf(
+			"spilled run: the block of record %d has %d bytes, but %d were written", b.First,
+			len(recs), s.run.BlockBytes(b),
+		)
 	}
 	return recs, err
 }
@@ -94,6 +103,7 @@ func (s *runSource) Sample() []uint64 {
 	every := (s.to-s.from)/sampledBlocks + 1
 	var prefixes []uint64
 	c := s.run.Cursor(s.from, s.to)
+
 	for i := 0; ; i++ {
 		b, err := c.Next()
 		if b == nil || err != nil { // the Next method of the source returns the error again
@@ -113,6 +123,7 @@ func (s *runSource) Next(max int, place func(first int64, n int) []byte) (int64,
 		defer s.mu.Unlock()
 		return first, 0, s.err
 	}
+
 	end := s.block.First + int64(s.block.Records)
 	n := min(max, int(end-s.at))
 	if s.at > s.block.First || n < s.block.Records {
@@ -120,6 +131,7 @@ func (s *runSource) Next(max int, place func(first int64, n int) []byte) (int64,
 		err := s.readPiece(s.run.room(place, first, n))
 		return first, n, err
 	}
+
 	i := s.number
 	blocks, err := s.takeBlocks(max)
 	s.err = err
@@ -183,12 +195,15 @@ func (s *runSource) readBlocks(i int, blocks []Block, p []byte) error {
 			return err
 		}
 	}
+
 	return group.Wait()
 }
 
 // blockOf returns the number of the block that contains a record, or the number of blocks if
 // there is no such record.
-func (r *Run) blockOf(record int64) (int, error) { return new(finder).blockOf(r, record) }
+func (r *Run) blockOf(record int64) (int, error) {
+	return new(finder).blockOf(r, record)
+}
 
 func (f *finder) blockOf(r *Run, record int64) (int, error) {
 	if len(r.pieces) == 0 || record >= r.base()+r.records {
@@ -235,8 +250,10 @@ func (r *Reader) ReadRecords(p []byte, first int64) error {
 			return err
 		}
 		n := copy(p, r.recs[int(first-b.First)*size:])
-		p, first = p[n:], first+int64(n/size)
+		p = p[n:]
+		first += int64(n / size)
 	}
+
 	return nil
 }
 
@@ -252,6 +269,7 @@ func (r *Reader) open(i int, b *Block) (err error) {
 	} else {
 		r.recs, err = r.Run.ReadBlock(b, r.buffer[:bytes])
 	}
+
 	r.block = i
 	return err
 }

@@ -41,9 +41,11 @@ type Options struct {
 	Queue *Queue // direct I/O requests; nil to use the page cache
 
 	Workers int // number of concurrent writers
-	Coders  int // number of blocks that are compressed or decompressed concurrently; 0 means Workers
+	// number of blocks that are compressed or decompressed concurrently; 0 means Workers
+	Coders int
 
-	DiskBytes float64 // disk speed for writing and reading back, in bytes/s; 0 means plan.DiskBytesPerSecond
+	// disk speed for writing and reading back, in bytes/s; 0 means plan.DiskBytesPerSecond
+	DiskBytes float64
 }
 
 // A Spill stores runs in temporary files. There are a few files per directory, whatever the
@@ -74,7 +76,10 @@ func New(opt Options) (*Spill, error) {
 	if free >= 0 && opt.ExpectBytes > free {
 		return nil, plan.NoRoom(opt.Folders, opt.ExpectBytes, free, 0, opt.Checkpoint != nil)
 	}
-	s := &Spill{opt: opt, roomy: opt.ExpectBytes >= 0 && opt.ExpectBytes <= (free-opt.OutputBytes)/2}
+	s := &Spill{
+		opt:   opt,
+		roomy: opt.ExpectBytes >= 0 && opt.ExpectBytes <= (free-opt.OutputBytes)/2,
+	}
 	if err := s.initIndex(); err != nil {
 		return nil, err
 	}
@@ -91,12 +96,16 @@ func New(opt Options) (*Spill, error) {
 // initIndex prepares the file for indexes that exceed the memory limit.
 func (s *Spill) initIndex() (err error) {
 	folder := s.opt.Folders[0]
-	s.index.keyBytes, s.index.limit, s.index.where = s.opt.Keyer.KeySize(), s.opt.IndexBytes, folder
+	s.index.keyBytes = s.opt.Keyer.KeySize()
+	s.index.limit = s.opt.IndexBytes
+	s.index.where = folder
 	s.index.create = func() (File, error) { return s.createFile(folder, s.opt.Store.Create) }
+
 	if c := s.opt.Checkpoint; c != nil {
 		s.index.kept, s.index.end = true, c.indexEnd()
 		s.index.create = func() (File, error) { return s.createFile(folder, c.createIndex) }
 	}
+
 	if s.index.end > 0 {
 		s.index.file, err = s.index.create()
 	}
@@ -105,7 +114,9 @@ func (s *Spill) initIndex() (err error) {
 
 func (s *Spill) initCodecs() {
 	opt := &s.opt
-	s.coder, s.buffers = format.NewBlockCoder(opt.Keyer.Layout(), opt.Coders), make(chan []byte, opt.Coders)
+	s.coder = format.NewBlockCoder(opt.Keyer.Layout(), opt.Coders)
+	s.buffers = make(chan []byte, opt.Coders)
+
 	for range opt.Coders {
 		s.buffers <- nil // allocated when first needed
 	}
@@ -175,10 +186,12 @@ func (s *Spill) write(b *Block, stored []byte, e *extent, least int64, done *saf
 		b.Volume, b.Offset = s.place(e, size, least)
 		v := s.volumes[b.Volume]
 		err := v.write(stored, b.Offset, e.end, done)
+
 		if err == nil {
 			s.written.Add(int64(len(stored)))
 			return nil
 		}
+
 		if OutOfRoom(err) == "" || !s.leaveOut(v) {
 			return s.writeError(v, b.Offset, int64(len(stored)), err)
 		}
@@ -187,7 +200,9 @@ func (s *Spill) write(b *Block, stored []byte, e *extent, least int64, done *saf
 }
 
 func (s *Spill) get(b *Block, dst []byte) ([]byte, error) {
-	return s.decode(b, dst, func(stored []byte) error { return s.volumes[b.Volume].read(stored, b.Offset) })
+	return s.decode(b, dst, func(stored []byte) error {
+		return s.volumes[b.Volume].read(stored, b.Offset)
+	})
 }
 
 // decode returns the records of a block. load reads the stored bytes.
@@ -200,6 +215,7 @@ func (s *Spill) decode(b *Block, dst []byte, load func(stored []byte) error) ([]
 		buffer = slices.Grow(buffer[:0], format.MaxCompressed(len(dst), b.Codec))[:b.Bytes]
 		stored = buffer
 	}
+
 	if err := s.check(b, stored[:b.Bytes], load(stored[:b.Bytes])); err != nil {
 		return nil, err
 	}
@@ -213,7 +229,10 @@ func (s *Spill) decode(b *Block, dst []byte, load func(stored []byte) error) ([]
 func (s *Spill) check(b *Block, stored []byte, err error) error {
 	v := s.volumes[b.Volume]
 	if err != nil {
-		return fmt.Errorf("temporary directory %s: read at byte %d: %w", v.folder, b.Offset, device.WithoutPath(err))
+		return fmt.Errorf(
+			"temporary directory %s: read at byte %d: %w", v.folder, b.Offset,
+			device.WithoutPath(err),
+		)
 	}
 	if sum := xxh3.Hash(stored); sum != b.Sum {
 		err := fmt.Errorf("temporary directory %s: the temporary data at byte %d is damaged: "+
@@ -223,6 +242,7 @@ func (s *Spill) check(b *Block, stored []byte, err error) error {
 		}
 		return err
 	}
+
 	return nil
 }
 
@@ -246,6 +266,7 @@ func (s *Spill) release(run *Run) error {
 		}
 		run.indexes = nil
 	}()
+
 	if len(s.volumes) == 0 || s.direct != nil && s.roomy {
 		return nil
 	}

@@ -50,6 +50,7 @@ func (Disk) Free(folders []string) (free int64) {
 		}
 		free += n
 	}
+
 	return free
 }
 
@@ -67,8 +68,12 @@ type diskFile struct {
 	spent Stretches
 }
 
-func (d *diskFile) ReadAt(p []byte, off int64) (int, error)  { return d.file.ReadAt(p, off) }
-func (d *diskFile) WriteAt(p []byte, off int64) (int, error) { return d.file.WriteAt(p, off) }
+func (d *diskFile) ReadAt(p []byte, off int64) (int, error) {
+	return d.file.ReadAt(p, off)
+}
+func (d *diskFile) WriteAt(p []byte, off int64) (int, error) {
+	return d.file.WriteAt(p, off)
+}
 
 // Release releases space only in long ranges, because punching a hole needs a journal handle,
 // which may have to wait for an fsync of any process.
@@ -103,7 +108,8 @@ func createAndRemove(folder string) (*os.File, error) {
 // or need this. On Windows it does nothing.
 func SyncFolder(folder *os.File) error {
 	err := folder.Sync()
-	if runtime.GOOS == "windows" || errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+	if runtime.GOOS == "windows" || errors.Is(err, syscall.EINVAL) ||
+		errors.Is(err, errors.ErrUnsupported) {
 		return nil
 	}
 	return err
@@ -132,6 +138,7 @@ func chooseFolder(candidates ...string) string {
 			first = folder
 		}
 	}
+
 	if first == "" {
 		first = candidates[len(candidates)-1]
 	}

@@ -15,22 +15,28 @@ type Stretches struct {
 func (s *Stretches) Collect(from, to, least int64) (start, end int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	if s.endOf == nil {
-		s.endOf, s.begins = map[int64]int64{}, map[int64]int64{}
+		s.endOf = map[int64]int64{}
+		s.begins = map[int64]int64{}
 	}
+
 	if start, ok := s.begins[from]; ok {
 		delete(s.begins, from)
 		delete(s.endOf, start)
 		from = start
 	}
+
 	if end, ok := s.endOf[to]; ok {
 		delete(s.endOf, to)
 		delete(s.begins, end)
 		to = end
 	}
+
 	if to-from >= least {
 		return from, to
 	}
-	s.endOf[from], s.begins[to] = to, from
+	s.endOf[from] = to
+	s.begins[to] = from
 	return from, from
 }

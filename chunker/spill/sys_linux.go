@@ -30,12 +30,14 @@ func (d *diskFile) Uncache() bool { return Uncache(d.file) }
 // Uncache switches a file to direct I/O, if its file system reports that it supports an alignment
 // of SpillAlign.
 func Uncache(f *os.File) bool {
-	fd, about := int(f.Fd()), unix.Statx_t{}
+	fd := int(f.Fd())
+	about := unix.Statx_t{}
 	err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_DIOALIGN, &about)
 	if err != nil || about.Mask&unix.STATX_DIOALIGN == 0 {
 		return false
 	}
-	if a := about.Dio_offset_align; a == 0 || a > plan.SpillAlign || about.Dio_mem_align > plan.SpillAlign {
+	if a := about.Dio_offset_align; a == 0 || a > plan.SpillAlign ||
+		about.Dio_mem_align > plan.SpillAlign {
 		return false
 	}
 	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
@@ -110,7 +112,8 @@ func InMemory(folder string) bool {
 	if unix.Statfs(folder, &st) != nil {
 		return false
 	}
-	kind := uint32(st.Type) // the field has 4 or 8 bytes, signed or unsigned, depending on the processor
+	// the field has 4 or 8 bytes, signed or unsigned, depending on the processor
+	kind := uint32(st.Type)
 	return kind == unix.TMPFS_MAGIC || kind == unix.RAMFS_MAGIC
 }
 

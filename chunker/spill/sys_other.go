@@ -4,7 +4,9 @@ package spill
 
 import "os"
 
-func openUnlinked(folder string) (*os.File, error) { return createAndRemove(folder) }
+func openUnlinked(folder string) (*os.File, error) {
+	return createAndRemove(folder)
+}
 
 func punch(*os.File, int64, int64) {}
 

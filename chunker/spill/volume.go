@@ -50,7 +50,9 @@ func (s *Spill) createFile(folder string, create func(folder string) (File, erro
 	if errors.Is(err, syscall.EMFILE) {
 		advice = fmt.Sprintf("raise ulimit -n, or lower %v", option.Workers)
 	}
-	return nil, fmt.Errorf("temporary directory %s: %w (%s)", folder, device.WithoutPath(err), advice)
+	return nil, fmt.Errorf(
+		"temporary directory %s: %w (%s)", folder, device.WithoutPath(err), advice,
+	)
 }
 
 // createVolumes creates files in all directories. Consecutive volumes are in different
@@ -68,7 +70,11 @@ func (s *Spill) createVolumes() error {
 		if err != nil {
 			return err
 		}
-		v := &volume{folder: folder, file: file, ahead: s.reserveAhead(each * len(opt.Folders))}
+		v := &volume{
+			folder: folder,
+			file:   file,
+			ahead:  s.reserveAhead(each * len(opt.Folders)),
+		}
 		if f, ok := file.(uncacheable); ok && s.direct != nil && f.Uncache() {
 			v.direct = s.direct
 		}
@@ -77,6 +83,7 @@ func (s *Spill) createVolumes() error {
 		}
 		s.volumes = append(s.volumes, v)
 	}
+
 	return nil
 }
 
@@ -104,8 +111,13 @@ func (s *Spill) place(e *extent, size, least int64) (volume int, offset int64) {
 	if e.end-e.next < size {
 		i, v := s.pick()
 		end := v.end.Add(max(size, least))
-		*e = extent{volume: i, next: end - max(size, least), end: end}
+		*e = extent{
+			volume: i,
+			next:   end - max(size, least),
+			end:    end,
+		}
 	}
+
 	e.next += size
 	return e.volume, e.next - size
 }
@@ -114,10 +126,12 @@ func (s *Spill) place(e *extent, size, least int64) (volume int, offset int64) {
 func (v *volume) write(stored []byte, offset, end int64, done *safely.Group) error {
 	v.busy.Add(1)
 	defer v.busy.Add(-1)
+
 	if v.direct == nil {
 		_, err := v.file.WriteAt(stored, offset)
 		return err
 	}
+
 	if err := v.reserve(end); err != nil {
 		return err
 	}
@@ -132,6 +146,7 @@ func (v *volume) reserve(end int64) error {
 	}
 	v.reserving.Lock()
 	defer v.reserving.Unlock()
+
 	need := end - v.reserved
 	if need <= 0 {
 		return nil
@@ -139,8 +154,10 @@ func (v *volume) reserve(end int64) error {
 	bytes := max(need, min(v.reserved, v.ahead))
 	err := v.file.(uncacheable).Allocate(v.reserved, bytes)
 	if err != nil && bytes > need {
-		bytes, err = need, v.file.(uncacheable).Allocate(v.reserved, need)
+		bytes = need
+		err = v.file.(uncacheable).Allocate(v.reserved, need)
 	}
+
 	if err == nil {
 		v.reserved += bytes
 	}
@@ -172,7 +189,10 @@ func (s *Spill) pick() (int, *volume) {
 func (s *Spill) leaveOut(v *volume) bool {
 	s.mu.Lock() // two writers that fill two directories at once must not both mark theirs
 	defer s.mu.Unlock()
-	if !slices.ContainsFunc(s.volumes, func(o *volume) bool { return o.folder != v.folder && !o.full.Load() }) {
+
+	if !slices.ContainsFunc(s.volumes, func(o *volume) bool {
+		return o.folder != v.folder && !o.full.Load()
+	}) {
 		return false
 	}
 	for _, o := range s.volumes {
@@ -180,6 +200,7 @@ func (s *Spill) leaveOut(v *volume) bool {
 			o.full.Store(true)
 		}
 	}
+
 	return true
 }
 
@@ -200,9 +221,13 @@ func OutOfRoom(err error) string {
 func (s *Spill) writeError(v *volume, offset, need int64, err error) error {
 	how := OutOfRoom(err)
 	if how == "" {
-		return fmt.Errorf("temporary directory %s: write at byte %d: %w", v.folder, offset, device.WithoutPath(err))
+		return fmt.Errorf(
+			"temporary directory %s: write at byte %d: %w", v.folder, offset,
+			device.WithoutPath(err),
+		)
 	}
-	written, least := s.Written(), ""
+	written := s.Written()
+	least := ""
 	if s.opt.ExpectBytes < written+need {
 		least = "at least "
 	}
@@ -211,9 +236,13 @@ func (s *Spill) writeError(v *volume, offset, need int64, err error) error {
 	if s.opt.Checkpoint != nil {
 		advice = "free some space, and run the same command again"
 	}
-	return fmt.Errorf("temporary directory %s %s: temporary data needs %s%s in total, %s were written (%s): %w",
-		v.folder, how, least, all, human.Bytes(written), advice, device.WithoutPath(err))
+	return fmt.Errorf(
+		"temporary directory %s %s: temporary data needs %s%s in total, %s were written (%s): %w",
+		v.folder, how, least, all, human.Bytes(written), advice, device.WithoutPath(err),
+	)
 }
 
 // aligned returns the space that a block occupies in a file.
-func aligned(bytes int) int64 { return (int64(bytes) + plan.SpillAlign - 1) &^ (plan.SpillAlign - 1) }
+func aligned(bytes int) int64 {
+	return (int64(bytes) + plan.SpillAlign - 1) &^ (plan.SpillAlign - 1)
+}

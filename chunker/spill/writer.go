@@ -30,7 +30,12 @@ type RunWriter struct {
 
 // NewRun begins a run. A checkpoint keeps the run if its origin is known.
 func (s *Spill) NewRun(o Origin) *RunWriter {
-	return &RunWriter{spill: s, origin: o, index: index{in: &s.index}, run: s.newRun(o)}
+	return &RunWriter{
+		spill:  s,
+		origin: o,
+		index:  index{in: &s.index},
+		run:    s.newRun(o),
+	}
 }
 
 // NewMerged begins a run that replaces others, which are neighbors, when it is finished.
@@ -88,13 +93,15 @@ func (w *RunWriter) Finish() (*Run, error) {
 	if err == nil {
 		err = checkIndex(w.next, tail)
 	}
-	if err == nil && (w.index.stored > 0 || w.index.in.full()) { // a manifest requires an index that is stored completely
+	// a manifest requires an index that is stored completely
+	if err == nil && (w.index.stored > 0 || w.index.in.full()) {
 		err = w.index.store(len(tail))
 	}
 	if err != nil {
 		w.Abort()
 		return nil, err
 	}
+
 	run := w.complete()
 	if c := w.spill.opt.Checkpoint; c != nil && w.origin.Records > 0 {
 		return run, c.keep(run, w.replaces, w.spill)
@@ -125,14 +132,22 @@ func (s *Spill) Kept() (runs []*Run) {
 // newRun returns an empty run. In a checkpoint, the storage of a run stays until another run
 // replaces it.
 func (s *Spill) newRun(o Origin) *Run {
-	run := &Run{Origin: o, keyer: s.opt.Keyer, read: s.get, close: func() error { return nil }}
-	if s.direct != nil {
-		run.atOnce, run.from = readsAtOnce, s
+	run := &Run{
+		Origin: o,
+		keyer:  s.opt.Keyer,
+		read:   s.get,
+		close:  func() error { return nil },
 	}
+	if s.direct != nil {
+		run.atOnce = readsAtOnce
+		run.from = s
+	}
+
 	if s.opt.Checkpoint == nil {
 		run.drop = s.drop
 		run.close = func() error { return s.release(run) }
 	}
+
 	return run
 }
 
@@ -196,13 +211,16 @@ func (s *Spill) Append(a *Appender, section int64, recs []byte) error {
 		return err
 	}
 	if a.index == nil {
-		a.index, a.key = &index{in: &s.index}, b.Key
+		a.index = &index{in: &s.index}
+		a.key = b.Key
 	}
+
 	last := len(a.sections) - 1
 	if last < 0 || a.sections[last].section != section {
 		a.sections = append(a.sections, appended{section: section, from: a.index.count()})
 		last++
 	}
+
 	to := &a.sections[last]
 	b.First = to.records
 	to.records += int64(b.Records)
@@ -224,6 +242,7 @@ func (s *Spill) Join(all []*Appender) (run *Run, sameKeys bool, err error) {
 	var key []byte
 	sameKeys = true
 	run = s.newRun(Origin{})
+
 	for _, a := range all {
 		if err := a.written.Wait(); err != nil {
 			return nil, false, err
@@ -237,13 +256,21 @@ func (s *Spill) Join(all []*Appender) (run *Run, sameKeys bool, err error) {
 		sameKeys = sameKeys && !a.differs && bytes.Equal(key, a.key)
 		run.indexes = append(run.indexes, a.index)
 		run.largest = max(run.largest, a.largest)
+
 		for _, one := range a.sections {
 			parts = append(parts, part{one, a})
 		}
 	}
+
 	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(a.section, b.section) })
 	for _, p := range parts {
-		run.add(indexPiece{entries: p.index, from: p.from, n: p.n, shift: run.records}, p.records)
+		run.add(indexPiece{
+			entries: p.index,
+			from:    p.from,
+			n:       p.n,
+			shift:   run.records,
+		}, p.records)
 	}
+
 	return run, sameKeys, nil
 }

@@ -51,11 +51,13 @@ func joined(all []Stretch, recordSize int) (fewer []Stretch) {
 		if i+1 == len(all) {
 			return append(fewer, all[i])
 		}
-		first, second := all[i], all[i+1]
+		first := all[i]
+		second := all[i+1]
 		bytes := (second.Records - first.Records) * int64(recordSize)
 		second.Sum = first.Sum.Join(second.Sum, bytes)
 		fewer = append(fewer, second)
 	}
+
 	return fewer
 }
 

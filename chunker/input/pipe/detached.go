@@ -36,7 +36,11 @@ type detachedReader struct {
 }
 
 func newDetached(ctx context.Context, r io.Reader) *detachedReader {
-	return &detachedReader{from: r, done: ctx.Done(), ended: func() error { return context.Cause(ctx) }}
+	return &detachedReader{
+		from:  r,
+		done:  ctx.Done(),
+		ended: func() error { return context.Cause(ctx) },
+	}
 }
 
 func (r *detachedReader) Read(p []byte) (int, error) {

@@ -8,4 +8,6 @@ import (
 	"os"
 )
 
-func interruptibleFile(ctx context.Context, file *os.File) io.Reader { return newDetached(ctx, file) }
+func interruptibleFile(ctx context.Context, file *os.File) io.Reader {
+	return newDetached(ctx, file)
+}

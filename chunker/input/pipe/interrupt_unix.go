@@ -27,7 +27,9 @@ type pollReader struct {
 const pollMilliseconds = 50
 
 // SyscallConn allows the pipe to be spliced.
-func (r *pollReader) SyscallConn() (syscall.RawConn, error) { return r.file.SyscallConn() }
+func (r *pollReader) SyscallConn() (syscall.RawConn, error) {
+	return r.file.SyscallConn()
+}
 
 func (r *pollReader) Read(p []byte) (int, error) {
 	if err := r.wait(); err != nil {
@@ -48,7 +50,10 @@ func (r *pollReader) wait() error {
 			if err = r.ended(); err != nil {
 				return
 			}
-			ready, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, pollMilliseconds)
+			ready, err = unix.Poll([]unix.PollFd{{
+				Fd:     int32(fd),
+				Events: unix.POLLIN,
+			}}, pollMilliseconds)
 			if err != nil && err != unix.EINTR {
 				err = os.NewSyscallError("poll", err)
 				return

@@ -27,8 +27,14 @@ func Interruptible(ctx context.Context, w io.WriteCloser, to io.Writer) io.Write
 			return w
 		}
 		stop := context.AfterFunc(ctx, func() { _ = to.SetWriteDeadline(time.Unix(1, 0)) })
-		return &deadlineWriter{ctx: ctx, to: w, file: to, stop: stop}
+		return &deadlineWriter{
+			ctx:  ctx,
+			to:   w,
+			file: to,
+			stop: stop,
+		}
 	}
+
 	return &detachedWriter{ctx: ctx, to: w}
 }
 

@@ -15,4 +15,6 @@ func NewReader(ctx context.Context, r io.Reader) io.ReadCloser {
 }
 
 // NewWriter returns a writer to w. Only Linux has a more efficient way to write to a pipe.
-func NewWriter(w io.Writer, memoryBytes int64) io.WriteCloser { return unclosed{w} }
+func NewWriter(w io.Writer, memoryBytes int64) io.WriteCloser {
+	return unclosed{w}
+}

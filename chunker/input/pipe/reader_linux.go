@@ -53,7 +53,9 @@ func (r *reader) Read(p []byte) (int, error) {
 	if r.whole {
 		return r.plain.Read(p)
 	}
-	n, err := uninterrupted(func() (int, error) { return unix.Read(r.near[0], p[:min(len(p), r.held)]) })
+	n, err := uninterrupted(func() (int, error) {
+		return unix.Read(r.near[0], p[:min(len(p), r.held)])
+	})
 	r.held -= n
 	return n, os.NewSyscallError("read", err)
 }
@@ -83,6 +85,7 @@ func (r *reader) fetch() (err error) {
 	case r.held == 0:
 		return io.EOF
 	}
+
 	return nil
 }
 

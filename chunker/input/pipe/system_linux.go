@@ -31,7 +31,8 @@ func pipeOf(f any) (raw syscall.RawConn, ok bool) {
 // here.
 func isRefused(err error) bool {
 	errno, ok := err.(unix.Errno)
-	return ok && slices.Contains([]unix.Errno{unix.ENOSYS, unix.EPERM, unix.EINVAL, unix.EBADF}, errno)
+	return ok &&
+		slices.Contains([]unix.Errno{unix.ENOSYS, unix.EPERM, unix.EINVAL, unix.EBADF}, errno)
 }
 
 // uninterrupted repeats a call that was interrupted by a signal. It returns 0 with an error.

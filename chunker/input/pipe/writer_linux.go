@@ -51,6 +51,7 @@ func (w *writer) Write(p []byte) (int, error) {
 			w.whole.Store(true)
 			break
 		}
+
 		n := copy(free, p[written:])
 		w.at += n
 		n, err = w.splice(free[:n])
@@ -58,6 +59,7 @@ func (w *writer) Write(p []byte) (int, error) {
 			return written, err
 		}
 	}
+
 	if written == len(p) {
 		return written, nil
 	}
@@ -87,11 +89,14 @@ func (w *writer) splice(memory []byte) (written int, err error) {
 			part := unix.Iovec{Base: &rest[0]}
 			part.SetLen(len(rest))
 			var n int
-			n, err = uninterrupted(func() (int, error) { return unix.Vmsplice(int(fd), []unix.Iovec{part}, 0) })
+			n, err = uninterrupted(func() (int, error) {
+				return unix.Vmsplice(int(fd), []unix.Iovec{part}, 0)
+			})
 			if written += n; err != nil {
 				return !errors.Is(err, unix.EAGAIN) // false waits until the pipe has space
 			}
 		}
+
 		return true
 	})
 	switch {
@@ -101,6 +106,7 @@ func (w *writer) splice(memory []byte) (written int, err error) {
 		w.whole.Store(true)
 		return written, nil
 	}
+
 	return written, os.NewSyscallError("vmsplice", err)
 }
 
