@@ -31,21 +31,33 @@ func bigann(v vecsFormat) *container {
 	b := bigannFormat{v}
 	return &container{
 		Container: Container{
-			Name: v.name, About: "count, dimension, vectors", Title: "vectors behind their number and dimension",
-			ListsFields: true, HasFields: true, HasCount: true,
+			Name:        v.name,
+			About:       "count, dimension, vectors",
+			Title:       "vectors behind their number and dimension",
+			ListsFields: true,
+			HasFields:   true,
+			HasCount:    true,
 		},
-		counts: fmt.Sprintf("the number and the dimension of the vectors after them, as in .%s files", v.name),
-		guess:  b.guess,
+		counts: fmt.Sprintf(
+			"the number and the dimension of the vectors after them, as in .%s files", v.name,
+		),
+		guess: b.guess,
 		check: func(s Spec) []error {
-			return exclusion(s.Type != "", option.Format, " %s excludes %v: it says what the values are", v.name, option.Type)
+			return exclusion(
+				s.Type != "", option.Format, " %s excludes %v: it says what the values are",
+				v.name, option.Type,
+			)
 		},
 		read:     b.read,
 		create:   b.create,
 		describe: b.describe,
 		encode:   b.encode,
 		withCount: func(h *Header) error {
-			return fmt.Errorf("a %s file has vectors alone, and no place for counts: sort it by %v %d %v %d %v OFFSET:TYPE",
-				v.name, option.SkipBytes, bigannHeaderSize, option.RecordSize, h.layout.RecordSize-countBytes, option.Keys)
+			return fmt.Errorf(
+				"a %s file has vectors alone, and no place for counts: sort it by %v %d %v %d %v OFFSET:TYPE",
+				v.name, option.SkipBytes, bigannHeaderSize, option.RecordSize,
+				h.layout.RecordSize-countBytes, option.Keys,
+			)
 		},
 		maxRecords: math.MaxUint32,
 		hasSize:    true,
@@ -61,14 +73,20 @@ func (b bigannFormat) read(s Spec, r io.Reader) (*Header, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Header{size: bigannHeaderSize, records: count, isOpen: count == 0 && dimension == 0}
+	h := &Header{
+		size:    bigannHeaderSize,
+		records: count,
+		isOpen:  count == 0 && dimension == 0,
+	}
 	if h.isOpen {
 		dimension = int64(s.leastDimension(0, b.value))
 	}
 	h.layout, err = b.layout(s, dimension)
 	if err == nil && !h.isOpen && s.RecordSize > 0 && s.RecordSize != h.layout.RecordSize {
-		err = fmt.Errorf("its vectors have %d bytes, not %v %d: leave %v out", h.layout.RecordSize, option.RecordSize,
-			s.RecordSize, option.RecordSize)
+		err = fmt.Errorf(
+			"its vectors have %d bytes, not %v %d: leave %v out", h.layout.RecordSize,
+			option.RecordSize, s.RecordSize, option.RecordSize,
+		)
 	}
 	return h, err
 }
@@ -84,8 +102,10 @@ func readBigann(r io.Reader) (count, dimension int64, err error) {
 // array describes vectors of the given dimension.
 func (b bigannFormat) array(dimension int64) (*Array, error) {
 	if most := int64(MaxRecordSize / b.value.Size); dimension < 1 || dimension > most {
-		return nil, fmt.Errorf("a dimension of %d at byte 4 cannot be, only 1 to %d: is this a %s file?", dimension, most,
-			b.name)
+		return nil, fmt.Errorf(
+			"a dimension of %d at byte 4 cannot be, only 1 to %d: is this a %s file?",
+			dimension, most, b.name,
+		)
 	}
 	return vectorArray(0, int(dimension), b.value), nil
 }
@@ -101,11 +121,19 @@ func (b bigannFormat) layout(s Spec, dimension int64) (Layout, error) {
 // create derives the dimension from the size of a vector.
 func (b bigannFormat) create(s Spec) (*Header, error) {
 	if s.RecordSize == 0 || s.RecordSize%b.value.Size != 0 {
-		return nil, option.Errorf(option.Format, " %s needs the size of the vectors to be made: add %v BYTES, %d for each "+
-			"component", b.name, option.RecordSize, b.value.Size)
+		return nil, option.Errorf(
+			option.Format,
+			" %s needs the size of the vectors to be made: add %v BYTES, %d for each "+
+				"component",
+			b.name, option.RecordSize, b.value.Size,
+		)
 	}
 	layout, err := b.layout(s, int64(s.RecordSize/b.value.Size))
-	return &Header{layout: layout, size: bigannHeaderSize, records: -1}, err
+	return &Header{
+		layout:  layout,
+		size:    bigannHeaderSize,
+		records: -1,
+	}, err
 }
 
 func (b bigannFormat) describe(r io.Reader) (*Array, error) {
@@ -140,13 +168,15 @@ func (b bigannFormat) guess(f file) (s Spec, ok bool) {
 	count := int64(binary.LittleEndian.Uint32(f.first))
 	dimension := int64(binary.LittleEndian.Uint32(f.first[4:]))
 	size := dimension * int64(b.value.Size)
-	if count == 0 || dimension == 0 || size > MaxRecordSize || f.bytes != bigannHeaderSize+count*size {
+	if count == 0 || dimension == 0 || size > MaxRecordSize ||
+		f.bytes != bigannHeaderSize+count*size {
 		return Spec{}, false
 	}
 
 	isNamed := suffix(f.name) == "."+b.name
 	given, err := ParseType(f.given.Type)
 	isTyped := err == nil && given == b.value
+
 	switch {
 	case f.given.RecordSize > 0:
 		ok = isNamed && int64(f.given.RecordSize) == size
@@ -155,19 +185,23 @@ func (b bigannFormat) guess(f file) (s Spec, ok bool) {
 	default:
 		ok = isNamed
 	}
+
 	return Spec{Format: b.name}, ok
 }
 
 // findVectors returns the count field of such a header before plain records, if the suffix of the
 // file name indicates one.
 func findVectors(header []byte, recordSize int, records int64, name string) *CountField {
-	at := slices.IndexFunc(bigannFormats, func(v vecsFormat) bool { return suffix(name) == "."+v.name })
+	at := slices.IndexFunc(bigannFormats, func(v vecsFormat) bool {
+		return suffix(name) == "."+v.name
+	})
 	if at < 0 || len(header) != bigannHeaderSize {
 		return nil
 	}
 	count := binary.LittleEndian.Uint32(header)
 	dimension := binary.LittleEndian.Uint32(header[4:])
-	fits := dimension > 0 && int64(bigannFormats[at].value.Size)*int64(dimension) == int64(recordSize)
+	fits := dimension > 0 &&
+		int64(bigannFormats[at].value.Size)*int64(dimension) == int64(recordSize)
 	if !fits || records >= 0 && records != int64(count) {
 		return nil
 	}

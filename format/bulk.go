@@ -16,7 +16,9 @@ var hostBigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 
 // Prefixes sets dst[i] to the Prefix of record i of recs. REQUIRES: len(recs) ==
 // len(dst)·RecordSize
-func (k *Keyer) Prefixes(dst []uint64, recs []byte) { k.Windows(dst, recs, 0, k.PrefixBits()) }
+func (k *Keyer) Prefixes(dst []uint64, recs []byte) {
+	k.Windows(dst, recs, 0, k.PrefixBits())
+}
 
 // Prefixes32 is Prefixes for layouts whose keys have at most 4 bytes. REQUIRES: KeySize ≤ 4,
 // len(recs) == len(dst)·RecordSize
@@ -24,13 +26,15 @@ func (k *Keyer) Prefixes32(dst []uint32, recs []byte) {
 	k.requireRecords(len(dst), recs)
 	size := k.layout.RecordSize
 	var block [blockKeys]uint64
+
 	for len(dst) > 0 {
 		n := min(len(dst), blockKeys)
 		k.Prefixes(block[:n], recs[:n*size])
 		for i, v := range block[:n] {
 			dst[i] = uint32(v)
 		}
-		dst, recs = dst[n:], recs[n*size:]
+		dst = dst[n:]
+		recs = recs[n*size:]
 	}
 }
 
@@ -132,22 +136,29 @@ func fourAt(first unsafe.Pointer, at int) *[4]byte  { return (*[4]byte)(unsafe.A
 
 // Records rebuilds records from their keys. It is the inverse of Prefixes. REQUIRES: the layout
 // IsBare, KeySize ≤ 8, len(dst) == len(keys)·RecordSize
-func (k *Keyer) Records(dst []byte, keys []uint64) { rebuild(k, dst, keys) }
+func (k *Keyer) Records(dst []byte, keys []uint64) {
+	rebuild(k, dst, keys)
+}
 
 // Records32 is Records for keys of at most 4 bytes. REQUIRES: the layout IsBare, KeySize ≤ 4,
 // len(dst) == len(keys)·RecordSize
-func (k *Keyer) Records32(dst []byte, keys []uint32) { rebuild(k, dst, keys) }
+func (k *Keyer) Records32(dst []byte, keys []uint32) {
+	rebuild(k, dst, keys)
+}
 
 func rebuild[T uint32 | uint64](k *Keyer, dst []byte, keys []T) {
 	if !k.layout.IsBare() || k.keySize > 8 {
 		panic("format: only bare records of at most 8 bytes can be rebuilt from their keys")
 	}
 	k.requireRecords(len(keys), dst)
-	size, p := k.layout.RecordSize, &k.pieces[0]
+	size := k.layout.RecordSize
+	p := &k.pieces[0]
+
 	if p.turn|p.spread == 0 && !p.bigEndian {
 		putNumbers(dst, keys, T(p.flip), size, size)
 		return
 	}
+
 	var block [blockKeys]uint64
 	for len(keys) > 0 {
 		n := min(len(keys), blockKeys)
@@ -155,7 +166,8 @@ func rebuild[T uint32 | uint64](k *Keyer, dst []byte, keys []T) {
 			block[i] = uint64(v)
 		}
 		p.scatter(dst[:n*size], block[:n], size)
-		dst, keys = dst[n*size:], keys[n:]
+		dst = dst[n*size:]
+		keys = keys[n:]
 	}
 }
 
@@ -165,7 +177,8 @@ func (p *piece) scatter(recs []byte, numbers []uint64, stride int) {
 	size, up := p.size, p.up&63
 	p.turnBy(numbers, -p.turn)
 	if spread, flip := p.spread, p.flip; spread|flip != 0 {
-		for i, v := range numbers { // the sign bit is not in spread; it has its original value after the flip is undone
+		// the sign bit is not in spread; it has its original value after the flip is undone
+		for i, v := range numbers {
 			v ^= flip
 			numbers[i] = v ^ uint64(int64(v<<up)>>63)&spread
 		}

@@ -53,8 +53,9 @@ type codec struct {
 
 	// reader decompresses a stream whose window is at most windowBytes; see windowError.
 	reader      func(source *countingReader, windowBytes int64) (io.ReadCloser, error)
-	readerBytes int64                    // its memory, for a window of CommonWindow
-	window      func(first []byte) int64 // window size of a stream in bytes; nil means at most CommonWindow
+	readerBytes int64 // its memory, for a window of CommonWindow
+	// window size of a stream in bytes; nil means at most CommonWindow
+	window func(first []byte) int64
 
 	// leanReader is a reader that needs less memory, if there is one. leanBytes is its memory
 	// without garbage; 0 means readerBytes.
@@ -70,8 +71,10 @@ type codec struct {
 
 // plainCodec is the codec of None.
 var plainCodec = codec{
-	name:        "none",
-	reader:      func(r *countingReader, _ int64) (io.ReadCloser, error) { return io.NopCloser(r), nil },
+	name: "none",
+	reader: func(r *countingReader, _ int64) (io.ReadCloser, error) {
+		return io.NopCloser(r), nil
+	},
 	writer:      func(w io.Writer, _ int) (io.WriteCloser, error) { return nopWriteCloser{w}, nil },
 	writerBytes: func(int) int64 { return 0 },
 }
@@ -105,6 +108,7 @@ func namesOf(has func(*codec) bool, aliases bool) []string {
 			names = append(names, c.aliases...)
 		}
 	}
+
 	return names
 }
 
@@ -112,7 +116,9 @@ func (c *codec) isRead() bool    { return c.reader != nil }
 func (c *codec) isWritten() bool { return c.writer != nil }
 
 // Compressions returns the names that ParseCompression accepts.
-func Compressions() []string { return namesOf((*codec).isWritten, true) }
+func Compressions() []string {
+	return namesOf((*codec).isWritten, true)
+}
 
 // CompressionSuffixes returns the suffixes for which ParseCompression chooses a codec.
 func CompressionSuffixes() []string {
@@ -126,7 +132,9 @@ func CompressionSuffixes() []string {
 }
 
 // Decompressions returns the valid values of Recognition.Decompress.
-func Decompressions() []string { return append([]string{"auto"}, namesOf((*codec).isRead, false)...) }
+func Decompressions() []string {
+	return append([]string{"auto"}, namesOf((*codec).isRead, false)...)
+}
 
 // find returns the first codec for which match returns true, or None.
 func find(match func(*codec) bool) Compression {
@@ -140,18 +148,27 @@ func ParseCompression(s, name string) (Compression, error) {
 	if s != "" {
 		if !slices.Contains(Compressions(), s) {
 			known := namesOf((*codec).isWritten, false)
-			return None, option.Errorf(option.Compress, " %q: use %s", s, english.WordSeries(known, "or"))
+			return None, option.Errorf(
+				option.Compress, " %q: use %s", s, english.WordSeries(known, "or"),
+			)
 		}
-		return find(func(c *codec) bool { return c.name == s || slices.Contains(c.aliases, s) }), nil
+		return find(func(c *codec) bool {
+			return c.name == s || slices.Contains(c.aliases, s)
+		}), nil
 	}
+
 	suffix := filepath.Ext(name)
 	if suffix == "" {
 		return None, nil
 	}
 	c := find(func(c *codec) bool { return c.suffix == suffix })
 	if c == None && isCompressionSuffix(suffix) || !codecs[c].isWritten() {
-		return None, option.Errorf(option.Output, " %s: nothing is written as %s: use %s, or %v none to "+
-			"write it uncompressed under that name", name, suffix, codecs[Zstd].suffix, option.Compress)
+		return None, option.Errorf(
+			option.Output,
+			" %s: nothing is written as %s: use %s, or %v none to "+
+				"write it uncompressed under that name",
+			name, suffix, codecs[Zstd].suffix, option.Compress,
+		)
 	}
 	return c, nil
 }
@@ -159,9 +176,10 @@ func ParseCompression(s, name string) (Compression, error) {
 // isCompressionSuffix reports whether files with this suffix are compressed, even if there is no
 // codec for them.
 func isCompressionSuffix(suffix string) bool {
-	return slices.Contains(foreignSuffixes, suffix) || slices.ContainsFunc(codecs, func(c *codec) bool {
-		return suffix != "" && c.suffix == suffix || slices.Contains(c.otherSuffixes, suffix)
-	})
+	return slices.Contains(foreignSuffixes, suffix) ||
+		slices.ContainsFunc(codecs, func(c *codec) bool {
+			return suffix != "" && c.suffix == suffix || slices.Contains(c.otherSuffixes, suffix)
+		})
 }
 
 // Detect returns the codec of a stream with the given first bytes. Records may begin with any
@@ -178,7 +196,9 @@ func detectByName(name string) Compression {
 		name, _, _ = strings.Cut(name, "?")
 	}
 	suffix := filepath.Ext(name)
-	return find(func(c *codec) bool { return c.detect == nil && c.isRead() && suffix != "" && c.suffix == suffix })
+	return find(func(c *codec) bool {
+		return c.detect == nil && c.isRead() && suffix != "" && c.suffix == suffix
+	})
 }
 
 // NewReader returns a reader that decompresses r, which may consist of several members or frames.
@@ -196,7 +216,11 @@ func NewReader(r io.Reader, c Compression, windowBytes int64) io.ReadCloser {
 	if c == None {
 		return io.NopCloser(r)
 	}
-	return &decompressor{source: countingReader{r: r}, codec: codecs[c], windowBytes: windowBytes}
+	return &decompressor{
+		source:      countingReader{r: r},
+		codec:       codecs[c],
+		windowBytes: windowBytes,
+	}
 }
 
 type decompressor struct {
@@ -232,6 +256,7 @@ func (d *decompressor) Read(p []byte) (n int, err error) {
 		d.plain, err = d.newPlain()
 		d.err = d.explain(err)
 	}
+
 	if d.err == nil && d.passed > 0 {
 		d.err = d.explain(d.passOver())
 	}
@@ -241,6 +266,7 @@ func (d *decompressor) Read(p []byte) (n int, err error) {
 		d.begun = d.begun || n > 0
 		d.err = d.explain(err)
 	}
+
 	return n, d.err
 }
 
@@ -258,8 +284,10 @@ func (d *decompressor) explain(err error) error {
 		return err
 	}
 	if _, tooFar := errors.AsType[*windowError](err); tooFar {
-		err = fmt.Errorf("it needs a window of more than %d MiB; decompress it first, or raise %v: %w",
-			d.windowBytes>>20, option.MemoryBytes, err)
+		err = fmt.Errorf(
+			"it needs a window of more than %d MiB; decompress it first, or raise %v: %w",
+			d.windowBytes>>20, option.MemoryBytes, err,
+		)
 	}
 	cutShort := errors.Is(err, io.ErrUnexpectedEOF)
 	if cutShort {
@@ -269,7 +297,9 @@ func (d *decompressor) explain(err error) error {
 	if d.source.err == nil && !d.isCertain(cutShort, err) {
 		hint = fmt.Sprintf(" (if this is not %v: %v none)", d.codec.name, option.Decompress)
 	}
-	return fmt.Errorf("decompress %v near compressed byte %d: %w%s", d.codec.name, d.source.n, err, hint)
+	return fmt.Errorf(
+		"decompress %v near compressed byte %d: %w%s", d.codec.name, d.source.n, err, hint,
+	)
 }
 
 // isCertain reports whether the stream certainly belongs to the codec, in spite of its error. Any

@@ -9,12 +9,16 @@ import (
 
 // A blockCodec compresses blocks that can be decompressed independently.
 type blockCodec struct {
-	open       func(l Layout, atOnce int) blockCoder // returns nil if it does not support the layout
-	maxBytes   func(n int) int                       // maximum compressed size of n bytes, n < 2^31
-	coderBytes func(blockBytes int) int              // memory per block in progress, in addition to its buffer
-	decodeCost float64                               // decompression time as a multiple of compression time
-	trial      int                                   // position among the codecs that auto tries, from 1; 0 means not tried
-	packs      bool                                  // the blocks are those of a Packer
+	// returns nil if it does not support the layout
+	open     func(l Layout, atOnce int) blockCoder
+	maxBytes func(n int) int // maximum compressed size of n bytes, n < 2^31
+	// memory per block in progress, in addition to its buffer
+	coderBytes func(blockBytes int) int
+	// decompression time as a multiple of compression time
+	decodeCost float64
+	// position among the codecs that auto tries, from 1; 0 means not tried
+	trial int
+	packs bool // the blocks are those of a Packer
 }
 
 // A blockCoder implements BlockCoder for one codec.
@@ -45,6 +49,7 @@ func TrialCompressions() []Compression {
 			tried = append(tried, Compression(i))
 		}
 	}
+
 	slices.SortFunc(tried, func(a, b Compression) int {
 		return cmp.Compare(codecs[a].blocks.trial, codecs[b].blocks.trial)
 	})
@@ -52,11 +57,15 @@ func TrialCompressions() []Compression {
 }
 
 // Packs reports whether c uses a Packer, which predicts the size of its blocks.
-func (c Compression) Packs() bool { return codecs[c].blocks != nil && codecs[c].blocks.packs }
+func (c Compression) Packs() bool {
+	return codecs[c].blocks != nil && codecs[c].blocks.packs
+}
 
 // DecodeCost returns the decompression time of a block as a multiple of its compression time.
 // REQUIRES: c is a codec for blocks
-func (c Compression) DecodeCost() float64 { return codecs[c].blocks.decodeCost }
+func (c Compression) DecodeCost() float64 {
+	return codecs[c].blocks.decodeCost
+}
 
 // A BlockCoder compresses and decompresses independent blocks, so that spill files can be read
 // from any block. A block does not contain its codec; the caller has to store it. The methods of
@@ -78,7 +87,9 @@ func NewBlockCoder(l Layout, atOnce int) *BlockCoder {
 }
 
 // Supports reports whether c can compress blocks of these records.
-func (b *BlockCoder) Supports(c Compression) bool { return b.coders[c] != nil }
+func (b *BlockCoder) Supports(c Compression) bool {
+	return b.coders[c] != nil
+}
 
 // BlockMemory returns an upper estimate of the memory for compressing or decompressing atOnce
 // blocks of blockBytes concurrently, in bytes. It includes a buffer of MaxCompressed bytes per
@@ -106,7 +117,10 @@ func MaxCompressed(n int, c Compression) int {
 // not overlap
 func (b *BlockCoder) Compress(dst, src []byte, c Compression) ([]byte, error) {
 	if need := MaxCompressed(len(src), c); len(dst) < need {
-		return nil, fmt.Errorf("compress block of %d bytes: %d bytes of room, %d needed", len(src), len(dst), need)
+		return nil, fmt.Errorf(
+			"compress block of %d bytes: %d bytes of room, %d needed", len(src), len(dst),
+			need,
+		)
 	}
 	if !b.Supports(c) {
 		return nil, fmt.Errorf("compress %v block: %w", c, errors.ErrUnsupported)

@@ -8,8 +8,9 @@ const Delta Compression = 6
 var deltaCodec = codec{
 	name: "delta",
 	blocks: &blockCodec{
-		open:       newDeltaBlocks,
-		maxBytes:   func(n int) int { return n + maxPackHeaders(n) + packPadding }, // including the padding that Unpack needs
+		open: newDeltaBlocks,
+		// including the padding that Unpack needs
+		maxBytes:   func(n int) int { return n + maxPackHeaders(n) + packPadding },
 		coderBytes: func(int) int { return 0 },
 		decodeCost: 1,
 		trial:      1,
@@ -28,7 +29,9 @@ func newDeltaBlocks(l Layout, _ int) blockCoder {
 	return deltaBlocks{packer}
 }
 
-func (d deltaBlocks) compress(dst, src []byte) []byte { return d.packer.Pack(dst, src) }
+func (d deltaBlocks) compress(dst, src []byte) []byte {
+	return d.packer.Pack(dst, src)
+}
 
 // decompress fills dst, which must have the size of the records. It copies src if src has no room
 // for the padding.

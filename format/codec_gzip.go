@@ -32,8 +32,11 @@ func isGzip(first []byte) bool {
 	if len(first) < 10 || !matches(first, gzipMagic+"\x08") {
 		return false
 	}
-	flags, extra, system := first[3], first[8], first[9]
-	return flags < 0x20 && bytes.IndexByte([]byte{0, 2, 4}, extra) >= 0 && (system <= 13 || system == 255)
+	flags := first[3]
+	extra := first[8]
+	system := first[9]
+	return flags < 0x20 && bytes.IndexByte([]byte{0, 2, 4}, extra) >= 0 &&
+		(system <= 13 || system == 255)
 }
 
 // gzipBlock is the number of bytes compressed independently. Larger blocks need more memory per
@@ -125,6 +128,7 @@ func (z *gzipReader) next() error {
 	case len(magic) == 1 && magic[0] == gzipMagic[0]:
 		return io.ErrUnexpectedEOF
 	}
+
 	return errGzipTrailing
 }
 

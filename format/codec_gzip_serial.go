@@ -31,7 +31,11 @@ type serialGzip struct {
 const gzipTail = 16 << 10
 
 func newSerialGzip(w io.Writer) (*serialGzip, error) {
-	z := &serialGzip{w: w, block: make([]byte, 0, gzipBlock), digest: crc32.NewIEEE()}
+	z := &serialGzip{
+		w:      w,
+		block:  make([]byte, 0, gzipBlock),
+		digest: crc32.NewIEEE(),
+	}
 	compressor, err := flate.NewWriterDict(&z.packed, flate.BestSpeed, nil)
 	z.compressor = compressor
 	return z, err
@@ -50,6 +54,7 @@ func (z *serialGzip) Write(p []byte) (int, error) {
 			z.compress(false)
 		}
 	}
+
 	if z.err != nil {
 		return 0, z.err
 	}
@@ -101,5 +106,6 @@ func (z *serialGzip) Close() error {
 		trailer := binary.LittleEndian.AppendUint32(nil, z.digest.Sum32())
 		_, z.err = z.w.Write(binary.LittleEndian.AppendUint32(trailer, z.size))
 	}
+
 	return z.err
 }

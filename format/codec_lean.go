@@ -7,7 +7,9 @@ import (
 
 // LeanMemory returns an upper estimate of the memory of a NewReader after Economize, in bytes,
 // without garbage, for a stream with a window of CommonWindow.
-func LeanMemory(c Compression) int64 { return cmp.Or(codecs[c].leanBytes, codecs[c].readerBytes) }
+func LeanMemory(c Compression) int64 {
+	return cmp.Or(codecs[c].leanBytes, codecs[c].readerBytes)
+}
 
 // newPlain opens the reader of the codec.
 func (d *decompressor) newPlain() (io.ReadCloser, error) {
@@ -33,7 +35,8 @@ func Suspend(r io.Reader, source io.Reader) {
 		return
 	}
 	d.plain.Close()
-	d.plain, d.source = nil, countingReader{r: source}
+	d.plain = nil
+	d.source = countingReader{r: source}
 	d.passed, d.given = d.given, 0
 }
 

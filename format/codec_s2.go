@@ -41,7 +41,9 @@ const s2Block = 256 << 10
 
 type s2Blocks struct{}
 
-func (s2Blocks) compress(dst, src []byte) []byte { return s2.Encode(dst, src) }
+func (s2Blocks) compress(dst, src []byte) []byte {
+	return s2.Encode(dst, src)
+}
 
 func (s2Blocks) decompress(dst, src []byte) ([]byte, error) {
 	size, err := s2.DecodedLen(src)
@@ -79,7 +81,9 @@ type s2Writer struct {
 }
 
 func newS2Writer(w io.Writer, workers int) (io.WriteCloser, error) {
-	return &s2Writer{blocks: s2.NewWriter(w, s2.WriterConcurrency(workers), s2.WriterBlockSize(s2Block))}, nil
+	return &s2Writer{blocks: s2.NewWriter(
+		w, s2.WriterConcurrency(workers), s2.WriterBlockSize(s2Block),
+	)}, nil
 }
 
 func (z *s2Writer) Write(p []byte) (int, error) {
@@ -125,7 +129,8 @@ func newS2Reader(source *countingReader, _ int64) (io.ReadCloser, error) {
 
 func (z *s2Reader) Read(p []byte) (int, error) {
 	n, err := z.blocks.Read(p)
-	if z.cut != nil && err == io.EOF || z.cut == errS2Cut && z.source.ended && errors.Is(err, s2.ErrCorrupt) {
+	if z.cut != nil && err == io.EOF ||
+		z.cut == errS2Cut && z.source.ended && errors.Is(err, s2.ErrCorrupt) {
 		err = z.cut
 	}
 	return n, err
@@ -157,5 +162,6 @@ func (z *s2Reader) skip(r io.Reader) error {
 		}
 		z.cut = errS2Cut
 	}
+
 	return nil
 }

@@ -29,8 +29,9 @@ var zstdCodec = codec{
 	writerBytes: zstdWriterBytes,
 
 	blocks: &blockCodec{
-		open:       newZstdBlocks,
-		maxBytes:   func(n int) int { return n + n>>15 + 64 }, // a header, and 3 bytes per raw block of 128 KiB
+		open: newZstdBlocks,
+		// a header, and 3 bytes per raw block of 128 KiB
+		maxBytes:   func(n int) int { return n + n>>15 + 64 },
 		coderBytes: zstdBlockBytes,
 		decodeCost: 0.5,
 	},
@@ -47,11 +48,15 @@ type zstdReader struct{ *zstd.Decoder }
 
 // newZstdReader returns a function that opens readers. Each reader decodes blocksAtOnce blocks
 // concurrently.
-func newZstdReader(blocksAtOnce int) func(source *countingReader, windowBytes int64) (io.ReadCloser, error) {
+func newZstdReader(
+	blocksAtOnce int,
+) func(source *countingReader, windowBytes int64) (io.ReadCloser, error) {
 	return func(source *countingReader, windowBytes int64) (io.ReadCloser, error) {
 		window := uint64(max(windowBytes, zstd.MinWindowSize))
-		z, err := zstd.NewReader(source, zstd.WithDecoderConcurrency(blocksAtOnce), zstd.WithDecoderLowmem(true),
-			zstd.WithDecoderMaxWindow(window))
+		z, err := zstd.NewReader(
+			source, zstd.WithDecoderConcurrency(blocksAtOnce), zstd.WithDecoderLowmem(true),
+			zstd.WithDecoderMaxWindow(window),
+		)
 		if err != nil {
 			return nil, err
 		}
@@ -96,7 +101,9 @@ func zstdOptions(workers int) []zstd.EOption {
 }
 
 func newZstdWriter(w io.Writer, workers int) (io.WriteCloser, error) {
-	return zstd.NewWriter(w, append(zstdOptions(workers), zstd.WithConcurrentBlocks(workers > 1))...)
+	return zstd.NewWriter(
+		w, append(zstdOptions(workers), zstd.WithConcurrentBlocks(workers > 1))...,
+	)
 }
 
 func zstdWriterBytes(workers int) int64 {
@@ -115,10 +122,16 @@ type zstdBlocks struct {
 func newZstdBlocks(_ Layout, atOnce int) blockCoder {
 	return &zstdBlocks{
 		encoder: sync.OnceValue(func() *zstd.Encoder {
-			return must(zstd.NewWriter(nil, append(zstdOptions(atOnce), zstd.WithEncoderCRC(false))...))
+			return must(
+				zstd.NewWriter(nil, append(zstdOptions(atOnce), zstd.WithEncoderCRC(false))...),
+			)
 		}),
 		decoder: sync.OnceValue(func() *zstd.Decoder {
-			return must(zstd.NewReader(nil, zstd.WithDecoderConcurrency(atOnce), zstd.WithDecodeAllCapLimit(true)))
+			return must(
+				zstd.NewReader(
+					nil, zstd.WithDecoderConcurrency(atOnce), zstd.WithDecodeAllCapLimit(true),
+				),
+			)
 		}),
 	}
 }

@@ -90,7 +90,9 @@ var containers = []*container{
 
 // namedContainers returns the containers that Spec.Format can name, in the order of help texts.
 func namedContainers() []*container {
-	return slices.DeleteFunc(slices.Clone(containers), func(c *container) bool { return c.Name == "" })
+	return slices.DeleteFunc(slices.Clone(containers), func(c *container) bool {
+		return c.Name == ""
+	})
 }
 
 // ContainerNames returns the valid values of Spec.Format.
@@ -114,6 +116,7 @@ func ContainerHelp() string {
 		}
 		parts = append(parts, english.WordSeries(family, "or")+": "+about)
 	}
+
 	return strings.Join(parts, "; ")
 }
 
@@ -145,7 +148,9 @@ func ByMagic(first []byte) (c Container, ok bool) {
 }
 
 func byMagic(first []byte) *container {
-	at := slices.IndexFunc(containers, func(c *container) bool { return c.Magic != "" && matches(first, c.Magic) })
+	at := slices.IndexFunc(containers, func(c *container) bool {
+		return c.Magic != "" && matches(first, c.Magic)
+	})
 	if at < 0 {
 		return nil
 	}
@@ -171,6 +176,7 @@ func (r Recognition) guess(f file) (*container, Spec, bool) {
 			return c, s, true
 		}
 	}
+
 	return nil, Spec{}, false
 }
 

@@ -63,9 +63,11 @@ func ReadArray(container string, r io.Reader) (*Array, error) {
 	if a.Columns > 0 { // all columns are like the first one
 		a.Fields = slices.Repeat(a.Fields, min(a.Columns, shownColumns))
 		for i := range a.Fields {
-			a.Fields[i].Name, a.Fields[i].Offset = strconv.Itoa(i), i*(a.RecordSize/a.Columns)
+			a.Fields[i].Name = strconv.Itoa(i)
+			a.Fields[i].Offset = i * (a.RecordSize / a.Columns)
 		}
 	}
+
 	return a, nil
 }
 
@@ -108,8 +110,11 @@ func (a *Array) columnLayout(s Spec) (Layout, error) {
 		s.Keys = []string{"0"}
 	}
 	if len(s.Keys) == 0 {
-		return Layout{}, fmt.Errorf("a record has %d columns, so name the columns to sort by, the first "+
-			"deciding, as %v COLUMN[:desc], from 0 to %d", a.Columns, option.Keys, a.Columns-1)
+		return Layout{}, fmt.Errorf(
+			"a record has %d columns, so name the columns to sort by, the first "+
+				"deciding, as %v COLUMN[:desc], from 0 to %d",
+			a.Columns, option.Keys, a.Columns-1,
+		)
 	}
 	return s.keyedLayout(a.RecordSize, a.column)
 }
@@ -126,10 +131,12 @@ func (f Field) Number(key []byte) float64 {
 		}
 		return math.Ldexp(float64(bits), 8*(8-size))
 	}
+
 	if f.Type.IsFloat() {
 		_, x := f.Type.float(f.ascending(key))
 		return x
 	}
+
 	x, err := strconv.ParseFloat(f.text(key, 0), 64)
 	if err != nil { // a NaT
 		return math.NaN()
@@ -138,7 +145,9 @@ func (f Field) Number(key []byte) float64 {
 }
 
 // isText reports whether the values of the field are bytes or characters.
-func (f Field) isText() bool { return f.Type.Kind == Bytes || f.Type.Kind == UCS }
+func (f Field) isText() bool {
+	return f.Type.Kind == Bytes || f.Type.Kind == UCS
+}
 
 // HasNaNs reports whether the field can contain NaN or NaT.
 func (f Field) HasNaNs() bool { return f.Type.IsFloat() || f.NaT }
@@ -154,6 +163,7 @@ func (f Field) NumberText(x float64) string {
 		text := map[Kind]func([]byte, int) string{Bytes: bytesText, UCS: ucsText}[f.Type.Kind]
 		return text(binary.BigEndian.AppendUint64(nil, first)[:min(f.Type.Size, 4)], 0)
 	}
+
 	if !f.Type.IsFloat() && math.Abs(x) < 1e15 {
 		return fmt.Sprintf("%.0f", x)
 	}

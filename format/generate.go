@@ -68,13 +68,22 @@ func NewGenerator(layout Layout, dist string, seed uint64, records int64) (*Gene
 	}
 	number, ok := distributions[dist]
 	if !ok {
-		return nil, fmt.Errorf("unknown distribution %q: use %s", dist, strings.Join(Distributions, ", "))
+		return nil, fmt.Errorf(
+			"unknown distribution %q: use %s", dist, strings.Join(Distributions, ", "),
+		)
 	}
 	if records < 0 {
 		return nil, fmt.Errorf("cannot generate %d records", records)
 	}
-	g := &Generator{layout: layout, keyer: k, seed: mix(seed), records: uint64(records), number: number, scale: 1,
-		gensort: layout.String() == gensortLayout.String()}
+	g := &Generator{
+		layout:  layout,
+		keyer:   k,
+		seed:    mix(seed),
+		records: uint64(records),
+		number:  number,
+		scale:   1,
+		gensort: layout.String() == gensortLayout.String(),
+	}
 	for i := range k.pieces {
 		g.keyBits += k.pieces[i].digits()
 	}
@@ -84,6 +93,7 @@ func NewGenerator(layout Layout, dist string, seed uint64, records int64) (*Gene
 	case "zipf":
 		g.powers = powers()
 	}
+
 	return g, nil
 }
 
@@ -99,7 +109,8 @@ func (g *Generator) Fill(dst []byte, first int64) {
 		}
 		g.payloads(dst[:n*size], i)
 		g.putKeys(dst[:n*size], xs[:n])
-		dst, i = dst[n*size:], i+uint64(n)
+		dst = dst[n*size:]
+		i += uint64(n)
 	}
 }
 
@@ -107,15 +118,19 @@ func (g *Generator) Fill(dst []byte, first int64) {
 // that the more significant one wins if fields overlap.
 func (g *Generator) putKeys(recs []byte, xs []uint64) {
 	var memory [blockKeys]uint64
-	numbers, at := memory[:len(xs)], g.keyBits
+	numbers := memory[:len(xs)]
+	at := g.keyBits
+
 	for i := len(g.keyer.pieces) - 1; i >= 0; i-- {
 		p := &g.keyer.pieces[i]
 		n := p.digits()
 		at -= n
+
 		if p.wide != nil {
 			g.putWide(recs, xs, p.wide, at)
 			continue
 		}
+
 		for j, x := range xs {
 			v := chainBits(x, at, n)
 			if p.isFloat() {
@@ -123,6 +138,7 @@ func (g *Generator) putKeys(recs []byte, xs []uint64) {
 			}
 			numbers[j] = v
 		}
+
 		p.scatter(recs, numbers, g.layout.RecordSize)
 	}
 }
@@ -140,6 +156,7 @@ func (g *Generator) putWide(recs []byte, xs []uint64, w *wideFloat, at uint) {
 		high, low := wideBits(g.evenFloat(chainBits(x, at, wideDigits), wideDigits, w.field.Desc))
 		rec := recs[i*g.layout.RecordSize:]
 		clear(rec[w.field.Offset:][:t.Size])
+
 		if t.BigEndian {
 			binary.BigEndian.PutUint16(rec[w.start:], high)
 			binary.BigEndian.PutUint64(rec[w.start+2:], low)
@@ -161,6 +178,7 @@ func (p *piece) digits() uint {
 		}
 		return wideDigits
 	}
+
 	if !p.isFloat() {
 		return 64 - uint(p.up)
 	}
@@ -191,7 +209,8 @@ func (g *Generator) floatBits(p *piece, u uint64) uint64 {
 
 // chainBits returns the bits [from, from+n), 1 ≤ n ≤ 64, of x followed by a chain of hashes of x.
 func chainBits(x uint64, from, n uint) uint64 {
-	first, skip := from/64, from%64
+	first := from / 64
+	skip := from % 64
 	v := link(x, first) << skip
 	if skip+n > 64 {
 		v |= link(x, first+1) >> (64 - skip)
@@ -241,12 +260,14 @@ func gensortPayload(rec []byte, seed, index uint64) {
 		rec[12+i] = '0'
 		rec[28+i] = hexDigits[index>>(60-4*i)&15]
 	}
+
 	binary.BigEndian.PutUint32(rec[44:], 0x8899aabb)
 	v := mix(seed ^ payloadSeed + index*golden)
 	for i := range 12 {
 		c := uint32(hexDigits[v>>(4*i)&15])
 		binary.LittleEndian.PutUint32(rec[48+4*i:], c*0x01010101)
 	}
+
 	binary.BigEndian.PutUint32(rec[96:], 0xccddeeff)
 }
 
@@ -261,7 +282,8 @@ const (
 	fewValues    = 16
 	zipfOctaves  = 24  // ranks from 1 to 2^24
 	nearlySorted = 128 // one of this many records has a random position
-	normalSpan   = 8   // the range of numbers represents this many standard deviations on either side of the mean
+	// the range of numbers represents this many standard deviations on either side of the mean
+	normalSpan = 8
 )
 
 // mix is the finalizer of SplitMix64 (Steele, Lea and Flood, Fast Splittable Pseudorandom Number
@@ -274,7 +296,9 @@ func mix(z uint64) uint64 {
 }
 
 // stream returns the number of a record in the stream of random numbers of the seed.
-func (g *Generator) stream(index uint64) uint64 { return mix(g.seed + index*golden) }
+func (g *Generator) stream(index uint64) uint64 {
+	return mix(g.seed + index*golden)
+}
 
 // value returns one of a few numbers anywhere in the range.
 func (g *Generator) value(which uint64) uint64 { return mix(g.seed ^ valueSeed + which*golden) }
@@ -308,7 +332,9 @@ var powers = sync.OnceValue(func() *[257]uint64 {
 	t[0], t[256] = 1<<62, 1<<63
 	for step := 128; step > 0; step /= 2 {
 		for at := step; at < 256; at += 2 * step {
-			product := new(big.Int).Mul(new(big.Int).SetUint64(t[at-step]), new(big.Int).SetUint64(t[at+step]))
+			product := new(big.Int).Mul(
+				new(big.Int).SetUint64(t[at-step]), new(big.Int).SetUint64(t[at+step]),
+			)
 			t[at] = product.Sqrt(product).Uint64()
 		}
 	}
@@ -322,7 +348,9 @@ func (g *Generator) sorted(index uint64) uint64 {
 	return index*step + jitter
 }
 
-func (g *Generator) reversed(index uint64) uint64 { return g.sorted(g.records - 1 - index) }
+func (g *Generator) reversed(index uint64) uint64 {
+	return g.sorted(g.records - 1 - index)
+}
 
 func (g *Generator) nearlySorted(index uint64) uint64 {
 	if choice := mix(g.seed ^ choiceSeed + index*golden); choice%nearlySorted == 0 {
@@ -331,6 +359,8 @@ func (g *Generator) nearlySorted(index uint64) uint64 {
 	return g.sorted(index)
 }
 
-func (g *Generator) few(index uint64) uint64 { return g.value(g.stream(index) % fewValues) }
+func (g *Generator) few(index uint64) uint64 {
+	return g.value(g.stream(index) % fewValues)
+}
 
 func (g *Generator) equal(uint64) uint64 { return g.value(0) }

@@ -79,7 +79,9 @@ func (h *Header) Encode(records int64) []byte {
 
 // KeepBefore makes Encode begin with b: the bytes before the records, or before the header of
 // their format, in a foreign file format. If count is not nil, Encode updates that field.
-func (h *Header) KeepBefore(b []byte, count *CountField) { h.before, h.count = b, count }
+func (h *Header) KeepBefore(b []byte, count *CountField) {
+	h.before, h.count = b, count
+}
 
 // MaxRecords returns the maximum number of records that Encode can announce.
 func (h *Header) MaxRecords() int64 {
@@ -115,7 +117,9 @@ func CheckSize(name string, h *Header, fileBytes int64) (records int64, err erro
 	size := int64(h.layout.RecordSize)
 	data := fileBytes - h.size
 	if data < 0 {
-		return 0, fmt.Errorf("%s: it has %d bytes, fewer than the %d of its header", name, fileBytes, h.size)
+		return 0, fmt.Errorf(
+			"%s: it has %d bytes, fewer than the %d of its header", name, fileBytes, h.size,
+		)
 	}
 	if rest := data % size; rest != 0 {
 		return 0, h.partial(name, fileBytes, rest)
@@ -143,14 +147,18 @@ type PartialRecordError struct {
 	Text string // the problem and its possible causes
 }
 
-func (e *PartialRecordError) Error() string { return e.File + ": " + e.Text }
+func (e *PartialRecordError) Error() string {
+	return e.File + ": " + e.Text
+}
 
 // partial returns the error for a file that ends with a partial record.
 func (h *Header) partial(name string, fileBytes, rest int64) error {
 	hint := "the file was cut short, or is not in the format " + h.kind().Name
 	if h.kind().Name == "" {
-		hint = fmt.Sprintf("check %v or %v, a header (%v) or tail (%v, %v)", option.RecordSize, option.Type,
-			option.SkipBytes, option.Records, option.SkipTail)
+		hint = fmt.Sprintf(
+			"check %v or %v, a header (%v) or tail (%v, %v)", option.RecordSize, option.Type,
+			option.SkipBytes, option.Records, option.SkipTail,
+		)
 	}
 	text := fmt.Sprintf("partial last record at byte %d (%d of %d bytes): %s", fileBytes-rest, rest,
 		h.layout.RecordSize, hint)
@@ -164,7 +172,8 @@ func (h *Header) IsOpen() bool { return h.isOpen }
 // dimension, the layout of another file of the same format. It does not affect other headers.
 func (h *Header) AdoptLayout(other *Header) {
 	if h.isOpen && !other.isOpen && h.kind() == other.kind() {
-		h.layout, h.isOpen = other.layout, false
+		h.layout = other.layout
+		h.isOpen = false
 	}
 }
 
@@ -181,12 +190,16 @@ func (h *Header) CheckRecords(recs []byte, at int64) error {
 	for start := -(at % size); start < int64(len(recs)); start += size {
 		for i, c := range h.begin {
 			if j := start + int64(i); j >= 0 && j < int64(len(recs)) && recs[j] != c {
-				return fmt.Errorf("%s: record %d (byte %d) has another dimension than the first record, %d: "+
-					"is this a %s file?",
-					h.name, (at+start)/size+1, at+start, binary.LittleEndian.Uint32(h.begin), h.kind().Name)
+				return fmt.Errorf(
+					"%s: record %d (byte %d) has another dimension than the first record, %d: "+
+						"is this a %s file?",
+					h.name, (at+start)/size+1, at+start, binary.LittleEndian.Uint32(h.begin),
+					h.kind().Name,
+				)
 			}
 		}
 	}
+
 	return nil
 }
 
@@ -200,7 +213,10 @@ func readPart(r io.Reader, b []byte, what string) error {
 // errors unchanged.
 func partError(err error, read, size int, what string) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return fmt.Errorf("the file ends after %d of the %d bytes of %s: %w", read, size, what, io.ErrUnexpectedEOF)
+		return fmt.Errorf(
+			"the file ends after %d of the %d bytes of %s: %w", read, size, what,
+			io.ErrUnexpectedEOF,
+		)
 	}
 	return err
 }

@@ -44,6 +44,7 @@ func NewKeyer(l Layout) (*Keyer, error) {
 			k.pieces = append(k.pieces, p)
 		}
 	}
+
 	return k, nil
 }
 
@@ -79,6 +80,7 @@ func (k *Keyer) Identity() bool {
 	case 2, 4, 8:
 		return f.Type.littleEndian() != hostBigEndian
 	}
+
 	return false
 }
 
@@ -93,6 +95,7 @@ func (k *Keyer) Append(dst, rec []byte) []byte {
 		binary.BigEndian.PutUint64(b[:], p.value(rec)<<(p.up&63))
 		dst = append(dst, b[:p.size]...)
 	}
+
 	return dst
 }
 
@@ -113,12 +116,15 @@ func (k *Keyer) Compare(a, b []byte) int {
 			return c
 		}
 	}
+
 	return 0
 }
 
 // Prefix returns the most significant PrefixBits bits of the normalized key as a number (in the
 // low bits).
-func (k *Keyer) Prefix(rec []byte) uint64 { return k.Window(rec, 0, k.PrefixBits()) }
+func (k *Keyer) Prefix(rec []byte) uint64 {
+	return k.Window(rec, 0, k.PrefixBits())
+}
 
 // Window returns n bits of the normalized key as a number, starting from bits after its most
 // significant bit. Bits past the end of the key are 0. Only the fields in the window are

@@ -30,9 +30,12 @@ func (l Layout) KeyTexts(a, b []byte) (textA, textB string, differs int) {
 	var textsA, textsB []string
 	for i, f := range l.Key {
 		n := f.Type.KeyBytes()
-		fieldA, fieldB := a[:n], b[:n]
-		a, b = a[n:], b[n:]
+		fieldA := a[:n]
+		fieldB := b[:n]
+		a = a[n:]
+		b = b[n:]
 		same := 0
+
 		for same < len(fieldA) && fieldA[same] == fieldB[same] {
 			same++
 		}
@@ -41,8 +44,11 @@ func (l Layout) KeyTexts(a, b []byte) (textA, textB string, differs int) {
 		} else if differs < 0 {
 			differs = i
 		}
-		textsA, textsB = append(textsA, f.text(fieldA, same)), append(textsB, f.text(fieldB, same))
+
+		textsA = append(textsA, f.text(fieldA, same))
+		textsB = append(textsB, f.text(fieldB, same))
 	}
+
 	if len(l.Key) == 1 {
 		return textsA[0], textsB[0], differs
 	}
@@ -70,6 +76,7 @@ func (f Field) text(key []byte, around int) string {
 	case f.NaT && PrefixOf(key) == 0:
 		return "NaT"
 	}
+
 	number := new(big.Int).SetBytes(key)
 	if f.Type.Kind == Signed { // the sign bit is flipped, so the number counts from the least value
 		number.Sub(number, new(big.Int).Lsh(big.NewInt(1), uint(8*len(key)-1)))
@@ -114,6 +121,7 @@ func (t Type) float(key []byte) (bits uint64, value float64) {
 	} else {
 		key[0] ^= 0x80
 	}
+
 	bits = PrefixOf(key)
 	switch {
 	case t.Kind == Extended:
@@ -126,14 +134,17 @@ func (t Type) float(key []byte) (bits uint64, value float64) {
 	case t.Size == 4:
 		return bits, float64(math.Float32frombits(uint32(bits)))
 	}
+
 	return bits, halfValue(uint16(bits))
 }
 
 // halfValue returns the value of a binary16 float: a sign, 5 bits of exponent and 10 bits of
 // fraction.
 func halfValue(bits uint16) float64 {
-	fraction, exponent := float64(bits&(1<<10-1)), int(bits>>10&31)
+	fraction := float64(bits & (1<<10 - 1))
+	exponent := int(bits >> 10 & 31)
 	value := math.Ldexp(1024+fraction, exponent-25)
+
 	switch {
 	case exponent == 0: // subnormal
 		value = math.Ldexp(fraction, -24)
@@ -142,6 +153,7 @@ func halfValue(bits uint16) float64 {
 	case exponent == 31:
 		value = math.Inf(1)
 	}
+
 	return math.Copysign(value, 1-2*float64(bits>>15))
 }
 

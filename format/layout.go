@@ -53,6 +53,7 @@ func (f Field) nans() (least, most uint64) {
 	case f.NaT:
 		return 1, 0
 	}
+
 	return 0, 0
 }
 
@@ -81,7 +82,9 @@ func (f Field) turn() uint64 {
 }
 
 // greatest returns the greatest normalized key of numbers of at most 8 bytes.
-func (f Field) greatest() uint64 { return ^uint64(0) >> (64 - 8*min(f.Type.Size, 8)) }
+func (f Field) greatest() uint64 {
+	return ^uint64(0) >> (64 - 8*min(f.Type.Size, 8))
+}
 
 // IsNaN reports whether a part of a normalized key is a NaN or a NaT.
 func (f Field) IsNaN(key []byte) bool {
@@ -106,6 +109,7 @@ func (f Field) unturned(key []byte) []byte {
 	case NaNLast:
 		add(key, least)
 	}
+
 	return key
 }
 
@@ -123,7 +127,9 @@ func add(number []byte, n uint64) {
 // isBelow reports whether a big-endian number is less than n.
 func isBelow(number []byte, n uint64) bool {
 	high := number[:max(len(number)-8, 0)]
-	return !slices.ContainsFunc(high, func(c byte) bool { return c != 0 }) && PrefixOf(number[len(high):]) < n
+	return !slices.ContainsFunc(high, func(c byte) bool {
+		return c != 0
+	}) && PrefixOf(number[len(high):]) < n
 }
 
 // ParseField parses OFFSET:TYPE[:desc].
@@ -133,19 +139,31 @@ func ParseField(s string) (Field, error) {
 	at, notNumber := strconv.Atoi(offset)
 	t, err := ParseType(name)
 	direction := strings.TrimPrefix(rest, name)
+
 	switch {
 	case !ok:
-		return Field{}, fmt.Errorf("key %q: want OFFSET:TYPE[:desc], for example 8:u32be or 0:f64:desc", s)
+		return Field{}, fmt.Errorf(
+			"key %q: want OFFSET:TYPE[:desc], for example 8:u32be or 0:f64:desc", s,
+		)
 	case strings.Contains(rest, ","):
-		return Field{}, fmt.Errorf("key %q: give each field as %v OFFSET:TYPE of its own", s, option.Keys)
+		return Field{}, fmt.Errorf(
+			"key %q: give each field as %v OFFSET:TYPE of its own", s, option.Keys,
+		)
 	case notNumber != nil || at < 0:
 		return Field{}, fmt.Errorf("key %q: offset %q is not a number of bytes", s, offset)
 	case err != nil:
 		return Field{}, fmt.Errorf("key %q: %w", s, err)
 	case direction != "" && direction != ":desc" && direction != ":asc":
-		return Field{}, fmt.Errorf("key %q: only :desc (or :asc, the default) may follow the type", s)
+		return Field{}, fmt.Errorf(
+			"key %q: only :desc (or :asc, the default) may follow the type", s,
+		)
 	}
-	return Field{Offset: at, Type: t, Desc: direction == ":desc"}, nil
+
+	return Field{
+		Offset: at,
+		Type:   t,
+		Desc:   direction == ":desc",
+	}, nil
 }
 
 // String returns the field in the form that ParseField parses.
@@ -189,10 +207,16 @@ func (l Layout) Validate() error {
 			continue
 		}
 		if f.Offset < 0 || f.Offset > l.RecordSize-f.Type.Size { // a sum could overflow
-			faults = append(faults, fmt.Errorf("key %v needs %d bytes from byte %d on, but a record has only bytes 0 to %d",
-				f, f.Type.Size, f.Offset, l.RecordSize-1))
+			faults = append(
+				faults,
+				fmt.Errorf(
+					"key %v needs %d bytes from byte %d on, but a record has only bytes 0 to %d",
+					f, f.Type.Size, f.Offset, l.RecordSize-1,
+				),
+			)
 		}
 	}
+
 	if n := l.KeySize(); n > MaxKeyBytes {
 		faults = append(faults,
 			fmt.Errorf("the key fields have %d bytes in total: the maximum is %d", n, MaxKeyBytes))
@@ -222,11 +246,15 @@ func (l Layout) Reverse() Layout {
 // MovesNaNs reports whether floats have an order other than totalOrder: NaNs have another
 // position, or zeros are equal.
 func (l Layout) MovesNaNs() bool {
-	return slices.ContainsFunc(l.Key, func(f Field) bool { return f.HasNaNs() && f.nanOrder() != NaNTotal })
+	return slices.ContainsFunc(l.Key, func(f Field) bool {
+		return f.HasNaNs() && f.nanOrder() != NaNTotal
+	})
 }
 
 // isNumeric reports whether a field of the key isNumeric.
-func (l Layout) isNumeric() bool { return slices.ContainsFunc(l.Key, Field.isNumeric) }
+func (l Layout) isNumeric() bool {
+	return slices.ContainsFunc(l.Key, Field.isNumeric)
+}
 
 // withFloats returns the layout with NaNs first or last according to nan, and with numeric floats
 // if float is "numeric".
@@ -249,7 +277,8 @@ func (l Layout) IsBare() bool {
 
 // isOneValue reports whether a record is a single number or byte string.
 func (l Layout) isOneValue() bool {
-	return len(l.Key) == 1 && l.Key[0].Type.pieceBytes() == 8 && l.Key[0].Offset == 0 && l.Key[0].Type.Size == l.RecordSize
+	return len(l.Key) == 1 && l.Key[0].Type.pieceBytes() == 8 && l.Key[0].Offset == 0 &&
+		l.Key[0].Type.Size == l.RecordSize
 }
 
 // String describes the layout in a few words for plans and reports.

@@ -94,7 +94,9 @@ func pyRepr(v any, asTuple bool) string {
 		case len(v) == 1:
 			list += ","
 		}
+
 		return "(" + list + ")"
 	}
+
 	return fmt.Sprint(v)
 }

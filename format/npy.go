@@ -37,21 +37,30 @@ const (
 
 var npy = container{
 	Container: Container{
-		Name: "npy", About: "NumPy array", Title: "NumPy array", Magic: npyMagic,
-		IsArray: true, ListsFields: true, HasFields: true, HasCount: true,
+		Name:        "npy",
+		About:       "NumPy array",
+		Title:       "NumPy array",
+		Magic:       npyMagic,
+		IsArray:     true,
+		ListsFields: true,
+		HasFields:   true,
+		HasCount:    true,
 	},
-	found:     "a NumPy array",
-	advice:    func() string { return fmt.Sprintf("%v npy", option.Format) },
-	check:     Spec.checkNpy,
-	read:      Spec.readNpy,
-	create:    Spec.newNpy,
-	describe:  readNpyArray,
-	encode:    func(h *Header, records int64) []byte { return encodeNpy(h.dtype, records, h.columns) },
+	found:    "a NumPy array",
+	advice:   func() string { return fmt.Sprintf("%v npy", option.Format) },
+	check:    Spec.checkNpy,
+	read:     Spec.readNpy,
+	create:   Spec.newNpy,
+	describe: readNpyArray,
+	encode: func(h *Header, records int64) []byte {
+		return encodeNpy(h.dtype, records, h.columns)
+	},
 	withCount: countNpy,
 }
 
 func (s Spec) checkNpy() []error {
-	return exclusion(s.Type != "" && len(s.Keys) > 0, option.Type, " and %v cannot be combined: leave one out",
+	return exclusion(s.Type != "" &&
+		len(s.Keys) > 0, option.Type, " and %v cannot be combined: leave one out",
 		option.Keys)
 }
 
@@ -79,7 +88,13 @@ func (s Spec) readNpy(r io.Reader) (*Header, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Header{layout: layout, size: size, records: a.Records, dtype: a.DType, columns: a.Columns}, nil
+	return &Header{
+		layout:  layout,
+		size:    size,
+		records: a.Records,
+		dtype:   a.DType,
+		columns: a.Columns,
+	}, nil
 }
 
 // readNpyText reads everything before the data. It returns the text as UTF-8, and the number of
@@ -94,7 +109,9 @@ func readNpyText(r io.Reader) (text string, size int64, err error) {
 	}
 	major := b[6]
 	if major < 1 || major > 3 || b[7] != 0 {
-		return "", 0, fmt.Errorf("npy version %d.%d at byte 6 is unknown: use 1.0, 2.0 or 3.0", major, b[7])
+		return "", 0, fmt.Errorf(
+			"npy version %d.%d at byte 6 is unknown: use 1.0, 2.0 or 3.0", major, b[7],
+		)
 	}
 	lengthBytes := npyLengthBytes(major)
 	if err := readPart(r, b[8:8+lengthBytes], "the npy header length"); err != nil {
@@ -102,7 +119,9 @@ func readNpyText(r io.Reader) (text string, size int64, err error) {
 	}
 	length := binary.LittleEndian.Uint32(b[8:])
 	if length > npyMaxHeader {
-		return "", 0, fmt.Errorf("npy header length %d at byte 8 is more than %d", length, npyMaxHeader)
+		return "", 0, fmt.Errorf(
+			"npy header length %d at byte 8 is more than %d", length, npyMaxHeader,
+		)
 	}
 	raw := make([]byte, length)
 	if err := readPart(r, raw, "the npy header"); err != nil {
@@ -115,6 +134,7 @@ func readNpyText(r io.Reader) (text string, size int64, err error) {
 		}
 		return string(raw), size, nil
 	}
+
 	raw, err = charmap.ISO8859_1.NewDecoder().Bytes(raw)
 	return string(raw), size, err
 }
@@ -165,8 +185,11 @@ func npyShape(v any) (records, columns int64, err error) {
 		return 0, 0, errors.New("it has no 'shape' that is a tuple")
 	}
 	if len(shape) < 1 || len(shape) > 2 {
-		return 0, 0, fmt.Errorf("the array has %d dimensions: only arrays of one or two can be sorted, "+
-			"of two by rows", len(shape))
+		return 0, 0, fmt.Errorf(
+			"the array has %d dimensions: only arrays of one or two can be sorted, "+
+				"of two by rows",
+			len(shape),
+		)
 	}
 	sizes := []int64{0, 1}
 	for i, dim := range shape {
@@ -175,14 +198,17 @@ func npyShape(v any) (records, columns int64, err error) {
 			return 0, 0, fmt.Errorf("shape %.99s is not a number of records", pyRepr(shape, true))
 		}
 	}
+
 	return sizes[0], sizes[1], nil
 }
 
 // newNpy returns the header of a new array of plain keys.
 func (s Spec) newNpy() (*Header, error) {
 	if s.Type == "" {
-		return nil, option.Errorf(option.Format, " npy needs the type of the array to be made: add %v TYPE",
-			option.Type)
+		return nil, option.Errorf(
+			option.Format, " npy needs the type of the array to be made: add %v TYPE",
+			option.Type,
+		)
 	}
 	t, err := ParseType(s.Type)
 	if err != nil {
@@ -192,7 +218,11 @@ func (s Spec) newNpy() (*Header, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Header{layout: Bare(t), records: -1, dtype: pyRepr(descr, false)}
+	h := &Header{
+		layout:  Bare(t),
+		records: -1,
+		dtype:   pyRepr(descr, false),
+	}
 	h.size = int64(len(encodeNpy(h.dtype, 0, 0)))
 	return h, nil
 }
@@ -200,16 +230,19 @@ func (s Spec) newNpy() (*Header, error) {
 // encodeNpy returns exactly the bytes that numpy.save writes before the data of an array. If
 // columns is 0, the array has one dimension.
 func encodeNpy(dtype string, records int64, columns int) []byte {
-	count, second := fmt.Sprint(records), ""
+	count := fmt.Sprint(records)
+	second := ""
 	if columns > 0 {
 		second = fmt.Sprintf(" %d", columns)
 	}
-	text := "{'descr': " + dtype + ", 'fortran_order': False, 'shape': (" + count + "," + second + "), }" +
+	text := "{'descr': " + dtype + ", 'fortran_order': False, 'shape': (" + count + "," + second +
+		"), }" +
 		strings.Repeat(" ", npyCountWidth-len(count))
 	major := byte(1)
 	raw, err := charmap.ISO8859_1.NewEncoder().Bytes([]byte(text))
 	if err != nil { // some characters are not in Latin-1
-		raw, major = []byte(text), 3
+		raw = []byte(text)
+		major = 3
 	} else if len(raw)+npyAlignment > 0xffff {
 		major = 2
 	}

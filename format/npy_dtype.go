@@ -54,7 +54,10 @@ func parseDtype(descr any) (a *Array, err error) {
 	a = &Array{DType: pyRepr(descr, false)}
 	a.RecordSize, err = a.add("", 0, descr)
 	if err == nil && (a.RecordSize < 1 || a.RecordSize > MaxRecordSize) {
-		err = fmt.Errorf("dtype %.99s has %d bytes: a record has from 1 to %d", a.DType, a.RecordSize, MaxRecordSize)
+		err = fmt.Errorf(
+			"dtype %.99s has %d bytes: a record has from 1 to %d", a.DType, a.RecordSize,
+			MaxRecordSize,
+		)
 	}
 	return a, err
 }
@@ -68,7 +71,10 @@ func (a *Array) add(name string, offset int, descr any) (size int, err error) {
 		size, err = f.parse(descr)
 		a.Fields = append(a.Fields, f)
 		if len(a.Fields) > maxNpyFields || len(name) > maxNpyName {
-			return 0, fmt.Errorf("more than %d fields, or a name of more than %d bytes", maxNpyFields, maxNpyName)
+			return 0, fmt.Errorf(
+				"more than %d fields, or a name of more than %d bytes", maxNpyFields,
+				maxNpyName,
+			)
 		}
 		return size, err
 	case []any:
@@ -78,11 +84,16 @@ func (a *Array) add(name string, offset int, descr any) (size int, err error) {
 				return 0, err
 			}
 			if size += n; size > MaxRecordSize {
-				return 0, fmt.Errorf("field %.99s ends after the largest record, %d bytes", pyRepr(item, true), MaxRecordSize)
+				return 0, fmt.Errorf(
+					"field %.99s ends after the largest record, %d bytes", pyRepr(item, true),
+					MaxRecordSize,
+				)
 			}
 		}
+
 		return size, nil
 	}
+
 	return 0, fmt.Errorf("%.99s is neither a type nor a list of fields", pyRepr(descr, false))
 }
 
@@ -90,22 +101,34 @@ func (a *Array) add(name string, offset int, descr any) (size int, err error) {
 func (a *Array) addField(structure string, offset int, item any) (size int, err error) {
 	entry, ok := item.([]any)
 	if !ok || len(entry) < 2 || len(entry) > 3 {
-		return 0, fmt.Errorf("field %.99s is not (name, type) or (name, type, shape)", pyRepr(item, true))
+		return 0, fmt.Errorf(
+			"field %.99s is not (name, type) or (name, type, shape)", pyRepr(item, true),
+		)
 	}
 	name, err := fieldName(entry[0])
 	if err != nil {
 		return 0, err
 	}
-	full, before, count := strings.TrimPrefix(structure+"."+name, "."), len(a.Fields), 1
+	full := strings.TrimPrefix(structure+"."+name, ".")
+	before := len(a.Fields)
+	count := 1
 	size, err = a.add(full, offset, entry[1])
+
 	if err == nil && len(entry) == 3 { // its elements are repeated in the record
 		count, err = elements(entry[2])
-		why := fmt.Sprintf("field %.99q is an array: give the element as %v OFFSET:TYPE", name, option.Keys)
+		why := fmt.Sprintf(
+			"field %.99q is an array: give the element as %v OFFSET:TYPE", name, option.Keys,
+		)
 		if inside := a.Fields[before:]; len(inside) == 1 && inside[0].Why == "" {
 			why += fmt.Sprintf(", the first of which is %d:%v", offset, inside[0].Type)
 		}
-		a.Fields = append(a.Fields[:before], ArrayField{Name: full, Field: Field{Offset: offset}, Why: why})
+		a.Fields = append(a.Fields[:before], ArrayField{
+			Name:  full,
+			Field: Field{Offset: offset},
+			Why:   why,
+		})
 	}
+
 	if err != nil {
 		return 0, fmt.Errorf("field %.99q: %w", name, err)
 	}
@@ -145,13 +168,19 @@ func (f *ArrayField) parse(s string) (size int, err error) {
 	case !strings.Contains(npyPayloads, " "+kind+" "):
 		return 0, fmt.Errorf("unknown dtype %.99q", s)
 	}
+
 	if f.Type.Size == 0 {
 		f.Why = "dtype " + pyRepr(s, false) +
-			fmt.Sprintf(" has no order here: use u1 to u8, i1 to i8, f2 to f8, S, U or V, or give %v OFFSET:TYPE", option.Keys)
+			fmt.Sprintf(
+				" has no order here: use u1 to u8, i1 to i8, f2 to f8, S, U or V, or give %v OFFSET:TYPE",
+				option.Keys,
+			)
 	}
 	if kind == npyLongDouble {
-		f.Why = fmt.Sprintf("dtype %s differs between processors: if x86 wrote the array, give %v %v or %v OFFSET:%[3]v",
-			pyRepr(s, false), option.Type, Type{Extended, size, bigEndian}, option.Keys)
+		f.Why = fmt.Sprintf(
+			"dtype %s differs between processors: if x86 wrote the array, give %v %v or %v OFFSET:%[3]v",
+			pyRepr(s, false), option.Type, Type{Extended, size, bigEndian}, option.Keys,
+		)
 	}
 	return size, nil
 }
@@ -160,12 +189,19 @@ func (f *ArrayField) parse(s string) (size int, err error) {
 func (a *Array) inColumns(n int64) error {
 	switch {
 	case !a.isScalar():
-		return errors.New("an array of two dimensions cannot be sorted by fields: save it with one dimension, " +
-			"or its numbers without names")
+		return errors.New(
+			"an array of two dimensions cannot be sorted by fields: save it with one dimension, " +
+				"or its numbers without names",
+		)
 	case n < 1 || n > int64(MaxRecordSize/max(a.RecordSize, 1)):
-		return fmt.Errorf("a row has %d columns of %d bytes: a record has from 1 to %d bytes", n, a.RecordSize, MaxRecordSize)
+		return fmt.Errorf(
+			"a row has %d columns of %d bytes: a record has from 1 to %d bytes", n,
+			a.RecordSize, MaxRecordSize,
+		)
 	}
-	a.Columns, a.RecordSize = int(n), a.RecordSize*int(n)
+
+	a.Columns = int(n)
+	a.RecordSize = a.RecordSize * int(n)
 	return nil
 }
 
@@ -188,6 +224,7 @@ func countedDtype(dtype string, columns int) (string, error) {
 			return "", errors.New("the array already has a field named count: rename it")
 		}
 	}
+
 	return strings.TrimSuffix(dtype, "]") + ", " + count, nil
 }
 
@@ -220,6 +257,7 @@ func elements(shape any) (int, error) {
 			return 0, fmt.Errorf("shape %.99s is too large", pyRepr(shape, true))
 		}
 	}
+
 	return int(n), nil
 }
 
@@ -228,24 +266,32 @@ func (s Spec) npyLayout(a *Array) (Layout, error) {
 	if s.Type != "" {
 		t, err := ParseType(s.Type)
 		if err == nil && a.isScalar() && a.mayBe(t) {
-			a.Fields[0].Type, a.Fields[0].Why = t, "" // the dtype does not determine the type
+			a.Fields[0].Type = t
+			a.Fields[0].Why = "" // the dtype does not determine the type
 		}
 		if err != nil || !a.isScalar() || a.Fields[0].Type != t {
-			return Layout{}, fmt.Errorf("the array has dtype %.99s, not %v %s: leave %v out", a.DType,
-				option.Type, s.Type, option.Type)
+			return Layout{}, fmt.Errorf(
+				"the array has dtype %.99s, not %v %s: leave %v out", a.DType, option.Type,
+				s.Type, option.Type,
+			)
 		}
 	}
+
 	switch {
 	case a.Columns > 0:
 		return a.columnLayout(s)
 	case len(s.Keys) > 0:
 		return s.keyedLayout(a.RecordSize, a.resolve)
 	case !a.isScalar():
-		return Layout{}, fmt.Errorf("records have several fields, so give the key as %v NAME[:desc]; the "+
-			"fields are %s", option.Keys, a.names())
+		return Layout{}, fmt.Errorf(
+			"records have several fields, so give the key as %v NAME[:desc]; the "+
+				"fields are %s",
+			option.Keys, a.names(),
+		)
 	case a.Fields[0].Why != "":
 		return Layout{}, errors.New(a.Fields[0].Why)
 	}
+
 	l := Layout{RecordSize: a.RecordSize, Key: []Field{a.Fields[0].Field}}
 	return l, l.Validate()
 }
@@ -260,7 +306,9 @@ func (a *Array) mayBe(t Type) bool {
 	return err == nil && strings.HasSuffix(descr, npyLongDouble) && a.DType == pyRepr(descr, false)
 }
 
-func (a *Array) isScalar() bool { return len(a.Fields) == 1 && a.Fields[0].Name == "" }
+func (a *Array) isScalar() bool {
+	return len(a.Fields) == 1 && a.Fields[0].Name == ""
+}
 
 // resolve parses NAME[:desc] or OFFSET:TYPE[:desc]. A name may contain colons.
 func (a *Array) resolve(key string) (Field, error) {
@@ -275,21 +323,29 @@ func (a *Array) resolve(key string) (Field, error) {
 		f.Desc = rest == ":desc"
 		return f.Field, nil
 	}
+
 	if key != "" && key[0] >= '0' && key[0] <= '9' && strings.Contains(key, ":") {
 		return ParseField(key)
 	}
 	if a.isScalar() {
-		return Field{}, fmt.Errorf("key %q: the array of %s has no fields with names: leave %v out, or use "+
-			"OFFSET:TYPE[:desc]", key, a.DType, option.Keys)
+		return Field{}, fmt.Errorf(
+			"key %q: the array of %s has no fields with names: leave %v out, or use "+
+				"OFFSET:TYPE[:desc]",
+			key, a.DType, option.Keys,
+		)
 	}
 	if strings.Contains(key, ",") {
-		return Field{}, fmt.Errorf("key %q: give each field as %v NAME of its own; the fields are %s", key, option.Keys,
-			a.names())
+		return Field{}, fmt.Errorf(
+			"key %q: give each field as %v NAME of its own; the fields are %s", key,
+			option.Keys, a.names(),
+		)
 	}
 	return Field{}, fmt.Errorf("key %q: no such field; the fields are %s", key, a.names())
 }
 
-func (a *Array) names() string { return listed(a.Fields, func(f ArrayField) string { return f.Name }) }
+func (a *Array) names() string {
+	return listed(a.Fields, func(f ArrayField) string { return f.Name })
+}
 
 // listed joins the names of all elements, but at most a dozen.
 func listed[T any](all []T, name func(T) string) string {
@@ -315,16 +371,20 @@ func npyDescr(t Type) (string, error) {
 	case t.Kind == Brain:
 		name = "V2"
 	case n == nil || n.npy == "":
-		return "", fmt.Errorf("NumPy has no type of %d bits for %v %v: use another format", 8*t.Size,
-			option.Type, t)
+		return "", fmt.Errorf(
+			"NumPy has no type of %d bits for %v %v: use another format", 8*t.Size,
+			option.Type, t,
+		)
 	default:
 		name = n.npy
 	}
+
 	switch {
 	case t.Size == 1:
 		order = "|"
 	case t.BigEndian:
 		order = ">"
 	}
+
 	return order + name, nil
 }

@@ -22,11 +22,20 @@ const zipMagic = "PK\x03\x04?\x00???\x00"
 // output is a single array.
 var npz = container{
 	Container: Container{
-		Name: "npz", About: "an archive of such", Title: "archive of NumPy arrays", Magic: zipMagic,
-		IsArray: true, IsArchive: true, ListsFields: true, HasFields: true, HasCount: true,
+		Name:        "npz",
+		About:       "an archive of such",
+		Title:       "archive of NumPy arrays",
+		Magic:       zipMagic,
+		IsArray:     true,
+		IsArchive:   true,
+		ListsFields: true,
+		HasFields:   true,
+		HasCount:    true,
 	},
-	found:    "a Zip archive, as NumPy's .npz is",
-	advice:   func() string { return fmt.Sprintf("of arrays %v npz; else extract its files", option.Format) },
+	found: "a Zip archive, as NumPy's .npz is",
+	advice: func() string {
+		return fmt.Sprintf("of arrays %v npz; else extract its files", option.Format)
+	},
 	check:    Spec.checkNpy,
 	read:     Spec.readNpy,
 	describe: readNpyArray,
@@ -60,7 +69,8 @@ func (d *directory) ReadAt(p []byte, off int64) (int, error) {
 	}
 	n, err := d.r.ReadAt(p, off)
 	const end64, count = "PK\x06\x06", 32
-	if bytes.HasPrefix(p[:n], []byte(end64)) && n >= count+8 && binary.LittleEndian.Uint64(p[count:]) > maxDirectory/46 {
+	if bytes.HasPrefix(p[:n], []byte(end64)) && n >= count+8 &&
+		binary.LittleEndian.Uint64(p[count:]) > maxDirectory/46 {
 		return 0, errDirectory
 	}
 	return n, err
@@ -80,6 +90,7 @@ func Members(r io.ReaderAt, size int64) (all []Member, err error) {
 			all = append(all, Member{name, int64(f.UncompressedSize64), f})
 		}
 	}
+
 	if len(all) == 0 {
 		return nil, errors.New("the archive contains no NumPy array")
 	}
@@ -97,10 +108,13 @@ func ChooseMember(all []Member, name string) (*Member, error) {
 			return &all[i], nil
 		}
 	}
+
 	has := listed(all, func(m Member) string { return m.Name })
 	if name == "" {
-		return nil, fmt.Errorf("the archive has %d arrays, so choose one with %v NAME: %s", len(all),
-			option.Member, has)
+		return nil, fmt.Errorf(
+			"the archive has %d arrays, so choose one with %v NAME: %s", len(all),
+			option.Member, has,
+		)
 	}
 	return nil, fmt.Errorf("the archive contains no array %.99q, only %s", name, has)
 }

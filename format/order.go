@@ -37,7 +37,12 @@ func neighborsAt(k *Keyer, recs []byte, i int64) neighbors {
 // CheckBlock determines the order of recs. The first record has the index first in the stream.
 func CheckBlock(k *Keyer, first int64, recs []byte) Order {
 	size := k.layout.RecordSize
-	o := Order{First: first, Records: int64(len(recs) / size), FirstDisorder: -1, FirstDuplicate: -1}
+	o := Order{
+		First:          first,
+		Records:        int64(len(recs) / size),
+		FirstDisorder:  -1,
+		FirstDuplicate: -1,
+	}
 	if o.Records == 0 {
 		return o
 	}
@@ -45,10 +50,12 @@ func CheckBlock(k *Keyer, first int64, recs []byte) Order {
 	o.lastKey = k.Append(nil, recs[len(recs)-size:])
 	var block [blockKeys]uint64
 	previous := k.Prefix(recs)
+
 	for at := int64(1); at < o.Records; at += blockKeys {
 		n := min(o.Records-at, blockKeys)
 		part := recs[(at-1)*int64(size) : (at+n)*int64(size)] // including the record before it
 		k.Prefixes(block[:n], part[size:])
+
 		for i, prefix := range block[:n] {
 			if prefix <= previous {
 				c := cmp.Compare(previous, prefix)
@@ -60,6 +67,7 @@ func CheckBlock(k *Keyer, first int64, recs []byte) Order {
 			previous = prefix
 		}
 	}
+
 	o.disorder = neighborsAt(k, recs, o.FirstDisorder-first)
 	o.duplicate = neighborsAt(k, recs, o.FirstDuplicate-first)
 	return o
@@ -84,7 +92,8 @@ func (o Order) FirstFault(unique bool) int64 {
 	if !unique {
 		return o.FirstDisorder
 	}
-	return int64(min(uint64(o.FirstDisorder), uint64(o.FirstDuplicate))) // as a uint64, -1 is the greatest
+	// as a uint64, -1 is the greatest
+	return int64(min(uint64(o.FirstDisorder), uint64(o.FirstDuplicate)))
 }
 
 // FaultKeys returns the normalized keys of the FirstFault and of its predecessor.
@@ -96,7 +105,9 @@ func (o Order) FaultKeys(unique bool) (key, before []byte) {
 }
 
 // Ends returns the normalized keys of the first and of the last record.
-func (o Order) Ends() (first, last []byte) { return o.firstKey, o.lastKey }
+func (o Order) Ends() (first, last []byte) {
+	return o.firstKey, o.lastKey
+}
 
 // Join returns the order of a followed by b. REQUIRES: b follows a
 func (a Order) Join(b Order) Order {
@@ -113,15 +124,19 @@ func (a Order) Join(b Order) Order {
 	joined := a
 	joined.Records += b.Records
 	joined.lastKey = b.lastKey
+
 	for _, next := range []*Order{&between, &b} {
 		joined.Duplicates += next.Duplicates
 		if joined.FirstDisorder < 0 {
-			joined.FirstDisorder, joined.disorder = next.FirstDisorder, next.disorder
+			joined.FirstDisorder = next.FirstDisorder
+			joined.disorder = next.disorder
 		}
 		if joined.FirstDuplicate < 0 {
-			joined.FirstDuplicate, joined.duplicate = next.FirstDuplicate, next.duplicate
+			joined.FirstDuplicate = next.FirstDuplicate
+			joined.duplicate = next.duplicate
 		}
 	}
+
 	return joined
 }
 
@@ -140,16 +155,20 @@ func (c *OrderCheck) Add(o Order) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	byFirst := func(part Order, first int64) int { return cmp.Compare(part.First, first) }
 	at, _ := slices.BinarySearchFunc(c.parts, o.First, byFirst)
+
 	if at < len(c.parts) && o.end() == c.parts[at].First {
 		o = o.Join(c.parts[at])
 		c.parts = slices.Delete(c.parts, at, at+1)
 	}
+
 	if at > 0 && c.parts[at-1].end() == o.First {
 		c.parts[at-1] = c.parts[at-1].Join(o)
 		return
 	}
+
 	c.parts = slices.Insert(c.parts, at, o)
 }
 
@@ -159,13 +178,17 @@ func (a Order) end() int64 { return a.First + a.Records }
 func (c *OrderCheck) Result() (Order, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+
 	switch {
 	case len(c.parts) == 0:
 		return Order{FirstDisorder: -1, FirstDuplicate: -1}, nil
 	case c.parts[0].First > 0:
 		return Order{}, errors.New("check order: records are missing after record 0")
 	case len(c.parts) > 1:
-		return Order{}, fmt.Errorf("check order: records are missing after record %d", c.parts[0].Records)
+		return Order{}, fmt.Errorf(
+			"check order: records are missing after record %d", c.parts[0].Records,
+		)
 	}
+
 	return c.parts[0], nil
 }

@@ -38,8 +38,9 @@ const (
 	// small part.
 	maxPackedRecord = 128
 
-	packHeader  = 1 + 8                // maximum number of bytes before the bits of a column
-	packPadding = bitpack.PaddingInt64 // bytes after a packed block that Unpack reads but does not use
+	packHeader = 1 + 8 // maximum number of bytes before the bits of a column
+	// bytes after a packed block that Unpack reads but does not use
+	packPadding = bitpack.PaddingInt64
 )
 
 var errNotPacked = errors.New("unpack block: it is damaged")
@@ -67,19 +68,32 @@ func (f Field) invertible() Field {
 		return f
 	}
 	first := min(f.Type.Place(0), f.Type.Place(7))
-	asDouble := Type{Kind: Float, Size: 8, BigEndian: f.Type.BigEndian}
-	return Field{Offset: f.Offset + first, Type: asDouble, Desc: f.Desc}
+	asDouble := Type{
+		Kind:      Float,
+		Size:      8,
+		BigEndian: f.Type.BigEndian,
+	}
+	return Field{
+		Offset: f.Offset + first,
+		Type:   asDouble,
+		Desc:   f.Desc,
+	}
 }
 
 // columnBytes returns the width of the widest column that fits into n bytes.
-func columnBytes(n int) int { return 1 << (bits.Len(uint(min(n, 8))) - 1) }
+func columnBytes(n int) int {
+	return 1 << (bits.Len(uint(min(n, 8))) - 1)
+}
 
 // cover adds columns for the bytes [from, to) of a record. Their numbers are treated as signed,
 // so that small positive and negative numbers are close to each other.
 func (p *Packer) cover(from, to int) {
 	for from < to {
 		n := columnBytes(to - from)
-		p.columns = append(p.columns, newPiece(Field{Offset: from, Type: Type{Kind: Signed, Size: n}}, 0, n))
+		p.columns = append(p.columns, newPiece(Field{
+			Offset: from,
+			Type:   Type{Kind: Signed, Size: n},
+		}, 0, n))
 		from += n
 	}
 }
@@ -91,7 +105,8 @@ func (p *Packer) Columns() int { return len(p.columns) }
 // runRecords is the number of records in the run. The estimate assumes evenly distributed keys
 // and random other columns.
 func (p *Packer) Keeps(runRecords float64) float64 {
-	record, key := float64(8*p.size), float64(8*p.columns[0].size)
+	record := float64(8 * p.size)
+	key := float64(8 * p.columns[0].size)
 	width := max(key-math.Log2(max(runRecords, 1))+widthOverMean, 0)
 	headers := 1 + float64(packHeader*(len(p.columns)-1)) // in bytes
 	return min((min(width, key)+8*headers/packGroup+record-key)/record, 1)
@@ -105,7 +120,9 @@ const widthOverMean = 2.1
 // maxPackHeaders returns the maximum number of bytes that Pack adds to n bytes of records of any
 // layout: the first key, the headers, and the partial byte at the end of each column. A record
 // has at most as many columns as bytes, and at most 21.
-func maxPackHeaders(n int) int { return 8 + (packHeader+1)*(n/packGroup+21) }
+func maxPackHeaders(n int) int {
+	return 8 + (packHeader+1)*(n/packGroup+21)
+}
 
 // Pack encodes records into dst and returns the encoded part of dst. Unsorted records may become
 // larger. REQUIRES: len(dst) ≥ MaxCompressed(len(recs), Delta); recs contains whole records; dst

@@ -33,7 +33,12 @@ type piece struct {
 // character is covered completely
 func newPiece(f Field, at, n int) piece {
 	up := uint8(64 - 8*n)
-	p := piece{start: f.Offset + min(f.Type.Place(at), f.Type.Place(at+n-1)), size: n, up: up, mask: ^uint64(0) >> up}
+	p := piece{
+		start: f.Offset + min(f.Type.Place(at), f.Type.Place(at+n-1)),
+		size:  n,
+		up:    up,
+		mask:  ^uint64(0) >> up,
+	}
 	p.bigEndian = n > 1 && !f.Type.littleEndian()
 	sign := uint64(1) << 63 >> up
 	if at == 0 && (f.Type.Kind == Signed || f.Type.IsFloat()) {
@@ -46,9 +51,14 @@ func newPiece(f Field, at, n int) piece {
 		p.flip ^= p.mask
 	}
 	if f.Type.Kind == Extended {
-		p.wide = &wideFloat{field: f, start: f.extendedStart(), low: at > 0}
+		p.wide = &wideFloat{
+			field: f,
+			start: f.extendedStart(),
+			low:   at > 0,
+		}
 		return p
 	}
+
 	p.turn = f.turn()
 	if f.isNumeric() {
 		p.numeric = newNumericFloats(f, p.mask)

@@ -16,11 +16,14 @@ var plain = container{
 
 func (s Spec) checkPlain() []error {
 	return slices.Concat(
-		exclusion(s.Type != "" && s.RecordSize != 0, option.Type, " %s and %v %d cannot be combined: leave "+
+		exclusion(s.Type != "" &&
+			s.RecordSize != 0, option.Type, " %s and %v %d cannot be combined: leave "+
 			"one out", s.Type, option.RecordSize, s.RecordSize),
-		exclusion(s.Type != "" && len(s.Keys) > 0, option.Keys, " needs %v: with %v %s the whole record is the "+
+		exclusion(s.Type != "" &&
+			len(s.Keys) > 0, option.Keys, " needs %v: with %v %s the whole record is the "+
 			"key", option.RecordSize, option.Type, s.Type),
-		exclusion(s.Type == "" && s.RecordSize == 0 && len(s.Keys) > 0, option.Keys, " needs the record size: "+
+		exclusion(s.Type == "" && s.RecordSize == 0 &&
+			len(s.Keys) > 0, option.Keys, " needs the record size: "+
 			"add %v BYTES", option.RecordSize),
 	)
 }
@@ -39,8 +42,13 @@ func (s Spec) plainLayout() (Layout, error) {
 		t, err := ParseType(s.Type)
 		return Bare(t), err
 	case s.RecordSize > MaxKeyBytes:
-		return Layout{}, option.Errorf(option.RecordSize, " %d without %v compares whole records, which "+
-			"works up to %d bytes: add %v OFFSET:TYPE", s.RecordSize, option.Keys, MaxKeyBytes, option.Keys)
+		return Layout{}, option.Errorf(
+			option.RecordSize,
+			" %d without %v compares whole records, which "+
+				"works up to %d bytes: add %v OFFSET:TYPE",
+			s.RecordSize, option.Keys, MaxKeyBytes, option.Keys,
+		)
 	}
+
 	return Whole(s.RecordSize), nil
 }

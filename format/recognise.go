@@ -34,17 +34,26 @@ func (r Recognition) Validate(s Spec) error {
 		faults = append(faults, option.Errorf(option.Decompress, " %q: use %s", r.Decompress,
 			english.WordSeries(Decompressions(), "or")))
 	} else if r.Raw && !r.automatic() && r.Decompress != None.String() {
-		faults = append(faults, option.Errorf(option.Raw, " and %v %s cannot be combined: leave one out",
-			option.Decompress, r.Decompress))
+		faults = append(
+			faults,
+			option.Errorf(option.Raw, " and %v %s cannot be combined: leave one out",
+				option.Decompress, r.Decompress),
+		)
 	}
+
 	if r.Raw && !s.isRaw() {
-		faults = append(faults, option.Errorf(option.Raw, " and %v %s cannot be combined: the format "+
-			"has a header", option.Format, s.Format))
+		faults = append(
+			faults,
+			option.Errorf(option.Raw, " and %v %s cannot be combined: the format "+
+				"has a header", option.Format, s.Format),
+		)
 	}
 	return errors.Join(faults...)
 }
 
-func (r Recognition) automatic() bool { return r.Decompress == "" || r.Decompress == "auto" }
+func (r Recognition) automatic() bool {
+	return r.Decompress == "" || r.Decompress == "auto"
+}
 
 // Compression returns the compression of an input that has the given name and begins with first.
 // REQUIRES: Validate returned nil
@@ -66,13 +75,20 @@ func (r Recognition) CheckPacked(first []byte) error {
 	}
 	for _, c := range codecs {
 		if c.unreadable != nil && c.unreadable(first) != "" {
-			return fmt.Errorf("this is compressed with %s %s: decompress it first (%s -dc FILE | extsort ...); or %v none "+
-				"to sort its bytes as they are", c.name, c.unreadable(first), c.name, option.Decompress)
+			return fmt.Errorf(
+				"this is compressed with %s %s: decompress it first (%s -dc FILE | extsort ...); or %v none "+
+					"to sort its bytes as they are",
+				c.name, c.unreadable(first), c.name, option.Decompress,
+			)
 		}
 	}
+
 	if f := recognise(foreignCompressions, first); f != nil {
-		return fmt.Errorf("this is compressed with %s: decompress it first (%s -dc FILE | extsort ...); or "+
-			"%v none to sort its bytes as they are", f.name, f.name, option.Decompress)
+		return fmt.Errorf(
+			"this is compressed with %s: decompress it first (%s -dc FILE | extsort ...); or "+
+				"%v none to sort its bytes as they are",
+			f.name, f.name, option.Decompress,
+		)
 	}
 	return nil
 }
@@ -84,14 +100,23 @@ func (r Recognition) CheckRecords(s Spec, first []byte) error {
 		return nil
 	}
 	if c := byMagic(first); c != nil {
-		return fmt.Errorf("this is %s: %s; or %v to sort its bytes as they are", c.found, c.advice(), option.Raw)
+		return fmt.Errorf(
+			"this is %s: %s; or %v to sort its bytes as they are", c.found, c.advice(),
+			option.Raw,
+		)
 	}
 	if f := recognise(foreignFiles, first); f != nil {
-		return fmt.Errorf("this is %s: %s; or %v to sort its bytes as they are", f.name, f.advice(), option.Raw)
+		return fmt.Errorf(
+			"this is %s: %s; or %v to sort its bytes as they are", f.name, f.advice(),
+			option.Raw,
+		)
 	}
 	if t, err := ParseType(s.Type); err == nil && t.Kind != Bytes && looksLikeText(first) {
-		return fmt.Errorf("this is text, not binary numbers of type %s: sort sorts lines, %v lines of equal length; or %v "+
-			"to sort its bytes as they are", s.Type, option.RecordSize, option.Raw)
+		return fmt.Errorf(
+			"this is text, not binary numbers of type %s: sort sorts lines, %v lines of equal length; or %v "+
+				"to sort its bytes as they are",
+			s.Type, option.RecordSize, option.Raw,
+		)
 	}
 	return nil
 }
@@ -108,10 +133,14 @@ func (r Recognition) TextDoubt(s Spec, first []byte) string {
 	}
 	for end := size; end <= min(len(first), DetectBytes); end += size {
 		if first[end-1] != '\n' {
-			return fmt.Sprintf("this is text, and its lines are not records of %d bytes each: sort sorts lines "+
-				"(%v: no warning)", size, option.Raw)
+			return fmt.Sprintf(
+				"this is text, and its lines are not records of %d bytes each: sort sorts lines "+
+					"(%v: no warning)",
+				size, option.Raw,
+			)
 		}
 	}
+
 	return ""
 }
 
@@ -133,8 +162,10 @@ func (r Recognition) CountDoubt(s Spec, name string, first []byte, bytes int64) 
 	if found.Type != "" {
 		flags += fmt.Sprintf(" %v %s", option.Type, found.Type)
 	}
-	return fmt.Sprintf("its first 8 bytes are %s, and are sorted as keys: if they are not, use %s (%v: no warning)",
-		c.counts, flags, option.Raw)
+	return fmt.Sprintf(
+		"its first 8 bytes are %s, and are sorted as keys: if they are not, use %s (%v: no warning)",
+		c.counts, flags, option.Raw,
+	)
 }
 
 // minTextBytes is the length of the shortest text that is recognized. Fewer numbers may all look
@@ -163,11 +194,13 @@ func IsText(first []byte) bool {
 	}
 	for len(first) > 0 {
 		r, n := utf8.DecodeRune(first)
-		if r == utf8.RuneError && len(first) >= utf8.UTFMax || r < ' ' && !strings.ContainsRune("\t\n\r\f", r) {
+		if r == utf8.RuneError && len(first) >= utf8.UTFMax ||
+			r < ' ' && !strings.ContainsRune("\t\n\r\f", r) {
 			return false
 		}
 		first = first[n:]
 	}
+
 	return true
 }
 
@@ -182,8 +215,10 @@ type foreign struct {
 // options, which are not known at initialization.
 func (f *foreign) advice() string {
 	if f.hint == frameHint {
-		return fmt.Sprintf("name what surrounds its records by %v and %v or %v", option.SkipBytes, option.Records,
-			option.SkipTail)
+		return fmt.Sprintf(
+			"name what surrounds its records by %v and %v or %v", option.SkipBytes,
+			option.Records, option.SkipTail,
+		)
 	}
 	return cmp.Or(f.hint, exportHint)
 }

@@ -14,7 +14,9 @@ import (
 func ParseSize(s string) (int64, error) {
 	bytes, _, err := parseSize(s)
 	if err == nil && !bytes.IsInt() {
-		return 0, fmt.Errorf("size %q: it is %s bytes, not a whole number of bytes", s, decimal(bytes))
+		return 0, fmt.Errorf(
+			"size %q: it is %s bytes, not a whole number of bytes", s, decimal(bytes),
+		)
 	}
 	return wholePart(bytes), err
 }
@@ -47,8 +49,11 @@ func parseSize(s string) (bytes *big.Rat, unit uint64, err error) {
 		bytes.Mul(bytes, new(big.Rat).SetUint64(unit))
 	}
 	if !ok || badUnit != nil || !new(big.Int).Quo(bytes.Num(), bytes.Denom()).IsInt64() {
-		return nil, 0, fmt.Errorf("size %q: give bytes, or a number with K M G T (powers of 1024), KiB MiB … or KB MB …, "+
-			"such as 512M", s)
+		return nil, 0, fmt.Errorf(
+			"size %q: give bytes, or a number with K M G T (powers of 1024), KiB MiB … or KB MB …, "+
+				"such as 512M",
+			s,
+		)
 	}
 	return bytes, unit, nil
 }

@@ -18,15 +18,19 @@ const sosdHeaderSize = 8
 
 var sosd = container{
 	Container: Container{
-		Name: "sosd", About: "a count, then keys (u32 or u64)", HasCount: true,
-		Title: "the first 8 bytes count the keys after them",
+		Name:     "sosd",
+		About:    "a count, then keys (u32 or u64)",
+		HasCount: true,
+		Title:    "the first 8 bytes count the keys after them",
 	},
 	counts: "the number of keys after them, as in a sosd file",
 	guess:  guessSosd,
 	check: func(s Spec) []error {
 		return slices.Concat(
-			exclusion(sosdKeyBytes[s.Type] == 0, option.Format, " sosd needs the type of its keys: %v u32 or %v u64",
-				option.Type, option.Type),
+			exclusion(
+				sosdKeyBytes[s.Type] == 0, option.Format,
+				" sosd needs the type of its keys: %v u32 or %v u64", option.Type, option.Type,
+			),
 			exclusion(len(s.Keys) > 0, option.Format, " sosd excludes %v: its records are plain "+
 				"numbers", option.Keys))
 	},
@@ -36,8 +40,10 @@ var sosd = container{
 		return binary.LittleEndian.AppendUint64(nil, uint64(records))
 	},
 	withCount: func(*Header) error {
-		return fmt.Errorf("a sosd file has only keys and no room for counts: sort it by %v, with %v 8", option.Type,
-			option.SkipBytes)
+		return fmt.Errorf(
+			"a sosd file has only keys and no room for counts: sort it by %v, with %v 8",
+			option.Type, option.SkipBytes,
+		)
 	},
 }
 
@@ -45,7 +51,11 @@ var sosdKeyBytes = map[string]int64{"u32": 4, "u64": 8}
 
 func (s Spec) newSosd(records int64) *Header {
 	t, _ := ParseType(s.Type) // checked by Validate
-	return &Header{layout: Bare(t), size: sosdHeaderSize, records: records}
+	return &Header{
+		layout:  Bare(t),
+		size:    sosdHeaderSize,
+		records: records,
+	}
 }
 
 func (s Spec) readSosd(r io.Reader) (*Header, error) {
@@ -55,7 +65,9 @@ func (s Spec) readSosd(r io.Reader) (*Header, error) {
 	}
 	count := binary.LittleEndian.Uint64(b[:])
 	if count > math.MaxInt64/8 {
-		return nil, fmt.Errorf("a count of %d keys at byte 0 is impossible: is this a sosd file?", count)
+		return nil, fmt.Errorf(
+			"a count of %d keys at byte 0 is impossible: is this a sosd file?", count,
+		)
 	}
 	return s.newSosd(int64(count)), nil
 }
@@ -77,5 +89,6 @@ func guessSosd(f file) (s Spec, ok bool) {
 			return Spec{Format: "sosd", Type: name}, true
 		}
 	}
+
 	return Spec{}, false
 }

@@ -42,7 +42,9 @@ type Spec struct {
 // all errors.
 type LayoutError struct{ Faults []error }
 
-func (e *LayoutError) Error() string   { return errors.Join(e.Faults...).Error() }
+func (e *LayoutError) Error() string {
+	return errors.Join(e.Faults...).Error()
+}
 func (e *LayoutError) Unwrap() []error { return e.Faults }
 
 // Validate returns all misuses, each with advice, as a *LayoutError.
@@ -54,12 +56,20 @@ func (s Spec) Validate() error {
 		}
 	}
 	faults = append(faults, s.checkCombination()...)
-	fault(!slices.Contains([]string{"", "first", "last", "total"}, s.NaN), option.NaN, " %q: use first, "+
-		"last or total", s.NaN)
-	fault(!slices.Contains([]string{"", "total", "numeric"}, s.Float), option.Float, " %q: use total or numeric", s.Float)
-	fault(s.Float == "numeric" && s.NaN == "total", option.Float, " numeric excludes %v total: all NaNs are "+
+	fault(
+		!slices.Contains([]string{"", "first", "last", "total"}, s.NaN), option.NaN,
+		" %q: use first, "+
+			"last or total", s.NaN,
+	)
+	fault(
+		!slices.Contains([]string{"", "total", "numeric"}, s.Float), option.Float,
+		" %q: use total or numeric", s.Float,
+	)
+	fault(s.Float == "numeric" &&
+		s.NaN == "total", option.Float, " numeric excludes %v total: all NaNs are "+
 		"equal, so use %[1]v first or last", option.NaN)
-	fault(s.RecordSize < 0 || s.RecordSize > MaxRecordSize, option.RecordSize, " %d: a record has from 1 "+
+	fault(s.RecordSize < 0 ||
+		s.RecordSize > MaxRecordSize, option.RecordSize, " %d: a record has from 1 "+
 		"to %d bytes", s.RecordSize, MaxRecordSize)
 	_, err := ParseType(s.Type)
 	if s.Type != "" && err != nil {
@@ -71,6 +81,7 @@ func (s Spec) Validate() error {
 			faults = append(faults, err)
 		}
 	}
+
 	if len(faults) == 0 {
 		return nil
 	}
@@ -81,18 +92,26 @@ func (s Spec) Validate() error {
 func (s Spec) checkCombination() []error {
 	c := s.container()
 	if c == nil {
-		return []error{option.Errorf("", "unknown format %q: use %s, or %v or %v for raw records", s.Format,
-			english.WordSeries(ContainerNames(), "or"), option.Type, option.RecordSize)}
+		return []error{option.Errorf(
+			"", "unknown format %q: use %s, or %v or %v for raw records", s.Format,
+			english.WordSeries(ContainerNames(), "or"), option.Type, option.RecordSize,
+		)}
 	}
 	if s.isEmpty() {
-		return []error{option.Errorf("", "unknown record layout: use %v TYPE (plain numbers), %v BYTES "+
-			"%v OFFSET:TYPE (records), or %v %s",
-			option.Type, option.RecordSize, option.Keys, option.Format, english.WordSeries(families(), "or"))}
+		return []error{option.Errorf(
+			"",
+			"unknown record layout: use %v TYPE (plain numbers), %v BYTES "+
+				"%v OFFSET:TYPE (records), or %v %s",
+			option.Type, option.RecordSize, option.Keys, option.Format,
+			english.WordSeries(families(), "or"),
+		)}
 	}
 	return slices.Concat(c.check(s),
-		exclusion(s.Member != "" && !c.IsArchive, option.Member, " is for an archive of arrays only: add %v %s",
+		exclusion(s.Member != "" &&
+			!c.IsArchive, option.Member, " is for an archive of arrays only: add %v %s",
 			option.Format, english.WordSeries(archives(), "or")),
-		exclusion(s.RecordSize != 0 && !c.hasSize, option.Format, " %s excludes %v: the format has its own "+
+		exclusion(s.RecordSize != 0 &&
+			!c.hasSize, option.Format, " %s excludes %v: the format has its own "+
 			"record size", s.Format, option.RecordSize))
 }
 
@@ -107,8 +126,10 @@ func (s Spec) keyedLayout(size int, parse func(key string) (Field, error)) (Layo
 	var faults []error
 	for _, key := range s.Keys {
 		f, err := parse(key)
-		l.Key, faults = append(l.Key, f), append(faults, err)
+		l.Key = append(l.Key, f)
+		faults = append(faults, err)
 	}
+
 	if err := errors.Join(faults...); err != nil {
 		return Layout{}, err
 	}
@@ -124,11 +145,13 @@ func (s Spec) ReadHeader(r io.Reader, name string) (*Header, error) {
 	c := s.container()
 	var h *Header
 	var err error
+
 	if c.read == nil {
 		h, err = c.create(s)
 	} else {
 		h, err = c.read(s, r)
 	}
+
 	if err != nil {
 		return nil, fmt.Errorf("read header of %s: %w", name, err)
 	}

@@ -12,12 +12,14 @@ import (
 // A Summary describes sorted records that may be a part of a whole. Summaries of consecutive
 // parts add up.
 type Summary struct {
-	Records    int64 `json:"records"`
-	Duplicates int64 `json:"duplicates"` // number of records whose key equals that of their predecessor
+	Records int64 `json:"records"`
+	// number of records whose key equals that of their predecessor
+	Duplicates int64 `json:"duplicates"`
 	// Checksum is the sum of the CRC-32 of the records as 128 bits in hexadecimal, compatible
 	// with valsort.
 	Checksum string `json:"checksum"`
-	FirstKey string `json:"first_key,omitempty"` // normalized, in hexadecimal; compares like the keys
+	// normalized, in hexadecimal; compares like the keys
+	FirstKey string `json:"first_key,omitempty"`
 	LastKey  string `json:"last_key,omitempty"`
 	First    string `json:"first,omitempty"` // the same in readable form
 	Last     string `json:"last,omitempty"`
@@ -26,9 +28,17 @@ type Summary struct {
 
 // NewSummary returns the Summary of records of a layout.
 func NewSummary(l Layout, o Order, sum Checksum) Summary {
-	s := Summary{Records: o.Records, Duplicates: o.Duplicates, Checksum: sum.String(), Order: l.String()}
-	if i := slices.IndexFunc(l.Key, func(f Field) bool { return f.HasNaNs() && f.nanOrder() != NaNTotal }); i >= 0 {
-		s.Order += ", NaNs " + map[NaNOrder]string{NaNFirst: "first", NaNLast: "last"}[l.Key[i].nanOrder()]
+	s := Summary{
+		Records:    o.Records,
+		Duplicates: o.Duplicates,
+		Checksum:   sum.String(),
+		Order:      l.String(),
+	}
+	if i := slices.IndexFunc(l.Key, func(f Field) bool {
+		return f.HasNaNs() && f.nanOrder() != NaNTotal
+	}); i >= 0 {
+		s.Order += ", NaNs " +
+			map[NaNOrder]string{NaNFirst: "first", NaNLast: "last"}[l.Key[i].nanOrder()]
 	}
 	if l.isNumeric() {
 		s.Order += ", zeros and NaNs equal"
@@ -37,6 +47,7 @@ func NewSummary(l Layout, o Order, sum Checksum) Summary {
 		s.FirstKey, s.LastKey = hex.EncodeToString(first), hex.EncodeToString(last)
 		s.First, s.Last = l.KeyText(first), l.KeyText(last)
 	}
+
 	return s
 }
 
@@ -76,15 +87,19 @@ func (s *Summary) Add(next *Summary) error {
 	sum.Merge(more)
 	s.Checksum = sum.String()
 	s.Duplicates += next.Duplicates
+
 	switch {
 	case next.Records == 0:
 		return nil
 	case s.Records == 0:
-		s.FirstKey, s.First = next.FirstKey, next.First
+		s.FirstKey = next.FirstKey
+		s.First = next.First
 	case s.LastKey == next.FirstKey:
 		s.Duplicates++
 	}
-	s.LastKey, s.Last = next.LastKey, next.Last
+
+	s.LastKey = next.LastKey
+	s.Last = next.Last
 	s.Records += next.Records
 	return nil
 }

@@ -15,7 +15,8 @@ const (
 	Unsigned Kind = iota // unsigned integer
 	Signed               // two's complement integer
 	Float                // IEEE 754 binary float in totalOrder
-	Brain                // the more significant half of a 32-bit Float (bfloat16), in the same order
+	// the more significant half of a 32-bit Float (bfloat16), in the same order
+	Brain
 	// Extended is the 80-bit float of the x87, which stores its leading bit, in 10 bytes or
 	// padded. It has the same order as Float.
 	Extended
@@ -90,12 +91,18 @@ func numberNames(wanted func(n *numberType) bool) (names []string) {
 
 // typeOf returns the type of a row of the table.
 func (n *numberType) typeOf(bigEndian bool) Type {
-	return Type{Kind: n.kind, Size: n.bits / 8, BigEndian: bigEndian && n.bits > 8}
+	return Type{
+		Kind:      n.kind,
+		Size:      n.bits / 8,
+		BigEndian: bigEndian && n.bits > 8,
+	}
 }
 
 // number returns the row of a type in the table of numbers, or nil.
 func (t Type) number() *numberType {
-	i := slices.IndexFunc(numberTypes, func(n numberType) bool { return n.kind == t.Kind && n.bits == 8*t.Size })
+	i := slices.IndexFunc(numberTypes, func(n numberType) bool {
+		return n.kind == t.Kind && n.bits == 8*t.Size
+	})
 	if i < 0 {
 		return nil
 	}
@@ -109,11 +116,13 @@ func ParseType(s string) (Type, error) {
 		n, err := parseCount(s, "bytesN", digits, MaxKeyBytes)
 		return Type{Kind: Bytes, Size: n}, err
 	}
+
 	name, bigEndian := strings.CutSuffix(s, "be")
 	if digits, ok := strings.CutPrefix(name, "ucs"); ok {
 		n, err := parseCount(s, "ucsN", digits, MaxKeyBytes/ucsBytes)
 		return Type{UCS, n * ucsBytes, bigEndian}, err
 	}
+
 	at := slices.IndexFunc(numberTypes, func(n numberType) bool { return n.name == name })
 	if at < 0 {
 		return Type{}, fmt.Errorf("unknown type %q: use %s", s, typeList())
@@ -167,6 +176,7 @@ func (t Type) String() string {
 	default:
 		name = n.name
 	}
+
 	if t.BigEndian {
 		name += "be"
 	}
@@ -183,7 +193,9 @@ func (t Type) KeyBytes() int {
 }
 
 // IsFloat reports whether the type has NaNs and infinities.
-func (t Type) IsFloat() bool { return t.Kind == Float || t.Kind == Brain || t.Kind == Extended }
+func (t Type) IsFloat() bool {
+	return t.Kind == Float || t.Kind == Brain || t.Kind == Extended
+}
 
 // fractionBits returns the number of fraction bits of a float, or 0 for other types.
 func (t Type) fractionBits() uint {
@@ -195,7 +207,9 @@ func (t Type) fractionBits() uint {
 
 // littleEndian reports whether the bytes of the type are in the opposite order of its normalized
 // key.
-func (t Type) littleEndian() bool { return t.Kind != Bytes && !t.BigEndian && t.Size > 1 }
+func (t Type) littleEndian() bool {
+	return t.Kind != Bytes && !t.BigEndian && t.Size > 1
+}
 
 // Place returns the index in a value of byte i of its normalized form. Padding follows a
 // little-endian number and precedes a big-endian one.

@@ -64,6 +64,7 @@ func numberNamed(name string, bigEndian bool) (t Type, ok bool) {
 			return n.typeOf(bigEndian), true
 		}
 	}
+
 	return Type{}, false
 }
 
@@ -82,11 +83,13 @@ func numpyNamed(order, letter, size string) (t Type, ok bool) {
 	case letter+size == "b1":
 		return Type{Kind: Unsigned, Size: 1}, true
 	}
+
 	for i := range numberTypes {
 		if n := &numberTypes[i]; n.npy == letter+size {
 			return n.typeOf(bigEndian), true
 		}
 	}
+
 	return Type{}, false
 }
 
@@ -107,7 +110,12 @@ func countedNamed(word, size string) (t Type, ok bool) {
 		signed := Type{Kind: Signed, Size: count / 8}
 		return Type{Kind: Bytes, Size: count}, count%8 != 0 || signed.number() == nil
 	}
-	t = Type{Kind: kind, Size: count, BigEndian: kind != Bytes && count > 1}
+
+	t = Type{
+		Kind:      kind,
+		Size:      count,
+		BigEndian: kind != Bytes && count > 1,
+	}
 	if kind == Unsigned && t.number() == nil {
 		t = Type{Kind: Bytes, Size: count}
 	}
@@ -126,6 +134,7 @@ func TypeNames() (names []string) {
 			}
 		}
 	}
+
 	for name := range byteTypes {
 		names = append(names, name)
 	}

@@ -21,15 +21,24 @@ const vecsDimension = 4 // in bytes
 func vecs(name string, t Type) *container {
 	v := vecsFormat{name, t}
 	return &container{
-		Container: Container{Name: name, About: "vectors", HasFields: true},
+		Container: Container{
+			Name:      name,
+			About:     "vectors",
+			HasFields: true,
+		},
 		check: func(s Spec) []error {
-			return exclusion(s.Type != "", option.Format, " %s excludes %v: it defines the values", name, option.Type)
+			return exclusion(
+				s.Type != "", option.Format, " %s excludes %v: it defines the values", name,
+				option.Type,
+			)
 		},
 		read: v.read,
 		withCount: func(h *Header) error {
-			return fmt.Errorf("a %s file has only vectors and no room for counts: sort it by %v %d %v "+
-				"OFFSET:TYPE", name,
-				option.RecordSize, h.layout.RecordSize-countBytes, option.Keys)
+			return fmt.Errorf(
+				"a %s file has only vectors and no room for counts: sort it by %v %d %v "+
+					"OFFSET:TYPE",
+				name, option.RecordSize, h.layout.RecordSize-countBytes, option.Keys,
+			)
 		},
 	}
 }
@@ -47,20 +56,31 @@ func (v vecsFormat) read(s Spec, r io.Reader) (*Header, error) {
 	if err == io.EOF && read == 0 {
 		least := s.leastDimension(vecsDimension, v.value)
 		layout, err := v.layout(s, least)
-		return &Header{layout: layout, records: -1, isOpen: true}, err
+		return &Header{
+			layout:  layout,
+			records: -1,
+			isOpen:  true,
+		}, err
 	}
+
 	if err != nil {
 		return nil, partError(err, read, len(dimension), "the dimension of the first vector")
 	}
 	layout, err := v.layout(s, int(int32(binary.LittleEndian.Uint32(dimension))))
-	return &Header{layout: layout, records: -1, begin: dimension}, err
+	return &Header{
+		layout:  layout,
+		records: -1,
+		begin:   dimension,
+	}, err
 }
 
 // layout returns the layout of vectors of the given dimension.
 func (v vecsFormat) layout(s Spec, dimension int) (Layout, error) {
 	if most := (MaxRecordSize - vecsDimension) / v.value.Size; dimension < 1 || dimension > most {
-		return Layout{}, fmt.Errorf("a dimension of %d at byte 0 is impossible (1 to %d): is this a %s file?",
-			dimension, most, v.name)
+		return Layout{}, fmt.Errorf(
+			"a dimension of %d at byte 0 is impossible (1 to %d): is this a %s file?",
+			dimension, most, v.name,
+		)
 	}
 	return vectorArray(vecsDimension, dimension, v.value).columnLayout(s)
 }
@@ -68,7 +88,11 @@ func (v vecsFormat) layout(s Spec, dimension int) (Layout, error) {
 // vectorArray describes records that consist of some bytes followed by a vector.
 func vectorArray(before, dimension int, value Type) *Array {
 	first := ArrayField{Field: Field{Offset: before, Type: value}}
-	return &Array{RecordSize: before + dimension*value.Size, Columns: dimension, Fields: []ArrayField{first}}
+	return &Array{
+		RecordSize: before + dimension*value.Size,
+		Columns:    dimension,
+		Fields:     []ArrayField{first},
+	}
 }
 
 // leastDimension returns the least dimension of vectors that contain all keys.
@@ -85,5 +109,6 @@ func (s Spec) leastDimension(before int, value Type) int {
 			least = max(least, number+1)
 		}
 	}
+
 	return min(least, (MaxRecordSize-before)/value.Size)
 }

@@ -57,6 +57,7 @@ func (f Field) normalizeWide(high, low uint64) (newHigh, newLow uint64) {
 	} else {
 		high ^= sign
 	}
+
 	if f.Desc {
 		high = ^high
 	}
@@ -75,6 +76,7 @@ func (f Field) normalizeWide(high, low uint64) (newHigh, newLow uint64) {
 		low, carry = bits.Sub64(low, least, 0)
 		high -= carry
 	}
+
 	high &= 0xffff
 	if f.isNumeric() {
 		nans := least + most
@@ -85,6 +87,7 @@ func (f Field) normalizeWide(high, low uint64) (newHigh, newLow uint64) {
 			low = math.MaxUint64
 		}
 	}
+
 	return high, low
 }
 
@@ -100,12 +103,17 @@ type numericFloats struct {
 // mask.
 func newNumericFloats(f Field, mask uint64) *numericFloats {
 	least, most := f.nans()
-	n := &numericFloats{zero: (mask>>1 + f.turn()) & mask, last: mask, highNaN: mask}
+	n := &numericFloats{
+		zero:    (mask>>1 + f.turn()) & mask,
+		last:    mask,
+		highNaN: mask,
+	}
 	if f.nanOrder() == NaNFirst {
 		n.first = least + most
 	} else {
 		n.last = mask - least - most
 	}
+
 	return n
 }
 
@@ -132,8 +140,10 @@ func (n *numericFloats) values(numbers []uint64) {
 // wideBits returns the bits of an Extended with the value of a float64 that is a number.
 func wideBits(v float64) (high uint16, low uint64) {
 	b := math.Float64bits(v)
-	exponent, fraction := b>>52&0x7ff, b&(1<<52-1)
+	exponent := b >> 52 & 0x7ff
+	fraction := b & (1<<52 - 1)
 	high = uint16(b >> 63 << 15)
+
 	switch {
 	case exponent > 0:
 		return high | uint16(exponent-1023+16383), 1<<63 | fraction<<11
@@ -141,13 +151,15 @@ func wideBits(v float64) (high uint16, low uint64) {
 		up := bits.LeadingZeros64(fraction)
 		return high | uint16(16383-1022-(up-11)), fraction << up
 	}
+
 	return high, 0
 }
 
 // wideValue returns the value of the bits of an Extended. exact is nil for NaN and for encodings
 // that no processor produces.
 func wideValue(high uint16, low uint64) (exact *big.Float, value float64) {
-	exponent, negative := int(high&0x7fff), high>>15 != 0
+	exponent := int(high & 0x7fff)
+	negative := high>>15 != 0
 	switch {
 	case exponent == 0x7fff && low == 1<<63:
 		value = math.Inf(1)
@@ -158,7 +170,8 @@ func wideValue(high uint16, low uint64) (exact *big.Float, value float64) {
 	case exponent != 0 && low>>63 == 0, exponent == 0x7fff:
 		return nil, math.NaN()
 	}
-	exact = new(big.Float).SetPrec(uint(max(bits.Len64(low), 1))).SetUint64(low) // a subnormal has few digits
+	// a subnormal has few digits
+	exact = new(big.Float).SetPrec(uint(max(bits.Len64(low), 1))).SetUint64(low)
 	exact.SetMantExp(exact, max(exponent, 1)-16383-63)
 	if negative {
 		exact.Neg(exact)
