@@ -40,6 +40,7 @@ var packageLayers = []struct{ folder, layer string }{
 	{"internal/drivers", "device"},
 	{"internal/remote", "device"},
 	{"internal/remote/remotetest", "device"},
+	{"internal/remote/remotetest/store", "device"}, // a module of its own
 	{"remote/s3", "device"},
 	{"format/brotli", "device"},
 	{"internal/compressor", "format"},

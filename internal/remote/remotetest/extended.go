@@ -18,7 +18,7 @@ import (
 // is made, parts that are copied, and sums of those that are sent.
 func (s *Server) extended(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name, query := strings.TrimPrefix(r.URL.Path, "/"+Bucket+"/"), r.URL.Query()
+		name, query := strings.TrimPrefix(r.URL.Path, "/"+bucket+"/"), r.URL.Query()
 		upload := query.Get("uploadId")
 		switch {
 		case r.Method == http.MethodGet && !s.matches(name, r.Header.Get("If-Match")):
@@ -40,10 +40,13 @@ func (s *Server) extended(next http.Handler) http.Handler {
 	})
 }
 
-// matches reports whether an object has an ETag; it is quoted or not, and "" is any.
+// matches reports whether an object has an ETag, quoted or not. Any object matches "", and a missing one any ETag.
 func (s *Server) matches(name, tag string) bool {
-	object, err := s.store.HeadObject(Bucket, name)
-	return err != nil || tag == "" || strings.Trim(tag, `"`) == hex.EncodeToString(object.Hash)
+	if tag == "" {
+		return true
+	}
+	stored := s.store.tag(name)
+	return stored == "" || stored == strings.Trim(tag, `"`)
 }
 
 func preconditionFailed(w http.ResponseWriter) {
@@ -75,7 +78,7 @@ func (s *Server) Unfinished() (names []string) {
 func (s *Server) complete(w http.ResponseWriter, r *http.Request, name string, next http.Handler) {
 	s.completing.Lock()
 	defer s.completing.Unlock()
-	if _, err := s.store.HeadObject(Bucket, name); err == nil && r.Header.Get("If-None-Match") == "*" {
+	if r.Header.Get("If-None-Match") == "*" && s.store.tag(name) != "" {
 		preconditionFailed(w)
 		return
 	}
@@ -98,7 +101,7 @@ func putPart(w http.ResponseWriter, r *http.Request, next http.Handler) {
 // copyPart puts a range of an object as a part.
 func (s *Server) copyPart(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	source, err := url.PathUnescape(r.Header.Get("X-Amz-Copy-Source"))
-	name := strings.TrimPrefix(source, Bucket+"/")
+	name := strings.TrimPrefix(source, bucket+"/")
 	content := s.Get(name)
 	var first, last int
 	_, bad := fmt.Sscanf(r.Header.Get("X-Amz-Copy-Source-Range"), "bytes=%d-%d", &first, &last)

@@ -1,12 +1,11 @@
-// Package remotetest is a store that speaks S3, and a server of files, in the process of a test.
+// Package remotetest is a store that speaks S3, and a server of files, in the process of a test. The objects are in a
+// program of their own, behind a proxy in this process where tests count, delay, break and refuse requests.
 package remotetest
 
 import (
 	"bytes"
 	"crypto/md5"
 	"encoding/hex"
-	"errors"
-	"io"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
@@ -15,15 +14,12 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"github.com/johannesboyne/gofakes3"
-	"github.com/johannesboyne/gofakes3/backend/s3mem"
 )
 
 // Server has the objects of one bucket, and the same as files below Files.
 type Server struct {
 	*httptest.Server
-	store *s3mem.Backend
+	store *store
 
 	Requests atomic.Int64
 	Bytes    atomic.Int64 // that were sent
@@ -45,8 +41,8 @@ type file struct {
 	tag     string
 }
 
-// Bucket is the bucket that is there.
-const Bucket = "bucket"
+// bucket is the name of the only bucket.
+const bucket = "bucket"
 
 // Start starts a server for the time of a test, which this process finds by its environment.
 func Start(t testing.TB) *Server {
@@ -64,13 +60,14 @@ func Start(t testing.TB) *Server {
 
 // New starts a server.
 func New() (*Server, error) {
-	s := &Server{store: s3mem.New(), files: map[string]file{}}
-	if err := s.store.CreateBucket(Bucket); err != nil {
+	objects, err := newStore()
+	if err != nil {
 		return nil, err
 	}
+	s := &Server{store: objects, files: map[string]file{}}
 	all := http.NewServeMux()
 	all.HandleFunc("/files/{name...}", s.serve)
-	all.Handle("/", s.extended(gofakes3.New(s.store, gofakes3.WithLogger(gofakes3.DiscardLog())).Server()))
+	all.Handle("/", s.extended(s.store.proxy))
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.Requests.Add(1)
 		now := s.underWay.Add(1)
@@ -90,6 +87,12 @@ func New() (*Server, error) {
 	return s, nil
 }
 
+// Close stops the server and removes its objects.
+func (s *Server) Close() {
+	s.Server.Close()
+	s.store.remove()
+}
+
 // Wrap has what wrap makes of the server answer from now on; nil: the server itself.
 func (s *Server) Wrap(wrap func(http.Handler) http.Handler) {
 	s.mu.Lock()
@@ -104,12 +107,10 @@ func (s *Server) Env() map[string]string {
 }
 
 // S3 and HTTP are the two names of an object.
-func S3(name string) string { return "s3://" + Bucket + "/" + name }
+func S3(name string) string { return "s3://" + bucket + "/" + name }
 
 // HTTP is the name of an object as a file of the server.
 func (s *Server) HTTP(name string) string { return s.URL + "/files/" + name }
-
-const lastModified = "Mon, 02 Jan 2006 15:04:05 GMT"
 
 // Put stores an object.
 func (s *Server) Put(name string, content []byte) error {
@@ -117,19 +118,14 @@ func (s *Server) Put(name string, content []byte) error {
 	s.mu.Lock()
 	s.files[name] = file{content, `"` + hex.EncodeToString(sum[:]) + `"`}
 	s.mu.Unlock()
-	_, err := s.store.PutObject(Bucket, name, map[string]string{"Last-Modified": lastModified},
-		bytes.NewReader(content), int64(len(content)), nil)
+	_, _, err := s.store.request(http.MethodPut, name, content)
 	return err
 }
 
 // Get is what an object has; nil: there is none.
 func (s *Server) Get(name string) []byte {
-	object, err := s.store.GetObject(Bucket, name, nil)
+	_, content, err := s.store.request(http.MethodGet, name, nil)
 	if err != nil {
-		return nil
-	}
-	content, err := io.ReadAll(object.Contents)
-	if errors.Join(err, object.Contents.Close()) != nil {
 		return nil
 	}
 	return content
@@ -137,7 +133,7 @@ func (s *Server) Get(name string) []byte {
 
 // Delete removes an object.
 func (s *Server) Delete(name string) error {
-	_, err := s.store.DeleteObject(Bucket, name)
+	_, _, err := s.store.request(http.MethodDelete, name, nil)
 	return err
 }
 

@@ -1,0 +1,149 @@
+package remotetest
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+)
+
+// A store holds the objects of one Server. They are in the memory of the program in folder store, a module of its own
+// that all servers of a test process share.
+type store struct {
+	base  *url.URL // the bucket is below it
+	proxy *httputil.ReverseProxy
+}
+
+// stores is the number of stores so far; it makes their names.
+var stores atomic.Int64
+
+// newStore returns a store with an empty bucket.
+func newStore() (*store, error) {
+	address, err := program()
+	if err != nil {
+		return nil, fmt.Errorf("the object store of the tests: %w", err)
+	}
+	base, err := url.Parse(address)
+	if err != nil {
+		return nil, err
+	}
+	base.Path = "/" + strconv.FormatInt(stores.Add(1), 10)
+	s := &store{base: base}
+	s.proxy = &httputil.ReverseProxy{
+		Rewrite:      func(r *httputil.ProxyRequest) { r.SetURL(s.base) },
+		Transport:    transport,
+		ErrorLog:     log.New(io.Discard, "", 0), // tests break connections
+		ErrorHandler: refuse,
+	}
+	_, _, err = s.request(http.MethodPut, "", nil)
+	return s, err
+}
+
+// transport reuses connections, also where a test has many requests under way.
+var transport = &http.Transport{MaxIdleConnsPerHost: 100, DisableCompression: true}
+
+// refuse answers a request that did not reach the store. It is an error that no client retries.
+func refuse(w http.ResponseWriter, r *http.Request, err error) {
+	http.Error(w, "the object store of the tests: "+err.Error(), http.StatusBadRequest)
+}
+
+// request sends a request for an object, or for the bucket if name is empty, and returns the answer with its body.
+func (s *store) request(method, name string, content []byte) (*http.Response, []byte, error) {
+	where := *s.base
+	where.Path += "/" + bucket + "/" + name
+	request, err := http.NewRequest(method, where.String(), bytes.NewReader(content))
+	if err != nil {
+		return nil, nil, err
+	}
+	answer, err := transport.RoundTrip(request)
+	if err != nil {
+		return nil, nil, err
+	}
+	body, err := io.ReadAll(answer.Body)
+	err = errors.Join(err, answer.Body.Close())
+	if err == nil && answer.StatusCode >= http.StatusMultipleChoices {
+		err = fmt.Errorf("%s %s: %s", method, name, answer.Status)
+	}
+	return answer, body, err
+}
+
+// tag returns the ETag of an object without its quotes, or "" if there is none.
+func (s *store) tag(name string) string {
+	answer, _, err := s.request(http.MethodHead, name, nil)
+	if err != nil {
+		return ""
+	}
+	return strings.Trim(answer.Header.Get("ETag"), `"`)
+}
+
+// remove frees the memory of all objects.
+func (s *store) remove() {
+	request := &http.Request{Method: http.MethodDelete, URL: s.base}
+	if answer, err := transport.RoundTrip(request); err == nil {
+		answer.Body.Close()
+	}
+}
+
+// program starts the program of the stores once, and returns its URL.
+var program = sync.OnceValues(startProgram)
+
+// programInput is the standard input of the program. The system closes it at the end of this process, which ends the
+// program; until then it must not be collected as garbage.
+var programInput io.Closer
+
+func startProgram() (address string, err error) {
+	folder, err := programFolder()
+	if err != nil {
+		return "", err
+	}
+	command := exec.Command("go", "run", ".")
+	command.Dir = folder
+	command.Env = append(os.Environ(), "GOOS=", "GOARCH=") // this machine's, also if the tests run in an emulator
+	var complaints bytes.Buffer
+	command.Stderr = &complaints
+
+	input, err := command.StdinPipe()
+	if err != nil {
+		return "", err
+	}
+	output, err := command.StdoutPipe()
+	if err != nil {
+		return "", err
+	}
+	if err := command.Start(); err != nil {
+		return "", err
+	}
+	programInput = input
+
+	address, err = bufio.NewReader(output).ReadString('\n')
+	if err != nil {
+		return "", fmt.Errorf("go run in %s: %w: %s", folder, errors.Join(err, command.Wait()), &complaints)
+	}
+	return strings.TrimSpace(address), nil
+}
+
+// programFolder returns the folder of the program. Looking at its files makes go test run the tests again when one of
+// them has changed.
+func programFolder() (string, error) {
+	_, file, _, _ := runtime.Caller(0)
+	folder := filepath.Join(filepath.Dir(file), "store")
+	for _, name := range []string{"main.go", "go.mod", "go.sum"} {
+		if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
+			return "", err
+		}
+	}
+	return folder, nil
+}
