@@ -3,10 +3,8 @@ package session
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -17,38 +15,13 @@ import (
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/option"
-	"github.com/extsort/extsort/merge/output"
 )
 
-// checkpointFormat changes with the files of a checkpoint, and with the codecs of spill.
+// checkpointFormat is the version of the files in a checkpoint, which includes the codecs of runs. A change makes older
+// checkpoints those of another sort.
 const checkpointFormat = 3
 
-// validateCheckpoint reports what cannot be combined together with a checkpoint.
-func (o *Options) validateCheckpoint() error {
-	if o.Checkpoint == "" {
-		return nil
-	}
-	_, redirected := output.Descriptor(o.Output)
-	strategy := o.Strategy.Properties()
-	switch {
-	case o.toStdout() || redirected:
-		return fmt.Errorf("checkpoint: needs an output file (%v)", option.Output)
-	case slices.ContainsFunc(o.sources(), isOnce):
-		return errors.New("checkpoint: needs input files, since standard input cannot be read again")
-	case slices.ContainsFunc(o.sources(), func(s input.Source) bool { return s.At != nil && s.Version == "" }):
-		return fmt.Errorf("checkpoint: each of %v that implements At needs a Version", option.Sources)
-	case len(o.TempDirs) > 0:
-		return fmt.Errorf("checkpoint: also holds the temporary data: leave %v out", option.TempDirs)
-	case strategy.Requestable && !strategy.Resumable:
-		return fmt.Errorf("checkpoint: works with strategy merge only, not with strategy %s", o.Strategy)
-	}
-	return nil
-}
-
-// isOnce reports whether a source cannot be read again.
-func isOnce(s input.Source) bool { return s.IsStdin() || s.Reader != nil }
-
-// openCheckpoint opens the checkpoint that is asked for.
+// openCheckpoint opens the checkpoint that the options name, if any. With readOnly, it changes nothing on disk.
 func (s *session) openCheckpoint(ctx context.Context, readOnly bool) error {
 	if s.opt.Checkpoint == "" {
 		return nil
@@ -64,30 +37,35 @@ func (s *session) openCheckpoint(ctx context.Context, readOnly bool) error {
 	return nil
 }
 
-// identify makes sure that the checkpoint is of this sort, that the inputs can be read again where more is to be done,
-// and enters into the facts what it has.
+// identify checks that the checkpoint belongs to this sort, and adds its state to the facts. If work remains, the
+// inputs must be readable at any offset. If the output is complete, no work remains, and identify sets the plan.
 func (s *session) identify(f *plan.Facts) error {
 	if s.run.Kept == nil {
 		return nil
 	}
 	err := s.run.Kept.Identify(s.opt.identity(f, s.run.Input.Files), s.opt.Output)
-	if f.Kept = s.run.Kept.State(); f.Kept.Complete {
-		s.run.Plan = &SortPlan{Checkpoint: f.Kept} // all that is left to be done
+	f.Kept = s.run.Kept.State()
+	if f.Kept.Complete {
+		s.run.Plan = &SortPlan{Checkpoint: f.Kept}
+		return err
+	}
+	if err != nil {
 		return err
 	}
 	for _, in := range s.run.Input.Files {
-		if err == nil && (!in.Seekable() || in.IsDisk()) {
-			err = fmt.Errorf("checkpoint: %s cannot be read at an offset (compressed, in an archive, a pipe, "+
+		if !in.Seekable() || in.IsDisk() {
+			return fmt.Errorf("checkpoint: %s cannot be read at an offset (compressed, in an archive, a pipe, "+
 				"or unreadable): write it to a plain file first", in.Name)
 		}
 	}
-	return err
+	return nil
 }
 
-// identity is what the bytes of runs and of the output depend on.
+// identity returns everything that determines the bytes of the runs and of the output.
 func (o *Options) identity(f *plan.Facts, files []*input.Input) spill.Identity {
-	out, _ := filepath.Abs(o.Output)                          // without a working folder it cannot be opened
-	codec, _ := format.ParseCompression(o.Compress, o.Output) // which validate has seen
+	// validate has parsed the codec. Abs fails only without a working directory; opening the output then fails, too.
+	out, _ := filepath.Abs(o.Output)
+	codec, _ := format.ParseCompression(o.Compress, o.Output)
 	id := spill.Identity{
 		{"the format of checkpoints", strconv.Itoa(checkpointFormat)},
 		{"the layout", f.Keyer.Layout().String()},

@@ -38,6 +38,7 @@ func (l DeviceList) Select(word string) ([]device.Info, error) {
 	return found, withNote(err, l.Note)
 }
 
+// withNote adds a note to an error. Either may be empty.
 func withNote(err error, note string) error {
 	if err == nil || note == "" {
 		return err
@@ -45,12 +46,12 @@ func withNote(err error, note string) error {
 	return fmt.Errorf("%w (%s)", err, note)
 }
 
-// namedDevices are those that were asked for; none: the planner chooses.
+// namedDevices returns the devices that the options name; none: the planner chooses.
 func (o *Options) namedDevices() []string {
 	return slices.DeleteFunc(slices.Clone(o.Devices), func(name string) bool { return name == "auto" })
 }
 
-// openDevices opens the devices that the options name, or those with which the plan is fastest.
+// openDevices opens the devices that the options name, or else those with which the plan is fastest.
 func (s *session) openDevices(ctx context.Context, profile *plan.Profile) error {
 	names := s.opt.namedDevices()
 	if len(names) == 0 {
@@ -64,7 +65,7 @@ func (s *session) openDevices(ctx context.Context, profile *plan.Profile) error 
 	return nil
 }
 
-// add takes a device into the run and its facts.
+// add adds an open device to the run and to its facts.
 func (s *session) add(d device.Device) {
 	if wrap := s.opt.faults.wrapDevice; wrap != nil {
 		d = wrap(d)
@@ -73,7 +74,7 @@ func (s *session) add(d device.Device) {
 	s.run.Facts.Devices = append(s.run.Facts.Devices, engine.Describe(d, s.run.Facts))
 }
 
-// openNamed opens the devices that a name stands for, but for those that are open.
+// openNamed opens the devices that match a name, except those that are already open.
 func (s *session) openNamed(ctx context.Context, name string) error {
 	if name == deviceCPU || name == "0" {
 		return s.openDevice(ctx, drivers.Host().Info()) // starts no other driver, which takes up to a second
@@ -83,29 +84,35 @@ func (s *session) openNamed(ctx context.Context, name string) error {
 		return context.Cause(ctx)
 	}
 	found, err := list.Select(name)
+	if err != nil {
+		return err
+	}
 	for _, info := range found {
-		if err == nil {
-			err = s.openDevice(ctx, info)
+		if err := s.openDevice(ctx, info); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
-// openDevice opens a device unless it is open already.
+// openDevice opens a device and adds it to the run, unless it is already open.
 func (s *session) openDevice(ctx context.Context, info device.Info) error {
-	if slices.ContainsFunc(s.run.Devices, func(d device.Device) bool { return d.Info().Index == info.Index }) {
+	isSame := func(d device.Device) bool { return d.Info().Index == info.Index }
+	if slices.ContainsFunc(s.run.Devices, isSame) {
 		return nil
 	}
 	if err := s.canSort(info); err != nil {
 		return err
 	}
 	d, err := drivers.Open(ctx, info, s.deviceOptions())
-	if err == nil {
-		s.add(d)
+	if err != nil {
+		return err
 	}
-	return err
+	s.add(d)
+	return nil
 }
 
+// deviceOptions returns the options with which every device is opened.
 func (s *session) deviceOptions() device.OpenOptions {
 	return device.OpenOptions{
 		MemoryBytes: s.opt.DeviceMemory,

@@ -1,8 +1,6 @@
 package session
 
 import (
-	"fmt"
-
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/option"
@@ -28,28 +26,3 @@ type (
 	// A MemoryError reports that Options.MemoryBytes is too small. It contains a value that is sufficient.
 	MemoryError = plan.MemoryError
 )
-
-// A DisorderError reports the first record that is out of order. Check returns it, and Merge returns it for an input.
-type DisorderError struct {
-	File   string
-	Record int64  // index of the first record that is out of order, from 0; its message counts from 1
-	Byte   int64  // its offset in the decompressed file; 0 is the first byte after Options.SkipBytes
-	Key    string // its key as text; see format.Layout.KeyTexts
-	After  string // the key of the previous record
-	Field  string // the first key field in which the two records differ; "" if the key is the whole record
-
-	Repeats bool // with Unique: the key equals that of the previous record
-}
-
-func (e *DisorderError) Error() string {
-	field := ""
-	if e.Field != "" {
-		field = fmt.Sprintf(" (key %s)", e.Field)
-	}
-	if e.Repeats {
-		return fmt.Sprintf("%s: record %d (byte %d) repeats the key of record %d: %s",
-			e.File, e.Record+1, e.Byte, e.Record, e.Key)
-	}
-	return fmt.Sprintf("%s: record %d (byte %d) is out of order: %s after %s%s",
-		e.File, e.Record+1, e.Byte, e.Key, e.After, field)
-}

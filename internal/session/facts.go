@@ -3,14 +3,12 @@ package session
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/input/pipe"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
@@ -22,185 +20,172 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// stdio is the name that stands for standard input and standard output.
-const stdio = input.Stdin
-
-// What is known of the machine. Tests take the default, whatever was measured of theirs, and other memory.
+// The properties of this machine. Tests replace them.
 var (
-	machineProfile = func() (*plan.Profile, func(string) plan.Disk) { k := profile.Load(); return k.Profile, k.DiskOf }
-	systemMemory   = profile.Memory
+	// machineProfile returns the rates that extsort tune has measured, or the defaults.
+	machineProfile = func() (*plan.Profile, func(string) plan.Disk) {
+		kept := profile.Load()
+		return kept.Profile, kept.DiskOf
+	}
+
+	// systemMemory returns the memory of the machine or its cgroup; 0: unknown.
+	systemMemory = profile.Memory
+
+	// isOnDisk reports whether a directory is on a disk, not in memory.
+	isOnDisk = func(dir string) bool { return !spill.InMemory(dir) }
 )
 
-// windowsPart is the part of the memory that a window of zstd may take which is larger than usual.
-const windowsPart = 4
+// tailBuffers is the size of the buffer that holds back the tail of a stream, as a multiple of the tail: the bytes held
+// back, and room to move them.
+const tailBuffers = 2
 
-// heldTails is how much of the tail of a stream is in memory: what is held back, and room to move it.
-const heldTails = 2
-
-// openInputs opens the inputs and settles what a record is.
-//
-// unpack: all of their records are about to be read, so that what does not fit the memory limit while it is compressed
-// is decompressed first. The temporary files must stay open as long as the inputs.
-func openInputs(ctx context.Context, opt *Options, meter *engine.Meter, unpack bool) (
-	in *engine.Input, temporary *unpacked, err error) {
-	frame := input.Frame{Skip: opt.SkipBytes, Records: opt.Records, Tail: opt.SkipTail, Keep: opt.KeepHeader}
-	kind := input.Kind{Spec: opt.Record, Recognition: opt.recognition(), Frame: frame}
-	sources := opt.sources()
-	windowBytes := max(opt.MemoryBytes/windowsPart, format.CommonWindow)
-	files, err := input.Open(ctx, kind, sources, opt.Stdin, windowBytes)
-	if err != nil {
-		return nil, nil, err
-	}
-	temporary = &unpacked{}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, temporary.Close())
-		}
-	}()
-	markReplaced(opt, files, sources)
-	for _, file := range files {
-		for _, message := range file.TakeWarnings() {
-			opt.Warn(message)
-		}
-	}
-	if err = checkWindows(opt, files, windowBytes); err == nil && unpack {
-		temporary, err = unpackInputs(ctx, opt, meter, files)
-	}
-	if err == nil {
-		in, err = engine.NewInput(files, meter, engine.InputOptions{
-			Reverse: opt.Reverse, Sum: opt.Verify, Wrap: opt.faults.wrapDataset, Remake: opt.remake(), Slice: opt.slice(ctx),
-		})
-	}
-	if err != nil {
-		for _, file := range files {
-			err = errors.Join(err, file.Close())
-		}
-	}
-	return in, temporary, err
-}
-
-// factsOf is what is known of a run without reading any records.
+// factsOf returns the facts that are known without reading any records.
 func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 	f := &plan.Facts{
-		Keyer: in.Keyer, Records: in.Data.Records(), Seekable: in.Seekable(),
-		Remote: in.Remote() || opt.faults.remote, InPlace: in.Overwritten() != nil,
+		Keyer:    in.Keyer,
+		Records:  in.Data.Records(),
+		Seekable: in.Seekable(),
+		Remote:   in.Remote() || opt.faults.remote,
+		InPlace:  in.Overwritten() != nil,
 		Asked: plan.Asked{
-			Strategy: opt.Strategy, Unique: opt.Unique || opt.Duplicates, Limit: opt.Limit,
-			Beside: opt.beside(in), Remade: opt.remake() != nil, ReadSize: in.ReadSize(),
-			MemoryBytes: opt.MemoryBytes, Workers: opt.Workers,
-			BatchSize: opt.BatchSize, SpillCodec: opt.SpillCompress, Algorithm: opt.Algorithm, DigitBits: opt.DigitBits,
-			ChunkRecords: opt.faults.chunkRecords, BlockBytes: opt.faults.blockBytes,
+			Strategy:     opt.Strategy,
+			Unique:       opt.Unique || opt.Duplicates,
+			Limit:        opt.Limit,
+			Beside:       opt.extraBytes(in),
+			Remade:       opt.transform() != nil,
+			ReadSize:     in.ReadSize(),
+			MemoryBytes:  opt.MemoryBytes,
+			Workers:      opt.Workers,
+			BatchSize:    opt.BatchSize,
+			SpillCodec:   opt.SpillCompress,
+			Algorithm:    opt.Algorithm,
+			DigitBits:    opt.DigitBits,
+			ChunkRecords: opt.faults.chunkRecords,
+			BlockBytes:   opt.faults.blockBytes,
 		},
-		Output: outputOf(opt), Spill: plan.Spill{Folders: opt.TempDirs, Free: -1},
+		Output: outputOf(opt),
+		Spill:  plan.Spill{Folders: opt.TempDirs, Free: -1},
 	}
 	decoders := decodingOf(opt, in.Files).memory
 	for i, file := range in.Files {
 		decoder := decoders[i]
 		if !file.Seekable() {
-			decoder += heldTails * opt.SkipTail
+			decoder += tailBuffers * opt.SkipTail
 		}
 		f.Decoders = append(f.Decoders, decoder)
 	}
 	return f
 }
 
-// gather is factsOf, with a sample of the keys and what is to be known of the machine beside its profile.
+// gather returns all facts except the devices: those of factsOf, a sample of the keys, and the memory and the disks of
+// the machine. A small sort does without the machine and the disks, because asking takes longer than sorting.
 func gather(ctx context.Context, opt *Options, run *engine.Run, p *plan.Profile,
 	diskOf func(string) plan.Disk) (*plan.Facts, error) {
-	in, f := run.Input, factsOf(opt, run.Input)
+	in := run.Input
+	f := factsOf(opt, in)
 	var err error
 	if f.Sample, err = in.Data.Sample(ctx, in.Keyer, plan.SampleKeys); err != nil {
 		return nil, err
 	}
-	size := in.Keyer.Layout().RecordSize
 	f.Sample.Enough = len(f.Sample.Prefixes) >= plan.SampleLimit(plan.SampleKeys, in.ReadSize())/2
-	bytes := f.Records * int64(size)
-	if bytes >= 0 && bytes < min(plan.SmallBytes, opt.MemoryBytes/2) && f.Asked.ChunkRecords == 0 {
-		return f, nil // to ask the machine and the disks takes longer than to sort so little
+
+	inputBytes := f.Records * int64(in.Keyer.Layout().RecordSize)
+	isSmall := inputBytes >= 0 && inputBytes < min(plan.SmallBytes, opt.MemoryBytes/2)
+	if isSmall && f.Asked.ChunkRecords == 0 {
+		return f, nil
 	}
 	f.Memory = systemMemory()
-	addFolders(f, opt, run.Store, diskOf)
+	addDirs(f, opt, run.Store, diskOf)
 	if f.Seekable && !f.Remote {
-		if s := opt.sources()[0]; s.At == nil && !isOnce(s) { // else it is standard input, or imagined
-			f.Disk = diskOf(s.Name)
+		first := opt.sources()[0]
+		if isFile := first.At == nil && !isReadOnce(first); isFile {
+			f.Disk = diskOf(first.Name)
 		}
-		if f.ReadRate = opt.faults.readBytes; f.ReadRate == 0 {
-			f.ReadRate, f.FromDisk = profile.ReadRate(ctx, in.Files, p.IsDisk)
-		}
+		addReadRate(ctx, f, opt, in, p)
 	}
 	return f, nil
 }
 
-// addFolders adds what is known of the folders of spill and of that of the output, and how much spill they can hold.
-func addFolders(f *plan.Facts, opt *Options, store spill.Store, diskOf func(string) plan.Disk) {
+// addReadRate adds the rate at which one worker reads the input, measured by a trial, and whether it comes from a disk.
+func addReadRate(ctx context.Context, f *plan.Facts, opt *Options, in *engine.Input, p *plan.Profile) {
+	f.ReadRate = opt.faults.readBytes
+	if f.ReadRate == 0 {
+		f.ReadRate, f.FromDisk = profile.ReadRate(ctx, in.Files, p.IsDisk)
+	}
+}
+
+// addDirs adds facts about the temporary directories and the directory of the output, and the space in them.
+func addDirs(f *plan.Facts, opt *Options, store spill.Store, diskOf func(string) plan.Disk) {
 	f.Spill.OnDisk = slices.ContainsFunc(opt.TempDirs, isOnDisk)
 	f.Spill.Free = freeForSpill(f, opt, cmp.Or[spill.Store](store, spill.Disk{}))
+	f.Spill.Disk = diskOf(opt.TempDirs[0])
 	f.Output.OnDisk = f.Output.File && isOnDisk(filepath.Dir(opt.Output))
-	f.Spill.Disk, f.Output.Disk = diskOf(opt.TempDirs[0]), diskOf(opt.Output)
-	shared := func(dir string) bool { d := diskOf(dir); return d.Is(&f.Output.Disk) }
-	if f.Spill.Free >= 0 && slices.ContainsFunc(opt.TempDirs, shared) {
+	f.Output.Disk = diskOf(opt.Output)
+
+	holdsOutput := func(dir string) bool {
+		disk := diskOf(dir)
+		return disk.Is(&f.Output.Disk)
+	}
+	if f.Spill.Free >= 0 && slices.ContainsFunc(opt.TempDirs, holdsOutput) {
 		f.Spill.Output = min(f.ReservedBytes(), f.Spill.Free)
 		f.Spill.Free -= f.Spill.Output
 	}
 }
 
-// freeForSpill is the room in the temporary directories. Files in a directory in memory take the memory of the machine,
-// so they have no more room than the memory limit leaves of it.
+// freeForSpill returns the free space in the temporary directories; negative: unknown. Files in a directory in memory
+// use the memory of the machine, so they can take at most the memory beyond the memory limit.
 func freeForSpill(f *plan.Facts, opt *Options, store spill.Store) int64 {
-	inMemory, onDisk := memoryFolders(opt.TempDirs)
+	inMemory, onDisk := splitDirs(opt.TempDirs)
 	if len(inMemory) == 0 || f.Memory == 0 {
 		return store.Free(opt.TempDirs)
 	}
-	beside := max(f.Memory-opt.MemoryBytes, 0)
+	memory := max(f.Memory-opt.MemoryBytes, 0)
 	if free := store.Free(inMemory); free >= 0 {
-		beside = min(beside, free)
+		memory = min(memory, free)
 	}
 	if len(onDisk) == 0 {
-		return beside
+		return memory
 	}
 	free := store.Free(onDisk)
 	if free < 0 {
 		return free
 	}
-	return free + beside
+	return free + memory
 }
 
-// memoryFolders divides folders into those in memory and those on disks.
-func memoryFolders(folders []string) (inMemory, onDisk []string) {
-	for _, folder := range folders {
-		if isOnDisk(folder) {
-			onDisk = append(onDisk, folder)
+// splitDirs divides directories into those in memory and those on disks.
+func splitDirs(dirs []string) (inMemory, onDisk []string) {
+	for _, dir := range dirs {
+		if isOnDisk(dir) {
+			onDisk = append(onDisk, dir)
 		} else {
-			inMemory = append(inMemory, folder)
+			inMemory = append(inMemory, dir)
 		}
 	}
 	return inMemory, onDisk
 }
 
-// warnOfMemoryFolders warns once of temporary directories in memory where the plan may spill.
-func warnOfMemoryFolders(opt *Options, p *plan.Plan) {
-	inMemory, _ := memoryFolders(opt.TempDirs)
+// warnOfMemoryDirs warns if the plan may spill to directories in memory.
+func warnOfMemoryDirs(opt *Options, p *plan.Plan) {
+	inMemory, _ := splitDirs(opt.TempDirs)
 	if p.TempBytes == 0 || len(inMemory) == 0 {
 		return
 	}
-	opt.Warn(fmt.Sprintf("temporary directory %s is in memory (tmpfs): temporary files take memory beyond "+
-		"the limit; "+
+	opt.Warn(fmt.Sprintf("temporary directory %s is in memory (tmpfs): temporary files take memory beyond the limit; "+
 		"name a directory on a disk with %v", strings.Join(inMemory, ", "), option.TempDirs))
 }
 
-// isOnDisk reports whether a folder is on a disk.
-var isOnDisk = func(folder string) bool { return !spill.InMemory(folder) }
-
-// outputOf is what the output is, before it is opened.
+// outputOf returns the facts about the output, which is not open yet.
 func outputOf(opt *Options) plan.Output {
-	codec, _ := format.ParseCompression(opt.Compress, opt.Output) // openOutput reports what is wrong with it
+	codec, _ := format.ParseCompression(opt.Compress, opt.Output) // validate has checked it
 	o := plan.Output{Codec: codec}
 	_, redirected := output.Descriptor(opt.Output)
 	switch {
 	case opt.toStdout():
 		o.PipeBytes = pipe.WriterBytes
 	case opt.split() != output.Split{}:
-		o.File, o.Set = true, true
+		o.File = true
+		o.Set = true
 	case remote.Is(opt.Output):
 		o.Remote = true
 	case !redirected:
@@ -208,23 +193,4 @@ func outputOf(opt *Options) plan.Output {
 		o.File = err != nil || info.Mode().IsRegular()
 	}
 	return o
-}
-
-// markReplaced finds the inputs that are also the output, and whether it overwrites them in place: through a
-// descriptor, or because it is a disk.
-func markReplaced(opt *Options, files []*input.Input, sources []input.Source) {
-	_, redirected := output.Descriptor(opt.Output)
-	out, err := input.Stat(opt.Stdout)
-	if !opt.toStdout() {
-		out, err = os.Stat(opt.Output)
-	}
-	if err != nil {
-		return
-	}
-	inPlace := redirected || opt.toStdout() || !out.Mode().IsRegular()
-	for i, opened := range files {
-		in, missing := sources[i].Stat(opt.Stdin)
-		opened.Replaced = missing == nil && input.SameContent(out, in)
-		opened.Overwritten = opened.Replaced && inPlace
-	}
 }

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,11 +9,9 @@ import (
 
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
-	"github.com/extsort/extsort/internal/engine"
 	"github.com/extsort/extsort/internal/fields"
 	"github.com/extsort/extsort/internal/option"
 	"github.com/extsort/extsort/internal/safely"
-	"github.com/extsort/extsort/merge"
 )
 
 // MergeOptions describes what to merge and how. Fields without a comment have the same meaning as in Options.
@@ -58,10 +55,11 @@ type MergeOptions struct {
 	faults faults
 }
 
-// options are those of the session.
+// options returns the same options in the form of a sort.
 func (m MergeOptions) options() Options {
 	opt := fields.Shared[Options](m)
-	opt.merge, opt.faults = &m, m.faults
+	opt.merge = &m
+	opt.faults = m.faults
 	return opt
 }
 
@@ -88,7 +86,7 @@ func mergeInputs(ctx context.Context, opt Options) (*Report, error) {
 	return s.report(), err
 }
 
-// prepareMerge makes the plan of a merge of the inputs.
+// prepareMerge makes the plan of a merge.
 func (s *session) prepareMerge() error {
 	if in := s.run.Input.Overwritten(); in != nil {
 		return fmt.Errorf("%s: is both an input and the output, and would be overwritten while it is read: "+
@@ -98,85 +96,4 @@ func (s *session) prepareMerge() error {
 	s.run.Facts = factsOf(&s.opt, s.run.Input)
 	s.run.Plan = plan.Merging(s.run.Facts, len(s.run.Input.Files))
 	return nil
-}
-
-// nameDisorder names the input that is out of order, and its first record that is.
-func (s *session) nameDisorder(ctx context.Context, err error) error {
-	disorder, ok := errors.AsType[*merge.DisorderError](err)
-	if !ok {
-		return err
-	}
-	engine.SeekDisorder(ctx, s.run.Input, disorder)
-	return s.disorderIn(disorder)
-}
-
-// disorderIn puts disorder into the words of the user.
-func (s *session) disorderIn(at *merge.DisorderError) *DisorderError {
-	in, layout := s.run.Input.Files[at.Input], s.run.Input.Keyer.Layout()
-	e := &DisorderError{File: in.Name, Record: in.First + at.Record, Byte: in.Offset(at.Record)}
-	e.Repeats = bytes.Equal(at.Key, at.Before)
-	var field int
-	e.Key, e.After, field = layout.KeyTexts(at.Key, at.Before)
-	switch {
-	case field < 0 || layout.IsBare():
-	case len(s.opt.Record.Keys) > 0:
-		e.Field = s.opt.Record.Keys[field]
-	default:
-		e.Field = layout.Key[field].String()
-	}
-	return e
-}
-
-// CheckOptions describes what to check and how. Fields without a comment have the same meaning as in Options.
-type CheckOptions struct {
-	Input      Source // the zero Source is Stdin
-	Stdin      io.Reader
-	Record     format.Spec
-	Raw        bool
-	SkipBytes  int64
-	Records    int64
-	SkipTail   int64
-	Part       Part
-	Decompress string
-
-	Reverse bool
-	Unique  bool // report equal neighbours as disorder
-	Brief   bool // stop at the first record out of order; compute no checksum and no first and last key
-
-	MemoryBytes int64
-	Workers     int
-	Progress    Progress
-	Warn        func(message string)
-	Logger      *slog.Logger
-
-	faults faults
-}
-
-// Check reports whether the input is in order. If it is not, Check returns a *DisorderError together with a valid
-// report. With Brief, that report covers only the records up to the first one that is out of order.
-func Check(ctx context.Context, opt CheckOptions) (*CheckReport, error) {
-	all := fields.Shared[Options](opt)
-	if all.faults = opt.faults; opt.Input != (Source{}) {
-		all.Sources = []Source{opt.Input}
-	}
-	s, err := begin(ctx, all, false)
-	if err != nil {
-		return nil, err
-	}
-	sizes := plan.Divide(factsOf(&s.opt, s.run.Input))
-	var found *engine.Checked
-	err = safely.Call(func() (err error) {
-		found, err = engine.Check(ctx, s.run.Input, sizes, opt.Unique, opt.Brief, s.opt.Warn)
-		return err
-	})
-	if err = s.end(err); err != nil {
-		return nil, err
-	}
-	report := &CheckReport{Summary: found.Summary, Sorted: found.Fault < 0}
-	if report.Sorted {
-		return report, nil
-	}
-	disorder := s.disorderIn(&merge.DisorderError{Record: found.Fault, Key: found.Key, Before: found.Before})
-	report.Record, report.Byte, report.Key, report.After = disorder.Record, disorder.Byte, disorder.Key, disorder.After
-	return report, disorder
 }

@@ -2,16 +2,11 @@ package session
 
 import (
 	"cmp"
-	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
-
-	"github.com/dustin/go-humanize/english"
 
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/chunker/input"
@@ -19,8 +14,6 @@ import (
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
-	"github.com/extsort/extsort/internal/human"
-	"github.com/extsort/extsort/internal/option"
 	"github.com/extsort/extsort/internal/profile"
 	"github.com/extsort/extsort/merge/output"
 )
@@ -127,87 +120,34 @@ type Options struct {
 	// Verified receives the output records that Verify checks, each record once. Several goroutines call it concurrently.
 	Verified func(first int64, recs []byte)
 
-	merge  *MergeOptions // for which these stand: the inputs are sorted, and Part is one of their merge
-	faults faults        // seams for fault injection, see faults_test.go
+	merge  *MergeOptions // set if these are the options of a merge; Part then selects a part of the merged records
+	faults faults        // seams for tests; see faults_test.go
 }
 
-// faults are the seams through which tests make operations fail: the dataset that is read, the device that
-// sorts, the store that is spilled to and the operations on the output. A nil seam is the real thing. Two more
-// make chunks and blocks so small that a few kilobytes are sorted as terabytes are. PlanFor puts in what is not there.
+// faults are seams for tests. They make operations fail, and make chunks and blocks so small that a sort of a few
+// kilobytes takes the same paths as a sort of terabytes. The zero value changes nothing. Plan and PlanFor also use
+// them, to replace inputs that they must not read.
 type faults struct {
-	wrapDataset func(chunker.Dataset) chunker.Dataset
-	wrapDevice  func(device.Device) device.Device
-	spillStore  spill.Store
-	output      func(operation string) error
+	wrapDataset func(chunker.Dataset) chunker.Dataset // the dataset that is read
+	wrapDevice  func(device.Device) device.Device     // each device that sorts
+	spillStore  spill.Store                           // where temporary files are created
+	output      func(operation string) error          // called before each operation on the output
 
-	chunkRecords int64 // most records of a chunk, at least those of a block; 0: what memory allows
-	blockBytes   int   // size of blocks, 0: what suits the memory
-	moreDevices  int   // CPU devices that are opened beside those that were asked for
+	chunkRecords int64 // maximum records of a chunk, at least those of a block; 0: as memory allows
+	blockBytes   int   // size of blocks; 0: chosen for the memory limit
+	moreDevices  int   // number of CPU devices to open in addition to the requested devices
 
-	readBytes float64 // bytes/s that one worker reads of the input; 0: as a trial says
-	remote    bool    // the input is read over a network, whatever it is
+	readBytes float64 // bytes/s at which one worker reads the input; 0: measured by a trial
+	remote    bool    // treat the input as read over a network
 }
 
-// validate reports every fault of the options at once.
-func (o *Options) validate() error {
-	_, err := format.ParseCompression(o.Compress, o.Output)
-	faults := []error{o.Record.Validate(), o.recognition().Validate(o.Record), o.validatePart(), err}
-	check := func(ok bool, f option.Field, format string, args ...any) {
-		if !ok {
-			faults = append(faults, option.Errorf(f, format, args...))
-		}
-	}
-	strategies := plan.Requestable()
-	check(o.Strategy == "" || slices.Contains(strategies, string(o.Strategy)), option.Strategy,
-		" %q: use %s", o.Strategy, english.WordSeries(strategies, "or"))
-	spillCodecs := plan.SpillCodecNames()
-	check(o.SpillCompress == "" || slices.Contains(spillCodecs, o.SpillCompress), option.SpillCompress,
-		" %q: use %s", o.SpillCompress, english.WordSeries(spillCodecs, "or"))
-	check(o.Limit >= NoRecords, option.Limit, " %d: must be at least 1", o.Limit)
-	o.validateFrame(check)
-	check(o.Workers >= 0, option.Workers, " %d: must be at least 1", o.Workers)
-	check(o.BatchSize == 0 || o.BatchSize >= 2, option.BatchSize, " %d: must be at least 2", o.BatchSize)
-	if o.MemoryBytes != 0 && o.MemoryBytes < MinMemory {
-		least := fmt.Sprintf("raise %v, to %s at least", option.MemoryBytes, human.Bytes(MinMemory))
-		faults = append(faults, &MemoryError{Limit: o.MemoryBytes, Least: MinMemory, Text: least})
-	}
-	check(o.Sink == nil || o.Output == "" && o.Stdout == nil, option.Sink, "is the output: leave Output and "+
-		"Stdout empty")
-	check(o.DigitBits >= 0, option.DigitBits, " %d: must be at least 1", o.DigitBits)
-	check(o.DeviceMemory >= 0, option.DeviceMemory, " %d: must not be negative", o.DeviceMemory)
-	o.validateForm(check)
-	return errors.Join(append(faults, o.validateCheckpoint())...)
-}
-
-// validateFrame reports what cannot surround the records.
-func (o *Options) validateFrame(check func(ok bool, f option.Field, format string, args ...any)) {
-	check(o.SkipBytes >= 0, option.SkipBytes, " %d: must not be negative", o.SkipBytes)
-	check(o.SkipTail >= 0, option.SkipTail, " %d: must not be negative", o.SkipTail)
-	check(o.Records >= NoRecords, option.Records, " %d: must not be negative", o.Records)
-	container := o.Record.Container()
-	check(o.Records == 0 || !container.IsArchive, option.Records,
-		": an array of an archive (%v %s) says how many records there are", option.Format, o.Record.Format)
-	check(o.Records == 0 || !container.HasCount || container.IsArchive, option.Records,
-		": %v %s says how many records there are: use %v for bytes after them", option.Format, o.Record.Format,
-		option.SkipTail)
-	check(o.SkipTail == 0 || !container.IsArchive, option.SkipTail, ": an archive (%v %s) has no tail",
-		option.Format, o.Record.Format)
-	check(o.SkipBytes == 0 || !container.IsArchive, option.SkipBytes,
-		": an array of an archive (%v %s) begins with its own header", option.Format, o.Record.Format)
-	check(!o.KeepHeader || o.SkipBytes > 0 || o.SkipTail > 0 || o.Records != 0, option.KeepHeader,
-		": needs %v N (the size of the header), or %v or %v", option.SkipBytes, option.Records, option.SkipTail)
-	for _, bytes := range []int64{o.SkipBytes, o.SkipTail} {
-		check(!o.KeepHeader || bytes <= MaxKeptHeader, option.KeepHeader, ": %d bytes are more than the maximum of %d",
-			bytes, MaxKeptHeader)
-	}
-}
-
-// withDefaults fills in what was left open.
+// withDefaults returns the options with defaults in place of zero values.
 func (o Options) withDefaults() Options {
 	if o.Sink != nil {
 		o.Stdout = o.Sink
 	}
-	o.Stdin, o.Stdout = cmp.Or[io.Reader](o.Stdin, os.Stdin), cmp.Or[io.Writer](o.Stdout, os.Stdout)
+	o.Stdin = cmp.Or[io.Reader](o.Stdin, os.Stdin)
+	o.Stdout = cmp.Or[io.Writer](o.Stdout, os.Stdout)
 	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
 	o.MemoryBytes = profile.LimitMemory(o.MemoryBytes, MinMemory, systemMemory)
 	if o.Checkpoint != "" {
@@ -215,17 +155,16 @@ func (o Options) withDefaults() Options {
 	} else if len(o.TempDirs) == 0 {
 		o.TempDirs = []string{spill.DefaultFolder()}
 	}
-	o.Warn = o.warn()
+	o.Warn = warnTo(o.Warn, o.Logger)
 	return o
 }
 
-// warn tells all who are to be warned.
-func (o *Options) warn() func(message string) {
-	told, logger := o.Warn, o.Logger
+// warnTo returns a function that sends each warning to callback and to logger, as one line. Both may be nil.
+func warnTo(callback func(message string), logger *slog.Logger) func(message string) {
 	return func(message string) {
-		message = strings.ReplaceAll(message, "\n", "; ") // several errors that were joined
-		if told != nil {
-			told(message)
+		message = strings.ReplaceAll(message, "\n", "; ") // between joined errors
+		if callback != nil {
+			callback(message)
 		}
 		if logger != nil {
 			logger.Warn(message)
@@ -233,11 +172,12 @@ func (o *Options) warn() func(message string) {
 	}
 }
 
+// recognition returns the options about the format and the compression of the inputs.
 func (o *Options) recognition() format.Recognition {
 	return format.Recognition{Raw: o.Raw, Decompress: o.Decompress}
 }
 
-// toStdout reports whether the records go to the stream that the caller gave.
+// toStdout reports whether the output is Stdout or Sink, not a named file.
 func (o *Options) toStdout() bool { return o.Output == "" || o.Output == stdio }
 
 // ParseMemory parses a memory limit. The limit is a size in the syntax of format.ParseLimit, or a percentage of the

@@ -1,7 +1,6 @@
 package session
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -16,24 +15,31 @@ import (
 // loop cancels the sort. The fields Output, Stdout, Sink and Compress of opt must be empty.
 func Records(ctx context.Context, opt Options) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
-		if opt.Output != "" || opt.Stdout != nil || opt.Sink != nil || opt.Compress != "" {
-			yield(nil, errors.New("records: the iterator is the output: leave Output, Stdout, Sink and "+
-				"Compress empty"))
+		if opt.hasOutput() {
+			yield(nil, errors.New("records: the iterator is the output: leave Output, Stdout, Sink and Compress empty"))
 			return
 		}
-		if err := records(ctx, opt, yield); err != nil {
+		if err := eachRecord(ctx, opt, yield); err != nil {
 			yield(nil, err)
 		}
 	}
 }
 
-// records gives yield the records; the error is not told of where yield wants no more.
-func records(ctx context.Context, opt Options, yield func([]byte, error) bool) error {
+// hasOutput reports whether the options say where to write the records, or in which compression.
+func (o *Options) hasOutput() bool {
+	return o.Output != "" || o.Stdout != nil || o.Sink != nil || o.Compress != ""
+}
+
+// eachRecord sorts the inputs and calls yield with each sorted record. If yield returns false, the sort is cancelled
+// and its error is not reported.
+func eachRecord(ctx context.Context, opt Options, yield func([]byte, error) bool) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	from, to := io.Pipe()
 	defer from.Close()
-	opt.Stdout, opt.KeepHeader = to, false // records alone have no frame
+	opt.Stdout = to
+	opt.KeepHeader = false // the iterator returns records only
+
 	s, err := prepare(ctx, opt, false)
 	if err != nil {
 		return err
@@ -43,6 +49,7 @@ func records(ctx context.Context, opt Options, yield func([]byte, error) bool) e
 	if err != nil {
 		return s.end(err)
 	}
+
 	sorted := make(chan error, 1)
 	go func() {
 		err := safely.Call(func() error {
@@ -52,37 +59,18 @@ func records(ctx context.Context, opt Options, yield func([]byte, error) bool) e
 		to.CloseWithError(err)
 		sorted <- err
 	}()
-	more, err := engine.EachRecord(from, len(header.Encode(0)), size, yield)
-	if !more {
+
+	wantsMore, err := engine.EachRecord(from, len(header.Encode(0)), size, yield)
+	if !wantsMore {
 		cancel()
 	}
-	from.Close() // who still writes gets an error
-	if finished := <-sorted; err == nil {
-		err = finished
-	}
-	if !more {
+	from.Close() // a blocked writer gets an error
+	sortErr := <-sorted
+	if !wantsMore {
 		return nil
 	}
+	if err == nil {
+		err = sortErr
+	}
 	return err
-}
-
-// SortSlice sorts the records of a slice in place and returns the result. The result is shorter than the slice if
-// Unique or Limit leaves records out. With Count, the records grow, and the result may be a different slice. The slice
-// replaces the inputs and the output in opt. In addition to MemoryBytes, SortSlice needs as much memory as the slice
-// has.
-func SortSlice(ctx context.Context, records []byte, opt Options) ([]byte, error) {
-	if len(opt.Inputs)+len(opt.Sources) > 0 || opt.Stdin != nil || opt.Output != "" || opt.Stdout != nil ||
-		opt.Sink != nil || opt.Compress != "" {
-		return nil, errors.New("sort slice: the slice is input and output: leave Inputs, Sources, Stdin, " +
-			"Output, Stdout, Sink and " +
-			"Compress empty")
-	}
-	var sorted bytes.Buffer
-	sorted.Grow(len(records))
-	opt.Sources = []Source{{Name: "the slice", At: bytes.NewReader(records), Size: int64(len(records))}}
-	opt.Stdout, opt.Raw = &sorted, opt.Record.Format == ""
-	if _, err := Sort(ctx, opt); err != nil {
-		return nil, err
-	}
-	return append(records[:0], sorted.Bytes()...), nil
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"runtime"
 	"runtime/debug"
 	"slices"
@@ -19,36 +18,19 @@ import (
 	"github.com/extsort/extsort/internal/option"
 )
 
-// checkWindows reports an input that looks back further than windowBytes, and the limit with which it could.
-func checkWindows(opt *Options, files []*input.Input, windowBytes int64) error {
-	for _, in := range files {
-		if in.Window <= windowBytes {
-			continue
-		}
-		text := fmt.Sprintf("input %s needs a window of more than %d MiB: decompress it first, or raise %v",
-			in.Name, windowBytes>>20, option.MemoryBytes)
-		e := &MemoryError{Limit: opt.MemoryBytes, Text: text}
-		if in.Window < math.MaxInt64/(2*windowsPart) {
-			e.Least = windowsPart * in.Window
-			e.Text += fmt.Sprintf(" to at least %d MiB", (e.Least-1)>>20+1)
-		}
-		return e
-	}
-	return nil
-}
-
-// decoding says how compressed inputs are read within the memory limit.
+// decoding is how compressed inputs are read within the memory limit.
 type decoding struct {
-	lean   bool           // decompressors take as little memory as they can
-	unpack []*input.Input // do not fit all the same, and are decompressed to temporary files first, one after another
-	memory []int64        // of the decompressor of each input while records are sorted or merged
+	lean   bool           // the decompressors use as little memory as they can
+	unpack []*input.Input // inputs that still do not fit, and are first decompressed to temporary files, one at a time
+	memory []int64        // memory of each input's decompressor while records are sorted or merged
 }
 
-// decodingOf decides how compressed inputs are read. A sort reads them one after another, so each decompressor has to
-// fit its share of the memory; a merge has all of them open at once. Decompressors that need little stay open.
+// decodingOf decides how compressed inputs are read. A sort reads them one after another, so each decompressor must fit
+// into the decompressors' share of the memory. A merge has all of them open at once, so their sum must fit. The
+// decompressors that need most memory are the first to be replaced by temporary files.
 func decodingOf(opt *Options, files []*input.Input) decoding {
 	share := plan.DecoderShare(opt.MemoryBytes)
-	together := opt.merge != nil
+	atOnce := opt.merge != nil
 	d := decoding{memory: make([]int64, len(files))}
 	leanMemory := make([]int64, len(files))
 	order := make([]int, len(files))
@@ -56,7 +38,7 @@ func decodingOf(opt *Options, files []*input.Input) decoding {
 		d.memory[i], leanMemory[i] = in.DecoderMemory()
 		order[i] = i
 	}
-	if held(d.memory, together) <= share {
+	if heldMemory(d.memory, atOnce) <= share {
 		return d
 	}
 	d.lean = true
@@ -68,17 +50,17 @@ func decodingOf(opt *Options, files []*input.Input) decoding {
 		if memory > 0 && sum+memory > share {
 			d.unpack = append(d.unpack, files[i])
 			d.memory[i] = 0
-		} else if together {
+		} else if atOnce {
 			sum += memory
 		}
 	}
 	return d
 }
 
-// held returns how much memory decompressors hold at a time.
-func held(memory []int64, together bool) (bytes int64) {
+// heldMemory returns how much memory the decompressors hold at a time, if all of them are open at once or only one.
+func heldMemory(memory []int64, atOnce bool) (bytes int64) {
 	for _, one := range memory {
-		if together {
+		if atOnce {
 			bytes += one
 		} else {
 			bytes = max(bytes, one)
@@ -87,14 +69,14 @@ func held(memory []int64, together bool) (bytes int64) {
 	return bytes
 }
 
-// unpacked is the temporary files that inputs were decompressed to.
+// unpacked are the temporary files that contain decompressed inputs.
 type unpacked struct {
-	files   []unpackedFile // one in each folder that was needed
+	files   []unpackedFile // one in each temporary directory that was needed
 	bytes   int64
-	seconds float64 // that it took
+	seconds float64 // time spent on decompression
 }
 
-// Close gives the space of the files back.
+// Close closes and thereby deletes the files.
 func (u *unpacked) Close() error {
 	var errs []error
 	for _, file := range u.files {
@@ -104,14 +86,14 @@ func (u *unpacked) Close() error {
 	return errors.Join(errs...)
 }
 
-// unpackedFile is a temporary file that inputs are decompressed to. It reports the bytes that are written.
+// unpackedFile is a temporary file that contains decompressed inputs.
 type unpackedFile struct {
 	spill.File
-	folder   string
-	progress Progress // nil: it is not reported
+	dir      string
+	progress Progress // receives the number of bytes written; may be nil
 }
 
-// WriteAt writes decompressed records. Its error says which directory has no room.
+// WriteAt writes decompressed records. An error names the directory.
 func (f unpackedFile) WriteAt(p []byte, off int64) (int, error) {
 	n, err := f.File.WriteAt(p, off)
 	if err == nil {
@@ -123,16 +105,17 @@ func (f unpackedFile) WriteAt(p []byte, off int64) (int, error) {
 	err = device.WithoutPath(err)
 	if how := spill.OutOfRoom(err); how != "" {
 		return n, fmt.Errorf("temporary directory %s %s: inputs are decompressed there first "+
-			"(name another with %v, or raise %v): %w", f.folder, how, option.TempDirs, option.MemoryBytes, err)
+			"(name another with %v, or raise %v): %w", f.dir, how, option.TempDirs, option.MemoryBytes, err)
 	}
-	return n, fmt.Errorf("temporary directory %s: write at byte %d: %w", f.folder, off, err)
+	return n, fmt.Errorf("temporary directory %s: write at byte %d: %w", f.dir, off, err)
 }
 
-// unpackBase is the memory of a run besides the decompressor while it decompresses an input to a temporary file.
+// unpackBase is the memory that a run needs in addition to the decompressor while it decompresses an input to a
+// temporary file.
 const unpackBase = 11 << 19
 
-// unpackInputs has decompressors fit the memory limit: lean ones where that is enough, and else it decompresses inputs
-// to temporary files, by one decompressor at a time.
+// unpackInputs makes the decompressors fit the memory limit. It uses lean decompressors if these suffice. Otherwise it
+// decompresses inputs to temporary files, with one decompressor at a time.
 func unpackInputs(ctx context.Context, opt *Options, meter *engine.Meter, files []*input.Input) (*unpacked, error) {
 	d := decodingOf(opt, files)
 	u := &unpacked{}
@@ -155,15 +138,16 @@ func unpackInputs(ctx context.Context, opt *Options, meter *engine.Meter, files 
 	err := u.unpack(ctx, opt, store, d.unpack)
 	u.seconds = time.Since(start).Seconds()
 	meter.Note(plan.StageUnpack, u.seconds)
-	debug.FreeOSMemory() // chunks lie outside of Go's heap
+	debug.FreeOSMemory() // chunks are allocated outside of Go's heap
 	return u, err
 }
 
-// storedPart is the part of compressed bytes that decompressed ones have at least: incompressible data grow a little.
-const storedPart = 0.98
+// leastGrowth is the assumed minimum of decompressed bytes per compressed byte: compressed random data are slightly
+// larger than the data.
+const leastGrowth = 0.98
 
-// canUnpack returns an error where memory or temporary directories are too small to decompress inputs. How many bytes
-// they have is not known before, but hardly fewer than they have now.
+// canUnpack returns an error if the memory limit or the temporary directories are too small to decompress inputs. The
+// decompressed size is not known in advance, but it is hardly smaller than the compressed size.
 func canUnpack(opt *Options, store spill.Store, files []*input.Input) error {
 	stored := int64(0)
 	for _, in := range files {
@@ -175,25 +159,25 @@ func canUnpack(opt *Options, store spill.Store, files []*input.Input) error {
 			return &MemoryError{Limit: opt.MemoryBytes, Least: least, Text: text}
 		}
 	}
-	least := int64(storedPart * float64(stored))
+	least := int64(leastGrowth * float64(stored))
 	if free := store.Free(opt.TempDirs); free >= 0 && least > free {
 		return plan.NoRoom(opt.TempDirs, least, free, 0, false)
 	}
 	return nil
 }
 
-// unpack decompresses inputs one after another, to the folders in turn.
+// unpack decompresses inputs one after another, to the temporary directories in turn.
 func (u *unpacked) unpack(ctx context.Context, opt *Options, store spill.Store, files []*input.Input) error {
 	ends := make([]int64, len(opt.TempDirs))
 	for i, in := range files {
 		volume := i % len(opt.TempDirs)
 		if volume == len(u.files) {
-			folder := opt.TempDirs[volume]
-			file, err := store.Create(folder)
+			dir := opt.TempDirs[volume]
+			file, err := store.Create(dir)
 			if err != nil {
-				return fmt.Errorf("temporary directory %s: %w", folder, device.WithoutPath(err))
+				return fmt.Errorf("temporary directory %s: %w", dir, device.WithoutPath(err))
 			}
-			u.files = append(u.files, unpackedFile{File: file, folder: folder, progress: opt.Progress})
+			u.files = append(u.files, unpackedFile{File: file, dir: dir, progress: opt.Progress})
 		}
 		bytes, err := input.Unpack(ctx, in, u.files[volume], ends[volume])
 		if err != nil {
@@ -206,11 +190,11 @@ func (u *unpacked) unpack(ctx context.Context, opt *Options, store spill.Store, 
 	return nil
 }
 
-// muchGarbage is a heap that a decompressor may leave behind, and the next must not add to.
+// muchGarbage is the heap size from which the garbage of a decompressor is collected before the next one starts.
 const muchGarbage = 3 << 20
 
-// freeGarbage collects the memory of closed decompressors, for the next one. A pool keeps its buffers for one more
-// collection.
+// freeGarbage collects the memory of closed decompressors. It collects twice, because a sync.Pool keeps its buffers for
+// one more collection.
 func freeGarbage() {
 	var heap runtime.MemStats
 	runtime.ReadMemStats(&heap)

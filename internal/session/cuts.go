@@ -39,23 +39,13 @@ func Cuts(ctx context.Context, opt MergeOptions, n int64) ([][]int64, error) {
 	return cuts, errors.Join(err, s.close())
 }
 
-// validatePart reports a part that cannot be combined.
-func (o *Options) validatePart() error {
-	switch groups := o.Unique || o.Duplicates; {
-	case o.merge == nil:
-	case o.merge.Cuts != nil && int64(len(o.merge.Cuts)) != o.Part.N+1:
-		return fmt.Errorf("cuts: for a merge of one of %d parts, %d cuts are needed", o.Part.N, o.Part.N+1)
-	case o.Part.N > 0 && o.Limit > 0 && groups:
-		return errors.New("part and limit cannot be combined with unique or duplicates")
-	}
-	return o.Part.Validate()
-}
-
+// parts returns the inputs of a merge, which can be cut into parts.
 func (o *Options) parts(files []*input.Input, k *format.Keyer) *engine.Parts {
 	return &engine.Parts{Files: files, Keyer: k, WholeKeys: o.Unique || o.Duplicates}
 }
 
-// slice leaves of the inputs what belongs to the part.
+// slice returns a function that narrows the inputs to Options.Part. The function returns the number of records before
+// the part.
 func (o *Options) slice(ctx context.Context) func([]*input.Input, *format.Keyer) (before int64, err error) {
 	return func(files []*input.Input, k *format.Keyer) (int64, error) {
 		switch {

@@ -1,0 +1,109 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+
+	"github.com/extsort/extsort/chunker/input"
+	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/engine"
+	"github.com/extsort/extsort/internal/option"
+	"github.com/extsort/extsort/merge/output"
+)
+
+// windowShare is the divisor of the memory limit that gives the largest zstd window of an input. Windows of the common
+// size are always accepted.
+const windowShare = 4
+
+// openInputs opens the inputs and determines the layout of a record.
+//
+// With unpack, all records are about to be read, so inputs whose decompressors exceed the memory limit are decompressed
+// to temporary files first. The temporary files must stay open as long as the inputs.
+func openInputs(ctx context.Context, opt *Options, meter *engine.Meter, unpack bool) (
+	in *engine.Input, temporary *unpacked, err error) {
+	sources := opt.sources()
+	windowBytes := max(opt.MemoryBytes/windowShare, format.CommonWindow)
+	kind := input.Kind{
+		Spec:        opt.Record,
+		Recognition: opt.recognition(),
+		Frame:       input.Frame{Skip: opt.SkipBytes, Records: opt.Records, Tail: opt.SkipTail, Keep: opt.KeepHeader},
+	}
+	files, err := input.Open(ctx, kind, sources, opt.Stdin, windowBytes)
+	if err != nil {
+		return nil, nil, err
+	}
+	temporary = &unpacked{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, temporary.Close())
+		}
+	}()
+
+	markReplaced(opt, files, sources)
+	for _, file := range files {
+		for _, message := range file.TakeWarnings() {
+			opt.Warn(message)
+		}
+	}
+
+	err = checkWindows(opt, files, windowBytes)
+	if err == nil && unpack {
+		temporary, err = unpackInputs(ctx, opt, meter, files)
+	}
+	if err == nil {
+		in, err = engine.NewInput(files, meter, engine.InputOptions{
+			Reverse: opt.Reverse,
+			Sum:     opt.Verify,
+			Wrap:    opt.faults.wrapDataset,
+			Remake:  opt.transform(),
+			Slice:   opt.slice(ctx),
+		})
+	}
+	if err != nil {
+		for _, file := range files {
+			err = errors.Join(err, file.Close())
+		}
+	}
+	return in, temporary, err
+}
+
+// checkWindows returns an error if an input needs a larger window than windowBytes. The error names a sufficient memory
+// limit.
+func checkWindows(opt *Options, files []*input.Input, windowBytes int64) error {
+	for _, in := range files {
+		if in.Window <= windowBytes {
+			continue
+		}
+		text := fmt.Sprintf("input %s needs a window of more than %d MiB: decompress it first, or raise %v",
+			in.Name, windowBytes>>20, option.MemoryBytes)
+		e := &MemoryError{Limit: opt.MemoryBytes, Text: text}
+		if in.Window < math.MaxInt64/(2*windowShare) {
+			e.Least = windowShare * in.Window
+			e.Text += fmt.Sprintf(" to at least %d MiB", (e.Least-1)>>20+1)
+		}
+		return e
+	}
+	return nil
+}
+
+// markReplaced marks the inputs that are also the output. If the output is a descriptor or a disk, the sort overwrites
+// such an input in place.
+func markReplaced(opt *Options, files []*input.Input, sources []input.Source) {
+	_, redirected := output.Descriptor(opt.Output)
+	out, err := input.Stat(opt.Stdout)
+	if !opt.toStdout() {
+		out, err = os.Stat(opt.Output)
+	}
+	if err != nil {
+		return
+	}
+	inPlace := redirected || opt.toStdout() || !out.Mode().IsRegular()
+	for i, opened := range files {
+		in, missing := sources[i].Stat(opt.Stdin)
+		opened.Replaced = missing == nil && input.SameContent(out, in)
+		opened.Overwritten = opened.Replaced && inPlace
+	}
+}

@@ -1,0 +1,143 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/drivers"
+	"github.com/extsort/extsort/internal/engine"
+	"github.com/extsort/extsort/internal/safely"
+)
+
+// A session is one call of the library, with everything that the call has opened.
+type session struct {
+	opt Options // with the defaults filled in
+	run *engine.Run
+
+	unpacked *unpacked // the inputs that were decompressed to temporary files
+
+	start   time.Time
+	endPeak func() int64 // stops the measurement of memory; nil without Options.MeasureMemory
+	peak    int64        // peak memory in bytes, known after close
+}
+
+// begin checks the options and opens the inputs. With unpack, inputs whose decompressors exceed the memory limit are
+// decompressed to temporary files first. After an error nothing is left open.
+func begin(ctx context.Context, opt Options, unpack bool) (*session, error) {
+	opt.Record = opt.recordSpec()
+	if err := opt.validate(); err != nil {
+		return nil, err
+	}
+	opt = opt.withDefaults()
+
+	start := time.Now()
+	meter := &engine.Meter{Progress: opt.Progress}
+	var endPeak func() int64
+	if opt.MeasureMemory {
+		endPeak = engine.WatchPeak()
+	}
+
+	in, temporary, err := openInputs(ctx, &opt, meter, unpack)
+	if err != nil {
+		if endPeak != nil {
+			endPeak()
+		}
+		return nil, err
+	}
+	run := &engine.Run{Input: in, Meter: meter, Store: opt.faults.spillStore, Warn: opt.Warn}
+	run.Result.BytesSpilled = temporary.bytes
+	return &session{opt: opt, run: run, unpacked: temporary, start: start, endPeak: endPeak}, nil
+}
+
+// prepare begins a sort: it opens the inputs, the checkpoint and the devices, and chooses a plan. With onlyPlan, it
+// changes nothing on disk. After an error nothing is left open.
+func prepare(ctx context.Context, opt Options, onlyPlan bool) (*session, error) {
+	s, err := begin(ctx, opt, !onlyPlan)
+	if err != nil {
+		return nil, err
+	}
+	err = safely.Call(func() error {
+		if err := s.openCheckpoint(ctx, onlyPlan); err != nil {
+			return err
+		}
+		return s.choosePlan(ctx)
+	})
+	if err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+// choosePlan gathers the facts, opens the devices and chooses the plan. A complete checkpoint needs no other plan.
+func (s *session) choosePlan(ctx context.Context) error {
+	profile, diskOf := machineProfile()
+	facts, err := gather(ctx, &s.opt, s.run, profile, diskOf)
+	if err != nil {
+		return err
+	}
+	if err := s.identify(facts); err != nil {
+		return err
+	}
+	if s.run.Plan != nil {
+		return nil
+	}
+
+	s.run.Facts = facts
+	if err := s.openDevices(ctx, profile); err != nil {
+		return err
+	}
+	for range s.opt.faults.moreDevices {
+		s.add(drivers.Host())
+	}
+	if s.run.Plan, err = plan.Choose(facts, profile); err != nil {
+		return err
+	}
+	s.run.AskedFor()
+	warnOfMemoryDirs(&s.opt, s.run.Plan)
+	s.warnOfSpillCodec(facts.Keyer.Layout())
+	return nil
+}
+
+// warnOfSpillCodec warns if temporary data with records of this layout cannot be compressed as requested.
+func (s *session) warnOfSpillCodec(layout format.Layout) {
+	codec, ok := format.ParseBlockCompression(s.opt.SpillCompress)
+	if !ok || format.NewBlockCoder(layout, 1).Supports(codec) {
+		return
+	}
+	s.opt.Warn(fmt.Sprintf("temporary data with records of %d bytes cannot be compressed with %v "+
+		"and is stored uncompressed", layout.RecordSize, codec))
+}
+
+// end closes the session after a run that returned err. If the run succeeded, the output already has its name, so an
+// error of closing inputs and temporary files is only a warning.
+func (s *session) end(err error) error {
+	if err == nil && s.run.Kept != nil {
+		s.run.Kept.Finish()
+	}
+	closing := s.close()
+	if err != nil || closing == nil {
+		return errors.Join(err, closing)
+	}
+	s.opt.Warn(fmt.Sprintf("the result is complete, but closing its inputs failed: %v", closing))
+	return nil
+}
+
+// close closes everything except the output, which the engine commits or discards.
+func (s *session) close() error {
+	if s.endPeak != nil {
+		s.peak = s.endPeak()
+	}
+	errs := []error{safely.Call(s.run.Close)}
+	for _, d := range s.run.Devices {
+		errs = append(errs, safely.Call(d.Close))
+	}
+	if s.run.Kept != nil {
+		errs = append(errs, safely.Call(s.run.Kept.Close))
+	}
+	errs = append(errs, safely.Call(s.run.Input.Data.Close), safely.Call(s.unpacked.Close))
+	return errors.Join(errs...)
+}

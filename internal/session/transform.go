@@ -1,0 +1,75 @@
+package session
+
+import (
+	"github.com/extsort/extsort/chunker"
+	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/engine"
+	"github.com/extsort/extsort/merge/output"
+)
+
+// An argsort and a shuffle sort transformed records, and write only a part of each: the index, or the record without
+// its random key.
+
+// argsortBytes lists the types of Options.Argsort and their sizes.
+var argsortBytes = map[string]int{"u32": 4, "u64": 8}
+
+// transform returns how to transform the records before they are sorted; nil: not at all.
+func (o *Options) transform() func(format.Layout) (*chunker.Remaking, error) {
+	switch {
+	case o.Argsort != "":
+		return func(l format.Layout) (*chunker.Remaking, error) {
+			return chunker.Indexed(l, argsortBytes[o.Argsort])
+		}
+	case o.Shuffle:
+		return func(l format.Layout) (*chunker.Remaking, error) {
+			return chunker.Shuffled(l.RecordSize, o.Seed), nil
+		}
+	}
+	return nil
+}
+
+// recordSpec returns the description of a record. A shuffle ignores keys, so it gets one if the description has none.
+func (o *Options) recordSpec() format.Spec {
+	spec := o.Record
+	hasSize := spec.RecordSize > 0 || spec.Container().HasFields
+	if o.Shuffle && len(spec.Keys) == 0 && spec.Type == "" && hasSize {
+		spec.Keys = []string{"0:u8"}
+	}
+	return spec
+}
+
+// form returns how the sorted records are written.
+func (o *Options) form(in *engine.Input) engine.Form {
+	form := engine.Form{
+		Groups: output.GroupForm{Last: o.Keep == "last", Count: o.Count, Repeated: o.Duplicates},
+	}
+	size := in.Keyer.Layout().RecordSize
+	switch {
+	case o.Argsort != "":
+		form.From = size - argsortBytes[o.Argsort]
+		form.To = size
+		form.Bare = true
+	case o.Shuffle:
+		form.From = chunker.ShuffleKeyBytes
+		form.To = size
+	}
+	return form
+}
+
+// extraBytes returns how many bytes longer a written record is than a sorted one. It is negative if only a part of each
+// record is written.
+func (o *Options) extraBytes(in *engine.Input) int {
+	form := o.form(in)
+	switch {
+	case form.Groups.Count:
+		return output.CountBytes
+	case form.To > 0:
+		return form.To - form.From - in.Keyer.Layout().RecordSize
+	}
+	return 0
+}
+
+// split returns how the output is split into files.
+func (o *Options) split() output.Split {
+	return output.Split{Files: o.SplitFiles, Bytes: o.SplitBytes}
+}

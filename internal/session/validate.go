@@ -1,0 +1,167 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/dustin/go-humanize/english"
+
+	"github.com/extsort/extsort/chunker/input"
+	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/human"
+	"github.com/extsort/extsort/internal/option"
+	"github.com/extsort/extsort/merge/output"
+)
+
+// problems collects what is wrong with the options of a call.
+type problems struct{ errs []error }
+
+// add adds an error, which may be nil.
+func (p *problems) add(err error) { p.errs = append(p.errs, err) }
+
+// check adds an error about field unless ok. The message follows the name of the field; "" stands for none.
+func (p *problems) check(ok bool, field option.Field, format string, args ...any) {
+	if !ok {
+		p.add(option.Errorf(field, format, args...))
+	}
+}
+
+// validate reports everything that is wrong with the options at once.
+func (o *Options) validate() error {
+	var p problems
+	p.add(o.Record.Validate())
+	p.add(o.recognition().Validate(o.Record))
+	p.add(o.validatePart())
+	_, err := format.ParseCompression(o.Compress, o.Output)
+	p.add(err)
+	o.validateStrategy(&p)
+	p.check(o.Limit >= NoRecords, option.Limit, " %d: must be at least 1", o.Limit)
+	o.validateFrame(&p)
+	o.validateResources(&p)
+	o.validateSelection(&p)
+	o.validateTransform(&p)
+	o.validateSplit(&p)
+	p.add(o.validateCheckpoint())
+	return errors.Join(p.errs...)
+}
+
+// validateStrategy checks the names of the strategy and of the compression of temporary data.
+func (o *Options) validateStrategy(p *problems) {
+	strategies := plan.Requestable()
+	p.check(o.Strategy == "" || slices.Contains(strategies, string(o.Strategy)), option.Strategy,
+		" %q: use %s", o.Strategy, english.WordSeries(strategies, "or"))
+
+	codecs := plan.SpillCodecNames()
+	p.check(o.SpillCompress == "" || slices.Contains(codecs, o.SpillCompress), option.SpillCompress,
+		" %q: use %s", o.SpillCompress, english.WordSeries(codecs, "or"))
+}
+
+// validateFrame checks the options about the bytes before and after the records.
+func (o *Options) validateFrame(p *problems) {
+	p.check(o.SkipBytes >= 0, option.SkipBytes, " %d: must not be negative", o.SkipBytes)
+	p.check(o.SkipTail >= 0, option.SkipTail, " %d: must not be negative", o.SkipTail)
+	p.check(o.Records >= NoRecords, option.Records, " %d: must not be negative", o.Records)
+
+	container := o.Record.Container()
+	p.check(o.Records == 0 || !container.IsArchive, option.Records,
+		": an array of an archive (%v %s) says how many records there are", option.Format, o.Record.Format)
+	p.check(o.Records == 0 || !container.HasCount || container.IsArchive, option.Records,
+		": %v %s says how many records there are: use %v for bytes after them", option.Format, o.Record.Format,
+		option.SkipTail)
+	p.check(o.SkipTail == 0 || !container.IsArchive, option.SkipTail, ": an archive (%v %s) has no tail",
+		option.Format, o.Record.Format)
+	p.check(o.SkipBytes == 0 || !container.IsArchive, option.SkipBytes,
+		": an array of an archive (%v %s) begins with its own header", option.Format, o.Record.Format)
+
+	p.check(!o.KeepHeader || o.SkipBytes > 0 || o.SkipTail > 0 || o.Records != 0, option.KeepHeader,
+		": needs %v N (the size of the header), or %v or %v", option.SkipBytes, option.Records, option.SkipTail)
+	for _, bytes := range []int64{o.SkipBytes, o.SkipTail} {
+		p.check(!o.KeepHeader || bytes <= MaxKeptHeader, option.KeepHeader, ": %d bytes are more than the maximum of %d",
+			bytes, MaxKeptHeader)
+	}
+}
+
+// validateResources checks the limits of memory, threads and devices, and that only one output is given.
+func (o *Options) validateResources(p *problems) {
+	p.check(o.Workers >= 0, option.Workers, " %d: must be at least 1", o.Workers)
+	p.check(o.BatchSize == 0 || o.BatchSize >= 2, option.BatchSize, " %d: must be at least 2", o.BatchSize)
+	if o.MemoryBytes != 0 && o.MemoryBytes < MinMemory {
+		remedy := fmt.Sprintf("raise %v, to %s at least", option.MemoryBytes, human.Bytes(MinMemory))
+		p.add(&MemoryError{Limit: o.MemoryBytes, Least: MinMemory, Text: remedy})
+	}
+	p.check(o.Sink == nil || o.Output == "" && o.Stdout == nil, option.Sink,
+		"is the output: leave Output and Stdout empty")
+	p.check(o.DigitBits >= 0, option.DigitBits, " %d: must be at least 1", o.DigitBits)
+	p.check(o.DeviceMemory >= 0, option.DeviceMemory, " %d: must not be negative", o.DeviceMemory)
+}
+
+// validateSelection checks the options that select records by their keys.
+func (o *Options) validateSelection(p *problems) {
+	p.check(slices.Contains([]string{"", "first", "last"}, o.Keep), option.Keep, " %q: use first or last", o.Keep)
+	p.check(o.Unique || o.Keep == "", option.Keep, ": needs %v, which writes one record of each key", option.Unique)
+	p.check(o.Unique || !o.Count, option.Count, ": needs %v, which writes one record of each key", option.Unique)
+	p.check(!o.Unique || !o.Duplicates, option.Unique,
+		" and %v cannot be combined: one record of each key, or of those that occur more than once", option.Duplicates)
+}
+
+// validateTransform checks what an argsort and a shuffle cannot be combined with.
+func (o *Options) validateTransform(p *problems) {
+	p.check(o.Argsort == "" || argsortBytes[o.Argsort] > 0, option.Argsort, " %q: use u32 or u64", o.Argsort)
+	p.check(o.Argsort == "" || !o.Count && !o.KeepHeader && !o.Verify, option.Argsort,
+		" writes bare indexes: leave %v, %v and %v out", option.Count, option.KeepHeader, option.Verify)
+
+	usesKeys := o.Unique || o.Duplicates || o.Argsort != "" || o.Reverse || o.Verify
+	p.check(!o.Shuffle || !usesKeys, "",
+		"a shuffle ignores keys: it cannot be combined with %v, %v, %v, %v or %v",
+		option.Unique, option.Duplicates, option.Argsort, option.Reverse, option.Verify)
+}
+
+// validateSplit checks the options that split the output into files.
+func (o *Options) validateSplit(p *problems) {
+	p.check(o.SplitFiles >= 0 && o.SplitFiles <= MaxSplitFiles && o.SplitBytes >= 0, "",
+		"split: must be at least 1, and make no more than %d files", MaxSplitFiles)
+	p.check(o.SplitFiles == 0 || o.SplitBytes == 0, "", "split: give a number of files or their size, not both")
+
+	_, redirected := output.Descriptor(o.Output)
+	isNamed := !o.toStdout() && !redirected
+	p.check(o.split() == output.Split{} || isNamed, "", "split: needs a name for its files (%v)", option.Output)
+}
+
+// validatePart checks what a part cannot be combined with.
+func (o *Options) validatePart() error {
+	if o.merge == nil {
+		return o.Part.Validate()
+	}
+	if o.merge.Cuts != nil && int64(len(o.merge.Cuts)) != o.Part.N+1 {
+		return fmt.Errorf("cuts: for a merge of one of %d parts, %d cuts are needed", o.Part.N, o.Part.N+1)
+	}
+	if o.Part.N > 0 && o.Limit > 0 && (o.Unique || o.Duplicates) {
+		return errors.New("part and limit cannot be combined with unique or duplicates")
+	}
+	return o.Part.Validate()
+}
+
+// validateCheckpoint checks what a checkpoint cannot be combined with.
+func (o *Options) validateCheckpoint() error {
+	if o.Checkpoint == "" {
+		return nil
+	}
+	_, redirected := output.Descriptor(o.Output)
+	strategy := o.Strategy.Properties()
+	hasNoVersion := func(s input.Source) bool { return s.At != nil && s.Version == "" }
+	switch {
+	case o.toStdout() || redirected:
+		return fmt.Errorf("checkpoint: needs an output file (%v)", option.Output)
+	case slices.ContainsFunc(o.sources(), isReadOnce):
+		return errors.New("checkpoint: needs input files, since standard input cannot be read again")
+	case slices.ContainsFunc(o.sources(), hasNoVersion):
+		return fmt.Errorf("checkpoint: each of %v that implements At needs a Version", option.Sources)
+	case len(o.TempDirs) > 0:
+		return fmt.Errorf("checkpoint: also holds the temporary data: leave %v out", option.TempDirs)
+	case strategy.Requestable && !strategy.Resumable:
+		return fmt.Errorf("checkpoint: works with strategy merge only, not with strategy %s", o.Strategy)
+	}
+	return nil
+}
