@@ -2,6 +2,7 @@ package session_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -44,6 +45,13 @@ func TestErrorsHaveTypes(t *testing.T) {
 	}
 }
 
+// discardSink is a Sink that keeps nothing.
+type discardSink struct{ io.Writer }
+
+func (discardSink) Commit(context.Context) error { return nil }
+
+func (discardSink) Abort() error { return nil }
+
 // TestMessagesNameFields: whoever gives an option that cannot be reads which one.
 func TestMessagesNameFields(t *testing.T) {
 	for want, opt := range map[string]session.Options{
@@ -60,6 +68,7 @@ func TestMessagesNameFields(t *testing.T) {
 		"Options.Limit":         {Limit: -2},
 		"Options.MemoryBytes":   {MemoryBytes: 5},
 		"Options.Output":        {Checkpoint: "kept"},
+		"Options.Sink is the":   {Sink: discardSink{io.Discard}},
 		"Options.SkipBytes":     {SkipBytes: -1},
 		"Options.SpillCompress": {SpillCompress: "gzip"},
 		"Options.Strategy":      {Strategy: "magic"},

@@ -92,7 +92,7 @@ func (o *Options) validateResources(p *problems) {
 		p.add(&MemoryError{Limit: o.MemoryBytes, Least: MinMemory, Text: remedy})
 	}
 	p.check(o.Sink == nil || o.Output == "" && o.Stdout == nil, option.Sink,
-		"is the output: leave Output and Stdout empty")
+		" is the output: leave Output and Stdout empty")
 	p.check(o.DigitBits >= 0, option.DigitBits, " %d: must be at least 1", o.DigitBits)
 	p.check(o.DeviceMemory >= 0, option.DeviceMemory, " %d: must not be negative", o.DeviceMemory)
 }
