@@ -1,5 +1,7 @@
 // Package chunker divides the input into pieces that a device can sort.
 //
+// Only the root package of this module is stable: this package may change in any version.
+//
 // The records come from a [Dataset]. It consists of files, which several workers read at any
 // offset; of a stream of unknown length, such as a pipe or a compressed file; or of a [Part] that
 // an earlier pass has spilled. [NewDataset] makes the first two kinds from opened inputs (package

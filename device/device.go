@@ -1,5 +1,7 @@
 // Package device sorts one chunk of records at a time.
 //
+// Only the root package of this module is stable: this package may change in any version.
+//
 // A Device is something that can sort: the CPU (package cpu) or an OpenCL device (package opencl). It hands out
 // Chunks, which own the memory that records occupy while they are sorted; for a GPU that is device memory, and
 // the host keeps only a small ring of staging buffers. A chunk is used in three steps, again and again:

@@ -2,6 +2,8 @@
 // keys are ordered, what surrounds the records in a file, how streams are compressed, how sorted
 // output is verified, and how test data is generated. It does not sort.
 //
+// Only the root package of this module is stable: this package may change in any version.
+//
 // # Records and keys
 //
 // A file is a sequence of records of the same size. A [Layout] consists of this size and the

@@ -1,6 +1,8 @@
 // Package merge merges sorted inputs into one sorted sequence. Package merge/output decides where
 // the result is written.
 //
+// Only the root package of this module is stable: this package may change in any version.
+//
 // There is one function for each kind of input:
 //
 //   - Merge takes runs: sorted sequences of blocks that can be read in any order. The index of a

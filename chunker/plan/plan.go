@@ -1,6 +1,8 @@
 // Package plan decides how a sort is done: facts and a profile of the machine in, a plan out. It is pure: it opens
 // nothing, measures nothing and asks nobody, so that every decision can be had again from its facts.
 //
+// Only the root package of this module is stable: this package may change in any version.
+//
 //	Facts ─┬─▶ Divide ──▶ Sizes (Budget, blocks, workers) ─┐
 //	       └─▶ candidates: amounts of work ◀───────────────┘
 //	Profile ─▶ prices ─▶ cost of each candidate ─▶ Plan: the candidates in the order in which to try them

@@ -1,5 +1,7 @@
 // Package arena allocates large pieces of memory outside the Go heap.
 //
+// Only the root package of this module is stable: this package may change in any version.
+//
 // The garbage collector neither scans nor counts an arena, its pages are zero and untouched until first use, and
 // Free gives them back to the system at once. So an arena may reserve for the worst case and cost only what is
 // touched, and a chunk of many GiB does not make the collector let the heap grow to twice its size. On Linux an

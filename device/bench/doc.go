@@ -1,5 +1,7 @@
 // Package bench times the sorting algorithms of a device and sets the figures out in tables.
 //
+// Only the root package of this module is stable: this package may change in any version.
+//
 // A Case is one thing to time: an algorithm with its parameters on so many keys of a kind and a distribution. A Bed
 // is a device on which cases are timed:
 //

@@ -1,5 +1,7 @@
 // Package cpu sorts chunks on the host's processors.
 //
+// Only the root package of this module is stable: this package may change in any version.
+//
 // The records of a chunk are sorted as elements, words of 32 or 64 bits:
 //
 //	bare keys up to 4 bytes    uint32   the normalized key; records are rebuilt from keys

@@ -1,5 +1,7 @@
 // Package devicetest holds every device to the contract of package device.
 //
+// Only the root package of this module is stable: this package may change in any version.
+//
 // Run is the conformance suite. It compares what a device makes of many layouts, sizes and distributions with
 // slices.SortStableFunc, byte for byte, and checks what the contract says of sources of unknown size, limits,
 // blocks, reuse, cancelling, failing sources and writers, and memory. A new device joins with one test:

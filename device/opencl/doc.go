@@ -1,5 +1,7 @@
 // Package opencl sorts chunks on OpenCL devices: GPUs, as a rule.
 //
+// Only the root package of this module is stable: this package may change in any version.
+//
 // It is built with -tags opencl (and cgo, on Linux); without, Devices lists none and says why. A machine that lacks
 // libOpenCL or a driver is no different from one that has no device.
 //

@@ -1,4 +1,6 @@
 // Package formattest makes what tests of layouts need.
+//
+// Only the root package of this module is stable: this package may change in any version.
 package formattest
 
 import (

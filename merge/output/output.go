@@ -1,6 +1,8 @@
 // Package output writes the result of a sort or a merge. A result appears completely or not at
 // all.
 //
+// Only the root package of this module is stable: this package may change in any version.
+//
 // An Output is a file that appears under its name when it is complete and durable. Until Commit,
 // an existing file of that name is untouched. After Abort, an error or a crash, nothing else is
 // left.

@@ -1,5 +1,7 @@
 // Package pipe reads and writes the pipes of a Unix pipeline with little overhead.
 //
+// Only the root package of this module is stable: this package may change in any version.
+//
 // A pipe is a ring of pages under a single lock. A process that copies bytes into or out of the
 // pipe holds the lock while it copies, and a plain write allocates, accounts for and frees every
 // page. On Linux, a Reader moves the pages elsewhere (splice) before it copies them, and a Writer

@@ -1,5 +1,7 @@
 // Package plot draws results of package bench as SVG: keys per second against the number of keys, both by logarithm, a
 // line for each algorithm, a panel for each kind of key and distribution.
+//
+// Only the root package of this module is stable: this package may change in any version.
 package plot
 
 import (

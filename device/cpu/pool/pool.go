@@ -1,6 +1,8 @@
 // Package pool hands out memory in blocks that are linked to lists: the buckets of a chunk grow without being
 // counted first.
 //
+// Only the root package of this module is stable: this package may change in any version.
+//
 // There are three places that a block can come from: the zone of its keys, which owns whole extents of the memory;
 // memory that no zone has had yet, by the extent; and where that is used up, any other zone.
 package pool

@@ -1,5 +1,7 @@
 // Package radix parts elements by their leading bits and sorts them in cache, with assembly where the processor has it.
 //
+// Only the root package of this module is stable: this package may change in any version.
+//
 //	Buckets    map elements to buckets in order, of equal widths or fitted to a sample (buckets.go, fit.go)
 //	Scatterer  appends elements to thousands of buckets, a line at a time and past the caches (combiner.go, scatter.go),
 //	           and counts the keys of equality buckets in place of storing them (equality.go)

@@ -1,6 +1,8 @@
 // Package cl is the little of OpenCL 1.2 that sorting needs: devices, contexts, in-order queues with profiling,
 // programs, kernels, device buffers and pinned host memory.
 //
+// Only the root package of this module is stable: this package may change in any version.
+//
 // It is a thin layer over github.com/jgillich/go-opencl/cl and built only with -tags opencl (and cgo, on Linux);
 // without them only the errors of this file remain. It adds what the binding lacks (a clFlush that does not wait,
 // event status, long queries) and stands guard before what the binding or drivers do not survive:

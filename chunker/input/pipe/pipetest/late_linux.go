@@ -1,4 +1,6 @@
 // Package pipetest reads pipes as a reader may that a writer of memory has to reckon with.
+//
+// Only the root package of this module is stable: this package may change in any version.
 package pipetest
 
 import (
