@@ -1,8 +1,9 @@
 package main
 
 import (
-	"slices"
 	"strings"
+
+	"al.essio.dev/pkg/shellescape"
 )
 
 // command is the name of a program and its arguments.
@@ -32,7 +33,7 @@ func (s script) String() string {
 		}
 		line := strings.Join(words, " | ")
 		if p.output != "" {
-			line += " > " + quote(p.output)
+			line += " > " + shellescape.Quote(p.output)
 		}
 		parts = append(parts, line)
 	}
@@ -40,23 +41,5 @@ func (s script) String() string {
 }
 
 func (c command) String() string {
-	var words []string
-	for _, word := range c {
-		words = append(words, quote(word))
-	}
-	return strings.Join(words, " ")
-}
-
-// plain are the characters beside letters and digits that a shell leaves alone.
-const plain = "-_=./,:+%@"
-
-// quote is a word as a shell takes it.
-func quote(word string) string {
-	special := func(r rune) bool {
-		return !strings.ContainsRune(plain, r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
-	}
-	if word != "" && !slices.ContainsFunc([]rune(word), special) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return shellescape.QuoteCommand(c)
 }

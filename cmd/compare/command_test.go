@@ -7,7 +7,7 @@ func TestScriptIsAShellLine(t *testing.T) {
 		"cp in out":                          single("cp", "in", "out"),
 		"cat in | extsort -S 1G | cat > out": throughPipes.script(command{"extsort", "-S", "1G"}, "in", "out"),
 		"cp a b && cp b c":                   append(single("cp", "a", "b"), single("cp", "b", "c")...),
-		`python3 -c 'f('\''a b'\'')' ''`:     single("python3", "-c", "f('a b')", ""),
+		`python3 -c 'f('"'"'a b'"'"')' ''`:   single("python3", "-c", "f('a b')", ""),
 	} {
 		if got := s.String(); got != want {
 			t.Errorf("got %s, want %s", got, want)

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"al.essio.dev/pkg/shellescape"
 )
 
 // patience is how long a run may take; one that hangs is shown with its stacks.
@@ -166,31 +168,23 @@ func closeAll(files []*os.File) {
 func (s *scenario) commandLine(command string) string {
 	words := []string{"TMPDIR=$PWD/tmp", command}
 	for _, arg := range s.arguments() {
-		words = append(words, quoted(arg))
+		words = append(words, shellescape.Quote(arg))
 	}
 	for i, in := range s.inputs {
 		switch in.stdin {
 		case "pipe":
-			words = append([]string{"cat ./" + quoted(dataFolder(s)+"/"+in.name(i)) + " |"}, words...)
+			words = append([]string{"cat ./" + shellescape.Quote(dataFolder(s)+"/"+in.name(i)) + " |"}, words...)
 		case "file":
-			words = append(words, "< "+quoted(dataFolder(s)+"/"+in.name(i)))
+			words = append(words, "< "+shellescape.Quote(dataFolder(s)+"/"+in.name(i)))
 		}
 	}
 	switch s.output.where {
 	case "pipe":
 		words = append(words, "| cat > piped")
 	case "redirect":
-		words = append(words, "> "+quoted(s.outputName()))
+		words = append(words, "> "+shellescape.Quote(s.outputName()))
 	case "over":
-		words = append(words, "1<> "+quoted(s.outputName()))
+		words = append(words, "1<> "+shellescape.Quote(s.outputName()))
 	}
 	return strings.Join(words, " ") + "\n"
-}
-
-// quoted is a word as a shell takes it.
-func quoted(word string) string {
-	if word != "" && !strings.ContainsAny(word, " \n'\"$*\\%") {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
