@@ -29,37 +29,53 @@ type benchFlags struct {
 	plot *sideFile // of svg
 }
 
-func (f *benchFlags) groups() []group {
-	f.table, f.format = bench.Views[0].Name, "text"
-	what := newGroup("What to time")
-	what.add(single(&f.device, "DEVICE"), "device,d",
-		"the device, by its number or name in extsort devices; otherwise a GPU if there is one")
-	what.add(oneOf(&f.table, "TABLE", bench.ViewNames()...), "table", "which table (see below)")
-	what.add(listOf(&f.scope.Algorithms, "NAMES", notEmpty), "algorithm",
-		"these algorithms of the device; otherwise all")
-	what.add(listOf(&f.scope.Keys, "TYPES", opencl.ParseKeyKind), "type,t",
-		"these keys of u32, u64, u32+u32 and u64+u32 (with an index)")
+// benchCaseFlags say which cases are timed, or where their figures come from.
+func benchCaseFlags(g group, v *flagValues) {
+	f := &v.bench
+	f.table = bench.Views[0].Name
 	distribution := func(s string) (string, error) { return s, checkWord(s, format.Distributions) }
-	what.add(listOf(&f.scope.Dists, "NAMES", distribution), "dist", "these distributions of keys; otherwise uniform")
-	what.add(size(&f.scope.Min, "COUNT", parseCount), "min", "smallest number of keys, such as 1000, 1M or 2^20")
-	what.add(size(&f.scope.Max, "COUNT", parseCount), "max", "largest number of keys, in powers of two")
-	what.add(number(&f.runs, "N", 1), "runs", "take the median of N runs; otherwise 5")
-	what.add(listOf(&f.from, "FILES", notEmpty), "from",
+	for _, d := range []definition{
+		g.add(single(&f.device, "DEVICE"), "device,d",
+			"the device, by its number or name in extsort devices; otherwise a GPU if there is one").
+			hints("gpu").offers("cpu", "gpu"),
+		g.add(oneOf(&f.table, "TABLE", bench.ViewNames()...), "table", "which table (see below)"),
+		g.add(listOf(&f.scope.Algorithms, "NAMES", notEmpty), "algorithm",
+			"these algorithms of the device; otherwise all").
+			hints("algorithms"),
+		g.add(listOf(&f.scope.Keys, "TYPES", opencl.ParseKeyKind), "type,t",
+			"these keys of u32, u64, u32+u32 and u64+u32 (with an index)").
+			hints("keys", "types").offers("u32", "u64", "u32+u32", "u64+u32"),
+		g.add(listOf(&f.scope.Dists, "NAMES", distribution), "dist", "these distributions of keys; otherwise uniform").
+			hints("distribution").offers(format.Distributions...),
+		g.add(size(&f.scope.Min, "COUNT", parseCount), "min", "smallest number of keys, such as 1000, 1M or 2^20"),
+		g.add(size(&f.scope.Max, "COUNT", parseCount), "max", "largest number of keys, in powers of two"),
+		g.add(number(&f.runs, "N", 1), "runs", "take the median of N runs; otherwise 5").
+			hints("count", "repeat"),
+	} {
+		d.notWith("--from")
+	}
+	g.add(listOf(&f.from, "FILES", notEmpty), "from",
 		"time nothing: show figures that --format json wrote, joined into one")
-	how := newGroup("How to show it")
-	how.add(oneOf(&f.format, "FORM", "text", "json"), "format", "tables, or figures for programs")
-	how.add(single(&f.svg, "FILE"), "svg", "plot keys per second against keys into FILE")
-	return []group{what, how}
+}
+
+func benchShowFlags(g group, v *flagValues) {
+	f := &v.bench
+	f.format = "text"
+	g.add(oneOf(&f.format, "FORM", "text", "json"), "format", "tables, or figures for programs").
+		hints("json", "stats")
+	g.add(single(&f.svg, "FILE"), "svg", "plot keys per second against keys into FILE").
+		hints("plot")
 }
 
 func (a *app) benchCommand() *cobra.Command {
-	var f benchFlags
+	v := &flagValues{}
+	f := &v.bench
 	cmd := verb("bench [flags]", "Time the algorithms on a device, in Mkeys/s by size, and check that they sort.",
 		`  extsort bench
   extsort bench -d gpu -t u32,u64+u32 --max 2^28 --dist few,zipf --svg r.svg
   extsort bench -d gpu --table bainville
   extsort bench --from ours.json,theirs.json --svg both.svg`,
-		f.groups(), nil)
+		v, nil)
 	cmd.Long += "\n\nTables:\n"
 	for _, v := range bench.Views {
 		cmd.Long += fmt.Sprintf("  %s\n    %s\n", v.Name, v.About)
@@ -70,24 +86,20 @@ func (a *app) benchCommand() *cobra.Command {
 		}
 		defer f.plot.drop()
 		if f.from != nil {
-			return a.showFigures(cmd, &f)
+			return a.showFigures(cmd.Context(), f)
 		}
-		return a.bench(cmd.Context(), &f)
+		return a.bench(cmd.Context(), f)
 	}
 	return cmd
 }
 
-func (a *app) showFigures(cmd *cobra.Command, f *benchFlags) error {
-	for _, name := range []string{"device", "table", "algorithm", "type", "dist", "min", "max", "runs"} {
-		if cmd.Flags().Changed(name) {
-			return fmt.Errorf("bench: --from times nothing: leave --%s out", name)
-		}
-	}
+// showFigures shows figures that --format json wrote.
+func (a *app) showFigures(ctx context.Context, f *benchFlags) error {
 	report, err := bench.ReadFiles(f.from)
 	if err != nil {
 		return err
 	}
-	return a.showBench(cmd.Context(), report, f)
+	return a.showBench(ctx, report, f)
 }
 
 func (a *app) bench(ctx context.Context, f *benchFlags) error {

@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -32,6 +33,9 @@ func (a *app) execute(ctx context.Context, args []string) error {
 	if isVerb {
 		root.AddCommand(verbs...)
 	}
+	if len(args) > 0 && isCompletion(args[0]) {
+		hideConflicts(root)
+	}
 	root.ValidArgsFunction = func(cmd *cobra.Command, operands []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(operands) > 0 || cmd.Flags().NFlag() > 0 {
 			return nil, cobra.ShellCompDirectiveDefault
@@ -42,8 +46,6 @@ func (a *app) execute(ctx context.Context, args []string) error {
 		}
 		return offers, cobra.ShellCompDirectiveDefault
 	}
-	// Cobra's own version flag prints by text/template, which keeps the linker from dropping unused methods.
-	root.Flags().BoolP("version", "V", false, "print the version")
 	a.args = args
 	root.SetArgs(args)
 	root.SetIn(a.stdin)
@@ -108,15 +110,28 @@ func verbUsages() string {
 	return b.String()
 }
 
-// verb is a command below the root. Its help tells what it is for, then how it is used; that says whether it has
-// operands.
-func verb(use, about, example string, groups []group, run func(*cobra.Command, []string) error) *cobra.Command {
+// verb returns a command below the root, whose flags in flagTable set v. Its help shows what it is for, then its usage,
+// which says whether it has operands.
+func verb(use, about, example string, v *flagValues, run func(*cobra.Command, []string) error) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Long: about + "\n\nUsage:\n  extsort " + use, Example: example, RunE: run}
 	if !strings.Contains(strings.TrimSuffix(use, " [flags]"), " ") {
 		cmd.Args = noOperands
 	}
-	addGroups(cmd, groups...)
+	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error { return errors.Join(conflicts(cmd.Flags())...) }
+	addGroups(cmd, v.groups(verbName(use))...)
 	return cmd
+}
+
+// verbName returns the verb of a usage: dist plan for "dist plan [flags] DIR FILE ...".
+func verbName(use string) string {
+	var words []string
+	for _, word := range strings.Fields(use) {
+		if strings.HasPrefix(word, "[") || word != strings.ToLower(word) {
+			break
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, " ")
 }
 
 // noOperands refuses what is neither a flag nor the value of one.
@@ -136,7 +151,7 @@ func noOperands(cmd *cobra.Command, args []string) error {
 // still being typed.
 func verbFirst(args []string, verbs []*cobra.Command) ([]string, bool) {
 	from, to := 0, len(args)
-	if len(args) > 1 && (args[0] == cobra.ShellCompRequestCmd || args[0] == cobra.ShellCompNoDescRequestCmd) {
+	if len(args) > 1 && isCompletion(args[0]) {
 		from, to = 1, len(args)-1
 	}
 	at := firstOperand(args[from:to], verbs)
@@ -145,6 +160,11 @@ func verbFirst(args []string, verbs []*cobra.Command) ([]string, bool) {
 	}
 	at += from
 	return slices.Concat(args[:from], args[at:at+1], args[from:at], args[at+1:]), true
+}
+
+// isCompletion reports whether a command line is a shell's question for completions.
+func isCompletion(word string) bool {
+	return word == cobra.ShellCompRequestCmd || word == cobra.ShellCompNoDescRequestCmd
 }
 
 func names(verbs []*cobra.Command) []string {
@@ -174,7 +194,7 @@ func firstOperand(args []string, verbs []*cobra.Command) int {
 func (a *app) completionCommand() *cobra.Command {
 	cmd := verb("completion SHELL",
 		"Print the script that completes extsort's flags in a shell: bash, zsh, fish or\npowershell.",
-		"  source <(extsort completion bash)\n  extsort completion fish > ~/.config/fish/completions/extsort.fish", nil, nil)
+		"  source <(extsort completion bash)\n  extsort completion fish > ~/.config/fish/completions/extsort.fish", &flagValues{}, nil)
 	cmd.ValidArgs = []string{"bash", "zsh", "fish", "powershell"}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch strings.Join(args, " ") {

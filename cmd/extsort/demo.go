@@ -30,27 +30,29 @@ type demoFlags struct {
 	progress string
 }
 
-func (f *demoFlags) group() group {
+func demoSizeFlags(g group, v *flagValues) {
+	f := &v.demo
 	f.size = 256 << 20
-	f.opt.MemoryBytes = 64 << 20
-	f.opt.Workers = processors
-	g := newGroup("Flags")
+	v.opt.MemoryBytes = 64 << 20
 	g.add(size(&f.size, "SIZE", parseByteLimit), "size",
-		"how much to sort; three times that must be free on the disk; otherwise 256M")
-	g.add(size(&f.opt.MemoryBytes, "SIZE", parseMemory), "buffer-size,S", "host memory for the sort; otherwise 64M")
-	g.add(single(&f.folder, "DIR"), "temporary-directory,T", "work in DIR; otherwise in TMPDIR, else /var/tmp")
-	addDevices(g, &f.opt.Devices)
-	addParallel(g, &f.opt.Workers)
-	addProgress(g, &f.progress, "show progress on standard error; auto shows it only on a terminal")
-	return g
+		"how much to sort; three times that must be free on the disk; otherwise 256M").
+		hints("bytes")
+	g.add(size(&v.opt.MemoryBytes, "SIZE", parseMemory), "buffer-size,S", "host memory for the sort; otherwise 64M").
+		hints("memory", "mem", "ram")
+	g.add(single(&f.folder, "DIR"), "temporary-directory,T", "work in DIR; otherwise in TMPDIR, else /var/tmp").
+		hints("tmpdir", "tmp", "temp-dir").directory()
 }
 
 func (a *app) demoCommand() *cobra.Command {
-	var f demoFlags
+	v := &flagValues{}
 	return verb("demo [flags]",
 		"Take the tour: generate records of 32 bytes with random 64-bit keys, sort them\n"+
 			"in a quarter of the memory they need, verify the result, report, and clean up.",
-		"", []group{f.group()}, func(cmd *cobra.Command, _ []string) error { return a.demo(cmd.Context(), &f) })
+		"", v, func(cmd *cobra.Command, _ []string) error {
+			f := v.demo
+			f.opt, f.progress = v.opt, v.report.progress
+			return a.demo(cmd.Context(), &f)
+		})
 }
 
 func (a *app) demo(ctx context.Context, f *demoFlags) (err error) {

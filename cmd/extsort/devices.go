@@ -15,13 +15,17 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
+type devicesFlags struct{ json bool }
+
+func devicesShowFlags(g group, v *flagValues) {
+	g.bool(&v.devices.json, "json", "one JSON object on a line")
+}
+
 func (a *app) devicesCommand() *cobra.Command {
-	asJSON := false
-	how := newGroup("How to show it")
-	how.flags.BoolVar(&asJSON, "json", false, "one JSON object on a line")
+	v := &flagValues{}
 	return verb("devices [flags]",
 		"List the devices a sort can use. A device is chosen by its number, its kind or a\npart of its name: --device 1.",
-		"", []group{how}, func(cmd *cobra.Command, _ []string) error { return a.devices(cmd.Context(), asJSON) })
+		"", v, func(cmd *cobra.Command, _ []string) error { return a.devices(cmd.Context(), v.devices.json) })
 }
 
 func (a *app) devices(ctx context.Context, asJSON bool) error {

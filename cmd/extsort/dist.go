@@ -15,6 +15,7 @@ import (
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/internal/dist"
 	"github.com/extsort/extsort/internal/human"
+	"github.com/extsort/extsort/internal/option"
 	"github.com/extsort/extsort/internal/profile"
 	"github.com/extsort/extsort/internal/session"
 )
@@ -35,10 +36,23 @@ Usage:
 
 Exit status: 0 success, 75 a temporary error (run it again), 2 any other error.`
 
+// distFlags are what the flags of dist's verbs set, in addition to those that others have.
+type distFlags struct {
+	request    dist.Request // but for the record and what surrounds the records
+	into       string
+	simulation simulation
+	use        dist.Use // of script
+	part       string   // of run, cut, merge and verify
+	keepRuns   bool
+	readAll    bool
+	json       bool
+	output     string // of cat
+}
+
 func distCommand(a *app) *cobra.Command {
 	cmd := verb("dist VERB [flags] DIR", "", `  extsort dist plan -t u64 -o sorted /shared/plan /shared/keys-*.bin
   extsort dist script slurm /shared/plan > sort.sh && bash sort.sh
-  extsort dist status /shared/plan`, nil, nil)
+  extsort dist status /shared/plan`, &flagValues{}, nil)
 	cmd.Long = distLong
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		verbs := inWords(names(cmd.Commands()))
@@ -56,10 +70,11 @@ func distCommand(a *app) *cobra.Command {
 }
 
 // distVerb is a verb below dist. Its operands are those of use, and more where it takes FILEs.
-func distVerb(use, about, example string, groups []group,
+func distVerb(use, about, example string, v *flagValues,
 	run func(ctx context.Context, args []string) error) *cobra.Command {
-	cmd := verb("dist "+use, about, example, groups, nil)
+	cmd := verb("dist "+use, about, example, v, nil)
 	cmd.Use = use
+	cmd.Short = shortOf(about)
 	operands := strings.Fields(strings.ReplaceAll(use, "[flags] ", ""))[1:]
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) < len(operands) && operands[len(operands)-1] != "..." || len(args) == 0 {
@@ -73,39 +88,65 @@ func distVerb(use, about, example string, groups []group,
 	return cmd
 }
 
-func distPlan(a *app) *cobra.Command {
-	r, into, sim := &dist.Request{RunBytes: 16 << 30}, "", &simulation{}
-	to := newGroup("Output: one of -o, --into")
-	to.add(single(&r.Output, "OUTDIR"), "output,o", "write a file for each part into folder OUTDIR, or an object below "+
-		"s3://BUCKET/PREFIX; otherwise --into")
-	to.add(single(&into, "FILE"), "into", "write all parts into FILE, each at its place; otherwise -o")
-	order := newGroup("Order")
-	addOrder(order, &r.Reverse, &r.Record)
-	inputs := newGroup("Inputs")
-	skipping(inputs, &r.SkipBytes, &r.InputRecords, &r.SkipTail)
-	tasks := newGroup("Tasks")
-	tasks.add(number(&r.Runs, "R", 1), "runs", "sort the input as R runs; otherwise by --run-size")
-	tasks.add(size(&r.RunBytes, "SIZE", parseByteLimit), "run-size",
-		"approximate size of each run; fast if twice that size fits in memory; otherwise 16G")
-	tasks.add(number(&r.Parts, "P", 1), "parts", "write the output as P equal parts; otherwise as many as runs")
-	tasks.flags.BoolVar(&r.NoIndex, "no-index", false,
+// shortOf returns the first clause of a text in the form of a verb's short description.
+func shortOf(about string) string {
+	clause := strings.ReplaceAll(about, "\n", " ")
+	clause, _, _ = strings.Cut(clause, ". ")
+	clause, _, _ = strings.Cut(clause, ": ")
+	clause = strings.TrimSuffix(clause, ".")
+	return strings.ToLower(clause[:1]) + clause[1:]
+}
+
+func distOutputFlags(g group, v *flagValues) {
+	g.add(single(&v.dist.request.Output, "OUTDIR"), "output,o",
+		"write a file for each part into folder OUTDIR, or an object below s3://BUCKET/PREFIX; otherwise --into").
+		sets(option.Output).directory()
+	g.add(single(&v.dist.into, "FILE"), "into", "write all parts into FILE, each at its place; otherwise -o")
+}
+
+func distPlanFlags(g group, v *flagValues) {
+	r := &v.dist.request
+	r.RunBytes = 16 << 30
+	g.add(number(&r.Runs, "R", 1), "runs", "sort the input as R runs; otherwise by --run-size")
+	g.add(size(&r.RunBytes, "SIZE", parseByteLimit), "run-size",
+		"approximate size of each run; fast if twice that size fits in memory; otherwise 16G").
+		notWith("--runs")
+	g.add(number(&r.Parts, "P", 1), "parts", "write the output as P equal parts; otherwise as many as runs")
+	g.bool(&r.NoIndex, "no-index",
 		"write no index of keys with each run: cuts are found by reading single records")
+}
+
+func distPlan(a *app) *cobra.Command {
+	v := &flagValues{}
 	return distVerb("plan [flags] DIR FILE ...",
 		"Plan the sort of FILEs, in that order, by tasks of many machines: write\nDIR/plan.json. FILEs are bare "+
 			"records in regular files that all machines can\nread under the same names, or objects (s3://BUCKET/KEY, "+
 			"https://HOST/FILE).",
 		"  extsort dist plan -t u64 --runs 64 -o sorted plan keys-*.bin\n"+
 			"  extsort dist plan -R 16 -k 0:u64 --into sorted.bin plan log.bin",
-		[]group{recordGroup(&r.Record), inputs, order, to, tasks, sim.group()},
-		func(ctx context.Context, args []string) error {
-			if r.Inputs = args[1:]; into != "" {
-				if r.Output != "" {
-					return errors.New("-o and --into cannot be combined: write one file per part, or one in total")
-				}
-				r.Output, r.OneFile = into, true
+		v, func(ctx context.Context, args []string) error {
+			r, err := v.distRequest(args[1:])
+			if err != nil {
+				return err
 			}
-			return planDist(ctx, a, sim, args[0], *r)
+			return planDist(ctx, a, &v.dist.simulation, args[0], r)
 		})
+}
+
+// distRequest returns what the flags and inputs of a plan ask for.
+func (v *flagValues) distRequest(inputs []string) (dist.Request, error) {
+	r := v.dist.request
+	r.Inputs = inputs
+	r.Record, r.Reverse = v.opt.Record, v.opt.Reverse
+	r.SkipBytes, r.InputRecords, r.SkipTail = v.opt.SkipBytes, v.opt.Records, v.opt.SkipTail
+	if v.dist.into == "" {
+		return r, nil
+	}
+	if r.Output != "" {
+		return r, errors.New("-o and --into cannot be combined: write one file per part, or one in total")
+	}
+	r.Output, r.OneFile = v.dist.into, true
+	return r, nil
 }
 
 func planDist(ctx context.Context, a *app, sim *simulation, folder string, r dist.Request) error {
@@ -139,7 +180,7 @@ func planDist(ctx context.Context, a *app, sim *simulation, folder string, r dis
 		{"predicted", fmt.Sprintf("%s per run, %s per merge, on a machine like this one", human.Estimate(cost.RunSeconds),
 			human.Estimate(cost.Merge))},
 	}, simulated...)
-	writeRows(a.out, append(rows, row{"next", "extsort dist script " + strings.Join(dist.Schedulers, "|") + " " + folder}))
+	writeRows(a.out, append(rows, row{"next", "extsort dist script " + strings.Join(dist.Schedulers, "|") + " " + shellWord(folder)}))
 	return nil
 }
 
@@ -156,32 +197,21 @@ func worked(a *app, opt *session.Options,
 	}
 }
 
-func partGroup(part *string, usage string) group {
-	g := newGroup("Which tasks")
-	g.add(single(part, "K/N"), "part", usage)
-	return g
+func distTaskFlags(g group, v *flagValues) {
+	g.add(single(&v.dist.part, "K/N"), "part",
+		"do the K-th of N shares of them, K from 0, or auto: the share that the variables of MPI, "+
+			"Slurm, AWS Batch, Cloud Run, Kubernetes or SGE say; otherwise all").
+		offers("auto")
 }
 
 // distTask is run, cut or merge.
 func distTask(a *app, name, about string, do func(*dist.Worker, context.Context, session.Part) error) *cobra.Command {
-	var opt session.Options
-	part := ""
-	resources := resourceGroup(&opt)
-	switch name {
-	case "cut":
-		resources.without("temporary-directory", "checkpoint", "parallel", "device", "device-memory", "strategy",
-			"algorithm", "digit-bits", "spill-compress", "batch-size")
-	case "merge":
-		resources.without("checkpoint", "device", "device-memory", "strategy", "algorithm", "digit-bits")
-	}
-	share := partGroup(&part, "do the K-th of N shares of them, K from 0, or auto: the share that the variables of MPI, "+
-		"Slurm, AWS Batch, Cloud Run, Kubernetes or SGE say; otherwise all")
+	v := &flagValues{}
 	return distVerb(name+" [flags] DIR", about+" Finished tasks\nare skipped.",
 		fmt.Sprintf("  extsort dist %s --part 3/8 plan\n  extsort dist %s --part auto -S 32G plan", name, name),
-		[]group{share, resources},
-		worked(a, &opt, func(ctx context.Context, w *dist.Worker, _ []string) error {
+		v, worked(a, &v.opt, func(ctx context.Context, w *dist.Worker, _ []string) error {
 			tasks := map[string]int{"run": w.Plan.Runs, "cut": dist.CutTasks(w.Plan), "merge": w.Plan.Parts}
-			s, err := tasksOf(tasks[name], part)
+			s, err := tasksOf(tasks[name], v.dist.part)
 			if err != nil {
 				return err
 			}
@@ -204,27 +234,31 @@ func tasksOf(n int, text string) (session.Part, error) {
 	return part, err
 }
 
+func distVerifyFlags(g group, v *flagValues) {
+	g.add(single(&v.dist.part, "K/N"), "part",
+		"only read the parts of this share and compare their checksums; otherwise join "+
+			"the checksums of all tasks and complete the output").
+		offers("auto")
+	g.bool(&v.dist.keepRuns, "keep-runs", "keep the files of the runs").notWith("--part")
+	g.bool(&v.dist.readAll, "all", "read all parts, too, and check their order and checksums").notWith("--part")
+}
+
 func distVerify(a *app) *cobra.Command {
-	part := ""
-	keep, all := false, false
-	g := partGroup(&part, "only read the parts of this share and compare their checksums; otherwise join "+
-		"the checksums of all tasks and complete the output")
-	g.flags.BoolVar(&keep, "keep-runs", false, "keep the files of the runs")
-	g.flags.BoolVar(&all, "all", false, "read all parts, too, and check their order and checksums")
+	v := &flagValues{}
 	return distVerb("verify [flags] DIR",
 		"Check that the parts follow each other and contain all records of the inputs, by\nthe checksums of their "+
 			"tasks. Then rename the output of --into and remove the runs.",
-		"  extsort dist verify plan\n  extsort dist verify --part 3/8 plan", []group{g},
-		worked(a, &session.Options{}, func(ctx context.Context, w *dist.Worker, _ []string) error {
-			s, err := tasksOf(w.Plan.Parts, part)
+		"  extsort dist verify plan\n  extsort dist verify --part 3/8 plan",
+		v, worked(a, &v.opt, func(ctx context.Context, w *dist.Worker, _ []string) error {
+			s, err := tasksOf(w.Plan.Parts, v.dist.part)
 			if err != nil {
 				return err
 			}
-			if part != "" {
+			if v.dist.part != "" {
 				return w.ReadBack(ctx, s)
 			}
-			m, err := w.Verify(ctx, keep)
-			if err == nil && all {
+			m, err := w.Verify(ctx, v.dist.keepRuns)
+			if err == nil && v.dist.readAll {
 				err = w.ReadBack(ctx, s)
 			}
 			if err == nil {
@@ -234,22 +268,22 @@ func distVerify(a *app) *cobra.Command {
 		}))
 }
 
+func distStatusFlags(g group, v *flagValues) { g.bool(&v.dist.json, "json", "as one JSON object") }
+
 func distStatus(a *app) *cobra.Command {
-	asJSON := false
-	g := newGroup("Form")
-	g.flags.BoolVar(&asJSON, "json", false, "as one JSON object")
+	v := &flagValues{}
 	return distVerb("status [flags] DIR", "Show which tasks are done and which are due.", "  extsort dist status plan",
-		[]group{g}, worked(a, &session.Options{}, func(ctx context.Context, w *dist.Worker, args []string) error {
+		v, worked(a, &v.opt, func(ctx context.Context, w *dist.Worker, args []string) error {
 			s, err := w.Plan.Status(ctx)
 			if err != nil {
 				return err
 			}
-			if asJSON {
+			if v.dist.json {
 				return json.NewEncoder(a.out).Encode(s)
 			}
 			next := "nothing: the output is complete in " + w.Plan.Output
 			if s.Next != "" {
-				next = fmt.Sprintf("extsort dist %s %s", s.Next, args[0])
+				next = fmt.Sprintf("extsort dist %s %s", s.Next, shellWord(args[0]))
 			}
 			writeRows(a.out, []row{
 				{"runs", done(s.Runs, s.RunsLeft)}, {"cut", when(s.Cut, "done") + when(!s.Cut, "not done")},
@@ -265,41 +299,51 @@ func done(all int, left []int) string {
 	return fmt.Sprintf("%d of %d done", all-len(left), all) + when(len(left) > 0, ", missing: %s", dist.Ranges(left))
 }
 
-func distScript(a *app) *cobra.Command {
-	var use dist.Use
-	g := newGroup("Tasks")
-	g.add(number(&use.Tasks, "N", 1), "tasks",
+func distScriptFlags(g group, v *flagValues) {
+	g.add(number(&v.dist.use.Tasks, "N", 1), "tasks",
 		"share the runs among N tasks, and the parts; otherwise a task for each, and at most 1000")
-	g.add(read(&use.MemoryBytes, "SIZE", parseMemory), "buffer-size,S",
-		"memory of each task; otherwise half of the machine's or cgroup's")
-	addParallel(g, &use.Workers)
-	addDevices(g, &use.Devices)
+	g.add(read(&v.opt.MemoryBytes, "SIZE", parseMemory), "buffer-size,S",
+		"memory of each task; otherwise half of the machine's or cgroup's").
+		hints("memory", "mem", "ram")
+}
+
+// distScriptParallelFlag is parallelFlag, but without it each task decides.
+func distScriptParallelFlag(g group, v *flagValues) {
+	parallelFlag(g, v)
+	v.opt.Workers = 0
+}
+
+func distScript(a *app) *cobra.Command {
+	v := &flagValues{}
 	return distVerb("script [flags] SCHEDULER DIR",
 		"Print a script that has "+inWords(dist.Schedulers)+" do all tasks of a plan in their\norder, with processors for "+
 			"the workers of each, and a GPU where -d names one.\nIt is there to be read and changed; nothing is submitted.",
 		"  extsort dist script slurm -d gpu --parallel 8 plan > sort.sh\n  extsort dist script local -S 8G plan | sh",
-		[]group{g},
-		worked(a, &session.Options{}, func(_ context.Context, w *dist.Worker, args []string) error {
+		v, worked(a, &v.opt, func(_ context.Context, w *dist.Worker, args []string) error {
+			use := v.dist.use
+			use.MemoryBytes, use.Workers, use.Devices = v.opt.MemoryBytes, v.opt.Workers, v.opt.Devices
 			text, err := w.Plan.Script(args[0], use)
 			fmt.Fprint(a.out, text)
 			return err
 		}))
 }
 
-func distCat(a *app) *cobra.Command {
-	to := ""
-	g := newGroup("Output")
-	g.add(single(&to, "FILE"), "output,o", "write to FILE or an object, whole or not at all; otherwise standard "+
+func distCatFlags(g group, v *flagValues) {
+	g.add(single(&v.dist.output, "FILE"), "output,o", "write to FILE or an object, whole or not at all; otherwise standard "+
 		"output")
+}
+
+func distCat(a *app) *cobra.Command {
+	v := &flagValues{}
 	return distVerb("cat [flags] DIR", "Write the parts of an output that is complete one after the other.",
-		"  extsort dist cat -o sorted.bin plan\n  extsort dist cat plan | zstd > sorted.zst", []group{g},
-		worked(a, &session.Options{}, func(ctx context.Context, w *dist.Worker, _ []string) error {
-			if err := a.checkOutput(to); err != nil {
+		"  extsort dist cat -o sorted.bin plan\n  extsort dist cat plan | zstd > sorted.zst",
+		v, worked(a, &v.opt, func(ctx context.Context, w *dist.Worker, _ []string) error {
+			if err := a.checkOutput(v.dist.output); err != nil {
 				return err
 			}
-			if to == "" || to == "-" {
+			if v.dist.output == "" || v.dist.output == "-" {
 				return w.Plan.Cat(ctx, a.stdout)
 			}
-			return w.Plan.CatTo(ctx, to)
+			return w.Plan.CatTo(ctx, v.dist.output)
 		}))
 }

@@ -13,7 +13,6 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/option"
-	"github.com/extsort/extsort/internal/session"
 )
 
 // A group is flags that stand under one heading of the help, its name.
@@ -55,6 +54,9 @@ const (
 	optionField = "field"
 	otherNames  = "hints"
 	refusedWith = "not with"
+	neededFlag  = "needs"
+	impliedFlag = "implies"
+	reasonNotIn = "not in " // and a verb
 	offered     = "offered"
 )
 
@@ -78,11 +80,21 @@ func (d definition) sets(fields ...option.Field) definition {
 // hints lists what other tools call the flag: a user who types one of these is led to it.
 func (d definition) hints(names ...string) definition { return d.note(otherNames, names...) }
 
-// notWith lists the modes, of -c and -m, that the flag does not apply to.
-func (d definition) notWith(modes ...string) definition { return d.note(refusedWith, modes...) }
+// notWith lists the flags that the flag does not apply to, as most people type them: -c, --join or, for one value of a
+// flag, -c=quiet.
+func (d definition) notWith(others ...string) definition { return d.note(refusedWith, others...) }
+
+// needs names the flag without which the flag has no effect.
+func (d definition) needs(other string) definition { return d.note(neededFlag, other) }
+
+// implies names a flag that the flag stands for, too: notWith of that one includes it.
+func (d definition) implies(other string) definition { return d.note(impliedFlag, other) }
 
 // offers lists values for completion, for a flag that accepts others, too.
 func (d definition) offers(values ...string) definition { return d.note(offered, values...) }
+
+// notIn says why a verb does not have the flag: a user who gives it there reads the reason.
+func (d definition) notIn(verb, reason string) definition { return d.note(reasonNotIn+verb, reason) }
 
 // directory completes the value as the name of a directory.
 func (d definition) directory() definition { return d.note(cobra.BashCompSubdirsInDir) }
@@ -95,36 +107,80 @@ func typedName(f *pflag.Flag) string {
 	return "--" + f.Name
 }
 
-// refused returns an error for each flag of a command line that does not apply to a mode, -c or -m.
-func refused(flags *pflag.FlagSet, mode string) (faults []error) {
+// conflicts returns an error for each flag of a command line that does not apply to another one or lacks one.
+func conflicts(flags *pflag.FlagSet) (faults []error) {
+	given := givenFlags(flags)
 	flags.Visit(func(f *pflag.Flag) {
-		if slices.Contains(f.Annotations[refusedWith], mode) {
-			faults = append(faults, fmt.Errorf("%s does not apply to %s: leave it out", typedName(f), mode))
+		for _, other := range f.Annotations[refusedWith] {
+			if given[other] {
+				faults = append(faults, fmt.Errorf("%s does not apply to %s: leave it out", typedName(f), other))
+				return
+			}
+		}
+		for _, other := range f.Annotations[neededFlag] {
+			if !given[other] {
+				faults = append(faults, fmt.Errorf("%s only works with %s", typedName(f), other))
+			}
 		}
 	})
 	return faults
 }
 
-func recordGroup(spec *format.Spec) group {
-	g := newGroup("Record layout: one of -t, -R, -f")
-	g.add(&value[string]{to: &spec.Type, kind: "TYPE", once: true, parse: parseTypeName},
+// givenFlags returns the flags of a command line in the form that notWith expects.
+func givenFlags(flags *pflag.FlagSet) map[string]bool {
+	given := map[string]bool{}
+	flags.Visit(func(f *pflag.Flag) {
+		name := typedName(f)
+		given[name] = true
+		given[name+"="+f.Value.String()] = true
+		for _, other := range f.Annotations[impliedFlag] {
+			given[other] = true
+		}
+	})
+	return given
+}
+
+// The description of a record.
+
+func typeFlag(g group, v *flagValues) {
+	g.add(&value[string]{to: &v.opt.Record.Type, kind: "TYPE", once: true, parse: parseTypeName},
 		"type,t", "plain numbers: each record is one TYPE (see below)").
-		sets(option.Type).hints("dtype").offers(format.NumberTypes...)
-	g.add(bytesOf(&spec.RecordSize), "record-size,R",
+		sets(option.Type).hints("dtype").notWith("--join").offers(format.NumberTypes...)
+}
+
+func recordSizeFlag(g group, v *flagValues) {
+	g.add(bytesOf(&v.opt.Record.RecordSize), "record-size,R",
 		"record size in bytes; without -k, records are compared whole, byte by byte").
-		sets(option.RecordSize)
-	g.add(read(&spec.Keys, "FIELD", func(s string) ([]string, error) {
+		sets(option.RecordSize).notWith("--join")
+}
+
+func keyFlag(g group, v *flagValues) {
+	keys := &v.opt.Record.Keys
+	parse := func(s string) ([]string, error) {
 		text, err := notEmpty(s)
-		return append(spec.Keys, keyName(text)), err
-	}), "key,k", "FIELD to sort by, OFFSET:TYPE[:desc] or NAME[:desc] (npy) or COLUMN[:desc] (npy, vectors); repeatable: "+
-		"the first -k is the most significant").
-		sets(option.Keys)
-	g.add(single(&spec.Format, "FORMAT"), "format,f",
+		return append(*keys, keyName(text)), err
+	}
+	g.add(read(keys, "FIELD", parse), "key,k",
+		"FIELD to sort by, OFFSET:TYPE[:desc] or NAME[:desc] (npy) or COLUMN[:desc] (npy, vectors); repeatable: "+
+			"the first -k is the most significant").
+		sets(option.Keys).notWith("--join").
+		notIn("shuffle", "the order does not depend on the contents of the records")
+}
+
+func formatFlag(g group, v *flagValues) { addFormat(g, v) }
+
+// recognizedFormatFlag is formatFlag for verbs that recognize an array.
+func recognizedFormatFlag(g group, v *flagValues) { addFormat(g, v).DefValue = "npy where FILE is one" }
+
+func addFormat(g group, v *flagValues) definition {
+	return g.add(single(&v.opt.Record.Format, "FORMAT"), "format,f",
 		"FORMAT of the files: "+format.ContainerHelp()).
-		sets(option.Format).offers(format.ContainerNames()...)
-	g.add(single(&spec.Member, "NAME"), "member", "the array to sort in an npz archive; otherwise the only one").
-		sets(option.Member)
-	return g
+		sets(option.Format).notWith("--join").offers(format.ContainerNames()...)
+}
+
+func memberFlag(g group, v *flagValues) {
+	g.add(single(&v.opt.Record.Member, "NAME"), "member", "the array to sort in an npz archive; otherwise the only one").
+		sets(option.Member).notWith("--join")
 }
 
 // validateRecord reports what is wrong with the description. Somebody who gave none may never have seen the help.
@@ -148,88 +204,157 @@ func validateRecord(spec format.Spec) error {
 	return err
 }
 
-func orderGroup(opt *session.Options) group {
-	g := newGroup("Order")
-	addOrder(g, &opt.Reverse, &opt.Record)
-	g.bool(&opt.Unique, "unique,u",
+// The order of the result.
+
+func reverseFlag(g group, v *flagValues) {
+	g.bool(&v.opt.Reverse, "reverse,r", "reverse the whole order; equal keys still keep their input order").
+		sets(option.Reverse).hints("descending", "desc").notWith("--join")
+}
+
+func nanFlag(g group, v *flagValues) {
+	g.add(oneOf(&v.opt.Record.NaN, "WHERE", "first", "last", "total"), "nan",
+		"where NaNs sort, also with -r and :desc; otherwise total: by their signs, so usually last, with :desc first").
+		sets(option.NaN).notWith("--join")
+}
+
+func floatFlag(g group, v *flagValues) {
+	g.add(oneOf(&v.opt.Record.Float, "ORDER", "total", "numeric"), "float",
+		"order of floats; numeric: -0 equals +0 and all NaNs are equal, and last unless --nan first; otherwise total").
+		sets(option.Float).notWith("--join")
+}
+
+func uniqueFlag(g group, v *flagValues) {
+	g.bool(&v.opt.Unique, "unique,u",
 		"write only the first of the records that are equal in all -k fields; with -c, a record that repeats the key of "+
 			"the one before it is disorder").
 		sets(option.Unique).hints("dedup", "distinct")
-	g.add(oneOf(&opt.Keep, "WHICH", "first", "last"), "keep",
+}
+
+func keepFlag(g group, v *flagValues) {
+	g.add(oneOf(&v.opt.Keep, "WHICH", "first", "last"), "keep",
 		"with -u: which record to write, by its position in the input; otherwise first").
 		sets(option.Keep).notWith("-c")
-	g.bool(&opt.Count, "count",
+}
+
+func countFlag(g group, v *flagValues) {
+	g.bool(&v.opt.Count, "count",
 		"with -u: append to each record the number of equal records, as a little-endian u64: 8 bytes more").
 		sets(option.Count).hints("rows").notWith("-c")
-	g.add(oneOf(&opt.Argsort, "TYPE", "u32", "u64"), "argsort",
+}
+
+func argsortFlag(g group, v *flagValues) {
+	g.add(oneOf(&v.opt.Argsort, "TYPE", "u32", "u64"), "argsort",
 		"write positions in the input, from 0, as little-endian numbers without a header (NumPy: np.fromfile(FILE, "+
 			"\"<u8\") reads u64, \"<u4\" reads u32); otherwise the records").
 		sets(option.Argsort).notWith("-c", "-m")
-	g.bool(&opt.Duplicates, "duplicates",
+}
+
+func duplicatesFlag(g group, v *flagValues) {
+	g.bool(&v.opt.Duplicates, "duplicates",
 		"write only the first record of each key that occurs more than once; -u --count writes how "+
 			"often each key occurs").
 		sets(option.Duplicates).notWith("-c")
-	g.add(read(&opt.Limit, "N", parseLimit), "limit",
+}
+
+func limitFlag(g group, v *flagValues) {
+	g.add(read(&v.opt.Limit, "N", parseLimit), "limit",
 		"write only the first N records of the result, without sorting the rest; otherwise all").
 		sets(option.Limit).hints("top", "head").notWith("-c")
-	g.bool(new(bool), "stable,s", "accepted for compatibility with GNU sort: sorting is always stable")
-	return g
 }
 
-func outputGroup(name, compress *string) group {
-	g := newGroup("Output")
-	g.add(single(name, "FILE"), "output,o",
+func stableFlag(g group, _ *flagValues) {
+	g.bool(new(bool), "stable,s", "accepted for compatibility with GNU sort: sorting is always stable")
+}
+
+// The output.
+
+func outputFlag(g group, v *flagValues) {
+	g.add(single(&v.opt.Output, "FILE"), "output,o",
 		"write to FILE, completely or not at all; FILE can be an input; otherwise standard output").
 		sets(option.Output).notWith("-c")
-	g.add(oneOf(compress, "KIND", format.Compressions()...), "compress",
-		"compress the output; otherwise by the suffix of FILE: "+inWords(format.CompressionSuffixes())).
-		sets(option.Compress).notWith("-c")
-	return g
 }
 
-// resultGroup is outputGroup of what may be split.
-func resultGroup(opt *session.Options) group {
-	g := outputGroup(&opt.Output, &opt.Compress)
-	g.add(&value[string]{to: new(string), kind: "N|SIZE", once: true, parse: splitOf(opt)}, "split",
+func compressFlag(g group, v *flagValues) {
+	g.add(oneOf(&v.opt.Compress, "KIND", format.Compressions()...), "compress",
+		"compress the output; otherwise by the suffix of FILE: "+inWords(format.CompressionSuffixes())).
+		sets(option.Compress).notWith("-c")
+}
+
+func splitFlag(g group, v *flagValues) {
+	g.add(&value[string]{to: new(string), kind: "N|SIZE", once: true, parse: splitOf(&v.opt)}, "split",
 		"write N files, or files of SIZE bytes as in 4G: FILE.000, FILE.001 and so on, by key range, and FILE.index with "+
 			"their first keys; all appear or none; otherwise one file").
 		sets("Options.SplitFiles", "Options.SplitBytes").notWith("-c")
-	return g
 }
 
-func resourceGroup(opt *session.Options) group {
-	opt.Strategy, opt.SpillCompress, opt.Workers = "auto", "auto", processors
-	g := newGroup("Resources")
-	g.add(size(&opt.MemoryBytes, "SIZE", parseMemory), "buffer-size,S",
+// The resources of a run.
+
+func memoryFlag(g group, v *flagValues) {
+	g.add(size(&v.opt.MemoryBytes, "SIZE", parseMemory), "buffer-size,S",
 		"host memory for the whole run, at least 16M, also as 50% of the machine's; otherwise half of it").
-		sets(option.MemoryBytes).hints("memory", "mem", "ram")
-	g.add(many(&opt.TempDirs, "DIR"), "temporary-directory,T",
+		sets(option.MemoryBytes).hints("memory", "mem", "ram").notWith("--join")
+}
+
+func tempDirFlag(g group, v *flagValues) {
+	g.add(many(&v.opt.TempDirs, "DIR"), "temporary-directory,T",
 		"directory for temporary data; repeatable, used in parallel; otherwise TMPDIR, else /var/tmp").
-		sets(option.TempDirs).hints("tmpdir", "tmp", "temp-dir").directory()
-	g.add(single(&opt.Checkpoint, "DIR"), "checkpoint",
+		sets(option.TempDirs).hints("tmpdir", "tmp", "temp-dir").notWith("-c").directory()
+}
+
+func checkpointFlag(g group, v *flagValues) {
+	g.add(single(&v.opt.Checkpoint, "DIR"), "checkpoint",
 		"keep finished work in DIR; the same command resumes from it").
 		sets(option.Checkpoint).hints("resume").notWith("-c", "-m").directory()
-	addParallel(g, &opt.Workers)
-	addDevices(g, &opt.Devices)
-	g.add(size(&opt.DeviceMemory, "SIZE", parseByteLimit), "device-memory",
+}
+
+func parallelFlag(g group, v *flagValues) {
+	v.opt.Workers = processors
+	g.add(number(&v.opt.Workers, "N", 1), "parallel", "worker threads; otherwise one for each processor").
+		sets(option.Workers).hints("threads", "workers", "jobs").notWith("--join")
+}
+
+func deviceFlag(g group, v *flagValues) {
+	g.add(many(&v.opt.Devices, "DEVICE"), "device,d",
+		"sort on DEVICE: auto, cpu, gpu, a number or name of extsort devices; repeatable; otherwise auto").
+		sets("Options.Devices").hints("gpu").notWith("-c", "-m").offers("auto", "cpu", "gpu")
+}
+
+func deviceMemoryFlag(g group, v *flagValues) {
+	g.add(size(&v.opt.DeviceMemory, "SIZE", parseByteLimit), "device-memory",
 		"limit of the memory used on each device; otherwise all free memory").
-		sets(option.DeviceMemory)
-	g.add(oneOf(&opt.Strategy, "HOW", plan.Requestable()...), "strategy",
+		sets(option.DeviceMemory).notWith("-c", "-m")
+}
+
+func strategyFlag(g group, v *flagValues) {
+	v.opt.Strategy = "auto"
+	g.add(oneOf(&v.opt.Strategy, "HOW", plan.Requestable()...), "strategy",
 		"how chunks become output ("+strategyHints()+")").
-		sets(option.Strategy)
-	g.add(single(&opt.Algorithm, "NAME"), "algorithm",
+		sets(option.Strategy).notWith("-c", "-m")
+}
+
+func algorithmFlag(g group, v *flagValues) {
+	g.add(single(&v.opt.Algorithm, "NAME"), "algorithm",
 		"sort by algorithm NAME, as listed by extsort devices; otherwise the device's choice").
-		sets(option.Algorithm)
-	g.add(number(&opt.DigitBits, "N", 1), "digit-bits",
+		sets(option.Algorithm).notWith("-c", "-m")
+}
+
+func digitBitsFlag(g group, v *flagValues) {
+	g.add(number(&v.opt.DigitBits, "N", 1), "digit-bits",
 		"sort by N bits in each pass on OpenCL devices; otherwise the device's choice").
-		sets(option.DigitBits)
-	g.add(oneOf(&opt.SpillCompress, "KIND", plan.SpillCodecNames()...), "spill-compress",
+		sets(option.DigitBits).notWith("-c", "-m")
+}
+
+func spillCompressFlag(g group, v *flagValues) {
+	v.opt.SpillCompress = "auto"
+	g.add(oneOf(&v.opt.SpillCompress, "KIND", plan.SpillCodecNames()...), "spill-compress",
 		"compression of temporary data").
-		sets(option.SpillCompress).hints("compress-program")
-	g.add(number(&opt.BatchSize, "N", 2), "batch-size",
+		sets(option.SpillCompress).hints("compress-program").notWith("-c")
+}
+
+func batchSizeFlag(g group, v *flagValues) {
+	g.add(number(&v.opt.BatchSize, "N", 2), "batch-size",
 		"merge at most N runs at once; otherwise as memory and open files allow").
-		sets(option.BatchSize)
-	return g
+		sets(option.BatchSize).notWith("-c")
 }
 
 // strategyHints explains the strategies whose names do not.
@@ -254,18 +379,33 @@ type reportFlags struct {
 	result any       // of the run, for JSON; nil: it did not come so far
 }
 
-func (f *reportFlags) group(opt *session.Options) group {
-	g := newGroup("Reports, all on standard error")
-	addProgress(g, &f.progress, "show progress; auto shows it only on a terminal")
-	g.bool(&f.quiet, "quiet,q", "no progress and no warnings, only errors")
-	g.add(&value[string]{to: &f.stats, kind: "FORM", words: []string{"text", "json", "json:FILE"}, parse: parseStats},
-		"stats", "print what was done, the time of each stage and the resources used").NoOptDefVal = "text"
-	g.bool(&f.explain, "explain", "compare the plan's predictions with the measured times").
+func progressFlag(g group, v *flagValues) {
+	v.report.progress = "auto"
+	g.add(oneOf(&v.report.progress, "WHEN", "auto", "always", "never"), "progress",
+		"show progress on standard error; auto shows it only on a terminal").
+		notWith("-q", "-C", "-c=quiet", "-c=silent", "--join")
+}
+
+func quietFlag(g group, v *flagValues) {
+	g.bool(&v.report.quiet, "quiet,q", "no progress and no warnings, only errors").notWith("--join")
+}
+
+func statsFlag(g group, v *flagValues) {
+	stats := &value[string]{to: &v.report.stats, kind: "FORM", words: []string{"text", "json", "json:FILE"}}
+	stats.parse = parseStats
+	g.add(stats, "stats", "print what was done, the time of each stage and the resources used").NoOptDefVal = "text"
+}
+
+func explainFlag(g group, v *flagValues) {
+	g.bool(&v.report.explain, "explain", "compare the plan's predictions with the measured times").
 		notWith("-c")
-	g.bool(&opt.Verify, "verify",
+}
+
+func verifyFlag(g group, v *flagValues) {
+	g.bool(&v.opt.Verify, "verify",
 		"check that the output is in order and contains the records that were read").
-		sets(option.Verify).hints("sum")
-	return g
+		sets(option.Verify).hints("sum").notWith("-c").
+		notIn("shuffle", "a random order cannot be checked")
 }
 
 // modeFlags turn the sort into something else.
@@ -274,59 +414,24 @@ type modeFlags struct {
 	checkQuiet bool
 	join       bool
 	merge      bool
+	version    bool
 }
 
-func (f *modeFlags) group() group {
-	g := newGroup("Instead of sorting")
+func modeFlagsOfSort(g group, v *flagValues) {
+	f := &v.mode
 	g.add(oneOf(&f.check, "HOW", "diagnose-first", "quiet", "silent"), "check,c",
 		"only check that FILE is sorted").NoOptDefVal = "diagnose-first"
 	g.bool(&f.checkQuiet, "check-quiet,C", "like -c, but silent: see the exit status").
-		hints("silent")
+		hints("silent").implies("-c")
 	g.bool(&f.join, "join",
-		"with -c: FILEs are JSON reports of parts; check that they follow each other, and add them up")
+		"with -c: FILEs are JSON reports of parts; check that they follow each other, and add them up").
+		needs("-c")
 	g.bool(&f.merge, "merge,m", "merge FILEs that are already sorted")
-	return g
+	g.bool(&f.version, "version,V", "print the version")
 }
 
 func (f *modeFlags) checking() bool { return f.check != "" || f.checkQuiet }
 func (f *modeFlags) quiet() bool    { return f.checkQuiet || f.check == "quiet" || f.check == "silent" }
-
-// Flags that several verbs have.
-
-func addOrder(g group, reverse *bool, record *format.Spec) {
-	g.bool(reverse, "reverse,r", "reverse the whole order; equal keys still keep their input order").
-		sets(option.Reverse).hints("descending", "desc")
-	g.add(oneOf(&record.NaN, "WHERE", "first", "last", "total"), "nan",
-		"where NaNs sort, also with -r and :desc; otherwise total: by their signs, so usually last, with :desc first").
-		sets(option.NaN)
-	g.add(oneOf(&record.Float, "ORDER", "total", "numeric"), "float",
-		"order of floats; numeric: -0 equals +0 and all NaNs are equal, and last unless --nan first; otherwise total").
-		sets(option.Float)
-}
-
-func addDevices(g group, to *[]string) {
-	g.add(many(to, "DEVICE"), "device,d",
-		"sort on DEVICE: auto, cpu, gpu, a number or name of extsort devices; repeatable; otherwise auto").
-		sets("Options.Devices").hints("gpu").offers("auto", "cpu", "gpu")
-}
-
-func addParallel(g group, to *int) {
-	g.add(number(to, "N", 1), "parallel", "worker threads; otherwise one for each processor").
-		sets(option.Workers).hints("threads", "workers", "jobs")
-}
-
-func addProgress(g group, to *string, usage string) {
-	*to = "auto"
-	g.add(oneOf(to, "WHEN", "auto", "always", "never"), "progress", usage)
-}
-
-// without hides flags that a verb accepts for the sake of scripts, although they change nothing there.
-func (g group) without(names ...string) group {
-	for _, name := range names {
-		g.flags.Lookup(name).Hidden = true
-	}
-	return g
-}
 
 // addGroups gives a command its flags and remembers their groups for the help.
 func addGroups(cmd *cobra.Command, groups ...group) {
@@ -349,6 +454,32 @@ func offerValues(cmd *cobra.Command) {
 				cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 		}
 	})
+}
+
+// hideConflicts keeps completion from offering flags that do not apply to those of the command line. Cobra's own check
+// of such flags is not used: its message is not one line that helps.
+func hideConflicts(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		for _, other := range f.Annotations[refusedWith] {
+			if conflicting := flagTyped(cmd.Flags(), other); conflicting != nil {
+				cmd.MarkFlagsMutuallyExclusive(f.Name, conflicting.Name)
+			}
+		}
+	})
+	for _, below := range cmd.Commands() {
+		hideConflicts(below)
+	}
+}
+
+// flagTyped returns the flag that most people type like that, or nil: -o, --limit.
+func flagTyped(flags *pflag.FlagSet, name string) *pflag.Flag {
+	if long, ok := strings.CutPrefix(name, "--"); ok {
+		return flags.Lookup(long)
+	}
+	if letter := strings.TrimPrefix(name, "-"); len(letter) == 1 {
+		return flags.ShorthandLookup(letter)
+	}
+	return nil
 }
 
 // explainFlagError makes one helpful line of what pflag says.

@@ -16,15 +16,15 @@ import (
 // parse is the options that a command line comes to.
 func parse(t *testing.T, args ...string) session.Options {
 	t.Helper()
-	var f sortFlags
+	v := &flagValues{}
 	a := &app{}
 	cmd := a.sortCommand()
 	cmd.ResetFlags()
-	addGroups(cmd, f.groups("sort")...)
+	addGroups(cmd, v.groups("sort")...)
 	if err := cmd.ParseFlags(args); err != nil {
 		t.Fatalf("%q: %v", args, err)
 	}
-	return f.options(a, cmd.Flags().Args())
+	return v.options(a, cmd.Flags().Args())
 }
 
 func TestFlagsAreThoseOfGNUSort(t *testing.T) {

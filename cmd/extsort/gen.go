@@ -29,28 +29,34 @@ type genFlags struct {
 	tells    bool // at the end, what was written
 }
 
-func (f *genFlags) groups() []group {
-	f.dist, f.workers, f.tells = "uniform", processors, true
-	g := newGroup("What to write")
-	g.add(size(&f.records, "COUNT", parseCount), "count,n", "number of records")
-	g.add(size(&f.bytes, "SIZE", parseByteLimit), "size", "total size of the records, rounded down to whole records")
-	g.add(oneOf(&f.dist, "NAME", format.Distributions...), "dist", "distribution of the keys")
+func genDataFlags(g group, v *flagValues) {
+	f := &v.gen
+	f.dist = "uniform"
+	g.add(size(&f.records, "COUNT", parseCount), "count,n", "number of records").
+		hints("records", "rows", "number")
+	g.add(size(&f.bytes, "SIZE", parseByteLimit), "size", "total size of the records, rounded down to whole records").
+		hints("bytes")
+	g.add(oneOf(&f.dist, "NAME", format.Distributions...), "dist", "distribution of the keys").
+		hints("distribution")
 	g.add(read(&f.seed, "N", parseSeed), "seed",
 		"start of the random numbers: the same seed gives the same bytes, on every machine; otherwise seed 0")
-	how := newGroup("How")
-	addParallel(how, &f.workers)
-	addProgress(how, &f.progress, "show progress on standard error; auto shows it only on a terminal")
-	return []group{recordGroup(&f.record), g, outputGroup(&f.output, &f.compress), how}
 }
 
 func (a *app) genCommand() *cobra.Command {
-	var f genFlags
+	v := &flagValues{}
 	return verb("gen [flags]",
 		"Write test data: records with keys of a distribution, the same for the same\nseed on every machine.",
 		`  extsort gen -t u64 --size 1G -o keys.bin
   extsort gen -f gensort -n 1000000 --dist zipf --seed 7 -o records.bin
   extsort gen -R 16 -k 0:f64 -n 1000 | extsort -R 16 -k 0:f64 | xxd`,
-		f.groups(), func(cmd *cobra.Command, _ []string) error { return a.gen(cmd.Context(), &f) })
+		v, func(cmd *cobra.Command, _ []string) error {
+			f := v.gen
+			f.record, f.workers = v.opt.Record, v.opt.Workers
+			f.output, f.compress = v.opt.Output, v.opt.Compress
+			f.progress = v.report.progress
+			f.tells = true
+			return a.gen(cmd.Context(), &f)
+		})
 }
 
 func (a *app) gen(ctx context.Context, f *genFlags) error {

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dustin/go-humanize/english"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -250,26 +251,41 @@ var gnuNames = map[string]string{
 	"zero-terminated": "z",
 }
 
-// unknownFlag tells which flag may have been meant, or that a file has the name of the verb.
+// unknownFlag says which flag may have been meant, which verbs have the flag, or that a file has the name of the verb.
 func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	given := unknown.GetSpecifiedName()
-	name, hint := "--"+given, cmd.CommandPath()+" --help lists the flags"
+	name := "--" + given
 	if unknown.GetSpecifiedShortnames() != "" {
 		name = "-" + given
 	}
-	elsewhere := flagElsewhere(cmd, unknown)
-	if gnu := gnuFlags[cmp.Or(gnuNames[given], given)]; gnu != "" && cmd.Flags().Lookup("key") != nil {
-		hint = gnu
-	} else if near := nearestFlag(cmd.Flags(), given); near != "" {
-		hint = "did you mean --" + near + "?"
+	others := verbsWith(given)
+	hint := flagHint(cmd, given, others)
+	if elsewhere := flagElsewhere(cmd, unknown); elsewhere != nil {
+		name = flagName(elsewhere)
+		hint = cmp.Or(strings.Join(elsewhere.Annotations[reasonNotIn+cmd.Name()], ""), hint)
 	}
 	if _, err := os.Stat(cmd.Name()); cmd.HasParent() && err == nil {
 		hint += fmt.Sprintf(" (the file %s is ./%s)", cmd.Name(), cmd.Name())
 	}
-	if elsewhere != nil {
-		return fmt.Errorf("%s does not apply to %s: %s", flagName(elsewhere), cmd.CommandPath(), hint)
+	if len(others) > 0 {
+		return fmt.Errorf("%s does not apply to %s: %s", name, cmd.CommandPath(), hint)
 	}
 	return fmt.Errorf("unknown flag %s: %s", name, hint)
+}
+
+// flagHint returns what helps somebody who gave a flag that a command does not have. The others are verbs that have it.
+func flagHint(cmd *cobra.Command, given string, others []string) string {
+	gnu := gnuFlags[cmp.Or(gnuNames[given], given)]
+	if gnu != "" && cmd.Flags().Lookup("key") != nil {
+		return gnu
+	}
+	if near := nearestFlag(cmd.Flags(), given); near != "" {
+		return "did you mean --" + near + "?"
+	}
+	if len(others) > 0 && !slices.Contains(others, "sort") {
+		return "it is a flag of extsort " + english.WordSeries(others, "and")
+	}
+	return cmd.CommandPath() + " --help lists the flags"
 }
 
 // flagElsewhere returns the flag of the sort that a verb does not have, or nil.

@@ -143,7 +143,7 @@ const leastColumns = 60
 // helpCommand is --help as a verb, also for another verb.
 func helpCommand() *cobra.Command {
 	return verb("help [VERB]", "Show how to use extsort or one of its verbs, as --help does.",
-		"  extsort help\n  extsort help gen\n  extsort help dist run", nil,
+		"  extsort help\n  extsort help gen\n  extsort help dist run", &flagValues{},
 		func(cmd *cobra.Command, args []string) error {
 			about, rest, _ := cmd.Root().Find(args) // what is not found is the rest
 			switch {

@@ -16,41 +16,37 @@ import (
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/info"
-	"github.com/extsort/extsort/internal/session"
 )
 
 // infoFlags say how to look at files.
 type infoFlags struct {
-	opt  session.Options // of which what a record is, and how it is recognised
 	all  bool
 	json bool
 }
 
-func (f *infoFlags) groups() []group {
-	how := newGroup("How to look")
-	how.flags.BoolVar(&f.all, "all", false, "look at every record, not only at a sample from all over the file")
-	how.flags.BoolVar(&f.json, "json", false, "one JSON object for each FILE, on a line")
-	inputs := newGroup("Inputs")
-	skipping(inputs, &f.opt.SkipBytes, &f.opt.Records, &f.opt.SkipTail)
-	return []group{recordGroup(&f.opt.Record), recognising(inputs, &f.opt), how}
+func infoLookFlags(g group, v *flagValues) {
+	g.bool(&v.info.all, "all", "look at every record, not only at a sample from all over the file").
+		hints("full", "whole")
+	g.bool(&v.info.json, "json", "one JSON object for each FILE, on a line").
+		hints("stats")
 }
 
 func infoCommand(a *app) *cobra.Command {
-	var f infoFlags
+	v := &flagValues{}
 	return verb("info [flags] FILE ...",
 		"Show what files contain: their format, likely record sizes, and the fields\n"+
 			"of NumPy arrays. With a description of the record (-t, -R and -k, or -f) also\n"+
 			"their order and the distribution of their keys.",
 		"  extsort info unknown.bin\n  extsort info -R 16 -k 8:u32 --all log.bin\n  extsort info --json trades.npy",
-		f.groups(), func(cmd *cobra.Command, files []string) error { return tellOfFiles(cmd.Context(), a, &f, files) })
+		v, func(cmd *cobra.Command, files []string) error { return tellOfFiles(cmd.Context(), a, v, files) })
 }
 
 // tellOfFiles tells of each file that can be read; the others are an error in the end.
-func tellOfFiles(ctx context.Context, a *app, f *infoFlags, files []string) error {
+func tellOfFiles(ctx context.Context, a *app, v *flagValues, files []string) error {
 	if len(files) == 0 {
 		return errors.New("info: name a FILE (- is standard input)")
 	}
-	opt, err := f.options()
+	opt, err := v.infoOptions()
 	if err != nil {
 		return err
 	}
@@ -60,7 +56,7 @@ func tellOfFiles(ctx context.Context, a *app, f *infoFlags, files []string) erro
 		if faults = append(faults, err); err != nil {
 			continue
 		}
-		if f.json {
+		if v.info.json {
 			faults = append(faults, writeObject(a.out, report, nil))
 			continue
 		}
@@ -70,12 +66,12 @@ func tellOfFiles(ctx context.Context, a *app, f *infoFlags, files []string) erro
 	return errors.Join(faults...)
 }
 
-// options is what the flags say, or what is wrong with them. -k alone is for arrays, whose fields have names.
-func (f *infoFlags) options() (info.Options, error) {
-	r := f.opt.Record
+// infoOptions returns what the flags say, or what is wrong with them. -k alone is for arrays, whose fields have names.
+func (v *flagValues) infoOptions() (info.Options, error) {
+	r := v.opt.Record
 	opt := info.Options{
-		Record: r, SkipBytes: f.opt.SkipBytes, Records: f.opt.Records, SkipTail: f.opt.SkipTail, All: f.all,
-		Recognition: format.Recognition{Raw: f.opt.Raw, Decompress: f.opt.Decompress},
+		Record: r, SkipBytes: v.opt.SkipBytes, Records: v.opt.Records, SkipTail: v.opt.SkipTail, All: v.info.all,
+		Recognition: format.Recognition{Raw: v.opt.Raw, Decompress: v.opt.Decompress},
 	}
 	err := opt.Recognition.Validate(r)
 	if r.Type+r.Format != "" || r.RecordSize != 0 {

@@ -142,7 +142,7 @@ func nextRows(r *info.Report) []row {
 	case r.Problem != "" || r.File == "standard input":
 		return nil
 	case r.Container == "text":
-		return []row{{"next", "sort " + shellWord(r.File)}}
+		return []row{{"next", shellLine(append([]string{"sort"}, operand(r.File)...)...)}}
 	case len(r.Members) > 0:
 		return nextOfMembers(r)
 	case r.Container == "raw" && len(r.RecordSizes) > 0:
@@ -158,7 +158,8 @@ func nextOfMembers(r *info.Report) []row {
 	if i < 0 || r.Members[i].Name == "" {
 		return nil
 	}
-	return []row{{"next", shellLine("extsort", "info", "--member", r.Members[i].Name, r.File)}}
+	words := []string{"extsort", "info", "--member", r.Members[i].Name}
+	return []row{{"next", shellLine(append(words, operand(r.File)...)...)}}
 }
 
 // nextOfSizes proposes a sort by the likeliest size of a record, if it fits.
@@ -193,17 +194,13 @@ func sortCommand(file string, flags []string) string {
 	base := strings.TrimSuffix(file, suffix)
 	words := append([]string{"extsort"}, flags...)
 	words = append(words, "-o", base+"-sorted"+suffix)
-	if strings.HasPrefix(file, "-") {
-		words = append(words, "--")
-	}
-	return shellLine(append(words, file)...)
+	return shellLine(append(words, operand(file)...)...)
 }
 
-// shellLine joins words to a line for the shell.
-func shellLine(words ...string) string {
-	quoted := make([]string, len(words))
-	for i, word := range words {
-		quoted[i] = shellWord(word)
+// operand returns the words that name a file: -- comes first if the name looks like a flag.
+func operand(file string) []string {
+	if strings.HasPrefix(file, "-") {
+		return []string{"--", file}
 	}
-	return strings.Join(quoted, " ")
+	return []string{file}
 }

@@ -10,47 +10,55 @@ import (
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/option"
-	"github.com/extsort/extsort/internal/session"
 )
 
-// inputGroup has the flags that say which inputs there are, and what the first bytes of one mean.
-func (f *sortFlags) inputGroup() group {
-	g := newGroup("Inputs")
-	g.add(single(&f.files0, "F"), "files0-from",
+func files0Flag(g group, v *flagValues) {
+	g.add(single(&v.files0, "F"), "files0-from",
 		"read input names from F (- is standard input), each terminated by a NUL; otherwise the operands")
-	g.add(read(&f.opt.Part, "K/N", parsePart), "part",
+}
+
+func partFlag(g group, v *flagValues) {
+	g.add(read(&v.opt.Part, "K/N", parsePart), "part",
 		"only the K-th of N slices of the inputs by position, from 0 on; with -m, of N equal parts of the merge; "+
 			"otherwise all").
-		sets(option.Part)
-	skipping(g, &f.opt.SkipBytes, &f.opt.Records, &f.opt.SkipTail)
-	g.bool(&f.opt.KeepHeader, "keep-header",
+		sets(option.Part).notWith("--join")
+}
+
+func skipBytesFlag(g group, v *flagValues) {
+	g.add(read(&v.opt.SkipBytes, "N", parseSize), "skip-bytes",
+		"skip the first N bytes of each input, after decompression; offsets count from there; otherwise none").
+		sets(option.SkipBytes).hints("header").notWith("--join")
+}
+
+func recordsFlag(g group, v *flagValues) {
+	g.add(read(&v.opt.Records, "N", parseLimit), "records",
+		"number of records in each input; ignore the bytes that follow them; otherwise all").
+		sets(option.Records).notWith("--join")
+}
+
+func skipTailFlag(g group, v *flagValues) {
+	g.add(read(&v.opt.SkipTail, "N", parseSize), "skip-tail",
+		"skip the last N bytes of each input, after decompression; otherwise none").
+		sets(option.SkipTail).notWith("--join")
+}
+
+func keepHeaderFlag(g group, v *flagValues) {
+	g.bool(&v.opt.KeepHeader, "keep-header",
 		"copy the skipped bytes of the first input to the output; updates the count in .fbin, .u8bin, .ibin and IDX "+
 			"headers").
 		sets(option.KeepHeader).notWith("-c")
-	return recognising(g, &f.opt)
 }
 
-// skipping adds the flags for bytes that surround the records of each input.
-func skipping(g group, skip, records, tail *int64) {
-	g.add(read(skip, "N", parseSize), "skip-bytes",
-		"skip the first N bytes of each input, after decompression; offsets count from there; otherwise none").
-		sets(option.SkipBytes).hints("header")
-	g.add(read(records, "N", parseLimit), "records",
-		"number of records in each input; ignore the bytes that follow them; otherwise all").
-		sets(option.Records)
-	g.add(read(tail, "N", parseSize), "skip-tail",
-		"skip the last N bytes of each input, after decompression; otherwise none").
-		sets(option.SkipTail)
-}
-
-func recognising(g group, opt *session.Options) group {
-	g.add(oneOf(&opt.Decompress, "KIND", format.Decompressions()...), "decompress",
+func decompressFlag(g group, v *flagValues) {
+	g.add(oneOf(&v.opt.Decompress, "KIND", format.Decompressions()...), "decompress",
 		"decompress each input; auto goes by its first bytes; otherwise auto").
-		sets(option.Decompress)
-	g.bool(&opt.Raw, "raw",
+		sets(option.Decompress).notWith("--join")
+}
+
+func rawFlag(g group, v *flagValues) {
+	g.bool(&v.opt.Raw, "raw",
 		"sort the bytes as they are, even if they look like a compressed file or another format").
-		sets(option.Raw)
-	return g
+		sets(option.Raw).notWith("--join")
 }
 
 // named is the inputs: the operands, or what --files0-from names.

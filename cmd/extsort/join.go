@@ -18,12 +18,8 @@ const maxSummary = 1 << 20
 
 // join tells whether the parts that summaries are of follow each other, and what they are together.
 func (f *sortFlags) join(ctx context.Context, a *app, files []string) error {
-	r := &f.opt.Record
-	switch {
-	case len(files) == 0:
+	if len(files) == 0 {
 		return errors.New("--join: name the summaries of the parts in order")
-	case r.Type+r.Format+r.NaN+r.Float != "" || r.RecordSize != 0 || len(r.Keys) > 0 || f.opt.Reverse:
-		return errors.New("--join: leave out the record layout and order: the summaries contain them")
 	}
 	report, err := f.joined(ctx, files)
 	if report == nil {

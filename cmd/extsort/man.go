@@ -11,7 +11,7 @@ import (
 
 func manCommand() *cobra.Command {
 	cmd := verb("man [VERB]", "Write the manual page of extsort, or of one of its verbs, as roff.",
-		"  extsort man | man -l -\n  extsort man dist | man -l -\n  extsort man > ~/.local/share/man/man1/extsort.1", nil,
+		"  extsort man | man -l -\n  extsort man dist | man -l -\n  extsort man > ~/.local/share/man/man1/extsort.1", &flagValues{},
 		func(cmd *cobra.Command, args []string) error {
 			about, rest, _ := cmd.Root().Find(args) // arguments that name no verb are the rest
 			if len(rest) > 0 {
@@ -76,7 +76,7 @@ func manualStatus(cmd *cobra.Command) string {
 		lines = append(lines, "1   a check found disorder")
 	}
 	lines = append(lines, "2   any other error")
-	if cmd.Name() == "dist" {
+	if cmd.Name() == "dist" || cmd.HasParent() && cmd.Parent().Name() == "dist" {
 		lines = append(lines, "75  a temporary error: run the command again")
 	}
 	return strings.Join(lines, "\n")

@@ -23,32 +23,34 @@ import (
 )
 
 func (a *app) planCommand() *cobra.Command {
-	var f planFlags
-	g := newGroup("In place of FILE")
-	g.add(size(&f.made.records, "COUNT", parseCount), "records,n",
-		"plan for COUNT records with random keys, without a file; with FILE, the number of records in each input, as "+
-			"in a sort")
-	g.add(size(&f.made.bytes, "SIZE", parseByteLimit), "size", "the same for SIZE bytes of records")
-	groups := append([]group{g}, f.groups("plan")...)
-	for _, g := range groups {
-		if explain := g.flags.Lookup("explain"); explain != nil {
-			explain.Usage = "show the stages, the prices and the strategies that were not chosen, too"
-		}
-	}
+	v := &flagValues{}
+	f := &planFlags{sortFlags: &v.sortFlags, made: &v.gen}
 	return verb("plan [flags] [FILE ...]",
 		"Show how a sort with these flags would run and what it would need, without\n"+
 			"sorting. Without -o, the plan assumes an output file next to the input.\n"+
 			"--explain adds the details and the other strategies.",
 		"  extsort plan -t u64 -S 1G keys.bin\n  extsort plan -R 100 -k 0:bytes10 --strategy merge -o out in\n"+
 			"  extsort plan -t u64 --size 500G",
-		groups,
-		func(cmd *cobra.Command, files []string) error { return a.plan(cmd, &f, files) })
+		v, func(cmd *cobra.Command, files []string) error { return a.plan(cmd, f, files) })
+}
+
+// planInputFlags describe an input that does not exist yet.
+func planInputFlags(g group, v *flagValues) {
+	g.add(size(&v.gen.records, "COUNT", parseCount), "records,n",
+		"plan for COUNT records with random keys, without a file; with FILE, the number of records in each input, as "+
+			"in a sort")
+	g.add(size(&v.gen.bytes, "SIZE", parseByteLimit), "size", "the same for SIZE bytes of records").notWith("-n")
+}
+
+// planExplainFlag is the explainFlag of a plan, which has no measured times.
+func planExplainFlag(g group, v *flagValues) {
+	g.bool(&v.report.explain, "explain", "show the stages, the prices and the strategies that were not chosen, too")
 }
 
 // planFlags are those of the sort and, where it has no input, what that would be.
 type planFlags struct {
-	sortFlags
-	made genFlags
+	*sortFlags
+	made *genFlags
 }
 
 // plan plans for the inputs or, where there are none, for as many records as are said.
@@ -86,7 +88,7 @@ func (a *app) plan(cmd *cobra.Command, f *planFlags, files []string) error {
 		return err
 	}
 	f.guess(files)
-	if err := f.contradictions(files); err != nil {
+	if err := errors.Join(f.contradictions(files)...); err != nil {
 		return err
 	}
 	if dir := filepath.Dir(f.opt.Output); !strings.Contains(f.opt.Output, "://") {
@@ -160,15 +162,6 @@ func flagWord(flag *pflag.Flag) string {
 	return "--" + flag.Name
 }
 
-// shellWord quotes a word where a shell would read it as something else.
-func shellWord(word string) string {
-	const special = " \t\n|&;<>()$`\\\"'*?[]#!{}"
-	if word != "" && word[0] != '~' && !strings.ContainsAny(word, special) {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-}
-
 // planContext is what a plan is shown with.
 type planContext struct {
 	assumedOutput bool
@@ -219,7 +212,7 @@ func planTime(p *session.SortPlan) string {
 	if p.Seconds == 0 {
 		return "unknown until the input ends"
 	}
-	return human.About(p.Seconds) + when(!p.Rates.Measured, " at default rates (extsort tune measures this machine)")
+	return human.About(p.Seconds) + when(!p.Rates.Measured, " at default rates (extsort tune measures yours)")
 }
 
 // explainPlan shows the details of a plan, its stages, and the strategies that were not chosen.

@@ -2,23 +2,24 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math/rand/v2"
 
 	"github.com/spf13/cobra"
 
+	"github.com/extsort/extsort/internal/option"
 	"github.com/extsort/extsort/internal/session"
 )
 
 // shuffleCommand is the sort by chance: records go where a seed sends their positions.
 func shuffleCommand(a *app) *cobra.Command {
-	var f sortFlags
+	v := &flagValues{}
+	f := &v.sortFlags
 	return verb("shuffle [flags] [FILE ...]",
 		"Put records into a uniformly random order, also if they do not fit in memory.\nThe order depends only on "+
 			"their number and the seed.",
 		"  extsort shuffle -R 3073 --seed 7 -o shuffled.bin train.bin\n  extsort shuffle --limit 1000 -o sample.npy all.npy",
-		f.shuffleGroups(), func(cmd *cobra.Command, files []string) error {
+		v, func(cmd *cobra.Command, files []string) error {
 			drawn := !cmd.Flags().Changed("seed")
 			if drawn {
 				f.opt.Seed = rand.Uint64()
@@ -27,21 +28,13 @@ func shuffleCommand(a *app) *cobra.Command {
 		})
 }
 
-// shuffleOrder has the flags for the order of a shuffle.
-func (f *sortFlags) shuffleOrder() group {
-	g := newGroup("Order")
-	g.add(read(&f.opt.Seed, "N", parseSeed), "seed",
-		"seed of the random order: the same seed gives the same order; otherwise a random one, which is printed")
-	g.add(read(&f.opt.Limit, "N", parseLimit), "limit",
-		"write only the first N records of the order, a random sample; otherwise all")
-	return g
-}
-
-// shuffleGroups accepts -k, to explain why it means nothing here.
-func (f *sortFlags) shuffleGroups() []group {
-	all := f.groups("shuffle")
-	all[0].without("key")
-	return all
+func shuffleOrderFlags(g group, v *flagValues) {
+	g.add(read(&v.opt.Seed, "N", parseSeed), "seed",
+		"seed of the random order: the same seed gives the same order; otherwise a random one, which is printed").
+		hints("random-source")
+	g.add(read(&v.opt.Limit, "N", parseLimit), "limit",
+		"write only the first N records of the order, a random sample; otherwise all").
+		sets(option.Limit).hints("top", "head", "head-count")
 }
 
 // shuffle is a sort. drawn: the seed is one that nobody asked for.
@@ -54,9 +47,6 @@ func (f *sortFlags) shuffle(ctx context.Context, a *app, operands []string, draw
 		return err
 	}
 	f.guess(files)
-	if len(f.opt.Record.Keys) > 0 {
-		return errors.New("shuffle: leave out -k: the order does not depend on the contents of the records")
-	}
 	if err := a.checkInput(files); err != nil {
 		return err
 	}

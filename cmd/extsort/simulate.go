@@ -9,8 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/pflag"
-
 	"github.com/extsort/extsort/internal/dist"
 	"github.com/extsort/extsort/internal/dist/simulate"
 	"github.com/extsort/extsort/internal/human"
@@ -21,37 +19,40 @@ type simulation struct {
 	cluster simulate.Cluster
 	svg     string
 	plot    *sideFile // of svg
-	flags   *pflag.FlagSet
 }
 
-func (s *simulation) group() group {
-	g, c := newGroup("Simulation, with --simulate"), &s.cluster
-	s.flags, *c = g.flags, simulate.Cluster{
+func simulationFlags(g group, v *flagValues) {
+	s := &v.dist.simulation
+	c := &s.cluster
+	*c = simulate.Cluster{
 		Slots: 1, Store: 20 << 30, Network: 3 << 30, Disk: 2 << 30, Processor: 1 << 30, Memory: 64 << 30, Start: time.Second,
 		Latency: 500 * time.Microsecond, Stragglers: 10, MTBF: 365 * 24 * time.Hour, Repair: 10 * time.Minute,
 		Losses: map[int]time.Duration{}, Seed: 1,
 	}
 	g.add(number(&c.Nodes, "NODES", 1), "simulate", "simulate all tasks on NODES nodes; otherwise none")
-	g.add(number(&c.Slots, "N", 1), "slots", "tasks that a node has at once; otherwise 1")
-	g.add(size(&c.Store, "SIZE", parseByteLimit), "store", "bytes/s of the shared storage, each way; otherwise 20G")
-	g.add(size(&c.Requests, "N", parseCount), "requests",
-		"requests/s that it answers, small ones and of 8 MiB, both ways together; otherwise any number")
-	g.add(size(&c.Network, "SIZE", parseByteLimit), "network", "bytes/s of a node's network, each way; otherwise 3G")
-	g.add(size(&c.Disk, "SIZE", parseByteLimit), "disk", "bytes/s of a node's disk, for temporary data; otherwise 2G")
-	g.add(size(&c.Processor, "SIZE", parseByteLimit), "processor", "bytes/s that a node sorts or merges; otherwise 1G")
-	g.add(size(&c.Memory, "SIZE", parseMemory), "buffer-size,S",
-		"memory of a task: runs larger than half of it are spilled; otherwise 64G")
-	g.add(read(&c.Start, "TIME", parseTime), "start", "until a task that has a slot begins; otherwise 1s")
-	g.add(read(&c.Latency, "TIME", parseTime), "latency", "of a small request to the store; otherwise 500us")
-	g.add(number(&c.Stragglers, "PERCENT", 0), "stragglers",
-		"a task takes |x| times PERCENT more of its node, x normally distributed; otherwise 10")
-	g.add(read(&c.MTBF, "TIME", parseTime), "mtbf", "mean time between failures of a node; otherwise a year")
-	g.add(read(&c.Repair, "TIME", parseTime), "repair", "until a node that failed is back; otherwise 10m")
-	g.add(read(&c.Losses, "NODE@TIME", s.parseLoss), "lose",
-		"let node NODE, from 0, fail at TIME; repeatable; otherwise at random")
-	g.add(read(&c.Seed, "SEED", parseSeed), "seed", "what chance starts from; otherwise 1")
-	g.add(single(&s.svg, "FILE"), "svg", "draw what each node does, and when, into FILE; otherwise nothing")
-	return g
+	for _, d := range []definition{
+		g.add(number(&c.Slots, "N", 1), "slots", "tasks that a node has at once; otherwise 1"),
+		g.add(size(&c.Store, "SIZE", parseByteLimit), "store", "bytes/s of the shared storage, each way; otherwise 20G"),
+		g.add(size(&c.Requests, "N", parseCount), "requests",
+			"requests/s that it answers, small ones and of 8 MiB, both ways together; otherwise any number"),
+		g.add(size(&c.Network, "SIZE", parseByteLimit), "network", "bytes/s of a node's network, each way; otherwise 3G"),
+		g.add(size(&c.Disk, "SIZE", parseByteLimit), "disk", "bytes/s of a node's disk, for temporary data; otherwise 2G"),
+		g.add(size(&c.Processor, "SIZE", parseByteLimit), "processor", "bytes/s that a node sorts or merges; otherwise 1G"),
+		g.add(size(&c.Memory, "SIZE", parseMemory), "buffer-size,S",
+			"memory of a task: runs larger than half of it are spilled; otherwise 64G"),
+		g.add(read(&c.Start, "TIME", parseTime), "start", "until a task that has a slot begins; otherwise 1s"),
+		g.add(read(&c.Latency, "TIME", parseTime), "latency", "of a small request to the store; otherwise 500us"),
+		g.add(number(&c.Stragglers, "PERCENT", 0), "stragglers",
+			"a task takes |x| times PERCENT more of its node, x normally distributed; otherwise 10"),
+		g.add(read(&c.MTBF, "TIME", parseTime), "mtbf", "mean time between failures of a node; otherwise a year"),
+		g.add(read(&c.Repair, "TIME", parseTime), "repair", "until a node that failed is back; otherwise 10m"),
+		g.add(read(&c.Losses, "NODE@TIME", s.parseLoss), "lose",
+			"let node NODE, from 0, fail at TIME; repeatable; otherwise at random"),
+		g.add(read(&c.Seed, "SEED", parseSeed), "seed", "what chance starts from; otherwise 1"),
+		g.add(single(&s.svg, "FILE"), "svg", "draw what each node does, and when, into FILE; otherwise nothing"),
+	} {
+		d.needs("--simulate")
+	}
 }
 
 func (s *simulation) parseLoss(text string) (map[int]time.Duration, error) {
@@ -65,13 +66,8 @@ func (s *simulation) parseLoss(text string) (map[int]time.Duration, error) {
 	return s.cluster.Losses, nil
 }
 
-// validate reports flags that mean nothing together.
+// validate reports a simulation that is not possible.
 func (s *simulation) validate() (err error) {
-	s.flags.VisitAll(func(f *pflag.Flag) {
-		if f.Changed && s.cluster.Nodes == 0 {
-			err = fmt.Errorf("%s: only works with --simulate NODES", flagName(f))
-		}
-	})
 	for node := range s.cluster.Losses {
 		if err == nil && node >= s.cluster.Nodes {
 			err = fmt.Errorf("--lose: no node %d: the %d nodes are numbered from 0", node, s.cluster.Nodes)

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
@@ -25,47 +24,13 @@ type sortFlags struct {
 	report reportFlags
 	mode   modeFlags
 
-	files0 string // a file with the names of the inputs
-	flags  *pflag.FlagSet
-}
-
-// A flagGroup is a group of flags that sorts have: those of some verbs or, if it names none, of all.
-type flagGroup struct {
-	define func(*sortFlags) group
-	verbs  string
-}
-
-// flagTable lists the flags of sorts in the order of the help.
-var flagTable = []flagGroup{
-	{define: (*sortFlags).recordGroup},
-	{define: (*sortFlags).inputGroup},
-	{define: func(f *sortFlags) group { return orderGroup(&f.opt) }, verbs: "sort plan"},
-	{define: (*sortFlags).shuffleOrder, verbs: "shuffle"},
-	{define: func(f *sortFlags) group { return resultGroup(&f.opt) }},
-	{define: func(f *sortFlags) group { return f.mode.group() }, verbs: "sort"},
-	{define: func(f *sortFlags) group { return resourceGroup(&f.opt) }},
-	{define: func(f *sortFlags) group { return f.report.group(&f.opt) }},
-}
-
-// groups returns the flags of a verb: sort, plan or shuffle.
-func (f *sortFlags) groups(verb string) []group {
-	var all []group
-	for _, g := range flagTable {
-		if g.verbs == "" || slices.Contains(strings.Fields(g.verbs), verb) {
-			all = append(all, g.define(f))
-		}
-	}
-	return all
-}
-
-func (f *sortFlags) recordGroup() group {
-	record := recordGroup(&f.opt.Record)
-	record.flags.Lookup("format").DefValue = "npy where FILE is one"
-	return record
+	files0 string         // a file with the names of the inputs
+	flags  *pflag.FlagSet // of the sort, for conflicts
 }
 
 func (a *app) sortCommand() *cobra.Command {
-	var f sortFlags
+	v := &flagValues{}
+	f := &v.sortFlags
 	cmd := &cobra.Command{
 		Use:               "extsort",
 		Long:              rootLong(),
@@ -76,10 +41,10 @@ func (a *app) sortCommand() *cobra.Command {
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
 	cmd.SetHelpCommand(&cobra.Command{Use: "no-help", Hidden: true}) // help is a verb of ours
-	addGroups(cmd, f.groups("sort")...)
+	addGroups(cmd, v.groups("sort")...)
 	f.flags = cmd.Flags()
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
-		if asked, _ := cmd.Flags().GetBool("version"); asked {
+		if f.mode.version {
 			printVersion(a.out)
 			return nil
 		}
@@ -87,7 +52,7 @@ func (a *app) sortCommand() *cobra.Command {
 			fmt.Fprint(a.out, firstLines)
 			return nil
 		}
-		return f.report.last(cmd.Context(), a, a.sortCheckOrMerge(cmd.Context(), &f, files))
+		return f.report.last(cmd.Context(), a, a.sortCheckOrMerge(cmd.Context(), f, files))
 	}
 	return cmd
 }
@@ -101,7 +66,8 @@ func (a *app) sortCheckOrMerge(ctx context.Context, f *sortFlags, files []string
 		return err
 	}
 	f.guess(files)
-	if err := cmp.Or(f.mistakenVerb(files, a.verbs()), f.contradictions(files)); err != nil {
+	contradictions := errors.Join(append(f.contradictions(files), conflicts(f.flags)...)...)
+	if err := cmp.Or(f.mistakenVerb(files, a.verbs()), contradictions); err != nil {
 		return err
 	}
 	if f.mode.join {
@@ -155,8 +121,8 @@ func inputPlace(a *app, name string) place {
 	return p
 }
 
-func (f *sortFlags) contradictions(files []string) error {
-	var faults []error
+// contradictions returns what is wrong with a command line, but for flags that do not apply to other flags.
+func (f *sortFlags) contradictions(files []string) (faults []error) {
 	fault := func(bad bool, format string, args ...any) {
 		if bad {
 			faults = append(faults, fmt.Errorf(format, args...))
@@ -166,19 +132,14 @@ func (f *sortFlags) contradictions(files []string) error {
 		fault(f.mode.check == "diagnose-first" && f.mode.checkQuiet,
 			"-c and -C cannot be combined: report or stay silent")
 		fault(f.mode.merge, "-c and -m cannot be combined: check or merge")
-		faults = append(faults, refused(f.flags, "-c")...)
 		if len(files) > 1 && !f.mode.join {
 			fault(true, "-c checks one file, and %q is one too many", files[1])
 		}
-	}
-	if f.mode.merge {
-		faults = append(faults, refused(f.flags, "-m")...)
 	}
 	if inFolder(f.opt.Output, f.opt.Checkpoint) {
 		fault(true, "-o %s: is in the directory of --checkpoint, which is removed at the end: name another output",
 			f.opt.Output)
 	}
-	fault(f.mode.join && !f.mode.checking(), "--join needs -c or -C: it checks that parts follow each other")
 	if !f.mode.join {
 		faults = append(faults, validateRecord(f.opt.Record))
 	}
@@ -187,7 +148,7 @@ func (f *sortFlags) contradictions(files []string) error {
 	}
 	stdin := slices.Index(files, "-")
 	fault(stdin >= 0 && slices.Contains(files[stdin+1:], "-"), "standard input (-) can be read only once")
-	return errors.Join(faults...)
+	return faults
 }
 
 // checkFolder finds a mistaken -T even when the data is so small today that no spill comes.

@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -35,44 +34,57 @@ type tuneFlags struct {
 	reset   bool
 }
 
-func (f *tuneFlags) groups() []group {
+// tuneTrialFlags say what is measured.
+func tuneTrialFlags(g group, v *flagValues) {
+	f := &v.tune
 	f.budget = tune.DefaultBudget
-	g := newGroup("What to try")
-	g.add(single(&f.device, "DEVICE"), "device,d",
-		"the device, by its number or name in extsort devices; otherwise the GPU")
-	g.add(read(&f.budget, "TIME", parseTime), "budget",
-		"take about so long, as 30s or 5m; otherwise "+tune.DefaultBudget.String())
-	g.add(listOf(&f.keys, "TYPES", opencl.ParseKeyKind), "type,t",
-		"only for these keys of u32, u64, u32+u32 and u64+u32 (with an index)")
-	g.add(size(&f.count, "COUNT", parseCount), "count,n",
-		"number of keys to sort, such as 1M or 2^24; otherwise enough to keep the device busy")
-	g.add(many(&f.folders, "DIR"), "temporary-directory,T",
-		"measure the disk of DIR; takes some seconds and up to 768M of space; "+
-			"repeatable; otherwise TMPDIR, else /var/tmp")
-	kept := newGroup("Stored measurements")
-	kept.flags.BoolVar(&f.show, "show", false, "measure nothing: show the stored measurements and how they change plans")
-	kept.flags.BoolVar(&f.reset, "reset", false, "measure nothing: remove those of this machine and its devices")
-	return []group{g, kept}
+	for _, d := range []definition{
+		g.add(single(&f.device, "DEVICE"), "device,d",
+			"the device, by its number or name in extsort devices; otherwise the GPU").
+			hints("gpu").offers("cpu", "gpu"),
+		g.add(read(&f.budget, "TIME", parseTime), "budget",
+			"take about so long, as 30s or 5m; otherwise "+tune.DefaultBudget.String()).
+			hints("time", "duration"),
+		g.add(listOf(&f.keys, "TYPES", opencl.ParseKeyKind), "type,t",
+			"only for these keys of u32, u64, u32+u32 and u64+u32 (with an index)").
+			hints("keys", "types").offers("u32", "u64", "u32+u32", "u64+u32"),
+		g.add(size(&f.count, "COUNT", parseCount), "count,n",
+			"number of keys to sort, such as 1M or 2^24; otherwise enough to keep the device busy").
+			hints("records"),
+		g.add(many(&f.folders, "DIR"), "temporary-directory,T",
+			"measure the disk of DIR; takes some seconds and up to 768M of space; "+
+				"repeatable; otherwise TMPDIR, else /var/tmp").
+			hints("tmpdir", "tmp", "temp-dir").directory(),
+	} {
+		d.notWith("--show", "--reset")
+	}
+}
+
+// tuneStoreFlags show or remove what was measured.
+func tuneStoreFlags(g group, v *flagValues) {
+	g.bool(&v.tune.show, "show", "measure nothing: show the stored measurements and how they change plans").
+		hints("list").notWith("--reset")
+	g.bool(&v.tune.reset, "reset", "measure nothing: remove those of this machine and its devices").
+		hints("clear", "forget")
 }
 
 func (a *app) tuneCommand() *cobra.Command {
-	var f tuneFlags
+	v := &flagValues{}
+	f := &v.tune
 	return verb("tune [flags]",
 		"Measure this machine and its disks, so that plans fit it, and find the best\n"+
 			"parameters for a GPU or another OpenCL device. The results are stored in the\n"+
 			"user's cache directory, where later sorts find them.",
 		"  extsort tune\n  extsort tune -T /scratch -T /data\n  extsort tune -d 2 --budget 5m\n  extsort tune --show\n"+
 			"  extsort tune --reset",
-		f.groups(), func(cmd *cobra.Command, _ []string) error {
-			switch alone := cmd.Flags().NFlag() == 1; {
-			case (f.show || f.reset) && !alone:
-				return errors.New("tune: --show and --reset do not measure: use each of them alone")
+		v, func(cmd *cobra.Command, _ []string) error {
+			switch {
 			case f.show:
 				return showTuning(cmd.Context(), a.out)
 			case f.reset:
 				return resetTuning(cmd.Context(), a.out)
 			}
-			return a.tune(cmd.Context(), &f)
+			return a.tune(cmd.Context(), f)
 		})
 }
 

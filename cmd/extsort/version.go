@@ -18,7 +18,7 @@ import (
 var releaseVersion, releaseCommit, releaseDate string
 
 func versionCommand() *cobra.Command {
-	return verb("version", "Print the version, as -V and --version do.", "", nil,
+	return verb("version", "Print the version, as -V and --version do.", "", &flagValues{},
 		func(cmd *cobra.Command, _ []string) error { printVersion(cmd.OutOrStdout()); return nil })
 }
 

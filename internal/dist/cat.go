@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 
+	"al.essio.dev/pkg/shellescape"
+
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
@@ -23,7 +25,7 @@ const (
 func (p *Plan) Cat(ctx context.Context, to io.Writer) error {
 	m, err := p.manifest()
 	if err != nil {
-		return fmt.Errorf("%w (the output is not verified: extsort dist status %s)", err, p.folder)
+		return fmt.Errorf("%w (the output is not verified: extsort dist status %s)", err, shellescape.Quote(p.folder))
 	}
 	if remote.Is(p.Output) {
 		return catObjects(ctx, p, m, to)

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"time"
 
+	"al.essio.dev/pkg/shellescape"
+
 	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/session"
 )
@@ -93,7 +95,7 @@ func (p *Plan) cutsOf(k int) (found [2]cut, err error) {
 			err = fmt.Errorf("%s: belongs to another plan", name)
 		}
 		if err != nil {
-			return found, fmt.Errorf("%w (extsort dist cut %s makes it)", err, p.folder)
+			return found, fmt.Errorf("%w (extsort dist cut %s makes it)", err, shellescape.Quote(p.folder))
 		}
 	}
 	return found, nil

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"al.essio.dev/pkg/shellescape"
 )
 
 //go:embed scripts
@@ -28,16 +30,21 @@ type Use struct {
 	Devices     []string // that sort; none: the task decides
 }
 
-// flags are those of run and merge. workers is 0: they are said elsewhere, or not at all.
+// flags returns the flags that run and merge share. If workers is 0, their number is given elsewhere, or not at all.
 func (u *Use) flags(workers int) (flags []string) {
 	if u.MemoryBytes > 0 {
 		flags = append(flags, "-S", strconv.FormatInt(u.MemoryBytes, 10))
 	}
-	for _, device := range u.Devices {
-		flags = append(flags, "-d", device)
-	}
 	if workers > 0 {
 		flags = append(flags, "--parallel", strconv.Itoa(workers))
+	}
+	return flags
+}
+
+// deviceFlags returns the flags of run alone: a merge uses no device.
+func (u *Use) deviceFlags() (flags []string) {
+	for _, device := range u.Devices {
+		flags = append(flags, "-d", device)
 	}
 	return flags
 }
@@ -77,9 +84,11 @@ func (p *Plan) Script(scheduler string, use Use) (string, error) {
 	tasks, workers := cmp.Or(use.Tasks, maxArray), cmp.Or(use.Workers, runtime.NumCPU())
 	runTasks, cutTasks, mergeTasks := min(tasks, p.Runs), min(tasks, CutTasks(p)), min(tasks, p.Parts)
 	return strings.NewReplacer(
-		"@FOLDER@", shellQuoted(folder), "@YAMLFOLDER@", strconv.Quote(folder),
-		"@FLAGS@", shellQuoted(use.flags(0)...), "@LOCALFLAGS@", shellQuoted(use.flags(use.Workers)...),
-		"@YAMLFLAGS@", yamlQuoted(use.flags(workers)), "@CPUS@", strconv.Itoa(workers),
+		"@FOLDER@", shellescape.Quote(folder), "@YAMLFOLDER@", strconv.Quote(folder),
+		"@FLAGS@", joinedWord(use.flags(0)), "@LOCALFLAGS@", joinedWord(use.flags(use.Workers)),
+		"@DEVICES@", joinedWord(use.deviceFlags()),
+		"@YAMLFLAGS@", yamlQuoted(use.flags(workers)), "@YAMLDEVICES@", yamlQuoted(use.deviceFlags()),
+		"@CPUS@", strconv.Itoa(workers),
 		"@GPUS@", use.gpu("--gpus-per-task=1"), "@YAMLGPUS@", use.gpu(", nvidia.com/gpu: 1"),
 		"@RUNTASKS@", strconv.Itoa(runTasks), "@LASTRUN@", strconv.Itoa(runTasks-1),
 		"@CUTTASKS@", strconv.Itoa(cutTasks), "@LASTCUT@", strconv.Itoa(cutTasks-1),
@@ -87,10 +96,8 @@ func (p *Plan) Script(scheduler string, use Use) (string, error) {
 	).Replace(string(text)), nil
 }
 
-// shellQuoted is a word of a shell that stands for words with spaces between them.
-func shellQuoted(words ...string) string {
-	return "'" + strings.ReplaceAll(strings.Join(words, " "), "'", `'\''`) + "'"
-}
+// joinedWord returns one word of a shell that contains several words, separated by spaces.
+func joinedWord(words []string) string { return shellescape.Quote(strings.Join(words, " ")) }
 
 // yamlQuoted are words of a list that goes on.
 func yamlQuoted(words []string) (list string) {

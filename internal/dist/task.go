@@ -8,6 +8,7 @@ import (
 	"syscall"
 	"time"
 
+	"al.essio.dev/pkg/shellescape"
 	"github.com/dustin/go-humanize"
 
 	"github.com/extsort/extsort/chunker/plan"
@@ -119,7 +120,7 @@ func recorded(p *Plan, ctx context.Context, of kind) ([]*Record, error) {
 		}
 		if records[k] == nil {
 			return fmt.Errorf("%s %d of %d is not done: extsort dist %s --part %d/%d %s",
-				of.name, k, total, of.name, k, total, p.folder)
+				of.name, k, total, of.name, k, total, shellescape.Quote(p.folder))
 		}
 		return nil
 	})

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"al.essio.dev/pkg/shellescape"
+
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/internal/fields"
@@ -65,7 +67,7 @@ func (p *Plan) manifest() (*Manifest, error) {
 		err = fmt.Errorf("%s: belongs to another plan: remove it", p.path(manifestName))
 	}
 	if errors.Is(err, errDamaged) {
-		err = fmt.Errorf("%w (extsort dist verify %s makes it again)", err, p.folder)
+		err = fmt.Errorf("%w (extsort dist verify %s makes it again)", err, shellescape.Quote(p.folder))
 	}
 	return m, err
 }
@@ -164,7 +166,7 @@ func (w *Worker) ReadBack(ctx context.Context, s session.Part) error {
 	for k := int(from); k < int(to); k++ {
 		r, err := w.Plan.record(parts, k)
 		if err == nil && r == nil {
-			err = fmt.Errorf("is not done: extsort dist merge --part %d/%d %s", k, w.Plan.Parts, w.Plan.folder)
+			err = fmt.Errorf("is not done: extsort dist merge --part %d/%d %s", k, w.Plan.Parts, shellescape.Quote(w.Plan.folder))
 		}
 		if err == nil {
 			err = w.readBack(ctx, k, &r.Summary, "remove "+w.Plan.recordFile(parts, k)+", and merge it again")

@@ -235,13 +235,15 @@ func (s *scenario) chooseFlags(r *rand.Rand, m machine) {
 	flag(r.IntN(2) == 0, "--parallel", fmt.Sprint(1+r.IntN(8)))
 	s.spills = r.IntN(4)
 	if s.verb == "check" {
+		s.spills = 0 // a check writes no temporary data and refuses -T
 		return
 	}
 	if !s.faulty && r.IntN(6) == 0 {
 		s.limit = 1 + skewed(r, 0, s.count+s.count/10)
 		flag(true, "--limit", fmt.Sprint(s.limit))
 	}
-	flag(r.IntN(2) == 0, "--strategy", []string{"merge", "partition", "reread", "sift"}[r.IntN(4)])
+	strategy := []string{"merge", "partition", "reread", "sift"}[r.IntN(4)]
+	flag(r.IntN(2) == 0 && s.verb == "sort", "--strategy", strategy)
 	flag(r.IntN(2) == 0, "--spill-compress", []string{"none", "delta", "s2", "zstd"}[r.IntN(4)])
 	flag(r.IntN(6) == 0, "--batch-size", fmt.Sprint(2+r.IntN(20)))
 	flag(r.IntN(5) == 0, "--verify")
@@ -251,8 +253,8 @@ func (s *scenario) chooseFlags(r *rand.Rand, m machine) {
 
 // chooseDevice names a device now and then, and one of its algorithms.
 func (s *scenario) chooseDevice(r *rand.Rand, m machine) {
-	if len(m.devices) == 0 || r.IntN(2) == 0 {
-		return
+	if len(m.devices) == 0 || s.verb != "sort" || r.IntN(2) == 0 {
+		return // a merge runs on the CPU and refuses -d
 	}
 	isNumeric := func(f field) bool { return f.numeric }
 	if slices.ContainsFunc(s.layout.fields, isNumeric) {

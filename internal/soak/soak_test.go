@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -179,6 +180,9 @@ func TestSeedDecides(t *testing.T) {
 		if !reflect.DeepEqual(a, b) {
 			t.Fatalf("seed %d: %v\n%v", seed, a, b)
 		}
+		if flag := refusedFlag(a); flag != "" {
+			t.Fatalf("seed %d: %s refuses %s: %q", seed, a.verb, flag, a.arguments())
+		}
 		for _, word := range append(a.arguments(), a.verb, a.output.where, a.signal.String()) {
 			seen[word]++
 		}
@@ -190,6 +194,23 @@ func TestSeedDecides(t *testing.T) {
 			t.Errorf("no scenario has %s", word)
 		}
 	}
+}
+
+// refusedFlag returns a flag of a scenario that its verb refuses, or "".
+func refusedFlag(s *scenario) string {
+	var refused []string
+	switch s.verb {
+	case "merge":
+		refused = []string{"--strategy", "-d", "--algorithm"}
+	case "check":
+		refused = []string{"--strategy", "-d", "--algorithm", "-T", "--verify", "--spill-compress", "--batch-size"}
+	}
+	for _, flag := range refused {
+		if slices.Contains(s.arguments(), flag) {
+			return flag
+		}
+	}
+	return ""
 }
 
 // TestStatus holds what the program ends with.

@@ -1,8 +1,9 @@
 #!/bin/sh
-# Does the tasks of @FOLDER@ on this machine, one after the other. Read and change this file, then: sh FILE
+# Does the tasks of @YAMLFOLDER@ on this machine, one after the other. Read and change this file, then: sh FILE
 # Run it again after a failure: what is done is not done twice.
 plan=@FOLDER@
 flags=@LOCALFLAGS@ # of run and merge: extsort dist run --help
+devices=@DEVICES@ # of run
 
 # try COMMAND... runs it, up to three times where it says that another try is worth it.
 try() {
@@ -17,7 +18,7 @@ try() {
 
 task=0
 while [ $task -lt @RUNTASKS@ ]; do
-	try extsort dist run $flags --part $task/@RUNTASKS@ "$plan"
+	try extsort dist run $flags $devices --part $task/@RUNTASKS@ "$plan"
 	task=$((task + 1))
 done
 try extsort dist cut "$plan"

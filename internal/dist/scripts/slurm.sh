@@ -1,5 +1,5 @@
 #!/bin/bash
-# Does the tasks of @FOLDER@ on Slurm. Read and change this file, then: bash FILE
+# Does the tasks of @YAMLFOLDER@ on Slurm. Read and change this file, then: bash FILE
 # It submits four jobs, each when the one before it is done, and prints the number of the last. Each job is this file
 # again, with the name of its tasks. To go on after a failure submit it again: what is done is not done twice.
 #SBATCH --requeue --open-mode=append
@@ -7,6 +7,7 @@
 ##SBATCH --mem=40G --time=4:00:00 --partition=NAME
 plan=@FOLDER@
 flags=@FLAGS@ # of run and merge: extsort dist run --help
+devices=@DEVICES@ # of run
 flags+=${SLURM_CPUS_PER_TASK:+ --parallel $SLURM_CPUS_PER_TASK}
 gpus=@GPUS@ # of run: --gpus-per-task=1, with -d gpu
 
@@ -23,7 +24,7 @@ if [ $# = 0 ]; then
 fi
 
 case $1 in
-run) extsort dist run $flags --part "$SLURM_ARRAY_TASK_ID/@RUNTASKS@" "$plan" ;;
+run) extsort dist run $flags $devices --part "$SLURM_ARRAY_TASK_ID/@RUNTASKS@" "$plan" ;;
 cut) extsort dist cut --part "$SLURM_ARRAY_TASK_ID/@CUTTASKS@" "$plan" ;;
 merge) extsort dist merge $flags --part "$SLURM_ARRAY_TASK_ID/@MERGETASKS@" "$plan" ;;
 *) extsort dist "$1" "$plan" ;;

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"slices"
+	"strings"
+)
+
+// flagValues are what the flags of a command line set. A verb reads the values of those that flagTable gives it.
+type flagValues struct {
+	sortFlags // many of which other verbs have, too
+	gen       genFlags
+	info      infoFlags
+	devices   devicesFlags
+	bench     benchFlags
+	tune      tuneFlags
+	demo      demoFlags
+	dist      distFlags
+}
+
+// A flagGroup is a row of flagTable: flags below one heading of the help.
+type flagGroup struct {
+	title string
+	verbs string // those that have the flags, separated by commas
+	flags []defineFlag
+}
+
+// defineFlag adds one flag, or a few that belong together, to a group.
+type defineFlag func(g group, v *flagValues)
+
+// flagTable lists the flags of all verbs. The groups of each verb are in the order of its help.
+var flagTable = []flagGroup{
+	{"In place of FILE", "plan", []defineFlag{planInputFlags}},
+	{"Which tasks", "dist run, dist cut, dist merge", []defineFlag{distTaskFlags}},
+	{"Which tasks", "dist verify", []defineFlag{distVerifyFlags}},
+	{"What to time", "bench", []defineFlag{benchCaseFlags}},
+	{"What to try", "tune", []defineFlag{tuneTrialFlags}},
+	{"Stored measurements", "tune", []defineFlag{tuneStoreFlags}},
+
+	{"Record layout: one of -t, -R, -f", "sort, plan", []defineFlag{
+		typeFlag, recordSizeFlag, keyFlag, recognizedFormatFlag, memberFlag,
+	}},
+	{"Record layout: one of -t, -R, -f", "shuffle", []defineFlag{
+		typeFlag, recordSizeFlag, recognizedFormatFlag, memberFlag,
+	}},
+	{"Record layout: one of -t, -R, -f", "gen, dist plan", []defineFlag{
+		typeFlag, recordSizeFlag, keyFlag, formatFlag,
+	}},
+	{"Record layout: one of -t, -R, -f", "info", []defineFlag{
+		typeFlag, recordSizeFlag, keyFlag, formatFlag, memberFlag,
+	}},
+
+	{"Inputs", "sort, shuffle", []defineFlag{
+		files0Flag, partFlag, skipBytesFlag, recordsFlag, skipTailFlag, keepHeaderFlag, decompressFlag, rawFlag,
+	}},
+	{"Inputs", "plan", []defineFlag{
+		files0Flag, partFlag, skipBytesFlag, skipTailFlag, keepHeaderFlag, decompressFlag, rawFlag,
+	}},
+	{"Inputs", "info", []defineFlag{skipBytesFlag, recordsFlag, skipTailFlag, decompressFlag, rawFlag}},
+	{"Inputs", "dist plan", []defineFlag{skipBytesFlag, recordsFlag, skipTailFlag}},
+
+	{"Order", "sort, plan", []defineFlag{
+		reverseFlag, nanFlag, floatFlag, uniqueFlag, keepFlag, countFlag, argsortFlag, duplicatesFlag, limitFlag, stableFlag,
+	}},
+	{"Order", "shuffle", []defineFlag{shuffleOrderFlags}},
+	{"Order", "dist plan", []defineFlag{reverseFlag, nanFlag, floatFlag}},
+
+	{"What to write", "gen", []defineFlag{genDataFlags}},
+	{"Output", "sort, plan, shuffle", []defineFlag{outputFlag, compressFlag, splitFlag}},
+	{"Output", "gen", []defineFlag{outputFlag, compressFlag}},
+	{"Output", "dist cat", []defineFlag{distCatFlags}},
+	{"Output: one of -o, --into", "dist plan", []defineFlag{distOutputFlags}},
+	{"Tasks", "dist plan", []defineFlag{distPlanFlags}},
+	{"Simulation, with --simulate", "dist plan", []defineFlag{simulationFlags}},
+	{"Tasks", "dist script", []defineFlag{distScriptFlags, distScriptParallelFlag, deviceFlag}},
+
+	{"Instead of sorting", "sort", []defineFlag{modeFlagsOfSort}},
+	{"Resources", "sort, plan, shuffle, dist run", []defineFlag{
+		memoryFlag, tempDirFlag, checkpointFlag, parallelFlag, deviceFlag, deviceMemoryFlag, strategyFlag, algorithmFlag,
+		digitBitsFlag, spillCompressFlag, batchSizeFlag,
+	}},
+	{"Resources", "dist merge", []defineFlag{memoryFlag, tempDirFlag, parallelFlag, spillCompressFlag, batchSizeFlag}},
+	{"Resources", "dist cut", []defineFlag{memoryFlag}},
+	{"How", "gen", []defineFlag{parallelFlag, progressFlag}},
+	{"Flags", "demo", []defineFlag{demoSizeFlags, deviceFlag, parallelFlag, progressFlag}},
+
+	{"Reports, all on standard error", "sort", []defineFlag{progressFlag, quietFlag, statsFlag, explainFlag, verifyFlag}},
+	{"Reports, all on standard error", "shuffle", []defineFlag{progressFlag, quietFlag, statsFlag, explainFlag}},
+	{"Reports", "plan", []defineFlag{progressFlag, quietFlag, statsFlag, planExplainFlag, verifyFlag}},
+	{"How to look", "info", []defineFlag{infoLookFlags}},
+	{"How to show it", "bench", []defineFlag{benchShowFlags}},
+	{"How to show it", "devices", []defineFlag{devicesShowFlags}},
+	{"Form", "dist status", []defineFlag{distStatusFlags}},
+}
+
+// groups defines the flags of a verb, "sort" for none, so that they set v.
+func (v *flagValues) groups(verb string) []group {
+	var all []group
+	for _, row := range flagTable {
+		if !slices.Contains(strings.Split(row.verbs, ", "), verb) {
+			continue
+		}
+		g := newGroup(row.title)
+		for _, define := range row.flags {
+			define(g, v)
+		}
+		all = append(all, g)
+	}
+	return all
+}
+
+// verbsWith returns the verbs that have a flag, given by its long name or its letter.
+func verbsWith(name string) []string {
+	var found []string
+	for _, row := range flagTable {
+		g := newGroup(row.title)
+		for _, define := range row.flags {
+			define(g, &flagValues{})
+		}
+		isThere := len(name) == 1 && g.flags.ShorthandLookup(name) != nil || g.flags.Lookup(name) != nil
+		for _, verb := range strings.Split(row.verbs, ", ") {
+			if isThere && !slices.Contains(found, verb) {
+				found = append(found, verb)
+			}
+		}
+	}
+	return found
+}
