@@ -194,7 +194,8 @@ func firstOperand(args []string, verbs []*cobra.Command) int {
 func (a *app) completionCommand() *cobra.Command {
 	cmd := verb("completion SHELL",
 		"Print the script that completes extsort's flags in a shell: bash, zsh, fish or\npowershell.",
-		"  source <(extsort completion bash)\n  extsort completion fish > ~/.config/fish/completions/extsort.fish", &flagValues{}, nil)
+		"  source <(extsort completion bash)\n  extsort completion fish > ~/.config/fish/completions/extsort.fish",
+		&flagValues{}, nil)
 	cmd.ValidArgs = []string{"bash", "zsh", "fish", "powershell"}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		switch strings.Join(args, " ") {

@@ -180,7 +180,8 @@ func planDist(ctx context.Context, a *app, sim *simulation, folder string, r dis
 		{"predicted", fmt.Sprintf("%s per run, %s per merge, on a machine like this one", human.Estimate(cost.RunSeconds),
 			human.Estimate(cost.Merge))},
 	}, simulated...)
-	writeRows(a.out, append(rows, row{"next", "extsort dist script " + strings.Join(dist.Schedulers, "|") + " " + shellWord(folder)}))
+	next := "extsort dist script " + strings.Join(dist.Schedulers, "|") + " " + shellWord(folder)
+	writeRows(a.out, append(rows, row{"next", next}))
 	return nil
 }
 
@@ -329,8 +330,8 @@ func distScript(a *app) *cobra.Command {
 }
 
 func distCatFlags(g group, v *flagValues) {
-	g.add(single(&v.dist.output, "FILE"), "output,o", "write to FILE or an object, whole or not at all; otherwise standard "+
-		"output")
+	g.add(single(&v.dist.output, "FILE"), "output,o",
+		"write to FILE or an object, whole or not at all; otherwise standard output")
 }
 
 func distCat(a *app) *cobra.Command {

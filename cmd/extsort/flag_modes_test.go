@@ -15,8 +15,8 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// flagSamples are values of flags that differ from what holds without the flag. A flag that is not listed has one of the
-// values that it offers, or none.
+// flagSamples are values of flags that differ from what holds without the flag. A flag that is not listed has one of
+// the values that it offers, or none.
 var flagSamples = map[string]string{
 	"type": "u16", "record-size": "4", "key": "0:u8", "member": "a", "part": "0/2", "skip-bytes": "8",
 	"records": "2", "skip-tail": "8", "limit": "1", "split": "2", "buffer-size": "32M",

@@ -11,7 +11,8 @@ import (
 
 func manCommand() *cobra.Command {
 	cmd := verb("man [VERB]", "Write the manual page of extsort, or of one of its verbs, as roff.",
-		"  extsort man | man -l -\n  extsort man dist | man -l -\n  extsort man > ~/.local/share/man/man1/extsort.1", &flagValues{},
+		"  extsort man | man -l -\n  extsort man dist | man -l -\n  extsort man > ~/.local/share/man/man1/extsort.1",
+		&flagValues{},
 		func(cmd *cobra.Command, args []string) error {
 			about, rest, _ := cmd.Root().Find(args) // arguments that name no verb are the rest
 			if len(rest) > 0 {

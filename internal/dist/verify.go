@@ -166,7 +166,8 @@ func (w *Worker) ReadBack(ctx context.Context, s session.Part) error {
 	for k := int(from); k < int(to); k++ {
 		r, err := w.Plan.record(parts, k)
 		if err == nil && r == nil {
-			err = fmt.Errorf("is not done: extsort dist merge --part %d/%d %s", k, w.Plan.Parts, shellescape.Quote(w.Plan.folder))
+			err = fmt.Errorf("is not done: extsort dist merge --part %d/%d %s", k, w.Plan.Parts,
+				shellescape.Quote(w.Plan.folder))
 		}
 		if err == nil {
 			err = w.readBack(ctx, k, &r.Summary, "remove "+w.Plan.recordFile(parts, k)+", and merge it again")
