@@ -23,47 +23,65 @@ var rereading = Properties{
 // reread sorts in several passes, each of which looks at every record and takes the least keys that are left (Munro and
 // Paterson, "Selection and sorting with limited storage", 1980).
 func (c *chooser) reread() Candidate {
-	a := Candidate{ChunkRecords: c.capacity,
-		Why: "reads the input once for every chunk, without temporary data"}
-	if c.f.Remote {
+	a := Candidate{ChunkRecords: c.capacity}
+	switch {
+	case c.f.Remote:
 		a.Why = "would read a remote input more than once"
 		return a
-	}
-	if !c.f.canReread() {
+	case !c.f.canReread():
 		a.Why = rereadNeeds
 		return a
 	}
+
 	a.ChunkRecords = c.chunkRecords(c.f.Records)
 	a.Chunks = passesOf(c.f.Records, a.ChunkRecords)
-	wanted, n := c.f.Wanted(), c.known()
-	few := wanted >= 0 && wanted <= c.f.Records/chunkOfLimit
+	selected := c.known()
+	wanted := c.f.Wanted()
 	if wanted >= 0 {
-		n = min(n, float64(wanted))
+		selected = min(selected, float64(wanted))
 		a.Chunks = min(a.Chunks, passesOf(wanted, a.ChunkRecords))
 	}
+
+	a.Why = c.f.rereadObstacle(&a, c.capacity, wanted)
+	a.Possible = a.Why == ""
+	if a.Possible {
+		a.Why = "reads the input once for every chunk, without temporary data"
+	}
+	a.Stages = passStages(c, a.Chunks, selected)
+	return c.finished(a, selected, 0)
+}
+
+// rereadObstacle returns why an input that can be read again cannot be sorted in passes, or "" if it can.
+func (f *Facts) rereadObstacle(a *Candidate, capacity, wanted int64) string {
+	few := wanted >= 0 && wanted <= f.Records/chunkOfLimit
 	switch {
-	case c.f.Records <= c.capacity && !few:
-		a.Why = "everything fits in one chunk"
-	case a.Chunks > 1 && !c.f.Output.File:
-		a.Why = "would write to a stream while it is still reading the input"
-	case a.Chunks > 1 && !c.f.staysCached():
-		a.Why = rereadNeeds
-	case c.f.Devices[0].WholeRecords && a.Chunks > maxWholePasses || !few && !c.f.keysFit(a.ChunkRecords):
-		a.Why = rereadNeeds
-	default:
-		a.Possible = true
+	case f.Records <= capacity && !few:
+		return "everything fits in one chunk"
+	case a.Chunks > 1 && !f.Output.File:
+		return "would write to a stream while it is still reading the input"
+	case a.Chunks > 1 && !f.staysCached():
+		return rereadNeeds
+	case f.Devices[0].WholeRecords && a.Chunks > maxWholePasses:
+		return rereadNeeds
+	case !few && !f.keysFit(a.ChunkRecords):
+		return rereadNeeds
 	}
-	first := 1 / float64(max(a.Chunks, 1))
-	a.Stages = []Stage{
-		c.stage(StageRead, work{looks: c.known(), touches: first * n, sorts: first * n / 2, starts: 1}),
-		c.stageOf(StageWrite, first*n, work{sorts: first * n / 2, writes: first * n}),
+	return ""
+}
+
+// passStages returns the stages of that many passes, which select records in equal shares.
+func passStages(c *chooser, passes int, selected float64) []Stage {
+	first := selected / float64(max(passes, 1))
+	rest := selected - first
+	stages := []Stage{
+		c.stage(StageRead, work{looks: c.known(), touches: first, sorts: first / 2, starts: 1}),
+		c.stageOf(StageWrite, first, work{sorts: first / 2, writes: first}),
 	}
-	if a.Chunks > 1 {
-		rest := (1 - first) * n
-		a.Stages = append(a.Stages, c.stageOf(StagePasses, rest,
-			work{looks: float64(a.Chunks-1) * c.known(), sorts: rest, writes: rest}))
+	if passes > 1 {
+		moreLooks := float64(passes-1) * c.known()
+		stages = append(stages, c.stageOf(StagePasses, rest, work{looks: moreLooks, sorts: rest, writes: rest}))
 	}
-	return c.finished(a, n, 0)
+	return stages
 }
 
 const rereadNeeds = "needs a few chunks of records of up to 16 bytes, or plain numbers of 3 to 8 bytes, " +
