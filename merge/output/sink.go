@@ -179,61 +179,75 @@ func NewSink(ctx context.Context, to io.Writer, opt Options) (*Sink, error) {
 // newStream returns a sink that writes sequentially: to a stream, or through a compressor to a
 // file.
 func newStream(ctx context.Context, to io.Writer, out *Output, opt Options) (*Sink, error) {
+	end := newStreamEnd(ctx, to, opt)
+	var err error
+	end.compressor, err = format.NewWriter(end, opt.Compression, opt.Compressors)
+	if err != nil {
+		return nil, errors.Join(err, end.abort())
+	}
+
+	w := &inOrder{end: end, opt: opt}
+	w.headed = headedWriter{w: end.compressor}
+	w.records = NewStreamSink(&w.headed, opt.RecordSize)
+	s := &Sink{BlockWriter: w.records, Kind: Stream, Abort: end.abort, commit: w.commit, begun: end.begun.Load}
+	if end.whole != nil && (out == nil || !out.IsStream) {
+		s.Kind = Ordered
+	}
+	if err := s.begin(&w.headed, opt); err != nil {
+		return nil, errors.Join(err, s.Abort())
+	}
+	return s, nil
+}
+
+// newStreamEnd returns the end of a stream. The caller adds its compressor.
+func newStreamEnd(ctx context.Context, to io.Writer, opt Options) *streamEnd {
 	end := &streamEnd{
 		to:      to,
 		last:    pipe.NewWriter(to, opt.PipeBytes),
 		inPlace: opt.InPlace,
 		cut:     opt.InPlace != nil,
+		name:    opt.Overwrites,
+		fault:   opt.Fault,
 	}
-	if _, ends := to.(interface{ Abort() error }); !ends {
+	if _, canAbort := to.(interface{ Abort() error }); !canAbort {
 		end.last = pipe.Interruptible(ctx, end.last, to)
 	}
-	end.fault = opt.Fault
-	end.name = opt.Overwrites
 	if opt.Compression == format.None {
 		end.mostBytes = opt.mostBytes
 	}
 	end.whole, _ = to.(Whole)
-	var err error
-	if end.compressor, err = format.NewWriter(end, opt.Compression, opt.Compressors); err != nil {
-		return nil, errors.Join(err, end.abort())
+	return end
+}
+
+// inOrder writes an output from beginning to end: header, records, tail.
+type inOrder struct {
+	records *StreamSink
+	headed  headedWriter
+	end     *streamEnd
+	opt     Options
+}
+
+// commit writes the tail after the given number of records and completes the output.
+func (w *inOrder) commit(ctx context.Context, records int64) error {
+	if err := w.records.turns.finish(records); err != nil {
+		return err
 	}
-	headed := &headedWriter{w: end.compressor}
-	stream := NewStreamSink(headed, opt.RecordSize)
-	s := &Sink{
-		BlockWriter: stream,
-		Kind:        Stream,
-		begun:       end.begun.Load,
+	if len(w.opt.header(0)) > 0 && w.opt.Records >= 0 && records != w.opt.Records {
+		return fmt.Errorf("the output's header says %d records, and %d came", w.opt.Records, records)
 	}
-	if end.whole != nil && (out == nil || !out.IsStream) {
-		s.Kind = Ordered
+	if err := w.headed.writeHeader(); err != nil { // there were no records
+		return err
 	}
-	s.Abort = end.abort
-	s.commit = func(ctx context.Context, records int64) error {
-		if err := stream.turns.finish(records); err != nil {
+	tail, err := w.opt.tail()
+	if err != nil {
+		return err
+	}
+	if len(tail) > 0 {
+		if _, err := w.end.compressor.Write(tail); err != nil {
 			return err
 		}
-		if len(opt.header(0)) > 0 && opt.Records >= 0 && records != opt.Records {
-			return fmt.Errorf(
-				"the output's header says %d records, and %d came", opt.Records, records,
-			)
-		}
-		if err := headed.writeHeader(); err != nil {
-			return err
-		}
-		tail, err := opt.tail()
-		if err == nil && len(tail) > 0 {
-			_, err = end.compressor.Write(tail)
-		}
-		if err != nil {
-			return err
-		}
-		return end.commit(ctx)
 	}
-	if err := s.begin(headed, opt); err != nil {
-		return nil, errors.Join(err, s.Abort())
-	}
-	return s, nil
+	return w.end.commit(ctx)
 }
 
 // begin sets the header, which is written before the first records. If the header needs a count
