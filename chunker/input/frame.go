@@ -34,10 +34,36 @@ type Frame struct {
 // hasTail reports whether bytes may follow the records.
 func (f *Frame) hasTail() bool { return f.Records != 0 || f.Tail > 0 }
 
+// checkStreamTail returns an error if a tail is too long for a stream, which has to hold it back.
+func checkStreamTail(tail int64) error {
+	if tail <= MaxKept {
+		return nil
+	}
+	return fmt.Errorf(
+		"it can only be read sequentially, and at most %d bytes can be skipped after its records: "+
+			"use %v, or write it to a plain file first",
+		MaxKept, option.Records,
+	)
+}
+
+// An inputFrame is the frame that was requested for an input, with the bytes that were found there.
+type inputFrame struct {
+	Frame
+	isFirst bool               // first of all inputs
+	head    surroundings       // before the records
+	tail    surroundings       // after the records
+	count   *format.CountField // the field in head that counts the records; nil if unknown
+}
+
+func newInputFrame(kind *Kind) inputFrame {
+	return inputFrame{Frame: kind.Frame, isFirst: kind.first}
+}
+
 // surroundings describes the bytes on one side of the records. It is used if the frame is kept.
 type surroundings struct {
-	known bool
-	kept  []byte // nil unless this is the first input
+	known  bool
+	kept   []byte // nil unless this is the first input
+	warned bool   // a warning that they differ from those of the first input was added
 
 	sum    uint64 // checksum of all bytes
 	masked uint64 // checksum without the field that counts the records
@@ -69,8 +95,8 @@ func (in *Input) noteHead(b []byte) {
 	if in.Header.Size() > 0 {
 		size = 0 // the header of the format contains the count
 	}
-	in.count = format.FindCount(b, size, records, in.Name)
-	in.head = newSurroundings(b, in.isFirst, in.count)
+	in.frame.count = format.FindCount(b, size, records, in.Name)
+	in.frame.head = newSurroundings(b, in.frame.isFirst, in.frame.count)
 }
 
 // cutTail excludes the last tail bytes of a seekable input.
@@ -90,7 +116,7 @@ func (in *Input) cutTail(tail int64) (err error) {
 	if _, err = f.ReadAt(b, f.bytes); err != nil && err != io.EOF {
 		return err
 	}
-	in.tail = newSurroundings(b, in.isFirst, nil)
+	in.frame.tail = newSurroundings(b, in.frame.isFirst, nil)
 	return nil
 }
 
@@ -137,21 +163,21 @@ func tooLongTail(tail int64) error {
 }
 
 // withoutTail returns a reader of the records of a stream whose header has been read.
-func (in *Input) withoutTail(r io.Reader) io.Reader {
-	if in.frame.Records == 0 {
-		return HoldBack(r, in.frame.Tail, in.noteTail)
+func (f *inputFrame) withoutTail(r io.Reader, recordSize int) io.Reader {
+	if f.Records == 0 {
+		return HoldBack(r, f.Tail, f.noteTail)
 	}
 	return &countedReader{
-		r:    r,
-		in:   in,
-		left: max(in.frame.Records, 0) * int64(in.Header.Layout().RecordSize),
+		r:     r,
+		frame: f,
+		left:  max(f.Records, 0) * int64(recordSize),
 	}
 }
 
 // noteTail records the bytes after the records of a stream.
-func (in *Input) noteTail(tail []byte) {
-	if in.frame.Keep {
-		in.tail = newSurroundings(tail, in.isFirst, nil)
+func (f *inputFrame) noteTail(tail []byte) {
+	if f.Keep {
+		f.tail = newSurroundings(tail, f.isFirst, nil)
 	}
 }
 
@@ -218,10 +244,10 @@ func (h *heldReader) end(err error) {
 
 // A countedReader reads a fixed number of records, and then the bytes after them.
 type countedReader struct {
-	r    io.Reader
-	in   *Input
-	left int64 // remaining bytes of records
-	err  error // permanent
+	r     io.Reader
+	frame *inputFrame
+	left  int64 // remaining bytes of records
+	err   error // permanent
 }
 
 func (c *countedReader) Read(p []byte) (n int, err error) {
@@ -241,13 +267,12 @@ func (c *countedReader) Read(p []byte) (n int, err error) {
 // drain reads the bytes after the records.
 func (c *countedReader) drain() error {
 	var kept bytes.Buffer
-	frame := &c.in.frame
-	n, err := io.Copy(&tailBuffer{&kept, frame.Keep}, c.r)
+	n, err := io.Copy(&tailBuffer{&kept, c.frame.Keep}, c.r)
 	if err == nil {
-		err = frame.checkTail(n)
+		err = c.frame.checkTail(n)
 	}
 	if err == nil {
-		c.in.noteTail(kept.Bytes())
+		c.frame.noteTail(kept.Bytes())
 	}
 	return err
 }
@@ -273,7 +298,7 @@ func (b *tailBuffer) Write(p []byte) (int, error) {
 
 // CanCount reports whether the kept bytes before the records contain a field with the number of
 // records, which the output updates.
-func (in *Input) CanCount() bool { return in.count != nil }
+func (in *Input) CanCount() bool { return in.frame.count != nil }
 
 // KeepsFrame reports whether the output keeps the bytes around the records of the first input.
 func (in *Input) KeepsFrame() bool { return in.frame.Keep }
@@ -281,7 +306,7 @@ func (in *Input) KeepsFrame() bool { return in.frame.Keep }
 // KeptTail returns the bytes after the records that the output keeps. ok reports whether they are
 // known; those of a stream are known at its end.
 func (in *Input) KeptTail() (tail []byte, ok bool) {
-	return in.tail.kept, in.tail.known || !in.frame.hasTail()
+	return in.frame.tail.kept, in.frame.tail.known || !in.frame.hasTail()
 }
 
 // Whole returns the number of records in the whole input, even if only a part of it is used. It
@@ -293,15 +318,15 @@ func (in *Input) Whole() int64 { return in.whole }
 func (all inputs) compareFrames() {
 	for _, in := range all {
 		first := all[0]
-		if !in.warnedHead && in.head.differs(&first.head) {
-			in.warnedHead = true
+		if !in.frame.head.warned && in.frame.head.differs(&first.frame.head) {
+			in.frame.head.warned = true
 			in.warn(
 				"the bytes before its records differ from those of " + first.Name +
 					", which the output keeps",
 			)
 		}
-		if !in.warnedTail && in.tail.differs(&first.tail) {
-			in.warnedTail = true
+		if !in.frame.tail.warned && in.frame.tail.differs(&first.frame.tail) {
+			in.frame.tail.warned = true
 			in.warn(
 				"the bytes after its records differ from those of " + first.Name +
 					", which the output keeps",

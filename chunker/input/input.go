@@ -12,7 +12,6 @@ import (
 	"slices"
 
 	"github.com/extsort/extsort/format"
-	"github.com/extsort/extsort/internal/option"
 	"github.com/extsort/extsort/internal/safely"
 )
 
@@ -47,16 +46,9 @@ type Input struct {
 
 	member string // name of the archive member in use
 
-	frame   Frame              // as requested
-	isFirst bool               // first of all inputs
-	whole   int64              // see Whole
-	head    surroundings       // before the records
-	tail    surroundings       // after the records
-	count   *format.CountField // the field in head that counts the records; nil if unknown
-	// a warning that the head differs from that of the first input was added
-	warnedHead bool
-	warnedTail bool
-	warnings   []string // see TakeWarnings
+	frame    inputFrame // the bytes around the records
+	whole    int64      // see Whole
+	warnings []string   // see TakeWarnings
 }
 
 // Stdin is the name of standard input, and shownStdin is its name in messages.
@@ -203,45 +195,62 @@ func plainPathError(err error) error {
 	return err
 }
 
-// newFile opens a file for random access, mapped or not, and reads its header.
-func newFile(kind Kind, f *seekable, mapped bool) (in *Input, err error) {
-	in = &Input{
+// newFile opens a file for random access, mapped or not, and reads its header. It closes f if that
+// fails.
+func newFile(kind Kind, f *seekable, mapped bool) (*Input, error) {
+	in := &Input{
 		Name:     f.shown,
 		at:       f,
 		file:     f,
 		requests: f.requests,
 		close:    []io.Closer{f},
-		frame:    kind.Frame,
-		isFirst:  kind.first,
+		frame:    newInputFrame(&kind),
 	}
-	if mapped {
-		err = f.mapWhole()
-	}
-	var head []byte
-	if err == nil {
-		head, err = in.checkStart(kind)
-	}
-	if err == nil {
-		in.Header, err = kind.ReadHeader(io.NewSectionReader(f, 0, f.bytes), f.shown)
-	}
-	if err == nil && kind.Records != 0 {
-		if err = in.cutRecords(); err != nil {
-			err = fmt.Errorf("%s: %w", f.shown, err)
-		}
-	}
-	if err == nil {
-		in.Records, err = format.CheckSize(f.shown, in.Header, f.bytes)
-	}
-	if err != nil {
+	if err := in.readFile(kind, mapped); err != nil {
 		f.Close()
 		return nil, err
 	}
+	return in, nil
+}
 
+// readFile reads the header of a file with random access and finds its records.
+func (in *Input) readFile(kind Kind, mapped bool) error {
+	f := in.at
+	if mapped {
+		if err := f.mapWhole(); err != nil {
+			return err
+		}
+	}
+	head, err := in.checkStart(kind)
+	if err != nil {
+		return err
+	}
+	in.Header, err = kind.ReadHeader(io.NewSectionReader(f, 0, f.bytes), in.Name)
+	if err != nil {
+		return err
+	}
+	if kind.Records != 0 {
+		if err := in.cutRecords(); err != nil {
+			return in.named(err)
+		}
+	}
+	in.Records, err = format.CheckSize(in.Name, in.Header, f.bytes)
+	if err != nil {
+		return err
+	}
 	in.whole = in.Records
 	if kind.Keep {
 		in.noteHead(head)
 	}
-	return in, nil
+	return nil
+}
+
+// named puts the name of the input in front of an error; nil stays nil.
+func (in *Input) named(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: %w", in.Name, err)
 }
 
 // checkStart returns an error if the file does not begin like records of this kind, and adds a warning
@@ -255,90 +264,38 @@ func (in *Input) checkStart(kind Kind) (head []byte, err error) {
 		err = in.cutTail(kind.Tail)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", in.Name, err)
+		return nil, in.named(err)
 	}
 	in.warn(kind.CountDoubt(kind.Spec, in.Name, in.at.first, in.at.bytes))
 	in.warn(kind.TextDoubt(kind.Spec, in.at.first))
-	if err = kind.CheckRecords(kind.Spec, in.at.first); err != nil {
-		return nil, fmt.Errorf("%s: %w", in.Name, err)
-	}
-	return head, nil
+	return head, in.named(kind.CheckRecords(kind.Spec, in.at.first))
 }
 
 // streamBuffer is the buffer size for checking the beginning of a stream. Records are read in
 // larger pieces, which bypass the buffer.
 const streamBuffer = 16 << 10
 
+// openStream opens an input that is read sequentially. It closes source if that fails.
 func openStream(kind Kind, name string, source io.ReadCloser, windowBytes int64) (*Input, error) {
 	in := &Input{
-		Name:    name,
-		close:   []io.Closer{source},
-		frame:   kind.Frame,
-		isFirst: kind.first,
-		whole:   -1,
+		Name:  name,
+		close: []io.Closer{source},
+		frame: newInputFrame(&kind),
+		whole: -1,
 	}
-	if kind.Tail > MaxKept {
-		in.Close()
-		return nil, fmt.Errorf(
-			"%s: it can only be read sequentially, and at most %d bytes can be skipped "+
-				"after its records: "+
-				"use %v, or write it to a plain file first",
-			name, MaxKept, option.Records,
-		)
+	reader := &checkedReader{kind: kind, in: in}
+	err := in.named(checkStreamTail(kind.Tail))
+	if err == nil {
+		err = reader.open(source, windowBytes)
 	}
-
-	buffered := newLateBuffer(source)
-	begins, err := buffered.first.Peek(format.DetectBytes)
-	if err != nil && err != io.EOF {
-		in.Close()
-		return nil, fmt.Errorf("read %s: %w", name, err)
-	}
-
-	begin := &checkedReader{kind: kind, in: in}
-	err = nil
-	if c := kind.Compression(name, begins); c != format.None {
-		in.Window = format.Window(c, begins)
-		window := min(in.Window, windowBytes)
-		in.Compression = c
-		in.ExtraWindow = window - format.CommonWindow
-		decoder := format.NewReader(buffered, c, window)
-		begin.Reader = bufio.NewReaderSize(decoder, format.DetectBytes)
-		in.stream = begin
-		in.decoder, in.begins = decoder, slices.Clone(begins)
-		in.close = append(in.close, decoder)
-	} else {
-		begin.Reader = bufio.NewReaderSize(buffered.first, streamBuffer)
-		in.stream = begin.Reader
-		err = kind.CheckPacked(begins)
-	}
-
-	if err == nil && (in.Compression == format.None || kind.Keep && kind.first) {
-		err = begin.check()
-	}
-	if err != nil {
-		err = fmt.Errorf("%s: %w", in.Name, err)
-	} else {
+	if err == nil {
 		in.Header, err = kind.ReadHeader(in.stream, name)
 	}
-
 	if err != nil {
 		in.Close()
 		return nil, err
 	}
-
-	in.Records = in.Header.Records()
-	if begun := in.Header.Begun(); begun != nil {
-		in.stream = io.MultiReader(bytes.NewReader(begun), in.stream)
-	}
-	if kind.hasTail() {
-		in.stream = in.withoutTail(in.stream)
-	}
-	if kind.Records != 0 {
-		in.Records = max(kind.Records, 0)
-	}
-	if kind.Keep && begin.done {
-		in.noteHead(begin.head)
-	}
+	reader.delimit()
 	return in, nil
 }
 
@@ -350,6 +307,61 @@ type checkedReader struct {
 	in   *Input
 	head []byte // the skipped bytes, if they are kept
 	done bool
+}
+
+// open sets the stream of the input: the bytes of source, or what they decompress to. It checks the
+// first bytes now unless they are compressed, because a decoder has to wait for its turn. A frame
+// that the output keeps cannot wait.
+func (c *checkedReader) open(source io.Reader, windowBytes int64) error {
+	in := c.in
+	buffered := newLateBuffer(source)
+	first, err := buffered.first.Peek(format.DetectBytes)
+	if err != nil && err != io.EOF {
+		return fmt.Errorf("read %s: %w", in.Name, err)
+	}
+
+	codec := c.kind.Compression(in.Name, first)
+	if codec == format.None {
+		c.Reader = bufio.NewReaderSize(buffered.first, streamBuffer)
+		in.stream = c.Reader
+		if err := c.kind.CheckPacked(first); err != nil {
+			return in.named(err)
+		}
+		return in.named(c.check())
+	}
+
+	in.Window = format.Window(codec, first)
+	window := min(in.Window, windowBytes)
+	decoder := format.NewReader(buffered, codec, window)
+	c.Reader = bufio.NewReaderSize(decoder, format.DetectBytes)
+	in.stream = c
+	in.Compression = codec
+	in.ExtraWindow = window - format.CommonWindow
+	in.decoder = decoder
+	in.begins = slices.Clone(first)
+	in.close = append(in.close, decoder)
+	if c.kind.Keep && c.kind.first {
+		return in.named(c.check())
+	}
+	return nil
+}
+
+// delimit ends the stream after the last record. REQUIRES: the header has been read
+func (c *checkedReader) delimit() {
+	in := c.in
+	in.Records = in.Header.Records()
+	if begun := in.Header.Begun(); begun != nil {
+		in.stream = io.MultiReader(bytes.NewReader(begun), in.stream)
+	}
+	if c.kind.hasTail() {
+		in.stream = in.frame.withoutTail(in.stream, in.Header.Layout().RecordSize)
+	}
+	if c.kind.Records != 0 {
+		in.Records = max(c.kind.Records, 0)
+	}
+	if c.kind.Keep && c.done {
+		in.noteHead(c.head)
+	}
 }
 
 func (c *checkedReader) Read(p []byte) (int, error) {

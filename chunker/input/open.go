@@ -120,7 +120,7 @@ func (o *opener) joined(opened []opened) (all inputs, err error) {
 			continue
 		}
 		if i == 0 && o.kind.Keep {
-			one.in.Header.KeepBefore(one.in.head.kept, one.in.count)
+			one.in.Header.KeepBefore(one.in.frame.head.kept, one.in.frame.count)
 		}
 		all = append(all, one.in)
 	}
