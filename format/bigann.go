@@ -32,8 +32,8 @@ func bigann(v vecsFormat) *container {
 	return &container{
 		Container: Container{
 			Name:        v.name,
-			About:       "count, dimension, vectors",
-			Title:       "vectors behind their number and dimension",
+			About:       "count, dimension, then vectors",
+			Title:       "vectors with a count and dimension",
 			ListsFields: true,
 			HasFields:   true,
 			HasCount:    true,

@@ -23,7 +23,7 @@ const zipMagic = "PK\x03\x04?\x00???\x00"
 var npz = container{
 	Container: Container{
 		Name:        "npz",
-		About:       "an archive of such",
+		About:       "archive of NumPy arrays",
 		Title:       "archive of NumPy arrays",
 		Magic:       zipMagic,
 		IsArray:     true,

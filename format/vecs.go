@@ -23,7 +23,7 @@ func vecs(name string, t Type) *container {
 	return &container{
 		Container: Container{
 			Name:      name,
-			About:     "vectors",
+			About:     "vectors, each after its dimension",
 			HasFields: true,
 		},
 		check: func(s Spec) []error {

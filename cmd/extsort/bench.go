@@ -36,41 +36,41 @@ func benchCaseFlags(g group, v *flagValues) {
 	distribution := func(s string) (string, error) { return s, checkWord(s, format.Distributions) }
 	for _, d := range []definition{
 		g.add(single(&f.device, "DEVICE"), "device,d",
-			"the device, by its number or name in extsort devices; otherwise a GPU if there is one").
+			"the device, by number or name (see extsort devices); otherwise a GPU if there is one").
 			hints("gpu").offers("cpu", "gpu"),
-		g.add(oneOf(&f.table, "TABLE", bench.ViewNames()...), "table", "which table (see below)"),
+		g.add(oneOf(&f.table, "TABLE", bench.ViewNames()...), "table", "the table to print"),
 		g.add(listOf(&f.scope.Algorithms, "NAMES", notEmpty), "algorithm",
-			"these algorithms of the device; otherwise all").
+			"only these algorithms; otherwise all").
 			hints("algorithms"),
 		g.add(listOf(&f.scope.Keys, "TYPES", opencl.ParseKeyKind), "type,t",
-			"these keys of u32, u64, u32+u32 and u64+u32 (with an index)").
+			"only these key types: u32, u64, u32+u32, u64+u32 (with a 32-bit index); otherwise all").
 			hints("keys", "types").offers("u32", "u64", "u32+u32", "u64+u32"),
-		g.add(listOf(&f.scope.Dists, "NAMES", distribution), "dist", "these distributions of keys; otherwise uniform").
+		g.add(listOf(&f.scope.Dists, "NAMES", distribution), "dist", "these distributions of the keys; otherwise uniform").
 			hints("distribution").offers(format.Distributions...),
 		g.add(size(&f.scope.Min, "COUNT", parseCount), "min", "smallest number of keys, such as 1000, 1M or 2^20"),
-		g.add(size(&f.scope.Max, "COUNT", parseCount), "max", "largest number of keys, in powers of two"),
+		g.add(size(&f.scope.Max, "COUNT", parseCount), "max", "largest number of keys; sizes are powers of two"),
 		g.add(number(&f.runs, "N", 1), "runs", "take the median of N runs; otherwise 5").
 			hints("count", "repeat"),
 	} {
 		d.notWith("--from")
 	}
 	g.add(listOf(&f.from, "FILES", notEmpty), "from",
-		"time nothing: show figures that --format json wrote, joined into one")
+		"only combine and show results that --format json wrote")
 }
 
 func benchShowFlags(g group, v *flagValues) {
 	f := &v.bench
 	f.format = "text"
-	g.add(oneOf(&f.format, "FORM", "text", "json"), "format", "tables, or figures for programs").
+	g.add(oneOf(&f.format, "FORM", "text", "json"), "format", "print tables or JSON").
 		hints("json", "stats")
-	g.add(single(&f.svg, "FILE"), "svg", "plot keys per second against keys into FILE").
+	g.add(single(&f.svg, "FILE"), "svg", "also plot the rates by number of keys, as an SVG image in FILE").
 		hints("plot")
 }
 
 func (a *app) benchCommand() *cobra.Command {
 	v := &flagValues{}
 	f := &v.bench
-	cmd := verb("bench [flags]", "Time the algorithms on a device, in Mkeys/s by size, and check that they sort.",
+	cmd := verb("bench [flags]", "Time the sorting algorithms of a device, in Mkeys/s by size, and check their\nresults.",
 		`  extsort bench
   extsort bench -d gpu -t u32,u64+u32 --max 2^28 --dist few,zipf --svg r.svg
   extsort bench -d gpu --table bainville

@@ -81,13 +81,13 @@ var verbTable = []verbRow{
 	{"write test data", (*app).genCommand},
 	{"predict how a sort would run", (*app).planCommand},
 	{"list the devices a sort can use", (*app).devicesCommand},
-	{"time the algorithms on a device", (*app).benchCommand},
+	{"time the sorting algorithms of a device", (*app).benchCommand},
 	{"measure this machine for better plans", (*app).tuneCommand},
-	{"sort on many machines, by a scheduler", distCommand},
-	{"the tour: generate, sort, verify, report", (*app).demoCommand},
+	{"sort on many machines, with a scheduler", distCommand},
+	{"take a tour: generate, sort, verify", (*app).demoCommand},
 	{"show this help, or help for a verb", func(*app) *cobra.Command { return helpCommand() }},
 	{"print the version", func(*app) *cobra.Command { return versionCommand() }},
-	{"write a manual page, as roff", func(*app) *cobra.Command { return manCommand() }},
+	{"print a manual page", func(*app) *cobra.Command { return manCommand() }},
 	{"print a completion script for a shell", (*app).completionCommand},
 }
 

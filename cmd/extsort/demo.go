@@ -35,11 +35,11 @@ func demoSizeFlags(g group, v *flagValues) {
 	f.size = 256 << 20
 	v.opt.MemoryBytes = 64 << 20
 	g.add(size(&f.size, "SIZE", parseByteLimit), "size",
-		"how much to sort; three times that must be free on the disk; otherwise 256M").
+		"size of the data; needs three times as much free disk space; otherwise 256M").
 		hints("bytes")
-	g.add(size(&v.opt.MemoryBytes, "SIZE", parseMemory), "buffer-size,S", "host memory for the sort; otherwise 64M").
+	g.add(size(&v.opt.MemoryBytes, "SIZE", parseMemory), "buffer-size,S", "memory limit of the sort; otherwise 64M").
 		hints("memory", "mem", "ram")
-	g.add(single(&f.folder, "DIR"), "temporary-directory,T", "work in DIR; otherwise in TMPDIR, else /var/tmp").
+	g.add(single(&f.folder, "DIR"), "temporary-directory,T", "write all files to DIR; otherwise TMPDIR, else /var/tmp").
 		hints("tmpdir", "tmp", "temp-dir").directory()
 }
 
@@ -47,7 +47,7 @@ func (a *app) demoCommand() *cobra.Command {
 	v := &flagValues{}
 	return verb("demo [flags]",
 		"Take the tour: generate records of 32 bytes with random 64-bit keys, sort them\n"+
-			"in a quarter of the memory they need, verify the result, report, and clean up.",
+			"in a quarter of the memory they need, verify the result, and clean up.",
 		"", v, func(cmd *cobra.Command, _ []string) error {
 			f := v.demo
 			f.opt, f.progress = v.opt, v.report.progress

@@ -18,13 +18,13 @@ import (
 type devicesFlags struct{ json bool }
 
 func devicesShowFlags(g group, v *flagValues) {
-	g.bool(&v.devices.json, "json", "one JSON object on a line")
+	g.bool(&v.devices.json, "json", "print one line of JSON")
 }
 
 func (a *app) devicesCommand() *cobra.Command {
 	v := &flagValues{}
 	return verb("devices [flags]",
-		"List the devices a sort can use. A device is chosen by its number, its kind or a\npart of its name: --device 1.",
+		"List the devices a sort can use. Choose one with -d by its number, its kind or a\npart of its name: --device 1.",
 		"", v, func(cmd *cobra.Command, _ []string) error { return a.devices(cmd.Context(), v.devices.json) })
 }
 

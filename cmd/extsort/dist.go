@@ -21,18 +21,18 @@ import (
 )
 
 const distLong = `Sort on many machines that share a file system. Your scheduler runs the tasks:
-each is a command that can be run again and skips finished work. See also
-extsort dist VERB --help.
+each task is one command, which you can repeat: it skips finished work. For the
+flags of a verb, see extsort dist VERB --help.
 
 Usage:
   extsort dist plan [flags] DIR FILE ...   plan the sort of FILEs in DIR
   extsort dist run --part K/N DIR          sort slices of the input into runs
-  extsort dist cut --part K/N DIR          find where runs are cut for parts
+  extsort dist cut --part K/N DIR          find where parts begin in the runs
   extsort dist merge --part K/N DIR        merge parts of the output
   extsort dist verify DIR                  verify and complete the output
   extsort dist status DIR                  show the progress
   extsort dist script SCHEDULER DIR        print a script with all tasks
-  extsort dist cat DIR                     write the parts one after the other
+  extsort dist cat DIR                     write all parts, one after another
 
 Exit status: 0 success, 75 a temporary error (run it again), 2 any other error.`
 
@@ -62,7 +62,7 @@ func distCommand(a *app) *cobra.Command {
 		return fmt.Errorf("dist: unknown verb %q: use %s", args[0], verbs)
 	}
 	cmd.AddCommand(distPlan(a), distTask(a, "run", "Sort slices of the inputs, each into a run.", (*dist.Worker).Run),
-		distTask(a, "cut", "Find where the runs are cut, so that all parts are equally large, by their indexes.",
+		distTask(a, "cut", "Find where each part begins in each run, by the indexes of the runs.",
 			(*dist.Worker).Cut),
 		distTask(a, "merge", "Merge parts of the output, each from all runs.", (*dist.Worker).Merge),
 		distVerify(a), distStatus(a), distScript(a), distCat(a))
@@ -99,9 +99,10 @@ func shortOf(about string) string {
 
 func distOutputFlags(g group, v *flagValues) {
 	g.add(single(&v.dist.request.Output, "OUTDIR"), "output,o",
-		"write a file for each part into folder OUTDIR, or an object below s3://BUCKET/PREFIX; otherwise --into").
+		"write one file per part into directory OUTDIR, or one object per part below "+
+			"s3://BUCKET/PREFIX; otherwise --into").
 		sets(option.Output).directory()
-	g.add(single(&v.dist.into, "FILE"), "into", "write all parts into FILE, each at its place; otherwise -o")
+	g.add(single(&v.dist.into, "FILE"), "into", "write all parts into one FILE; otherwise -o")
 }
 
 func distPlanFlags(g group, v *flagValues) {
@@ -113,14 +114,14 @@ func distPlanFlags(g group, v *flagValues) {
 		notWith("--runs")
 	g.add(number(&r.Parts, "P", 1), "parts", "write the output as P equal parts; otherwise as many as runs")
 	g.bool(&r.NoIndex, "no-index",
-		"write no index of keys with each run: cuts are found by reading single records")
+		"write no index of keys for each run; dist cut then reads single records of the runs")
 }
 
 func distPlan(a *app) *cobra.Command {
 	v := &flagValues{}
 	return distVerb("plan [flags] DIR FILE ...",
-		"Plan the sort of FILEs, in that order, by tasks of many machines: write\nDIR/plan.json. FILEs are bare "+
-			"records in regular files that all machines can\nread under the same names, or objects (s3://BUCKET/KEY, "+
+		"Plan the sort of FILEs, in this order, as tasks for many machines, and write\nDIR/plan.json. FILEs contain plain "+
+			"records. They are files that all machines can\nread under the same names, or objects (s3://BUCKET/KEY, "+
 			"https://HOST/FILE).",
 		"  extsort dist plan -t u64 --runs 64 -o sorted plan keys-*.bin\n"+
 			"  extsort dist plan -R 16 -k 0:u64 --into sorted.bin plan log.bin",
@@ -200,15 +201,15 @@ func worked(a *app, opt *session.Options,
 
 func distTaskFlags(g group, v *flagValues) {
 	g.add(single(&v.dist.part, "K/N"), "part",
-		"do the K-th of N shares of them, K from 0, or auto: the share that the variables of MPI, "+
-			"Slurm, AWS Batch, Cloud Run, Kubernetes or SGE say; otherwise all").
+		"run share K of N of the tasks, K from 0; auto takes K and N from the environment of "+
+			"MPI, Slurm, AWS Batch, Cloud Run, Kubernetes or SGE; otherwise all").
 		offers("auto")
 }
 
 // distTask is run, cut or merge.
 func distTask(a *app, name, about string, do func(*dist.Worker, context.Context, session.Part) error) *cobra.Command {
 	v := &flagValues{}
-	return distVerb(name+" [flags] DIR", about+" Finished tasks\nare skipped.",
+	return distVerb(name+" [flags] DIR", about+"\nFinished tasks are skipped.",
 		fmt.Sprintf("  extsort dist %s --part 3/8 plan\n  extsort dist %s --part auto -S 32G plan", name, name),
 		v, worked(a, &v.opt, func(ctx context.Context, w *dist.Worker, _ []string) error {
 			tasks := map[string]int{"run": w.Plan.Runs, "cut": dist.CutTasks(w.Plan), "merge": w.Plan.Parts}
@@ -237,8 +238,8 @@ func tasksOf(n int, text string) (session.Part, error) {
 
 func distVerifyFlags(g group, v *flagValues) {
 	g.add(single(&v.dist.part, "K/N"), "part",
-		"only read the parts of this share and compare their checksums; otherwise join "+
-			"the checksums of all tasks and complete the output").
+		"only read the parts of share K of N, K from 0, and compare their checksums; otherwise "+
+			"combine the checksums of all tasks and complete the output").
 		offers("auto")
 	g.bool(&v.dist.keepRuns, "keep-runs", "keep the files of the runs").notWith("--part")
 	g.bool(&v.dist.readAll, "all", "read all parts, too, and check their order and checksums").notWith("--part")
@@ -247,8 +248,8 @@ func distVerifyFlags(g group, v *flagValues) {
 func distVerify(a *app) *cobra.Command {
 	v := &flagValues{}
 	return distVerb("verify [flags] DIR",
-		"Check that the parts follow each other and contain all records of the inputs, by\nthe checksums of their "+
-			"tasks. Then rename the output of --into and remove the runs.",
+		"Use the checksums of the tasks to check that the parts follow each other and\ncontain all records of the inputs. "+
+			"Then give the output of --into its name, and\nremove the runs.",
 		"  extsort dist verify plan\n  extsort dist verify --part 3/8 plan",
 		v, worked(a, &v.opt, func(ctx context.Context, w *dist.Worker, _ []string) error {
 			s, err := tasksOf(w.Plan.Parts, v.dist.part)
@@ -269,11 +270,11 @@ func distVerify(a *app) *cobra.Command {
 		}))
 }
 
-func distStatusFlags(g group, v *flagValues) { g.bool(&v.dist.json, "json", "as one JSON object") }
+func distStatusFlags(g group, v *flagValues) { g.bool(&v.dist.json, "json", "print one JSON object") }
 
 func distStatus(a *app) *cobra.Command {
 	v := &flagValues{}
-	return distVerb("status [flags] DIR", "Show which tasks are done and which are due.", "  extsort dist status plan",
+	return distVerb("status [flags] DIR", "Show which tasks are done and what to run next.", "  extsort dist status plan",
 		v, worked(a, &v.opt, func(ctx context.Context, w *dist.Worker, args []string) error {
 			s, err := w.Plan.Status(ctx)
 			if err != nil {
@@ -302,9 +303,9 @@ func done(all int, left []int) string {
 
 func distScriptFlags(g group, v *flagValues) {
 	g.add(number(&v.dist.use.Tasks, "N", 1), "tasks",
-		"share the runs among N tasks, and the parts; otherwise a task for each, and at most 1000")
+		"divide the runs, and the parts, among N tasks; otherwise one task for each, at most 1000")
 	g.add(read(&v.opt.MemoryBytes, "SIZE", parseMemory), "buffer-size,S",
-		"memory of each task; otherwise half of the machine's or cgroup's").
+		"memory limit of each task; otherwise half of the memory of its machine or cgroup").
 		hints("memory", "mem", "ram")
 }
 
@@ -317,8 +318,9 @@ func distScriptParallelFlag(g group, v *flagValues) {
 func distScript(a *app) *cobra.Command {
 	v := &flagValues{}
 	return distVerb("script [flags] SCHEDULER DIR",
-		"Print a script that has "+inWords(dist.Schedulers)+" do all tasks of a plan in their\norder, with processors for "+
-			"the workers of each, and a GPU where -d names one.\nIt is there to be read and changed; nothing is submitted.",
+		"Print a script for "+inWords(dist.Schedulers)+" that runs the tasks of a plan in\norder. Each task requests "+
+			"processors for its workers, and a GPU if -d names one.\nRead and adapt the script before you run "+
+			"it; nothing is submitted.",
 		"  extsort dist script slurm -d gpu --parallel 8 plan > sort.sh\n  extsort dist script local -S 8G plan | sh",
 		v, worked(a, &v.opt, func(_ context.Context, w *dist.Worker, args []string) error {
 			use := v.dist.use
@@ -331,12 +333,13 @@ func distScript(a *app) *cobra.Command {
 
 func distCatFlags(g group, v *flagValues) {
 	g.add(single(&v.dist.output, "FILE"), "output,o",
-		"write to FILE or an object, whole or not at all; otherwise standard output")
+		"write to FILE or an object, completely or not at all; otherwise standard "+
+			"output")
 }
 
 func distCat(a *app) *cobra.Command {
 	v := &flagValues{}
-	return distVerb("cat [flags] DIR", "Write the parts of an output that is complete one after the other.",
+	return distVerb("cat [flags] DIR", "Write the parts of a complete output, one after another.",
 		"  extsort dist cat -o sorted.bin plan\n  extsort dist cat plan | zstd > sorted.zst",
 		v, worked(a, &v.opt, func(ctx context.Context, w *dist.Worker, _ []string) error {
 			if err := a.checkOutput(v.dist.output); err != nil {

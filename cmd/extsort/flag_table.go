@@ -29,11 +29,11 @@ type defineFlag func(g group, v *flagValues)
 
 // flagTable lists the flags of all verbs. The groups of each verb are in the order of its help.
 var flagTable = []flagGroup{
-	{"In place of FILE", "plan", []defineFlag{planInputFlags}},
+	{"Without FILE", "plan", []defineFlag{planInputFlags}},
 	{"Which tasks", "dist run, dist cut, dist merge", []defineFlag{distTaskFlags}},
 	{"Which tasks", "dist verify", []defineFlag{distVerifyFlags}},
-	{"What to time", "bench", []defineFlag{benchCaseFlags}},
-	{"What to try", "tune", []defineFlag{tuneTrialFlags}},
+	{"What to measure", "bench", []defineFlag{benchCaseFlags}},
+	{"What to measure", "tune", []defineFlag{tuneTrialFlags}},
 	{"Stored measurements", "tune", []defineFlag{tuneStoreFlags}},
 
 	{"Record layout: one of -t, -R, -f", "sort, plan", []defineFlag{
@@ -80,16 +80,16 @@ var flagTable = []flagGroup{
 	}},
 	{"Resources", "dist merge", []defineFlag{memoryFlag, tempDirFlag, parallelFlag, spillCompressFlag, batchSizeFlag}},
 	{"Resources", "dist cut", []defineFlag{memoryFlag}},
-	{"How", "gen", []defineFlag{parallelFlag, progressFlag}},
+	{"Threads and progress", "gen", []defineFlag{parallelFlag, progressFlag}},
 	{"Flags", "demo", []defineFlag{demoSizeFlags, deviceFlag, parallelFlag, progressFlag}},
 
 	{"Reports, all on standard error", "sort", []defineFlag{progressFlag, quietFlag, statsFlag, explainFlag, verifyFlag}},
 	{"Reports, all on standard error", "shuffle", []defineFlag{progressFlag, quietFlag, statsFlag, explainFlag}},
 	{"Reports", "plan", []defineFlag{progressFlag, quietFlag, statsFlag, planExplainFlag, verifyFlag}},
-	{"How to look", "info", []defineFlag{infoLookFlags}},
-	{"How to show it", "bench", []defineFlag{benchShowFlags}},
-	{"How to show it", "devices", []defineFlag{devicesShowFlags}},
-	{"Form", "dist status", []defineFlag{distStatusFlags}},
+	{"Scan and report", "info", []defineFlag{infoLookFlags}},
+	{"Output format", "bench", []defineFlag{benchShowFlags}},
+	{"Output format", "devices", []defineFlag{devicesShowFlags}},
+	{"Output format", "dist status", []defineFlag{distStatusFlags}},
 }
 
 // groups defines the flags of a verb, "sort" for none, so that they set v.

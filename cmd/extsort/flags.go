@@ -144,7 +144,7 @@ func givenFlags(flags *pflag.FlagSet) map[string]bool {
 
 func typeFlag(g group, v *flagValues) {
 	g.add(&value[string]{to: &v.opt.Record.Type, kind: "TYPE", once: true, parse: parseTypeName},
-		"type,t", "plain numbers: each record is one TYPE (see below)").
+		"type,t", "plain numbers: each record is one TYPE").
 		sets(option.Type).hints("dtype").notWith("--join").offers(format.NumberTypes...)
 }
 
@@ -161,8 +161,8 @@ func keyFlag(g group, v *flagValues) {
 		return append(*keys, keyName(text)), err
 	}
 	g.add(read(keys, "FIELD", parse), "key,k",
-		"FIELD to sort by, OFFSET:TYPE[:desc] or NAME[:desc] (npy) or COLUMN[:desc] (npy, vectors); repeatable: "+
-			"the first -k is the most significant").
+		"a key to sort by: OFFSET:TYPE[:desc], NAME[:desc] (npy) or COLUMN[:desc] (npy, vectors); repeat -k for more "+
+			"keys, the most significant first").
 		sets(option.Keys).notWith("--join").
 		notIn("shuffle", "the order does not depend on the contents of the records")
 }
@@ -170,11 +170,13 @@ func keyFlag(g group, v *flagValues) {
 func formatFlag(g group, v *flagValues) { addFormat(g, v) }
 
 // recognizedFormatFlag is formatFlag for verbs that recognize an array.
-func recognizedFormatFlag(g group, v *flagValues) { addFormat(g, v).DefValue = "npy where FILE is one" }
+func recognizedFormatFlag(g group, v *flagValues) {
+	addFormat(g, v).DefValue = "npy if FILE is a NumPy array"
+}
 
 func addFormat(g group, v *flagValues) definition {
 	return g.add(single(&v.opt.Record.Format, "FORMAT"), "format,f",
-		"FORMAT of the files: "+format.ContainerHelp()).
+		"file format; "+format.ContainerHelp()).
 		sets(option.Format).notWith("--join").offers(format.ContainerNames()...)
 }
 
@@ -213,39 +215,39 @@ func reverseFlag(g group, v *flagValues) {
 
 func nanFlag(g group, v *flagValues) {
 	g.add(oneOf(&v.opt.Record.NaN, "WHERE", "first", "last", "total"), "nan",
-		"where NaNs sort, also with -r and :desc; otherwise total: by their signs, so usually last, with :desc first").
+		"put NaNs first or last, also with -r and :desc; otherwise total: by sign, usually after +Inf").
 		sets(option.NaN).notWith("--join")
 }
 
 func floatFlag(g group, v *flagValues) {
 	g.add(oneOf(&v.opt.Record.Float, "ORDER", "total", "numeric"), "float",
-		"order of floats; numeric: -0 equals +0 and all NaNs are equal, and last unless --nan first; otherwise total").
+		"order of floats; in numeric order, -0 equals +0, and all NaNs are equal and last (or first with --nan first); "+
+			"otherwise total").
 		sets(option.Float).notWith("--join")
 }
 
 func uniqueFlag(g group, v *flagValues) {
 	g.bool(&v.opt.Unique, "unique,u",
-		"write only the first of the records that are equal in all -k fields; with -c, a record that repeats the key of "+
-			"the one before it is disorder").
+		"write only the first record of each key; with -c, a repeated key counts as disorder").
 		sets(option.Unique).hints("dedup", "distinct")
 }
 
 func keepFlag(g group, v *flagValues) {
 	g.add(oneOf(&v.opt.Keep, "WHICH", "first", "last"), "keep",
-		"with -u: which record to write, by its position in the input; otherwise first").
+		"which of the records with equal keys -u writes, by position in the input; otherwise first").
 		sets(option.Keep).notWith("-c")
 }
 
 func countFlag(g group, v *flagValues) {
 	g.bool(&v.opt.Count, "count",
-		"with -u: append to each record the number of equal records, as a little-endian u64: 8 bytes more").
+		"append the number of records with its key to each record that -u writes, as a little-endian u64 (8 bytes)").
 		sets(option.Count).hints("rows").notWith("-c")
 }
 
 func argsortFlag(g group, v *flagValues) {
 	g.add(oneOf(&v.opt.Argsort, "TYPE", "u32", "u64"), "argsort",
-		"write positions in the input, from 0, as little-endian numbers without a header (NumPy: np.fromfile(FILE, "+
-			"\"<u8\") reads u64, \"<u4\" reads u32); otherwise the records").
+		"write positions in the input instead of records; positions start at 0 and are little-endian, without a header "+
+			"(in NumPy, np.fromfile(FILE, \"<u8\") reads u64 and \"<u4\" reads u32); otherwise the records").
 		sets(option.Argsort).notWith("-c", "-m")
 }
 
@@ -282,8 +284,8 @@ func compressFlag(g group, v *flagValues) {
 
 func splitFlag(g group, v *flagValues) {
 	g.add(&value[string]{to: new(string), kind: "N|SIZE", once: true, parse: splitOf(&v.opt)}, "split",
-		"write N files, or files of SIZE bytes as in 4G: FILE.000, FILE.001 and so on, by key range, and FILE.index with "+
-			"their first keys; all appear or none; otherwise one file").
+		"write N files, or files of SIZE bytes (such as 4G), split by key range: FILE.000, FILE.001 and so on, and "+
+			"FILE.index with their first keys; all files appear or none; otherwise one file").
 		sets("Options.SplitFiles", "Options.SplitBytes").notWith("-c")
 }
 
@@ -291,56 +293,56 @@ func splitFlag(g group, v *flagValues) {
 
 func memoryFlag(g group, v *flagValues) {
 	g.add(size(&v.opt.MemoryBytes, "SIZE", parseMemory), "buffer-size,S",
-		"host memory for the whole run, at least 16M, also as 50% of the machine's; otherwise half of it").
+		"memory limit of the whole run, at least 16M, or a percentage of the machine's memory; otherwise 50%").
 		sets(option.MemoryBytes).hints("memory", "mem", "ram").notWith("--join")
 }
 
 func tempDirFlag(g group, v *flagValues) {
 	g.add(many(&v.opt.TempDirs, "DIR"), "temporary-directory,T",
-		"directory for temporary data; repeatable, used in parallel; otherwise TMPDIR, else /var/tmp").
+		"directory for temporary data; repeat -T to use several disks in parallel; otherwise TMPDIR, else /var/tmp").
 		sets(option.TempDirs).hints("tmpdir", "tmp", "temp-dir").notWith("-c").directory()
 }
 
 func checkpointFlag(g group, v *flagValues) {
 	g.add(single(&v.opt.Checkpoint, "DIR"), "checkpoint",
-		"keep finished work in DIR; the same command resumes from it").
+		"keep finished work in DIR; after a crash, the same command resumes from it").
 		sets(option.Checkpoint).hints("resume").notWith("-c", "-m").directory()
 }
 
 func parallelFlag(g group, v *flagValues) {
 	v.opt.Workers = processors
-	g.add(number(&v.opt.Workers, "N", 1), "parallel", "worker threads; otherwise one for each processor").
+	g.add(number(&v.opt.Workers, "N", 1), "parallel", "number of worker threads; otherwise one for each processor").
 		sets(option.Workers).hints("threads", "workers", "jobs").notWith("--join")
 }
 
 func deviceFlag(g group, v *flagValues) {
 	g.add(many(&v.opt.Devices, "DEVICE"), "device,d",
-		"sort on DEVICE: auto, cpu, gpu, a number or name of extsort devices; repeatable; otherwise auto").
+		"sort on DEVICE: auto, cpu, gpu, or a number or name from extsort devices; repeatable; otherwise auto").
 		sets("Options.Devices").hints("gpu").notWith("-c", "-m").offers("auto", "cpu", "gpu")
 }
 
 func deviceMemoryFlag(g group, v *flagValues) {
 	g.add(size(&v.opt.DeviceMemory, "SIZE", parseByteLimit), "device-memory",
-		"limit of the memory used on each device; otherwise all free memory").
+		"limit the memory used on each device; otherwise all free memory").
 		sets(option.DeviceMemory).notWith("-c", "-m")
 }
 
 func strategyFlag(g group, v *flagValues) {
 	v.opt.Strategy = "auto"
 	g.add(oneOf(&v.opt.Strategy, "HOW", plan.Requestable()...), "strategy",
-		"how chunks become output ("+strategyHints()+")").
+		"strategy of the sort ("+strategyHints()+")").
 		sets(option.Strategy).notWith("-c", "-m")
 }
 
 func algorithmFlag(g group, v *flagValues) {
 	g.add(single(&v.opt.Algorithm, "NAME"), "algorithm",
-		"sort by algorithm NAME, as listed by extsort devices; otherwise the device's choice").
+		"sort with algorithm NAME (extsort devices lists them); otherwise the device's choice").
 		sets(option.Algorithm).notWith("-c", "-m")
 }
 
 func digitBitsFlag(g group, v *flagValues) {
 	g.add(number(&v.opt.DigitBits, "N", 1), "digit-bits",
-		"sort by N bits in each pass on OpenCL devices; otherwise the device's choice").
+		"on OpenCL devices, sort by N bits in each pass; otherwise the device's choice").
 		sets(option.DigitBits).notWith("-c", "-m")
 }
 
@@ -353,7 +355,7 @@ func spillCompressFlag(g group, v *flagValues) {
 
 func batchSizeFlag(g group, v *flagValues) {
 	g.add(number(&v.opt.BatchSize, "N", 2), "batch-size",
-		"merge at most N runs at once; otherwise as memory and open files allow").
+		"merge at most N runs at once; otherwise as many as memory and open files allow").
 		sets(option.BatchSize).notWith("-c")
 }
 
@@ -393,7 +395,7 @@ func quietFlag(g group, v *flagValues) {
 func statsFlag(g group, v *flagValues) {
 	stats := &value[string]{to: &v.report.stats, kind: "FORM", words: []string{"text", "json", "json:FILE"}}
 	stats.parse = parseStats
-	g.add(stats, "stats", "print what was done, the time of each stage and the resources used").NoOptDefVal = "text"
+	g.add(stats, "stats", "report what was done, the time of each stage and the resources used").NoOptDefVal = "text"
 }
 
 func explainFlag(g group, v *flagValues) {
@@ -421,10 +423,10 @@ func modeFlagsOfSort(g group, v *flagValues) {
 	f := &v.mode
 	g.add(oneOf(&f.check, "HOW", "diagnose-first", "quiet", "silent"), "check,c",
 		"only check that FILE is sorted").NoOptDefVal = "diagnose-first"
-	g.bool(&f.checkQuiet, "check-quiet,C", "like -c, but silent: see the exit status").
+	g.bool(&f.checkQuiet, "check-quiet,C", "like -c, but report only by the exit status").
 		hints("silent").implies("-c")
 	g.bool(&f.join, "join",
-		"with -c: FILEs are JSON reports of parts; check that they follow each other, and add them up").
+		"read JSON reports of parts (with -c), check that the parts follow each other, and print the totals").
 		needs("-c")
 	g.bool(&f.merge, "merge,m", "merge FILEs that are already sorted")
 	g.bool(&f.version, "version,V", "print the version")

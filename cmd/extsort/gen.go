@@ -39,13 +39,13 @@ func genDataFlags(g group, v *flagValues) {
 	g.add(oneOf(&f.dist, "NAME", format.Distributions...), "dist", "distribution of the keys").
 		hints("distribution")
 	g.add(read(&f.seed, "N", parseSeed), "seed",
-		"start of the random numbers: the same seed gives the same bytes, on every machine; otherwise seed 0")
+		"seed of the random numbers; the same seed gives the same bytes on every machine; otherwise seed 0")
 }
 
 func (a *app) genCommand() *cobra.Command {
 	v := &flagValues{}
 	return verb("gen [flags]",
-		"Write test data: records with keys of a distribution, the same for the same\nseed on every machine.",
+		"Write test data: records whose keys follow a distribution. The same seed gives\nthe same bytes on every machine.",
 		`  extsort gen -t u64 --size 1G -o keys.bin
   extsort gen -f gensort -n 1000000 --dist zipf --seed 7 -o records.bin
   extsort gen -R 16 -k 0:f64 -n 1000 | extsort -R 16 -k 0:f64 | xxd`,

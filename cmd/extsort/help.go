@@ -57,7 +57,7 @@ func writeShortHelp(w io.Writer, cmd *cobra.Command) {
 	names := 0
 	shown := asShown(cmd.Flags())
 	shown.VisitAll(func(f *pflag.Flag) { names = max(names, len(f.Name)+len(f.Value.Type())) })
-	room := columns(w) - len("  -x, --   ") - names
+	room := columns(w) - len("  -x, -- "+"   ") - names // the line is "  -x, --NAME VALUE   USAGE"
 	shown.VisitAll(func(f *pflag.Flag) {
 		short := *f
 		short.Usage = firstClause(f.Usage, room)
@@ -142,7 +142,7 @@ const leastColumns = 60
 
 // helpCommand is --help as a verb, also for another verb.
 func helpCommand() *cobra.Command {
-	return verb("help [VERB]", "Show how to use extsort or one of its verbs, as --help does.",
+	return verb("help [VERB]", "Show the help of extsort or of one of its verbs, as --help does.",
 		"  extsort help\n  extsort help gen\n  extsort help dist run", &flagValues{},
 		func(cmd *cobra.Command, args []string) error {
 			about, rest, _ := cmd.Root().Find(args) // what is not found is the rest
@@ -164,7 +164,7 @@ const firstLines = `extsort sorts files of fixed-size binary records. Describe a
   extsort -t u64 -o sorted.bin keys.bin           64-bit numbers
   extsort -R 16 -k 8:u32 -o sorted.bin log.bin    16 bytes each, by a field
   extsort -k price -o sorted.npy trades.npy       a NumPy array, by a field
-  extsort demo                                    a tour with data of its own
+  extsort demo                                    a tour with generated data
 extsort -h lists the usual flags, --help all of them.
 `
 
@@ -178,16 +178,16 @@ Usage:
 
   -t TYPE             plain numbers: u8 to u128, i8 to i128, f32, f64, bytesN
   -R BYTES            the record size
-  -k OFFSET:TYPE      a key (npy: NAME), :desc for largest first; the first -k
-                      is the most significant
+  -k OFFSET:TYPE      a key (NAME in NumPy arrays); append :desc for largest
+                      first; the first -k is the most significant
   -f FORMAT           gensort, npy, fvecs, sosd ...; .npy files need no -f
   -o FILE             write to FILE, completely or not at all
   -r                  reverse the whole order
   -u                  write only the first record of each key
   --limit N           write only the first N records of the result
   --nan last          sort NaNs last
-  -S SIZE             memory, at least 16M; otherwise half of the machine's
-  -T DIR              for temporary data; otherwise TMPDIR or /var/tmp
+  -S SIZE             memory limit, at least 16M; otherwise half of the memory
+  -T DIR              directory for temporary data
   --verify            check the result
   --stats[=FORM]      report what was done, as text, json or json:FILE
 
@@ -199,13 +199,13 @@ extsort --help lists all flags, extsort man | man -l - is the manual.
 func rootLong() string {
 	return `
 Sort large files of fixed-size binary records within a memory limit, on a GPU if
-there is one.
+you have one.
 
 Usage:
   extsort [flags] [FILE ...]          sort FILEs ("-" or none: standard input)
   extsort -c | -C [flags] [FILE]      check that FILE is sorted (-C: silently)
   extsort -m [flags] FILE ...         merge files that are already sorted
-` + verbUsages() + `For a file named like a verb, write ./gen. -h prints a shorter help.`
+` + verbUsages() + `Write ./gen for a file named like a verb. -h prints a summary of the flags.`
 }
 
 const rootExample = `  extsort -t u64 -o sorted.bin keys.bin        a file of 64-bit keys
@@ -217,10 +217,10 @@ const rootExample = `  extsort -t u64 -o sorted.bin keys.bin        a file of 64
 
 const helpTypes = `
 TYPE is u8 u16 u24 u32 u40 u48 u64 u128 i8 i16 i24 i32 i40 i48 i64 i128 f16 bf16
-f32 f64 f80 f80in96 f80in128, or ucsN, N characters of 4 bytes, which are
-little-endian, or with "be" big-endian (u32be), or bytesN: N bytes in the order
-of memcmp. f80 is the long double of x86, in 10, 12 or 16 bytes. Other names are
-understood: uint64_t, int, double, u32le, uuid, char10, NumPy's <u8, FI4.
+f32 f64 f80 f80in96 f80in128, ucsN (N characters of 4 bytes) or bytesN (N bytes,
+in the order of memcmp). All but bytesN are little-endian; append "be" for
+big-endian, as in u32be. f80 is the long double of x86, in 10, 12 or 16 bytes.
+Other names work, too: uint64_t, int, double, u32le, uuid, char10, <u8, FI4.
 Floats: -NaN < -Inf < ... < -0 < +0 < ... < +Inf < +NaN (--nan, --float).
 `
 
@@ -228,12 +228,12 @@ const helpEnd = `
 SIZE is in bytes, or has a suffix K M G T (powers of 1024; also KB, KiB ...).
 N and COUNT are numbers of records, or have a suffix k M G (powers of 1000) or
 Ki Mi Gi (powers of 1024). Both may be 1e6, 10_000_000 or 2^20.
-NumPy arrays and .npz archives (--member) are recognised if -t, -R and -f are
-not given. Inputs compressed with a codec that --decompress lists are recognised
-by their first bytes (s2 includes snappy). Files of other formats (.xz, Parquet,
-Arrow, HDF5, FITS ...) are refused with -t and -R, unless --raw is given.
-Inputs can be s3://BUCKET/KEY, gs://BUCKET/KEY or https://..., and outputs
-objects, if extsort was built with -tags s3, as releases are.
+NumPy arrays and .npz archives (--member) are detected if -t, -R and -f are not
+given. The compression of an input is detected from its first bytes (brotli: the
+suffix .br); s2 includes snappy. Files of other formats (.xz, Parquet, Arrow,
+HDF5, FITS ...) are refused unless --raw is given.
+Inputs can also be s3://BUCKET/KEY, gs://BUCKET/KEY or https://..., and outputs
+can be objects, if extsort was built with -tags s3. Release binaries are.
 
 SIGUSR1 (on BSD and macOS SIGINFO, Ctrl-T) prints one line of progress.
 

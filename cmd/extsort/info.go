@@ -25,9 +25,9 @@ type infoFlags struct {
 }
 
 func infoLookFlags(g group, v *flagValues) {
-	g.bool(&v.info.all, "all", "look at every record, not only at a sample from all over the file").
+	g.bool(&v.info.all, "all", "read all records, not only a sample from the whole file").
 		hints("full", "whole")
-	g.bool(&v.info.json, "json", "one JSON object for each FILE, on a line").
+	g.bool(&v.info.json, "json", "print one line of JSON for each FILE").
 		hints("stats")
 }
 
@@ -35,8 +35,8 @@ func infoCommand(a *app) *cobra.Command {
 	v := &flagValues{}
 	return verb("info [flags] FILE ...",
 		"Show what files contain: their format, likely record sizes, and the fields\n"+
-			"of NumPy arrays. With a description of the record (-t, -R and -k, or -f) also\n"+
-			"their order and the distribution of their keys.",
+			"of NumPy arrays. If you describe the records (-t, -R and -k, or -f), info also\n"+
+			"shows their order and the distribution of their keys.",
 		"  extsort info unknown.bin\n  extsort info -R 16 -k 8:u32 --all log.bin\n  extsort info --json trades.npy",
 		v, func(cmd *cobra.Command, files []string) error { return tellOfFiles(cmd.Context(), a, v, files) })
 }

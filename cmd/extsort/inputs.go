@@ -14,25 +14,25 @@ import (
 
 func files0Flag(g group, v *flagValues) {
 	g.add(single(&v.files0, "F"), "files0-from",
-		"read input names from F (- is standard input), each terminated by a NUL; otherwise the operands")
+		"read the names of the inputs from F (- is standard input), each ending with a NUL; otherwise the operands")
 }
 
 func partFlag(g group, v *flagValues) {
 	g.add(read(&v.opt.Part, "K/N", parsePart), "part",
-		"only the K-th of N slices of the inputs by position, from 0 on; with -m, of N equal parts of the merge; "+
-			"otherwise all").
+		"sort only slice K of N equal slices of the inputs, K from 0; with -m, write only part K of N equal parts of "+
+			"the result; otherwise all").
 		sets(option.Part).notWith("--join")
 }
 
 func skipBytesFlag(g group, v *flagValues) {
 	g.add(read(&v.opt.SkipBytes, "N", parseSize), "skip-bytes",
-		"skip the first N bytes of each input, after decompression; offsets count from there; otherwise none").
+		"skip the first N bytes of each input, after decompression; offsets count from their end; otherwise none").
 		sets(option.SkipBytes).hints("header").notWith("--join")
 }
 
 func recordsFlag(g group, v *flagValues) {
 	g.add(read(&v.opt.Records, "N", parseLimit), "records",
-		"number of records in each input; ignore the bytes that follow them; otherwise all").
+		"read only the first N records of each input, and ignore the bytes after them; otherwise all").
 		sets(option.Records).notWith("--join")
 }
 
@@ -44,14 +44,14 @@ func skipTailFlag(g group, v *flagValues) {
 
 func keepHeaderFlag(g group, v *flagValues) {
 	g.bool(&v.opt.KeepHeader, "keep-header",
-		"copy the skipped bytes of the first input to the output; updates the count in .fbin, .u8bin, .ibin and IDX "+
-			"headers").
+		"copy the skipped bytes of the first input to the output; updates the number of records in .fbin, .u8bin, .ibin "+
+			"and IDX headers").
 		sets(option.KeepHeader).notWith("-c")
 }
 
 func decompressFlag(g group, v *flagValues) {
 	g.add(oneOf(&v.opt.Decompress, "KIND", format.Decompressions()...), "decompress",
-		"decompress each input; auto goes by its first bytes; otherwise auto").
+		"compression of the inputs; auto detects it from the first bytes; otherwise auto").
 		sets(option.Decompress).notWith("--join")
 }
 

@@ -10,7 +10,7 @@ import (
 )
 
 func manCommand() *cobra.Command {
-	cmd := verb("man [VERB]", "Write the manual page of extsort, or of one of its verbs, as roff.",
+	cmd := verb("man [VERB]", "Print the manual page of extsort, or of one of its verbs, for man(1).",
 		"  extsort man | man -l -\n  extsort man dist | man -l -\n  extsort man > ~/.local/share/man/man1/extsort.1",
 		&flagValues{},
 		func(cmd *cobra.Command, args []string) error {
@@ -61,14 +61,14 @@ func writeManual(w io.Writer, cmd *cobra.Command) {
 }
 
 const manualEnvironment = `TMPDIR           the directory for temporary data without -T
-COLUMNS          the width of the help if the output is not a terminal
-TERM             dumb: no progress bar
-EXTSORT_PROFILE  default: ignore what extsort tune has measured
+COLUMNS          the width of the help, if the output is not a terminal
+TERM             dumb: show no progress bar
+EXTSORT_PROFILE  default: ignore the measurements of extsort tune
 GOGC             overrides the garbage collector's target, 50
-AWS_ENDPOINT_URL, AWS_REGION and the other variables of AWS: object stores`
+AWS_ENDPOINT_URL, AWS_REGION and others: see docs/remote.md`
 
 const manualFiles = `/var/tmp           temporary data without -T and TMPDIR
-~/.cache/extsort   what extsort tune has measured; XDG_CACHE_HOME/extsort if set`
+~/.cache/extsort   measurements of extsort tune ($XDG_CACHE_HOME/extsort if set)`
 
 // manualStatus returns the exit statuses of a command.
 func manualStatus(cmd *cobra.Command) string {

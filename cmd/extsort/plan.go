@@ -26,8 +26,8 @@ func (a *app) planCommand() *cobra.Command {
 	v := &flagValues{}
 	f := &planFlags{sortFlags: &v.sortFlags, made: &v.gen}
 	return verb("plan [flags] [FILE ...]",
-		"Show how a sort with these flags would run and what it would need, without\n"+
-			"sorting. Without -o, the plan assumes an output file next to the input.\n"+
+		"Show how a sort with these flags would run and what it would need. Nothing is\n"+
+			"sorted. Without -o, the plan assumes an output file next to the input.\n"+
 			"--explain adds the details and the other strategies.",
 		"  extsort plan -t u64 -S 1G keys.bin\n  extsort plan -R 100 -k 0:bytes10 --strategy merge -o out in\n"+
 			"  extsort plan -t u64 --size 500G",
@@ -37,14 +37,15 @@ func (a *app) planCommand() *cobra.Command {
 // planInputFlags describe an input that does not exist yet.
 func planInputFlags(g group, v *flagValues) {
 	g.add(size(&v.gen.records, "COUNT", parseCount), "records,n",
-		"plan for COUNT records with random keys, without a file; with FILE, the number of records in each input, as "+
-			"in a sort")
-	g.add(size(&v.gen.bytes, "SIZE", parseByteLimit), "size", "the same for SIZE bytes of records").notWith("-n")
+		"plan for COUNT records with random keys, without a file; with FILE, read only the first COUNT records of "+
+			"each input, as in a sort")
+	g.add(size(&v.gen.bytes, "SIZE", parseByteLimit), "size",
+		"plan for SIZE bytes of records with random keys, without a file").notWith("-n")
 }
 
 // planExplainFlag is the explainFlag of a plan, which has no measured times.
 func planExplainFlag(g group, v *flagValues) {
-	g.bool(&v.report.explain, "explain", "show the stages, the prices and the strategies that were not chosen, too")
+	g.bool(&v.report.explain, "explain", "also show the stages, the rates and the other strategies")
 }
 
 // planFlags are those of the sort and, where it has no input, what that would be.

@@ -16,7 +16,7 @@ func shuffleCommand(a *app) *cobra.Command {
 	v := &flagValues{}
 	f := &v.sortFlags
 	return verb("shuffle [flags] [FILE ...]",
-		"Put records into a uniformly random order, also if they do not fit in memory.\nThe order depends only on "+
+		"Put records into a uniformly random order, even if they do not fit in memory.\nThe order depends only on "+
 			"their number and the seed.",
 		"  extsort shuffle -R 3073 --seed 7 -o shuffled.bin train.bin\n  extsort shuffle --limit 1000 -o sample.npy all.npy",
 		v, func(cmd *cobra.Command, files []string) error {
@@ -33,7 +33,7 @@ func shuffleOrderFlags(g group, v *flagValues) {
 		"seed of the random order: the same seed gives the same order; otherwise a random one, which is printed").
 		hints("random-source")
 	g.add(read(&v.opt.Limit, "N", parseLimit), "limit",
-		"write only the first N records of the order, a random sample; otherwise all").
+		"write only the first N records in this order, a random sample; otherwise all").
 		sets(option.Limit).hints("top", "head", "head-count")
 }
 

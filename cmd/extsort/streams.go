@@ -92,7 +92,7 @@ func misnamed(name, compress string, isArray bool) string {
 	case (suffix == ".npy" || suffix == ".npz") && !isArray:
 		return name + " will have no NumPy header: read it with numpy.fromfile and the dtype"
 	case suffix == ".npz" && isArray:
-		return name + " will be an array as in .npy files, and no archive of such"
+		return name + " will be a single array as in .npy files, not an archive"
 	}
 	return ""
 }

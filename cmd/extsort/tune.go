@@ -40,19 +40,19 @@ func tuneTrialFlags(g group, v *flagValues) {
 	f.budget = tune.DefaultBudget
 	for _, d := range []definition{
 		g.add(single(&f.device, "DEVICE"), "device,d",
-			"the device, by its number or name in extsort devices; otherwise the GPU").
+			"the device, by number or name (see extsort devices); otherwise the GPU").
 			hints("gpu").offers("cpu", "gpu"),
 		g.add(read(&f.budget, "TIME", parseTime), "budget",
-			"take about so long, as 30s or 5m; otherwise "+tune.DefaultBudget.String()).
+			"approximate time for the device, such as 30s or 5m; otherwise "+tune.DefaultBudget.String()).
 			hints("time", "duration"),
 		g.add(listOf(&f.keys, "TYPES", opencl.ParseKeyKind), "type,t",
-			"only for these keys of u32, u64, u32+u32 and u64+u32 (with an index)").
+			"only these key types: u32, u64, u32+u32, u64+u32 (with a 32-bit index); otherwise all").
 			hints("keys", "types").offers("u32", "u64", "u32+u32", "u64+u32"),
 		g.add(size(&f.count, "COUNT", parseCount), "count,n",
 			"number of keys to sort, such as 1M or 2^24; otherwise enough to keep the device busy").
 			hints("records"),
 		g.add(many(&f.folders, "DIR"), "temporary-directory,T",
-			"measure the disk of DIR; takes some seconds and up to 768M of space; "+
+			"measure the disk of DIR, which takes a few seconds and up to 768M of space; "+
 				"repeatable; otherwise TMPDIR, else /var/tmp").
 			hints("tmpdir", "tmp", "temp-dir").directory(),
 	} {
@@ -62,9 +62,9 @@ func tuneTrialFlags(g group, v *flagValues) {
 
 // tuneStoreFlags show or remove what was measured.
 func tuneStoreFlags(g group, v *flagValues) {
-	g.bool(&v.tune.show, "show", "measure nothing: show the stored measurements and how they change plans").
+	g.bool(&v.tune.show, "show", "only show the stored measurements and how they change plans").
 		hints("list").notWith("--reset")
-	g.bool(&v.tune.reset, "reset", "measure nothing: remove those of this machine and its devices").
+	g.bool(&v.tune.reset, "reset", "only remove the stored measurements of this machine and its devices").
 		hints("clear", "forget")
 }
 
@@ -72,9 +72,9 @@ func (a *app) tuneCommand() *cobra.Command {
 	v := &flagValues{}
 	f := &v.tune
 	return verb("tune [flags]",
-		"Measure this machine and its disks, so that plans fit it, and find the best\n"+
-			"parameters for a GPU or another OpenCL device. The results are stored in the\n"+
-			"user's cache directory, where later sorts find them.",
+		"Measure this machine and its disks to make plans more accurate, and find the\n"+
+			"best parameters for a GPU or another OpenCL device. The results are stored in\n"+
+			"the user's cache directory, where later sorts find them.",
 		"  extsort tune\n  extsort tune -T /scratch -T /data\n  extsort tune -d 2 --budget 5m\n  extsort tune --show\n"+
 			"  extsort tune --reset",
 		v, func(cmd *cobra.Command, _ []string) error {
