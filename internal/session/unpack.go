@@ -154,8 +154,8 @@ func canUnpack(opt *Options, store spill.Store, files []*input.Input) error {
 		stored += in.StoredBytes()
 		_, lean := in.DecoderMemory()
 		if least := lean + unpackBase; least > opt.MemoryBytes {
-			text := fmt.Sprintf("too little to decompress %v input %s: decompress it first, or raise %v, to %d MiB "+
-				"at least", in.Compression, in.Name, option.MemoryBytes, (least-1)>>20+1)
+			text := fmt.Sprintf("too little to decompress %v input %s: decompress it first, or raise %v to at least %d MiB",
+				in.Compression, in.Name, option.MemoryBytes, (least-1)>>20+1)
 			return &MemoryError{Limit: opt.MemoryBytes, Least: least, Text: text}
 		}
 	}

@@ -88,7 +88,7 @@ func (o *Options) validateResources(p *problems) {
 	p.check(o.Workers >= 0, option.Workers, " %d: must be at least 1", o.Workers)
 	p.check(o.BatchSize == 0 || o.BatchSize >= 2, option.BatchSize, " %d: must be at least 2", o.BatchSize)
 	if o.MemoryBytes != 0 && o.MemoryBytes < MinMemory {
-		remedy := fmt.Sprintf("raise %v, to %s at least", option.MemoryBytes, human.Bytes(MinMemory))
+		remedy := fmt.Sprintf("raise %v to at least %s", option.MemoryBytes, human.Bytes(MinMemory))
 		p.add(&MemoryError{Limit: o.MemoryBytes, Least: MinMemory, Text: remedy})
 	}
 	p.check(o.Sink == nil || o.Output == "" && o.Stdout == nil, option.Sink,
