@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/drivers"
 )
 
 // variants describes a table of variants whose names only a few files may compare. All other code asks for a property
@@ -46,23 +48,45 @@ var tablesOfVariants = []variants{
 		constants: map[string]string{"format": "format"},
 	},
 	{
-		kind:  "strategy",
-		names: strategyNames(),
-		ask:   "chunker/plan/strategy.go",
-		tools: []string{"cmd/compare", "internal/soak"},
-		own: []string{
-			"chunker/plan/copy.go",
-			"chunker/plan/incore.go",
-			"chunker/plan/merge.go",
-			"chunker/plan/partition.go",
-			"chunker/plan/reread.go",
-			"chunker/plan/sift.go",
-			"chunker/plan/spread.go",
-			"internal/engine/strategies.go",
-		},
+		kind:      "strategy",
+		names:     strategyNames(),
+		ask:       "chunker/plan/strategy.go",
+		tools:     []string{"cmd/compare", "internal/soak"},
+		own:       []string{"internal/engine/strategies.go"},
 		constants: map[string]string{"chunker/plan": "plan", "internal/session": "session", ".": "extsort"},
 		affixes:   []string{"Strategy", "Runs"},
 	},
+	{
+		kind:  "driver",
+		names: driverNames(),
+		texts: driverNames(),
+		ask:   "device/device.go",
+		tools: []string{"device/cpu/...", "device/opencl/...", "cmd/compare", "internal/soak"},
+	},
+	{
+		kind:      "kind of device",
+		names:     kindsOfDevices,
+		texts:     kindsOfDevices,
+		ask:       "device/device.go",
+		tools:     []string{"device/cpu/...", "device/opencl/...", "cmd/compare", "internal/soak"},
+		own:       []string{"internal/drivers/drivers.go"},
+		constants: map[string]string{"device": "device"},
+	},
+}
+
+var kindsOfDevices = []string{
+	string(device.CPU),
+	string(device.GPU),
+	string(device.Accelerator),
+	string(device.OpenCLCPU),
+}
+
+// driverNames returns the names of the drivers. The folder of each has the same name.
+func driverNames() (names []string) {
+	for _, driver := range drivers.Table {
+		names = append(names, driver.Name())
+	}
+	return names
 }
 
 // codecNames returns the names of all codecs but none.
@@ -299,12 +323,19 @@ func f() {
 	_ = map[plan.Strategy]int{plan.Partition: 1}
 	_ = []plan.Strategy{plan.InCore}
 	s = plan.InCore
+
+	if name == "opencl" || info.Kind != device.GPU || "other" == name { }
+	_ = map[device.Kind]int{device.OpenCLCPU: 1}
+	_ = []string{"cpu"}
 }`
 	file := goFile{folder: "format", name: "p.go", text: code}.parse(t, 0)
 	want := map[string]string{
 		"container": "bvecs fbin fvecs i8bin ibin ivecs npy npz u8bin",
 		"codec":     "bzip2 delta gzip lz4 s2 zstd",
 		"strategy":  "copy merge partition reread sift spread",
+		"driver":    "opencl",
+
+		"kind of device": "gpu opencl-cpu",
 	}
 	for _, v := range tablesOfVariants {
 		got := v.comparedIn(file, "format")

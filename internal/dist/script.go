@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"al.essio.dev/pkg/shellescape"
+
+	"github.com/extsort/extsort/internal/drivers"
 )
 
 //go:embed scripts
@@ -59,9 +61,10 @@ func (u *Use) validate() error {
 	return nil
 }
 
-// gpu is what a scheduler is told where a device is named that may be a GPU.
+// gpu returns the text by which a script asks a scheduler for a GPU, if a device is named that may be one.
 func (u *Use) gpu(text string) string {
-	if slices.ContainsFunc(u.Devices, func(device string) bool { return device != "auto" && device != "cpu" }) {
+	mayBeGPU := func(device string) bool { return device != "auto" && !drivers.NamesHost(device) }
+	if slices.ContainsFunc(u.Devices, mayBeGPU) {
 		return text
 	}
 	return ""

@@ -24,6 +24,9 @@ var Table = []device.Driver{cpu.Driver, opencl.Driver}
 // Host returns the host's processors as a device. Every machine has it.
 func Host() device.Device { return cpu.New() }
 
+// NamesHost reports whether a word of the user means the host's processors. It starts no driver.
+func NamesHost(word string) bool { return word == string(device.CPU) || word == "0" }
+
 // List returns the devices of all drivers, the host's processors first. The error says why devices are missing. List
 // returns soon after ctx is cancelled, even while a driver starts.
 func List(ctx context.Context) ([]device.Info, error) {

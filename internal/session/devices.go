@@ -76,7 +76,7 @@ func (s *session) add(d device.Device) {
 
 // openNamed opens the devices that match a name, except those that are already open.
 func (s *session) openNamed(ctx context.Context, name string) error {
-	if name == deviceCPU || name == "0" {
+	if drivers.NamesHost(name) {
 		return s.openDevice(ctx, drivers.Host().Info()) // starts no other driver, which takes up to a second
 	}
 	list := Devices(ctx)
