@@ -161,8 +161,8 @@ func keyFlag(g group, v *flagValues) {
 		return append(*keys, keyName(text)), err
 	}
 	g.add(read(keys, "FIELD", parse), "key,k",
-		"a key to sort by: OFFSET:TYPE[:desc], NAME[:desc] (npy) or COLUMN[:desc] (npy, vectors); repeat -k for more "+
-			"keys, the most significant first").
+		"a key to sort by: OFFSET:TYPE[:desc] (OFFSET in bytes, from 0), NAME[:desc] (npy) or COLUMN[:desc] (npy, "+
+			"vectors; from 0); repeat -k for more keys, the most significant first").
 		sets(option.Keys).notWith("--join").
 		notIn("shuffle", "the order does not depend on the contents of the records")
 }
@@ -196,9 +196,11 @@ func validateRecord(spec format.Spec) error {
 			"binary records",
 			spec.Format)
 	}
-	named := func(key string) bool { return strings.IndexAny(key, "0123456789") != 0 }
-	if err != nil && spec.Format == "" && slices.ContainsFunc(spec.Keys, named) {
-		err = fmt.Errorf("%w; only NumPy arrays have field names: otherwise use -R BYTES -k OFFSET:TYPE", err)
+	isName := func(key string) bool { return strings.IndexAny(key, "0123456789") != 0 }
+	if i := slices.IndexFunc(spec.Keys, isName); i >= 0 && err != nil && spec.Format == "" {
+		// One line for all such keys: each of them would be an error of its own.
+		return fmt.Errorf("key %q: only NumPy arrays have field names (for a pipe, add -f npy); "+
+			"otherwise use -R BYTES -k OFFSET:TYPE", spec.Keys[i])
 	}
 	if spec.Format+spec.Type == "" && spec.RecordSize == 0 && len(spec.Keys) == 0 {
 		return fmt.Errorf("%w (see extsort info FILE)", err)

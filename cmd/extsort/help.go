@@ -178,8 +178,8 @@ Usage:
 
   -t TYPE             plain numbers: u8 to u128, i8 to i128, f32, f64, bytesN
   -R BYTES            the record size
-  -k OFFSET:TYPE      a key (NAME in NumPy arrays); append :desc for largest
-                      first; the first -k is the most significant
+  -k OFFSET:TYPE      a key at byte OFFSET, from 0 (NumPy: NAME); append :desc
+                      for largest first; the first -k is the most significant
   -f FORMAT           gensort, npy, fvecs, sosd ...; .npy files need no -f
   -o FILE             write to FILE, completely or not at all
   -r                  reverse the whole order
