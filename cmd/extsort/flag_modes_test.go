@@ -22,8 +22,9 @@ var flagSamples = map[string]string{
 	"records": "2", "skip-tail": "8", "limit": "1", "split": "2", "buffer-size": "32M",
 	"temporary-directory": ".", "checkpoint": "kept", "parallel": "1", "device": "cpu", "device-memory": "1G",
 	"algorithm": "radix", "digit-bits": "4", "batch-size": "2", "progress": "always", "stats": "text",
-	"strategy": "merge", "spill-compress": "zstd", "output": "out", "files0-from": "names", "compress": "gzip",
-	"format": "gensort", "keep": "last", "argsort": "u32", "nan": "first", "float": "numeric", "decompress": "none",
+	"strategy": "merge", "spill-compress": "zstd", "output": "out", "files0-from": "names", "files-from": "lines",
+	"compress": "gzip",
+	"format":   "gensort", "keep": "last", "argsort": "u32", "nan": "first", "float": "numeric", "decompress": "none",
 }
 
 // A sortMode is what a sort can be turned into. library returns the options that the library is given.
@@ -54,7 +55,8 @@ func sortModes() []sortMode {
 func TestEveryFlagHasAnEffectOrIsRefused(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{
-		"in": strings.Repeat("\x00", 64), "unsorted": strings.Repeat("87654321", 8) + "11111111", "names": "in\x00",
+		"in": strings.Repeat("\x00", 64), "unsorted": strings.Repeat("87654321", 8) + "11111111",
+		"names": "in\x00", "lines": "in\n",
 	} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)

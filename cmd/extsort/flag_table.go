@@ -50,10 +50,10 @@ var flagTable = []flagGroup{
 	}},
 
 	{"Inputs", "sort, shuffle", []defineFlag{
-		files0Flag, partFlag, skipBytesFlag, recordsFlag, skipTailFlag, keepHeaderFlag, decompressFlag, rawFlag,
+		files0Flag, filesFlag, partFlag, skipBytesFlag, recordsFlag, skipTailFlag, keepHeaderFlag, decompressFlag, rawFlag,
 	}},
 	{"Inputs", "plan", []defineFlag{
-		files0Flag, partFlag, skipBytesFlag, skipTailFlag, keepHeaderFlag, decompressFlag, rawFlag,
+		files0Flag, filesFlag, partFlag, skipBytesFlag, skipTailFlag, keepHeaderFlag, decompressFlag, rawFlag,
 	}},
 	{"Inputs", "info", []defineFlag{skipBytesFlag, recordsFlag, skipTailFlag, decompressFlag, rawFlag}},
 	{"Inputs", "dist plan", []defineFlag{skipBytesFlag, recordsFlag, skipTailFlag}},

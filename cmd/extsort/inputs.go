@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"strings"
+
+	"github.com/spf13/pflag"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
@@ -12,9 +15,35 @@ import (
 	"github.com/extsort/extsort/internal/option"
 )
 
+// A nameList is a file that contains the names of the inputs.
+type nameList struct {
+	file string // "": the operands are the inputs; -: standard input
+	flag string // that gave it
+	end  string // of each name
+	form string // what the file is, for messages
+}
+
+// reader returns a flag's value that is a list of names.
+func (l nameList) reader(to *nameList) pflag.Value {
+	parse := func(file string) (nameList, error) {
+		l.file = file
+		_, err := notEmpty(file)
+		return l, err
+	}
+	return &value[nameList]{to: to, kind: "F", once: true, parse: parse}
+}
+
 func files0Flag(g group, v *flagValues) {
-	g.add(single(&v.files0, "F"), "files0-from",
+	list := nameList{flag: "--files0-from", end: "\x00", form: "a NUL-separated list of names"}
+	g.add(list.reader(&v.names), "files0-from",
 		"read the names of the inputs from F (- is standard input), each ending with a NUL; otherwise the operands")
+}
+
+func filesFlag(g group, v *flagValues) {
+	list := nameList{flag: "--files-from", end: "\n", form: "a list of names, one per line"}
+	g.add(list.reader(&v.names), "files-from",
+		"read the names of the inputs from F (- is standard input), one per line; otherwise the operands").
+		hints("file-list", "input-list", "list").notWith("--files0-from")
 }
 
 func partFlag(g group, v *flagValues) {
@@ -61,22 +90,23 @@ func rawFlag(g group, v *flagValues) {
 		sets(option.Raw).notWith("--join")
 }
 
-// named is the inputs: the operands, or what --files0-from names.
+// named returns the inputs: the operands, or the names in a list.
 func (f *sortFlags) named(operands []string, stdin io.Reader) ([]string, error) {
+	list := f.names
 	switch {
-	case f.files0 == "":
+	case list.file == "":
 		return operands, nil
 	case len(operands) > 0:
-		return nil, fmt.Errorf("%s: --files0-from lists all inputs: leave this operand out", operands[0])
-	case f.files0 == "-":
-		return readNames("standard input", stdin)
+		return nil, fmt.Errorf("%s: %s lists all inputs: leave this operand out", operands[0], list.flag)
+	case list.file == "-":
+		return list.read("standard input", stdin)
 	}
-	list, err := os.Open(f.files0)
+	file, err := os.Open(list.file)
 	if err != nil {
-		return nil, fmt.Errorf("--files0-from %s: %w", f.files0, device.WithoutPath(err))
+		return nil, fmt.Errorf("%s %s: %w", list.flag, list.file, device.WithoutPath(err))
 	}
-	defer list.Close()
-	return readNames(f.files0, list)
+	defer file.Close() // which was only read
+	return list.read(list.file, file)
 }
 
 // isName reports whether a name can be that of a file. One with control characters has to exist.
@@ -95,29 +125,31 @@ func isName(name string) bool {
 // maxNames bounds the list of names in bytes, so that a file of data by mistake does not fill the memory.
 const maxNames = 64 << 20
 
-// readNames reads names that end with a NUL; behind the last one it may be missing. GNU sort has the same rules.
-func readNames(shown string, list io.Reader) ([]string, error) {
-	text, err := io.ReadAll(io.LimitReader(list, maxNames+1))
+// read reads the names. The end of the last one may be missing. GNU sort has the same rules for --files0-from.
+func (l nameList) read(shown string, from io.Reader) ([]string, error) {
+	text, err := io.ReadAll(io.LimitReader(from, maxNames+1))
 	switch {
 	case err != nil:
-		return nil, fmt.Errorf("--files0-from: read %s: %w", shown, err)
+		return nil, fmt.Errorf("%s: read %s: %w", l.flag, shown, err)
 	case len(text) == 0:
-		return nil, fmt.Errorf("--files0-from: no file names in %s", shown)
+		return nil, fmt.Errorf("%s: no file names in %s", l.flag, shown)
 	case len(text) > maxNames:
-		return nil, fmt.Errorf("--files0-from: %s is longer than %s, so it is not a list of "+
-			"names", shown, human.Bytes(maxNames))
+		return nil, fmt.Errorf("%s: %s is longer than %s, so it is not a list of names", l.flag, shown,
+			human.Bytes(maxNames))
 	}
-	names := strings.Split(strings.TrimSuffix(string(text), "\x00"), "\x00")
+	names := strings.Split(strings.TrimSuffix(string(text), l.end), l.end)
 	for i, name := range names {
+		if runtime.GOOS == "windows" && l.end == "\n" {
+			name = strings.TrimSuffix(name, "\r")
+			names[i] = name
+		}
 		switch {
 		case !isName(name):
-			return nil, fmt.Errorf("--files0-from: %s is not a NUL-separated list of names: name %d is not a "+
-				"file", shown, i+1)
+			return nil, fmt.Errorf("%s: %s is not %s: name %d is not a file", l.flag, shown, l.form, i+1)
 		case name == "":
-			return nil, fmt.Errorf("--files0-from: name %d in %s is empty", i+1, shown)
+			return nil, fmt.Errorf("%s: name %d in %s is empty", l.flag, i+1, shown)
 		case name == "-" && shown == "standard input":
-			return nil, fmt.Errorf("--files0-from: name %d in %s is -, which is where the names come "+
-				"from", i+1, shown)
+			return nil, fmt.Errorf("%s: name %d in %s is -, which is where the names come from", l.flag, i+1, shown)
 		}
 	}
 	return names, nil

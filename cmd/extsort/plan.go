@@ -149,7 +149,7 @@ func (f *planFlags) command(flags *pflag.FlagSet, args, files []string, assumedO
 	switch {
 	case withoutFile:
 		words = append(words, "FILE")
-	case f.files0 == "":
+	case f.names.file == "":
 		words = append(words, files...)
 	}
 	return shellLine(words...), err

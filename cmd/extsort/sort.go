@@ -24,8 +24,8 @@ type sortFlags struct {
 	report reportFlags
 	mode   modeFlags
 
-	files0 string         // a file with the names of the inputs
-	flags  *pflag.FlagSet // of the sort, for conflicts
+	names nameList
+	flags *pflag.FlagSet // of the sort, for conflicts
 }
 
 func (a *app) sortCommand() *cobra.Command {
@@ -97,8 +97,8 @@ func (f *sortFlags) places(a *app, files []string) []place {
 	if len(files) == 0 {
 		all = append(all, inputPlace(a, "-"))
 	}
-	if f.files0 != "" {
-		all = append(all, place{role: "the list of inputs", name: f.files0})
+	if f.names.file != "" {
+		all = append(all, place{role: "the list of inputs", name: f.names.file})
 	}
 	if f.opt.Checkpoint != "" {
 		all = append(all, place{role: "in the directory of --checkpoint", name: f.opt.Checkpoint, within: true})
@@ -203,8 +203,8 @@ func (a *app) produce(ctx context.Context, f *sortFlags, opt session.Options,
 	if err := a.checkOutput(opt.Output, inputs...); err != nil {
 		return err
 	}
-	if f.files0 != "" && sameFile(f.files0, opt.Output) {
-		return fmt.Errorf("-o %s: is also the list of --files0-from: name another output", opt.Output)
+	if f.names.file != "" && sameFile(f.names.file, opt.Output) {
+		return fmt.Errorf("-o %s: is also the list of %s: name another output", opt.Output, f.names.flag)
 	}
 	progress := a.bars(f.report.shown())
 	opt.Progress, opt.MeasureMemory = progress, f.report.stats != ""
