@@ -8,9 +8,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
-
-	"golang.org/x/text/encoding/charmap"
 
 	"github.com/extsort/extsort/internal/option"
 )
@@ -135,8 +134,27 @@ func readNpyText(r io.Reader) (text string, size int64, err error) {
 		return string(raw), size, nil
 	}
 
-	raw, err = charmap.ISO8859_1.NewDecoder().Bytes(raw)
-	return string(raw), size, err
+	return fromLatin1(raw), size, nil
+}
+
+// fromLatin1 decodes ISO 8859-1, in which every byte is a code point.
+func fromLatin1(raw []byte) string {
+	text := make([]rune, len(raw))
+	for i, b := range raw {
+		text[i] = rune(b)
+	}
+	return string(text)
+}
+
+// toLatin1 encodes text in ISO 8859-1. ok is false if that has not all of its characters.
+func toLatin1(text string) (raw []byte, ok bool) {
+	for _, character := range text {
+		if character > unicode.MaxLatin1 {
+			return nil, false
+		}
+		raw = append(raw, byte(character))
+	}
+	return raw, true
 }
 
 // npyLengthBytes returns the width of the length field: 2 in version 1, otherwise 4.
@@ -239,8 +257,8 @@ func encodeNpy(dtype string, records int64, columns int) []byte {
 		"), }" +
 		strings.Repeat(" ", npyCountWidth-len(count))
 	major := byte(1)
-	raw, err := charmap.ISO8859_1.NewEncoder().Bytes([]byte(text))
-	if err != nil { // some characters are not in Latin-1
+	raw, ok := toLatin1(text)
+	if !ok {
 		raw = []byte(text)
 		major = 3
 	} else if len(raw)+npyAlignment > 0xffff {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // npyFile is a header of the given version and text, followed by data.
@@ -368,4 +369,24 @@ func FuzzReadHeader(f *testing.F) {
 			t.Fatalf("%q reads back as %+v, %v; was %+v", h.Encode(h.Records()), again, err, h)
 		}
 	})
+}
+
+// TestLatin1 converts every byte, and refuses characters that have none.
+func TestLatin1(t *testing.T) {
+	var every []byte
+	for b := range 256 {
+		every = append(every, byte(b))
+	}
+	text := fromLatin1(every)
+	if n := utf8.RuneCountInString(text); n != 256 || !strings.HasSuffix(text, "þÿ") {
+		t.Errorf("256 bytes became %d characters: %q", n, text)
+	}
+	if back, ok := toLatin1(text); !ok || !bytes.Equal(back, every) {
+		t.Errorf("the characters became %q, %v", back, ok)
+	}
+	for _, other := range []string{"Ā", "a€", "\xff"} {
+		if raw, ok := toLatin1(other); ok {
+			t.Errorf("%q became %q", other, raw)
+		}
+	}
 }

@@ -2,6 +2,7 @@ package conventions
 
 import (
 	"go/parser"
+	"maps"
 	"runtime"
 	"slices"
 	"strconv"
@@ -158,6 +159,29 @@ func TestLibraryLinksNothingOfTheCommand(t *testing.T) {
 		if matchesAny(append(forTheCommand, notForTheLibrary...), name) {
 			t.Errorf("the library links %s", name)
 		}
+	}
+}
+
+// mostModules is how many other modules a program needs at most that sorts by the library.
+const mostModules = 16
+
+// TestLibraryNeedsFewModules counts the modules whose packages the library imports on some system or with the tag
+// opencl. They are what "go mod tidy" adds to the go.mod of a program that imports it.
+func TestLibraryNeedsFewModules(t *testing.T) {
+	goFiles(t) // go test runs this again when one of them has changed
+	needed := map[string]bool{}
+	for _, system := range []string{"linux", "darwin", "windows"} {
+		format := "{{with .Module}}{{if not .Main}}{{.Path}}{{end}}{{end}}"
+		for name := range goList(t, system, "-deps", "-tags", "opencl", "-f", format, ".") {
+			needed[name] = true
+		}
+	}
+	delete(needed, "") // the standard library and this module
+	if len(needed) == 0 || len(needed) > mostModules {
+		t.Errorf("a program that sorts needs %d modules, at most %d are allowed: %s",
+			len(needed), mostModules, slices.Sorted(maps.Keys(needed)))
+	} else {
+		t.Logf("a program that sorts needs %d modules", len(needed))
 	}
 }
 
