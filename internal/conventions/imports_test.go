@@ -137,6 +137,11 @@ var never = []struct {
 		except: []string{"cmd/compare"},
 		reason: "too large for what everybody installs",
 	},
+	{
+		from:   []string{"..."},
+		to:     []string{modulePath},
+		reason: "the root is for other programs: import internal/session",
+	},
 }
 
 // forTheCommand is what no package imports that a sort by the library needs.
@@ -311,6 +316,8 @@ func TestForbidden(t *testing.T) {
 		{".", modulePath + "/internal/session", false},
 		{".", modulePath + "/device/bench", true},
 		{"cmd/extsort", modulePath + "/internal/session", false},
+		{"cmd/extsort", modulePath, true},
+		{"internal/dist", modulePath, true},
 		{"cmd/extsort", modulePath + "/device/bench", false},
 		{"cmd/extsort", "gonum.org/v1/plot", true},
 		{"cmd/extsort", "github.com/spf13/cobra", false},

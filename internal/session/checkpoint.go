@@ -33,7 +33,8 @@ func (s *session) openCheckpoint(ctx context.Context, readOnly bool) error {
 	if err != nil {
 		return err
 	}
-	s.run.Kept, s.run.Store = kept, kept
+	s.run.Kept = kept
+	s.run.Store = kept
 	return nil
 }
 

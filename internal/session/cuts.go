@@ -1,7 +1,6 @@
 package session
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,11 +21,15 @@ type Part = input.Part
 // same part. Cuts reads only single records. With opt.Part, it returns only the cuts of that share of the parts; the
 // first of them is c[0].
 func Cuts(ctx context.Context, opt MergeOptions, n int64) ([][]int64, error) {
-	if err := opt.Part.Validate(); n < 1 || err != nil {
-		return nil, cmp.Or(err, fmt.Errorf("cuts: for %d parts: must be at least 1", n))
+	if err := opt.Part.Validate(); err != nil {
+		return nil, err
+	}
+	if n < 1 {
+		return nil, fmt.Errorf("cuts: for %d parts: must be at least 1", n)
 	}
 	from, to := opt.Part.Of(n)
-	opt.Part, opt.Cuts = Part{}, nil
+	opt.Part = Part{}
+	opt.Cuts = nil
 	s, err := begin(ctx, opt.options(), false)
 	if err != nil {
 		return nil, err
