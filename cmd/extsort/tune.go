@@ -93,15 +93,15 @@ func (a *app) tune(ctx context.Context, f *tuneFlags) error {
 	if err != nil {
 		return err
 	}
+	if !info.Host && !opencl.Owns(info) {
+		return fmt.Errorf("tune: device %d (%s) has no parameters to tune: name an OpenCL device", info.Index, info.Name)
+	}
 	if err := a.tuneMachine(ctx, f.folders); err != nil {
 		return err
 	}
 	if info.Host {
 		fmt.Fprintln(a.out, "no GPU to tune: name another OpenCL device with -d (extsort devices lists them)")
 		return nil
-	}
-	if !opencl.Owns(info) {
-		return fmt.Errorf("tune: device %d (%s) has no parameters to tune: name an OpenCL device", info.Index, info.Name)
 	}
 	bed, err := bench.NewResident(info)
 	if err != nil {
