@@ -99,10 +99,9 @@ func shortOf(about string) string {
 
 func distOutputFlags(g group, v *flagValues) {
 	g.add(single(&v.dist.request.Output, "OUTDIR"), "output,o",
-		"write one file per part into directory OUTDIR, or one object per part below "+
-			"s3://BUCKET/PREFIX; otherwise --into").
+		"write one file per part into directory OUTDIR, or one object per part below s3://BUCKET/PREFIX").
 		sets(option.Output).directory()
-	g.add(single(&v.dist.into, "FILE"), "into", "write all parts into one FILE; otherwise -o")
+	g.add(single(&v.dist.into, "FILE"), "into", "write all parts into one FILE")
 }
 
 func distPlanFlags(g group, v *flagValues) {

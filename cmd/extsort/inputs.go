@@ -86,7 +86,7 @@ func decompressFlag(g group, v *flagValues) {
 
 func rawFlag(g group, v *flagValues) {
 	g.bool(&v.opt.Raw, "raw",
-		"sort the bytes as they are, even if they look like a compressed file or another format").
+		"take the bytes as they are, even if they look like a compressed file or another format").
 		sets(option.Raw).notWith("--join")
 }
 

@@ -64,19 +64,19 @@ const manualEnvironment = `TMPDIR           the directory for temporary data wit
 COLUMNS          the width of the help, if the output is not a terminal
 TERM             dumb: show no progress bar
 EXTSORT_PROFILE  default: ignore the measurements of extsort tune
-GOGC             overrides the garbage collector's target, 50
-AWS_ENDPOINT_URL, AWS_REGION and others: see docs/remote.md`
+GOGC             the target of the garbage collector; otherwise 50
+AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN, AWS_PROFILE,
+AWS_REGION, AWS_ENDPOINT_URL: the credentials and address of object stores`
 
 const manualFiles = `/var/tmp           temporary data without -T and TMPDIR
 ~/.cache/extsort   measurements of extsort tune ($XDG_CACHE_HOME/extsort if set)`
 
 // manualStatus returns the exit statuses of a command.
 func manualStatus(cmd *cobra.Command) string {
-	lines := []string{"0   success"}
+	lines := []string{"0   success", "2   an error"}
 	if cmd.Flags().Lookup("check") != nil {
-		lines = append(lines, "1   a check found disorder")
+		lines = []string{"0   success", "1   a check found disorder", "2   any other error"}
 	}
-	lines = append(lines, "2   any other error")
 	if cmd.Name() == "dist" || cmd.HasParent() && cmd.Parent().Name() == "dist" {
 		lines = append(lines, "75  a temporary error: run the command again")
 	}

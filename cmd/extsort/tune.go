@@ -43,7 +43,8 @@ func tuneTrialFlags(g group, v *flagValues) {
 			"the device, by number or name (see extsort devices); otherwise the GPU").
 			hints("gpu").offers("cpu", "gpu"),
 		g.add(read(&f.budget, "TIME", parseTime), "budget",
-			"approximate time for the device, such as 30s or 5m; otherwise "+tune.DefaultBudget.String()).
+			"approximate time for the device, such as 30s or 5m; otherwise "+
+				strings.TrimSuffix(tune.DefaultBudget.String(), "0s")).
 			hints("time", "duration"),
 		g.add(listOf(&f.keys, "TYPES", opencl.ParseKeyKind), "type,t",
 			"only these key types: u32, u64, u32+u32, u64+u32 (with a 32-bit index); otherwise all").
