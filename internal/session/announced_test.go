@@ -13,8 +13,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestMoreThanAnnounced has streams that go on behind the records that their header announces: an error that names the
-// input and the number, and not a search for room for them that never ends.
+// TestMoreThanAnnounced sorts streams that contain more records than their header announces. It expects an error that
+// names the input and the number, not an endless search for space.
 func TestMoreThanAnnounced(t *testing.T) {
 	const more = 300_000
 	array, err := format.Spec{Format: "npy", Type: "u64"}.NewHeader()

@@ -13,8 +13,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestCancelledWhileReaderBlocks cancels what waits for a Reader that is no file and never comes back: it ends within
-// 100 ms all the same. What else the machine does may delay that, but not again and again.
+// TestCancelledWhileReaderBlocks cancels calls that wait for a Reader that is not a file and never returns. They end
+// within 100 ms. Load on the machine may delay a single attempt, but not repeated ones.
 func TestCancelledWhileReaderBlocks(t *testing.T) {
 	records := make([]byte, 32<<20) // more than fits a chunk
 	for name, begin := range map[string][]byte{
@@ -62,8 +62,8 @@ func (r *blockedReader) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// TestCancelledWhileWriting cancels what waits for a writer that never comes back, or for an fsync, in each phase that
-// writes: it ends soon all the same, and with the cause.
+// TestCancelledWhileWriting cancels calls that wait for a writer that never returns, or for an fsync, in each phase
+// that writes. They end soon and return the cause.
 func TestCancelledWhileWriting(t *testing.T) {
 	u64, npy := format.Spec{Type: "u64"}, format.Spec{Format: "npy"}
 	recs := kindNamed("u64").make(t, "uniform", 20_000, seeded(t))

@@ -17,9 +17,8 @@ type namingStep struct {
 	outputs, runs string // copies of the two directories
 }
 
-// TestKilledWhileNaming kills a sort with a checkpoint before each operation from the moment on in which its set is
-// written completely. An index belongs to a complete set, the old one or the new one, and the same command always makes
-// the new one.
+// TestKilledWhileNaming kills a sort with a checkpoint before each operation after all files of its set are written.
+// An index always belongs to a complete set, the old or the new one, and the same command always makes the new one.
 func TestKilledWhileNaming(t *testing.T) {
 	k := kindNamed("u64")
 	r := seeded(t)

@@ -94,8 +94,8 @@ func checkKept(t *testing.T, opt Options, want []byte, what string) {
 	}
 }
 
-// TestCheckpointGoesOn fails random operations of sorts with random options, again and again: the output is that of a
-// sort that nothing happened to.
+// TestCheckpointGoesOn repeatedly fails random operations of sorts with random options. The output equals that of an
+// undisturbed sort.
 func TestCheckpointGoesOn(t *testing.T) {
 	r := seeded(t)
 	for range effort(60) {
@@ -122,8 +122,8 @@ func TestCheckpointGoesOn(t *testing.T) {
 	}
 }
 
-// TestCheckpointReadsOnce: however often it is interrupted, a sort reads of the input no more again than what was in
-// flight, and nothing once all runs are there.
+// TestCheckpointReadsOnce interrupts a sort often. It reads again only the input that was in flight, and nothing once
+// all runs exist.
 func TestCheckpointReadsOnce(t *testing.T) {
 	const n, chunk, inFlight = 3000, 40, 3
 	r := seeded(t)
@@ -158,7 +158,8 @@ func cutOff(t *testing.T, n int) (Options, []byte) {
 	return opt, reference(t, k.layout(t), data, opt)
 }
 
-// TestCheckpointKeepsTheLastMerge: what is written of the output is not written again, and a plan tells so.
+// TestCheckpointKeepsTheLastMerge checks that the output bytes that a checkpoint has are not written again, and that
+// a plan says so.
 func TestCheckpointKeepsTheLastMerge(t *testing.T) {
 	opt, want := cutOff(t, 3000)
 	p, err := Plan(t.Context(), opt)
@@ -190,7 +191,8 @@ func TestCheckpointKeepsTheLastMerge(t *testing.T) {
 	}
 }
 
-// TestCheckpointOfAnotherSort refuses to go on with something else, tells what it is, and leaves all as it is.
+// TestCheckpointOfAnotherSort checks that a sort refuses the checkpoint of another sort, names the difference, and
+// changes nothing.
 func TestCheckpointOfAnotherSort(t *testing.T) {
 	for what, change := range map[string]func(o *Options){
 		"the layout was":           func(o *Options) { o.Reverse = true },
@@ -235,7 +237,7 @@ func TestCheckpointOfAnotherSort(t *testing.T) {
 	}
 }
 
-// TestCheckpointTogetherWith refuses what no checkpoint can be kept of.
+// TestCheckpointTogetherWith checks that a checkpoint is refused with options that it cannot be combined with.
 func TestCheckpointTogetherWith(t *testing.T) {
 	k := kindNamed("u64")
 	for want, change := range map[string]func(o *Options){
@@ -262,7 +264,7 @@ func TestCheckpointTogetherWith(t *testing.T) {
 	}
 }
 
-// TestCheckpointIsLocked refuses a second process, also to look at what changes.
+// TestCheckpointIsLocked checks that a second process cannot use a checkpoint, not even to read it.
 func TestCheckpointIsLocked(t *testing.T) {
 	opt, want := cutOff(t, 300)
 	held, err := spill.OpenCheckpoint(t.Context(), opt.Checkpoint, false)
@@ -286,7 +288,8 @@ func TestCheckpointIsLocked(t *testing.T) {
 	checkKept(t, opt, want, "again")
 }
 
-// TestCheckpointIsDamaged changes bytes of a checkpoint: an error that tells what to do, or the right bytes.
+// TestCheckpointIsDamaged changes bytes of a checkpoint. The result is either an error with a remedy or the right
+// bytes.
 func TestCheckpointIsDamaged(t *testing.T) {
 	r := seeded(t)
 	for range effort(40) {
@@ -316,8 +319,8 @@ func keptFile(t *testing.T, opt Options) string {
 	return ""
 }
 
-// TestKeptOutputIsDamaged cuts what is kept of an output, changes bytes of it, and puts other files in its place: each
-// time the output has the right bytes, what is damaged is written again, and what is not stays.
+// TestKeptOutputIsDamaged truncates the unfinished output in a checkpoint, changes its bytes, and replaces its files.
+// The final output always has the right bytes: damaged parts are written again, and the others are kept.
 func TestKeptOutputIsDamaged(t *testing.T) {
 	r := seeded(t)
 	flip := func(at, n int) func(*testing.T, string, []byte) error {
@@ -404,8 +407,8 @@ func TestKeptOutputIsDamaged(t *testing.T) {
 	}
 }
 
-// TestKeptOutputOfOtherRecords damages the kept output of sorts whose output has other records than the input, or a
-// header: what is verified is what the file has.
+// TestKeptOutputOfOtherRecords damages the unfinished output of sorts whose output differs from the sorted input
+// records. Verification checks the records in the file.
 func TestKeptOutputOfOtherRecords(t *testing.T) {
 	r := seeded(t)
 	for what, change := range map[string]func(o *Options){
@@ -468,7 +471,8 @@ func damage(t *testing.T, name string, r *rand.Rand) {
 	}
 }
 
-// TestCheckpointOfNothing: a sort in one chunk, and one that fails before its first run is there, leave no folder.
+// TestCheckpointOfNothing checks that a sort in one chunk, and a sort that fails before its first run, leave no
+// checkpoint directory.
 func TestCheckpointOfNothing(t *testing.T) {
 	k := kindNamed("u64")
 	data := k.make(t, "uniform", 30, seeded(t))
@@ -526,7 +530,8 @@ func endEarly(t *testing.T, k kind, n int, change func(o *Options)) (opt Options
 	return opt, reference(t, k.layout(t), data, opt)
 }
 
-// TestCheckpointOfCompleteOutput: where the output has its name already, the same command only removes the folder.
+// TestCheckpointOfCompleteOutput checks that the same command only removes the checkpoint if the output already has
+// its name.
 func TestCheckpointOfCompleteOutput(t *testing.T) {
 	for name, change := range endedEarly {
 		for _, k := range []kind{kindNamed("u64"), kindNamed("gensort")} {
@@ -552,8 +557,8 @@ func TestCheckpointOfCompleteOutput(t *testing.T) {
 	}
 }
 
-// TestCheckpointOfAnotherOutput: a file under the output's name that is not the complete one, or is of a sort that is
-// not the same, is not taken for it.
+// TestCheckpointOfAnotherOutput checks that a file under the output's name is not mistaken for the output if it is
+// incomplete or belongs to another sort.
 func TestCheckpointOfAnotherOutput(t *testing.T) {
 	touch := func(name string) error { return os.Chtimes(name, time.Now(), time.Now().Add(time.Hour)) }
 	for what, c := range map[string]struct {

@@ -197,7 +197,7 @@ func (c *crossing) contradicting() (rows []map[string]string) {
 	return rows
 }
 
-// TestCrossing counts the pairs that the rows have: each that goes together, and none that does not.
+// TestCrossing counts the pairs of values that the rows cover: all that can be combined, and no others.
 func TestCrossing(t *testing.T) {
 	c := newCrossing(t, axes, contradictions)
 	covered := map[[4]string]bool{}

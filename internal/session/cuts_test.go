@@ -26,7 +26,7 @@ func inFiles(t *testing.T, data []byte, size, n int, r *rand.Rand) (names []stri
 
 func partOf(k, n int) Part { return Part{K: int64(k), N: int64(n)} }
 
-// TestSortsSlices sorts each slice of several files by itself, with every strategy and selection.
+// TestSortsSlices sorts each slice of several files separately, with every strategy and selection.
 func TestSortsSlices(t *testing.T) {
 	r := seeded(t)
 	for _, name := range []string{"u64", "rec7", "gensort", "wide key"} {
@@ -49,7 +49,8 @@ func TestSortsSlices(t *testing.T) {
 	}
 }
 
-// TestSlicesHaveHeaders sorts slices of files whose header counts their records: each is such a file, too.
+// TestSlicesHaveHeaders sorts slices of files whose header counts the records. Each output is a file of the same
+// format.
 func TestSlicesHaveHeaders(t *testing.T) {
 	keys := func(of ...uint64) (file []byte) {
 		for _, key := range append([]uint64{uint64(len(of))}, of...) {
@@ -70,7 +71,7 @@ func TestSlicesHaveHeaders(t *testing.T) {
 	}
 }
 
-// TestSlicesAreRefused has inputs of which no slice can be taken, and parts that are none.
+// TestSlicesAreRefused checks that inputs that cannot be sliced, and invalid parts, are refused.
 func TestSlicesAreRefused(t *testing.T) {
 	data := []byte("cab")
 	plain := writeFile(t, data)
@@ -95,7 +96,7 @@ func TestSlicesAreRefused(t *testing.T) {
 	}
 }
 
-// TestChecksSlices finds disorder in a slice at its place in the file.
+// TestChecksSlices checks that the position of a disorder in a slice is that in the file.
 func TestChecksSlices(t *testing.T) {
 	opt := Options{Record: format.Spec{Type: "u8"}, Inputs: []string{writeFile(t, []byte("abcbxyz"))}}
 	for k, want := range []int64{0, 3, 0} {
@@ -108,7 +109,7 @@ func TestChecksSlices(t *testing.T) {
 	}
 }
 
-// TestCheckpointIsOfOnePart goes on with the same slice only.
+// TestCheckpointIsOfOnePart checks that a checkpoint of a slice continues only with the same slice.
 func TestCheckpointIsOfOnePart(t *testing.T) {
 	k := kindNamed("u64")
 	data := k.make(t, "uniform", 900, seeded(t))
@@ -135,7 +136,8 @@ func TestCheckpointIsOfOnePart(t *testing.T) {
 	checkKept(t, opt, reference(t, k.layout(t), data[300*8:600*8], opt), "part 1/3")
 }
 
-// TestMergesParts merges each part by itself: together they are the whole merge, and each has its share of the records.
+// TestMergesParts merges each part separately. Concatenated, the parts equal the whole merge, and their sizes are
+// balanced.
 func TestMergesParts(t *testing.T) {
 	r := seeded(t)
 	for _, name := range []string{"u64", "u8", "rec7", "gensort", "wide key"} {
@@ -201,7 +203,7 @@ func checkParts(t *testing.T, opt MergeOptions, whole []byte, records, n int64, 
 	}
 }
 
-// TestPartsSeeDisorder puts a record out of order anywhere: one of the parts at least is an error, and names it.
+// TestPartsSeeDisorder puts one record out of order at any position. At least one of the parts fails and names it.
 func TestPartsSeeDisorder(t *testing.T) {
 	k := kindNamed("u64")
 	for record := 1; record < 60; record++ {
@@ -231,7 +233,7 @@ func TestPartsSeeDisorder(t *testing.T) {
 	}
 }
 
-// TestPartsOfMergesAreRefused has what cannot be combined together with a part of a merge.
+// TestPartsOfMergesAreRefused checks the options that cannot be combined with a part of a merge.
 func TestPartsOfMergesAreRefused(t *testing.T) {
 	a := writeFile(t, []byte("abc"))
 	base := MergeOptions{Record: format.Spec{Type: "u8"}, Inputs: []string{a, a}}
@@ -265,7 +267,8 @@ func TestPartsOfMergesAreRefused(t *testing.T) {
 	}
 }
 
-// TestSummariesOfPartsAddUp merges parts with verification: their summaries make that of a check of the whole.
+// TestSummariesOfPartsAddUp merges parts with verification. Combined, their summaries equal that of a check of the
+// whole.
 func TestSummariesOfPartsAddUp(t *testing.T) {
 	r := seeded(t)
 	for _, name := range []string{"u8", "rec7", "f64"} {

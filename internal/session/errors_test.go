@@ -52,7 +52,7 @@ func (discardSink) Commit(context.Context) error { return nil }
 
 func (discardSink) Abort() error { return nil }
 
-// TestMessagesNameFields: whoever gives an option that cannot be reads which one.
+// TestMessagesNameFields checks that the error about an invalid option names the option.
 func TestMessagesNameFields(t *testing.T) {
 	for want, opt := range map[string]session.Options{
 		"Options.Argsort":       {Argsort: "u16"},

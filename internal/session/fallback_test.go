@@ -66,8 +66,8 @@ func (b *brokenChunk) Store(ctx context.Context, limit int64, drain bool, w devi
 	return err
 }
 
-// TestFallback lets a GPU fail at each step: one that the planner chose is replaced by the CPU with one warning, one
-// that the user named is an error and leaves the old output alone.
+// TestFallback makes a GPU fail at each step. If the planner chose the GPU, the CPU replaces it with one warning. If
+// the user named it, the sort fails and keeps the old output.
 func TestFallback(t *testing.T) {
 	r := seeded(t)
 	k := kindNamed("gensort")
@@ -115,7 +115,7 @@ func TestFallback(t *testing.T) {
 	}
 }
 
-// TestFallbackOfSpread: GPUs that were to share the data fail, and the CPU alone sorts what was asked to be spread.
+// TestFallbackOfSpread makes the GPUs of a spread fail. The CPU alone sorts the records.
 func TestFallbackOfSpread(t *testing.T) {
 	k := kindNamed("u64")
 	data := k.make(t, "uniform", 500, seeded(t))
@@ -138,7 +138,8 @@ func TestFallbackOfSpread(t *testing.T) {
 	}
 }
 
-// TestNoFallbackBehindHeader: a stream that has a header cannot be begun anew, even where it has no record yet.
+// TestNoFallbackBehindHeader checks that a stream is not started again once its header is written, even without any
+// record.
 func TestNoFallbackBehindHeader(t *testing.T) {
 	var out bytes.Buffer
 	spec := format.Spec{Format: "npy", Keys: []string{"id"}}

@@ -72,8 +72,8 @@ func faultCases(t *testing.T) []faultCase {
 // maxOperations is far above what the cases need: beyond it a case does not come to its end.
 const maxOperations = 2000
 
-// TestFaultsExhaustively fails operation 0, 1, 2 … of a sort until it succeeds, or every third where time is short.
-// After each failure the old output stands, nothing else is left, and nothing goes on in the background.
+// TestFaultsExhaustively fails operation 0, 1, 2 … of a sort until the sort succeeds; short tests fail every third.
+// After each failure the old output is unchanged, no other file is left, and no goroutine is running.
 func TestFaultsExhaustively(t *testing.T) {
 	for _, c := range faultCases(t) {
 		t.Run(c.name, func(t *testing.T) {
@@ -99,9 +99,9 @@ func TestFaultsExhaustively(t *testing.T) {
 	}
 }
 
-// TestPanicsExhaustively has operation 0, 1, 2 … of a sort panic, in whatever goroutine it is done: Sort returns the
-// panic as an error with its stack. After it the old output stands, nothing else is left, and nothing goes on in the
-// background. Operations that close what is open are left out: after a panic it may be open.
+// TestPanicsExhaustively makes operation 0, 1, 2 … of a sort panic, in any goroutine. Sort returns the panic as an
+// error with its stack. Afterwards the old output is unchanged, no other file is left, and no goroutine is running.
+// Operations that close files are left out: after a panic a file may stay open.
 func TestPanicsExhaustively(t *testing.T) {
 	for _, c := range faultCases(t) {
 		t.Run(c.name, func(t *testing.T) {
@@ -237,7 +237,7 @@ func sosdHeader(n int) []byte {
 	return header.Encode(int64(n))
 }
 
-// TestCancelled cancels a sort in its middle: it ends with the cause and leaves nothing.
+// TestCancelled cancels a running sort. It returns the cause and leaves nothing behind.
 func TestCancelled(t *testing.T) {
 	r := seeded(t)
 	k := kindNamed("u64")
@@ -288,7 +288,8 @@ func (s *lateSource) Next(most int, place func(int64, int) []byte) (int64, int, 
 	return first, 0, errInjected
 }
 
-// TestCopyEndsWhenReadingFails: what other workers have read waits for records that never come.
+// TestCopyEndsWhenReadingFails fails one worker of a copy while the blocks of other workers wait for its records. The
+// copy ends.
 func TestCopyEndsWhenReadingFails(t *testing.T) {
 	k := kindNamed("u64")
 	name := writeFile(t, k.make(t, "sorted", 100_000, seeded(t)))

@@ -16,8 +16,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestCancelledWhileWaiting cancels what waits for somebody to write to a pipe: it ends all the same, and leaves
-// nothing but the output that was there.
+// TestCancelledWhileWaiting cancels calls that wait for a writer to open a pipe. They end, and only the old output is
+// left.
 func TestCancelledWhileWaiting(t *testing.T) {
 	for name, run := range map[string]func(context.Context, Options) error{
 		"sort":  func(ctx context.Context, opt Options) error { _, err := Sort(ctx, opt); return err },
@@ -68,8 +68,8 @@ func TestCancelledWhileWaiting(t *testing.T) {
 	}
 }
 
-// TestPlanOfUnopenedFIFO plans a sort of a FIFO that nobody writes to: the plan does not wait for a writer, leaves the
-// output alone and stores nothing.
+// TestPlanOfUnopenedFIFO plans a sort of a FIFO without a writer. The plan does not wait for a writer, keeps the
+// output and stores nothing.
 func TestPlanOfUnopenedFIFO(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	if err := unix.Mkfifo(fifo, 0o600); err != nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestGolden sorts the files in testdata, which other programs made, by every strategy, and compares the outputs with
-// those that other programs sorted.
+// TestGolden sorts the files in testdata, which were made by other programs, with every strategy. It compares the
+// outputs with files that other programs sorted.
 func TestGolden(t *testing.T) {
 	for _, c := range []struct {
 		file    string

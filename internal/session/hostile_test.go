@@ -153,7 +153,7 @@ func windowBomb(window int) func(io.Writer) error {
 // hostileChild is set in the process that reads a hostile input: see memoryChild.
 const hostileChild = "EXTSORT_TEST_HOSTILE"
 
-// TestHostileInputs reads each in a process of its own, from a file and from a pipe.
+// TestHostileInputs reads each hostile input in a separate process, from a file and from a pipe.
 func TestHostileInputs(t *testing.T) {
 	if os.Getenv(hostileChild) != "" || raceEnabled || runtime.GOOS != "linux" {
 		t.Skip("not with the race detector, and only where the system tells the memory in use")
@@ -182,7 +182,7 @@ func TestHostileInputs(t *testing.T) {
 	}
 }
 
-// TestReadHostileInput is the sort or the merge of TestHostileInputs.
+// TestReadHostileInput is the sort or the merge that TestHostileInputs starts in a process.
 func TestReadHostileInput(t *testing.T) {
 	var i int
 	var piped bool

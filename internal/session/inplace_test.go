@@ -123,7 +123,7 @@ func whereSpread(opt Options) Options {
 	return opt
 }
 
-// TestInPlace writes over an input by every strategy: what the file has then is what another output gets.
+// TestInPlace overwrites an input with every strategy. The file then equals the output to another file.
 func TestInPlace(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("descriptors have no names")
@@ -206,8 +206,7 @@ func testInPlace(t *testing.T, form inPlaceForm, seed int, strategies []Strategy
 	}
 }
 
-// TestInPlaceAppends has an input whose sorted records follow those that it has: nothing is cut off, also where the
-// output is empty.
+// TestInPlaceAppends appends the sorted records to their input. Nothing is truncated, even if the output is empty.
 func TestInPlaceAppends(t *testing.T) {
 	k := kindNamed("u64")
 	recs := k.make(t, "sorted", 1500, seeded(t))
@@ -230,7 +229,7 @@ func TestInPlaceAppends(t *testing.T) {
 	}
 }
 
-// TestMergeRefusesInPlace merges into one of the inputs, by each way: an error, and nothing is lost.
+// TestMergeRefusesInPlace merges into one of the inputs in every way. Each merge fails and loses nothing.
 func TestMergeRefusesInPlace(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("descriptors have no names")
@@ -268,8 +267,8 @@ func checkUndamaged(t *testing.T, what, file string, old []byte, err error) {
 	}
 }
 
-// TestInPlaceFaults fails each operation of a sort over its input: until the first byte is written the file stays what
-// it was, header included, and after that the error says that it is damaged.
+// TestInPlaceFaults fails each operation of a sort over its input. Until the first byte is overwritten, the file
+// stays as it was, header included. After that, the error says that it is damaged.
 func TestInPlaceFaults(t *testing.T) {
 	words := kindNamed("u64")
 	recs := words.make(t, "uniform", 300, seeded(t))
@@ -360,8 +359,8 @@ func (d touchedData) Records() int64 {
 	return d.Dataset.Records()
 }
 
-// TestInPlaceNoticesChanges has somebody else write to a file that is to be overwritten: also where the records are
-// verified, whose checksum is then that of the damaged ones.
+// TestInPlaceNoticesChanges changes a file that is about to be overwritten. The sort notices this even with
+// verification, whose checksum is then that of the changed records.
 func TestInPlaceNoticesChanges(t *testing.T) {
 	k := kindNamed("u64")
 	for name, change := range map[string]func(f *os.File) error{

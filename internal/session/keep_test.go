@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestKeptIsNotSpilled sorts a little more than memory holds: the last chunk is not spilled, and the plan says so.
+// TestKeptIsNotSpilled sorts a little more than memory holds. The last chunk is not spilled, and the plan says so.
 func TestKeptIsNotSpilled(t *testing.T) {
 	r := seeded(t)
 	const chunk = testChunkRecords
@@ -37,7 +37,8 @@ func TestKeptIsNotSpilled(t *testing.T) {
 	}
 }
 
-// TestKeepOnlyWhatOneMergeTakes has as many runs as one merge may take, and one more: then all are spilled.
+// TestKeepOnlyWhatOneMergeTakes sorts into as many runs as one merge can take, and into one more. In the second case
+// all chunks are spilled.
 func TestKeepOnlyWhatOneMergeTakes(t *testing.T) {
 	r := seeded(t)
 	k := kindNamed("u64")

@@ -13,8 +13,8 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// TestKeptHeaderWarnings changes the records behind a kept header by every option that can, and by none. A header of a
-// recognised kind has its count set instead.
+// TestKeptHeaderWarnings changes the records after a kept header with every option that can, and with none. In a
+// header of a recognized format, the count is updated instead.
 func TestKeptHeaderWarnings(t *testing.T) {
 	const foreign, vectors = "HDR06\x00\x00\x00", "\x06\x00\x00\x00\x02\x00\x00\x00"
 	const records, number = "cabacacabadb", "may no longer be right"
@@ -134,7 +134,7 @@ func checkFramed(t *testing.T, opt Options, header string, records uint32) {
 	}
 }
 
-// TestFrameIsInvalid reports every misuse, each by its field.
+// TestFrameIsInvalid checks that every invalid frame is reported with its option.
 func TestFrameIsInvalid(t *testing.T) {
 	for want, opt := range map[string]Options{
 		"Options.Records -2":                          {Records: -2},
@@ -153,7 +153,7 @@ func TestFrameIsInvalid(t *testing.T) {
 	}
 }
 
-// TestLongTail has tails that cannot be kept.
+// TestLongTail skips tails that are too long to be kept.
 func TestLongTail(t *testing.T) {
 	data := make([]byte, 8+MaxKeptHeader+1)
 	for way, opt := range waysIn(t, data) {
@@ -174,7 +174,7 @@ func TestLongTail(t *testing.T) {
 	}
 }
 
-// TestRecordsHaveNoFrame iterates over the records alone.
+// TestRecordsHaveNoFrame checks that Records yields only records, without a header or a tail.
 func TestRecordsHaveNoFrame(t *testing.T) {
 	opt := Options{Record: format.Spec{RecordSize: 2}, Sources: []Source{{Reader: strings.NewReader("headcabatail")}},
 		SkipBytes: 4, SkipTail: 4, KeepHeader: true}

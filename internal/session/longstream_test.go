@@ -48,8 +48,8 @@ func (e endNoticed) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestRunsAreMergedWhileMoreCome sorts a stream of so many chunks that the runs alone exceed their memory: some are
-// merged before all of them are there. Equal keys stay in order.
+// TestRunsAreMergedWhileMoreCome sorts a stream with so many chunks that the indexes of the runs exceed their memory.
+// Some runs are merged before all of them exist. Equal keys stay in order.
 func TestRunsAreMergedWhileMoreCome(t *testing.T) {
 	for _, c := range []struct {
 		name    string

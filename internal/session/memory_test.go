@@ -142,7 +142,8 @@ var (
 	wideSpec    = format.Spec{RecordSize: 64 << 10, Keys: []string{"0:u64"}}
 )
 
-// TestCachedSpill: a part of the memory's size stays there, and all that goes to a file system in memory.
+// TestCachedSpill checks how much of the spilled data stays in the page cache: a part of the memory, or everything if
+// it is in a file system in memory.
 func TestCachedSpill(t *testing.T) {
 	cached := func(folders ...string) int64 {
 		f := plan.Facts{Memory: systemMemory(), Spill: plan.Spill{OnDisk: slices.ContainsFunc(folders, isOnDisk)}}
@@ -162,7 +163,7 @@ func TestCachedSpill(t *testing.T) {
 	}
 }
 
-// TestMemoryLimit sorts with little memory, each case in a process of its own.
+// TestMemoryLimit sorts with little memory, each case in a separate process.
 func TestMemoryLimit(t *testing.T) {
 	if os.Getenv(memoryChild) != "" {
 		t.Skip("this is the process that sorts")
@@ -191,7 +192,7 @@ func TestMemoryLimit(t *testing.T) {
 	}
 }
 
-// TestSortInLittleMemory is the sort of TestMemoryLimit.
+// TestSortInLittleMemory is the sort that TestMemoryLimit starts in a process.
 func TestSortInLittleMemory(t *testing.T) {
 	var i int
 	var in string
@@ -371,8 +372,8 @@ func checkSortedKeys(t *testing.T, output, in string, part Part) {
 	}
 }
 
-// TestTooLittleToMerge refuses, before anything is spilled, what cannot be merged should that be needed, and tells
-// how much memory it takes: with so much it works, and with a MiB less it does not.
+// TestTooLittleToMerge checks that a sort that might need a merge with more memory is refused before it spills. The
+// error names a sufficient limit: the sort works with it, and fails with 1 MiB less.
 func TestTooLittleToMerge(t *testing.T) {
 	spec := format.Spec{RecordSize: 1 << 20, Keys: []string{"0:u64"}}
 	in := filepath.Join(t.TempDir(), "in")
@@ -442,7 +443,7 @@ func writeGenerated(t testing.TB, name string, l format.Layout, dist string, byt
 	}
 }
 
-// TestPeakMemoryOnRequest checks that only a call that asks for the peak of the memory has it watched.
+// TestPeakMemoryOnRequest checks that peak memory is measured only for a call that asks for it.
 func TestPeakMemoryOnRequest(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("needs /proc")

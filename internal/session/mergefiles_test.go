@@ -52,7 +52,7 @@ func sortedPieces(t *testing.T, l format.Layout, recs []byte, n int, opt Options
 	return pieces
 }
 
-// TestMerge merges many inputs: files, compressed files, and standard input among them, over several levels.
+// TestMerge merges many inputs over several levels, including compressed files and standard input.
 func TestMerge(t *testing.T) {
 	r := seeded(t)
 	for _, name := range []string{"u64", "rec7", "gensort", "wide key"} {
@@ -90,7 +90,8 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestMergeNamesFirstDisorder merges inputs of which one is out of order in many places: the first of them is named.
+// TestMergeNamesFirstDisorder merges inputs of which one is out of order in many places. The error names the first
+// place.
 func TestMergeNamesFirstDisorder(t *testing.T) {
 	k := kindNamed("u64")
 	for _, first := range []int{2, engine.DisorderBytes/8 - 1, engine.DisorderBytes / 8, engine.DisorderBytes/8 + 1} {
@@ -108,7 +109,8 @@ func TestMergeNamesFirstDisorder(t *testing.T) {
 	}
 }
 
-// TestMergeDisorder names the input that is out of order, and the record, in one level and in several.
+// TestMergeDisorder checks that the error names the input that is out of order, and the record, in one level and in
+// several.
 func TestMergeDisorder(t *testing.T) {
 	k := kindNamed("u64")
 	for _, batch := range []int{0, 2, 3} {
@@ -154,7 +156,7 @@ func indexOf(names []string, name string) string {
 	return name
 }
 
-// TestMergeErrors expects what Sort reports of its inputs of Merge, too.
+// TestMergeErrors checks that Merge reports the same errors about its inputs as Sort.
 func TestMergeErrors(t *testing.T) {
 	k := kindNamed("u64")
 	sorted := k.make(t, "sorted", 500, seeded(t))

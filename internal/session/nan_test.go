@@ -23,7 +23,7 @@ func someFloat(r *rand.Rand) float64 {
 	return r.NormFloat64()
 }
 
-// TestSortNaNs has all NaNs first or last, in both directions: 8-byte keys, and 4-byte keys in records of 9.
+// TestSortNaNs sorts NaNs first or last, in both directions: 8-byte keys, and 4-byte keys in records of 9 bytes.
 func TestSortNaNs(t *testing.T) {
 	r := seeded(t)
 	read64 := func(rec []byte) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(rec)) }

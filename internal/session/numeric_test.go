@@ -127,8 +127,8 @@ func (c numericCase) records(n int, r *rand.Rand) (recs [][]byte) {
 	return recs
 }
 
-// TestSortNumeric compares numeric sorts of every strategy with a stable sort by ==, also without duplicates, counted,
-// and with only the duplicates; then checks and merges the result.
+// TestSortNumeric compares numeric sorts of every strategy with a stable sort by ==, also with only unique records,
+// with counts, and with only duplicates. It then checks and merges the result.
 func TestSortNumeric(t *testing.T) {
 	r := seeded(t)
 	for name, c := range numericCases {
@@ -200,7 +200,7 @@ func (c numericCase) checkAgain(t *testing.T, opt Options, sorted []byte) {
 	}
 }
 
-// TestNumericSortsAreOthers holds that a checkpoint of a sort in totalOrder is not gone on with numerically.
+// TestNumericSortsAreOthers checks that a checkpoint of a sort in total order does not continue with a numeric sort.
 func TestNumericSortsAreOthers(t *testing.T) {
 	opt := Options{Record: format.Spec{Type: "f64"}, Output: t.TempDir() + "/out"}
 	keyer, err := format.NewKeyer(format.Bare(format.Type{Kind: format.Float, Size: 8}))

@@ -8,7 +8,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestLooksReversed has keys that fall with the position, equal neighbours among them.
+// TestLooksReversed checks that inputs look reversed only if their keys decrease with the position. Equal neighbours
+// are allowed.
 func TestLooksReversed(t *testing.T) {
 	const n = 50_000
 	r := seeded(t)

@@ -53,7 +53,7 @@ func bigannFile(recs []byte, size, dimension int) []byte {
 	return append(header, recs...)
 }
 
-// TestSortHeaders expects an output with the header of its own number of records, in a file and in a pipe.
+// TestSortHeaders checks that the header of an output has the number of its records, in a file and in a pipe.
 func TestSortHeaders(t *testing.T) {
 	r := seeded(t)
 	for _, n := range []int{0, 1, 1500} {
@@ -99,7 +99,7 @@ func TestSortHeaders(t *testing.T) {
 	}
 }
 
-// TestSortStructured sorts a structured array by one of its fields; the records, padding included, stay whole.
+// TestSortStructured sorts a structured array by one of its fields. The records stay whole, including padding.
 func TestSortStructured(t *testing.T) {
 	text := "{'descr': [('id', '<u4'), ('x', '>f4'), ('pad', '|V2')], 'fortran_order': False, 'shape': (700,), }"
 	text += strings.Repeat(" ", 128-11-len(text)) + "\n"
@@ -118,7 +118,7 @@ func TestSortStructured(t *testing.T) {
 	}
 }
 
-// TestSortInPlace has an input as its output, by its name and by another one.
+// TestSortInPlace sorts an input into itself, under its own name and under another name.
 func TestSortInPlace(t *testing.T) {
 	r := seeded(t)
 	k := kindNamed("gensort")
@@ -136,7 +136,8 @@ func TestSortInPlace(t *testing.T) {
 	}
 }
 
-// TestSortNearlySorted looks sorted where a sample looks, and is not in one place; or it is.
+// TestSortNearlySorted sorts an input that is sorted wherever a sample reads. It is out of order in one other place,
+// or nowhere.
 func TestSortNearlySorted(t *testing.T) {
 	r := seeded(t)
 	for _, name := range []string{"u64", "rec12", "wide key"} {
@@ -167,7 +168,7 @@ func TestSortNearlySorted(t *testing.T) {
 	}
 }
 
-// TestSortReversed copies what is in reverse order from its end, and sorts it where that does not do.
+// TestSortReversed copies an input in reverse order from its end, and sorts it if a copy is not enough.
 func TestSortReversed(t *testing.T) {
 	const n = 20_000
 	r := seeded(t)
@@ -234,7 +235,7 @@ func swapRecords(recs []byte, size, i int) {
 	}
 }
 
-// TestSortErrors fails before anything is written, and says what is wrong.
+// TestSortErrors checks errors that occur before anything is written.
 func TestSortErrors(t *testing.T) {
 	k := kindNamed("u64")
 	good := writeFile(t, k.make(t, "uniform", 100, seeded(t)))
@@ -305,7 +306,7 @@ func TestSortIntoBrokenPipe(t *testing.T) {
 	}
 }
 
-// TestPlan tells what Sort then does, and touches nothing.
+// TestPlan checks that a plan says what Sort then does, and changes nothing.
 func TestPlan(t *testing.T) {
 	k := kindNamed("u64")
 	data := k.make(t, "uniform", 5000, seeded(t))

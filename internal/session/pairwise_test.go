@@ -55,8 +55,8 @@ var contradictions = []contradiction{
 	{"split=files|bytes", "output=pipe|sink"},
 }
 
-// TestOptionsPairwise sorts with every pair of options that go together, in as few sorts as that takes. It
-// compares each output with that of an independent reference.
+// TestOptionsPairwise sorts with every pair of options that can be combined, in as few sorts as possible. It compares
+// each output with that of an independent reference.
 func TestOptionsPairwise(t *testing.T) {
 	rows := newCrossing(t, axes, contradictions).cover()
 	t.Logf("%d sorts", len(rows))
@@ -65,7 +65,8 @@ func TestOptionsPairwise(t *testing.T) {
 	}
 }
 
-// TestFormsCrossed sorts with all combinations of the options that decide what is written, and when its size is known.
+// TestFormsCrossed sorts with all combinations of the options that determine what is written and when its size is
+// known.
 func TestFormsCrossed(t *testing.T) {
 	rows := newCrossing(t, axes, contradictions).product("groups", "written", "split", "input")
 	t.Logf("%d sorts", len(rows))
@@ -74,7 +75,7 @@ func TestFormsCrossed(t *testing.T) {
 	}
 }
 
-// TestContradictions holds that each of the contradictions is refused by an error of one line.
+// TestContradictions checks that each contradiction is refused with an error of one line.
 func TestContradictions(t *testing.T) {
 	for _, row := range newCrossing(t, axes, contradictions).contradicting() {
 		_, err := Sort(t.Context(), newCrossed(t, row).opt)

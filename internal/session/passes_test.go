@@ -53,8 +53,8 @@ func choosing(choose func(low, high uint64) (uint64, error)) func(device.Device)
 	}
 }
 
-// TestPasses has chunks that take less than they are asked to, as those do that find memory slow: of what fits one
-// chunk, and of what does not.
+// TestPasses sorts in chunks that take fewer records than requested, as if memory were slow: inputs that fit one
+// chunk, and larger ones.
 func TestPasses(t *testing.T) {
 	r := seeded(t)
 	for _, name := range []string{"u64", "u32be", "f64", "bytes3", "rec7", "rec12 both", "i128"} {
@@ -108,7 +108,7 @@ func toAny(t *testing.T, opt Options, kind int) Options {
 	return opt
 }
 
-// TestPassesOfFewKeys asks for passes where there are hardly more keys than passes: none takes nothing.
+// TestPassesOfFewKeys sorts in nearly as many passes as there are different keys. No pass is empty.
 func TestPassesOfFewKeys(t *testing.T) {
 	k := kindNamed("u64")
 	for keys := 4; keys <= 40; keys++ {
@@ -127,8 +127,8 @@ func TestPassesOfFewKeys(t *testing.T) {
 	}
 }
 
-// TestPassesInVain begins again in another way where a pass finds that it cannot hold what it must, or that chunks
-// take all or nothing. Errors are errors.
+// TestPassesInVain makes a device refuse to select records, or find more than it can hold. The sort falls back to the
+// next strategy. Other errors are returned.
 func TestPassesInVain(t *testing.T) {
 	r := seeded(t)
 	k := kindNamed("u64")
@@ -187,7 +187,7 @@ func failingPass(at int, err error) func(device.Chunk) device.Chunk {
 	}
 }
 
-// TestPassesForFew reads no more than a pass, and keeps next to nothing, where few records are wanted.
+// TestPassesForFew checks that one pass is read, and hardly anything is kept, if few records are wanted.
 func TestPassesForFew(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	k := kindNamed("u64")
@@ -206,8 +206,8 @@ func TestPassesForFew(t *testing.T) {
 	}
 }
 
-// TestPassesForFewDistinct takes the records that a limit of distinct keys is expected to need, and more if they have
-// not as many keys.
+// TestPassesForFewDistinct takes the number of records that a limit of distinct keys is expected to need, and more if
+// they have too few distinct keys.
 func TestPassesForFewDistinct(t *testing.T) {
 	r := seeded(t)
 	k := kindNamed("u64")
@@ -238,7 +238,7 @@ func TestPassesForFewDistinct(t *testing.T) {
 	}
 }
 
-// TestPassesGreatestKey has half of the records at the end of the range of all keys, where nothing can follow.
+// TestPassesGreatestKey sorts an input in which half of the records have the greatest possible key.
 func TestPassesGreatestKey(t *testing.T) {
 	r := seeded(t)
 	for _, name := range []string{"u32be", "u64", "bytes3", "i128"} {
@@ -273,8 +273,8 @@ func TestPassesGreatestKey(t *testing.T) {
 	}
 }
 
-// TestPassesToAStream takes one pass to a stream where that does, but not several, unless asked for: it may end in
-// the input.
+// TestPassesToAStream writes to a stream in one pass. Several passes need a request, because the stream may lead back
+// to the input.
 func TestPassesToAStream(t *testing.T) {
 	r := seeded(t)
 	k := kindNamed("u64")
@@ -308,8 +308,7 @@ func TestPassesToAStream(t *testing.T) {
 	}
 }
 
-// TestPassesChanged writes to the input between two passes: what would be sorted is neither what was there nor what is,
-// unless it only grew.
+// TestPassesChanged changes the input between two passes. The sort fails, unless the input only grew.
 func TestPassesChanged(t *testing.T) {
 	r := seeded(t)
 	k := kindNamed("u64")
@@ -364,7 +363,7 @@ func TestPassesChanged(t *testing.T) {
 	}
 }
 
-// TestPassesEnd stops when the limit is reached, and tells of what was written.
+// TestPassesEnd checks that passes stop at the limit and report what was written.
 func TestPassesEnd(t *testing.T) {
 	r := seeded(t)
 	k := kindNamed("u64")

@@ -9,8 +9,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestSortIntoHeldPipe has a reader that moves pages of the output on into another pipe and looks at them when the sort
-// has ended and its memory is gone. What it was given must not have been written to since.
+// TestSortIntoHeldPipe sorts into a pipe whose reader moves the pages into another pipe, and looks at them after the
+// sort has released its memory. The pages must not have changed.
 func TestSortIntoHeldPipe(t *testing.T) {
 	const records = 8 << 20 // enough that the CPU gives its memory away
 	data := make([]byte, 8*records)

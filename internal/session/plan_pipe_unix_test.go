@@ -14,7 +14,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestPlanLeavesPipes checks that a plan takes no byte from a pipe, whatever stands for it.
+// TestPlanLeavesPipes checks that a plan reads nothing from a pipe of any kind.
 func TestPlanLeavesPipes(t *testing.T) {
 	data := bytes.Repeat([]byte("pipe"), 16<<10/4) // fits the buffer of a pipe
 	opt := Options{Record: format.Spec{Type: "u32"}, Output: filepath.Join(t.TempDir(), "out")}
@@ -104,7 +104,7 @@ func TestPlanLeavesPipes(t *testing.T) {
 	})
 }
 
-// TestStdinBehindItsEnd checks that standard input whose position is behind the end of its file is empty.
+// TestStdinBehindItsEnd checks that standard input is empty if its position is after the end of its file.
 func TestStdinBehindItsEnd(t *testing.T) {
 	file, err := os.Create(filepath.Join(t.TempDir(), "in"))
 	if err != nil {

@@ -42,8 +42,8 @@ func init() {
 
 const plansFile = "../../testdata/plans.txt"
 
-// TestGoldenPlans compares the plan of each row of facts in testdata/plans.txt with the one beside it. With -update it
-// writes them anew: what changed is then explained in the commit.
+// TestGoldenPlans compares the plan for each row of facts in testdata/plans.txt with the plan in the file. With
+// -update it rewrites the plans; the commit explains the changes.
 func TestGoldenPlans(t *testing.T) {
 	if *update && os.Getenv("CI") != "" {
 		t.Fatal("-update in CI: golden plans change only in a commit that explains them")
@@ -230,7 +230,8 @@ func parseDefaults(line string) (planFacts, error) {
 	return parseFacts(planFacts{}, line)
 }
 
-// TestDisksOfFacts asks for the disk of a file that is read, and for none of standard input or of what is imagined.
+// TestDisksOfFacts checks that the disk of an input file is part of the facts, and that standard input and imagined
+// inputs have none.
 func TestDisksOfFacts(t *testing.T) {
 	kept := machineProfile
 	defer func() { machineProfile = kept }()
@@ -268,8 +269,8 @@ func TestDisksOfFacts(t *testing.T) {
 	}
 }
 
-// TestImaginedInputIsAskedAhead reads what is not there as fast as its disk gives it to several requests at a time, as
-// it would be read.
+// TestImaginedInputIsAskedAhead plans for an imagined input. Its rate is that of its disk with several concurrent
+// requests, as in a real sort.
 func TestImaginedInputIsAskedAhead(t *testing.T) {
 	kept := machineProfile
 	defer func() { machineProfile = kept }()
@@ -286,7 +287,7 @@ func TestImaginedInputIsAskedAhead(t *testing.T) {
 	}
 }
 
-// TestFactsAreRead: a word that is no fact, or has no value that it can have, is refused.
+// TestFactsAreRead checks that unknown facts and invalid values are refused.
 func TestFactsAreRead(t *testing.T) {
 	f, err := parseFacts(planFacts{workers: 3}, "records=2Mi type=12,0:u64 disk=1500M gpus=2 free=unknown unique=yes")
 	switch {

@@ -73,7 +73,7 @@ func (p *recorder) End() {
 	p.open = false
 }
 
-// TestProgress adds up, phase by phase, to what the phase announced.
+// TestProgress checks that each phase reports as many bytes as it announced.
 func TestProgress(t *testing.T) {
 	r := seeded(t)
 	k := kindNamed("u64")

@@ -12,8 +12,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestPastCache sorts files whose input, spill and output go past the page cache, as where memory is little: records of
-// several sizes, as many as make whole pages, windows of the output and blocks, and as do not.
+// TestPastCache sorts files with direct I/O for input, temporary files and output, as with little memory. Records,
+// blocks and the windows of the output are multiples of a page, or are not.
 func TestPastCache(t *testing.T) {
 	r := seeded(t)
 	inLittleMemory(t, pastCacheMemory)
@@ -75,7 +75,7 @@ func inLittleMemory(t *testing.T, bytes int64) {
 	systemMemory, isOnDisk = func() int64 { return bytes }, func(string) bool { return true }
 }
 
-// TestPastCacheFails fails the writing of an output past the page cache here and there, and leaves nothing of it.
+// TestPastCacheFails fails writes of an output with direct I/O at various places. Nothing of the output is left.
 func TestPastCacheFails(t *testing.T) {
 	inLittleMemory(t, pastCacheMemory)
 	k := kindNamed("u64")
@@ -101,8 +101,8 @@ func TestPastCacheFails(t *testing.T) {
 	}
 }
 
-// TestPastCacheCancelled cancels sorts past the page cache while they read and while they write: requests are under way
-// then, for both. Each ends with the cause and leaves nothing.
+// TestPastCacheCancelled cancels sorts with direct I/O while they read and while they write, so that requests are in
+// flight. Each sort returns the cause and leaves nothing behind.
 func TestPastCacheCancelled(t *testing.T) {
 	inLittleMemory(t, pastCacheMemory)
 	const n = 1_000_001

@@ -13,7 +13,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestSortIndexes writes where the records were, in place of them.
+// TestSortIndexes writes the positions of the records instead of the records.
 func TestSortIndexes(t *testing.T) {
 	r := seeded(t)
 	forms := []Options{{}, {Unique: true}, {Duplicates: true}, {Unique: true, Keep: "last"}}
@@ -56,7 +56,7 @@ func TestSortIndexes(t *testing.T) {
 	}
 }
 
-// TestIndexesAreEnough refuses, before anything is read, more records than an index of 4 bytes can count.
+// TestIndexesAreEnough checks that more records than a 4-byte index can count are refused before anything is read.
 func TestIndexesAreEnough(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "large")
 	if err := os.WriteFile(name, nil, 0o600); err != nil {
@@ -75,7 +75,7 @@ func TestIndexesAreEnough(t *testing.T) {
 	}
 }
 
-// TestShuffle gives the same order by the same seed in all ways to sort, and another one by another seed.
+// TestShuffle checks that a seed gives the same order with every strategy, and that another seed gives another order.
 func TestShuffle(t *testing.T) {
 	r := seeded(t)
 	for _, spec := range []format.Spec{{Type: "u64"}, {RecordSize: 7}, {RecordSize: 100_000}} {
@@ -123,8 +123,8 @@ func recordsInOrder(recs []byte, size int) []byte {
 	return slices.Concat(all...)
 }
 
-// TestArgsortOfLargeInput indexes an input that is large enough for a trial read, of records larger than a key and its
-// index.
+// TestArgsortOfLargeInput makes the index of an input that is large enough for a trial read. Its records are larger
+// than a key with its index.
 func TestArgsortOfLargeInput(t *testing.T) {
 	k := plainKinds[3]
 	recs := k.make(400_000, 1<<20, seeded(t))

@@ -56,7 +56,8 @@ func sortedLocally(t *testing.T, opt Options, inputs ...[]byte) []byte {
 	return out.Bytes()
 }
 
-// TestRemoteSorts sorts objects and files of a server that answers now and then 503, or breaks off, by each strategy.
+// TestRemoteSorts sorts objects and files with each strategy. The server sometimes answers 503 or breaks the
+// connection.
 func TestRemoteSorts(t *testing.T) {
 	server := remotetest.Start(t)
 	a, b := remoteRecords(t, 200_000, 1), remoteRecords(t, 50_001, 2)
@@ -96,7 +97,7 @@ func TestRemoteSorts(t *testing.T) {
 	}
 }
 
-// TestRemoteIsReadOnce counts what a server sends for a sort that spills, and for one of data that are in order.
+// TestRemoteIsReadOnce counts the bytes that a server sends to a sort that spills, and to a sort of ordered data.
 func TestRemoteIsReadOnce(t *testing.T) {
 	server := remotetest.Start(t)
 	record := format.Spec{RecordSize: 16, Keys: []string{"0:u64"}}
@@ -119,8 +120,8 @@ func TestRemoteIsReadOnce(t *testing.T) {
 	}
 }
 
-// TestLateAnswer does not answer requests for the first records before nearly all others were read: only the section of
-// the input that waits for them stands still.
+// TestLateAnswer delays the first records until nearly all others were read. Only the section of the input that
+// contains them waits.
 func TestLateAnswer(t *testing.T) {
 	server := remotetest.Start(t)
 	record := format.Spec{RecordSize: 16, Keys: []string{"0:u64"}}
@@ -161,7 +162,7 @@ func rangeOf(r *http.Request) (first, last int64) {
 	return first, last
 }
 
-// TestRemoteChange refuses an input that is changed while it is read, and leaves no output.
+// TestRemoteChange checks that an input that changes while it is read is refused, without an output.
 func TestRemoteChange(t *testing.T) {
 	server := remotetest.Start(t)
 	old, changed := remoteRecords(t, 1<<18, 4), remoteRecords(t, 1<<18, 5)
@@ -199,7 +200,7 @@ func TestRemoteChange(t *testing.T) {
 	}
 }
 
-// TestRemoteThroughput reads as much at a time as its latency needs.
+// TestRemoteThroughput logs the time and the number of requests of a check whose server has a latency of 20 ms.
 func TestRemoteThroughput(t *testing.T) {
 	server := remotetest.Start(t)
 	data := remoteRecords(t, 4<<20, 6) // 64 MiB

@@ -73,8 +73,8 @@ func (f *reservingFile) WriteAt(p []byte, offset int64) (int, error) {
 
 func (f *reservingFile) Release(offset, bytes int64) {} // the plan counts on no room that is given back
 
-// TestReservedRoomIsPlanned sorts past the page cache with less and less room on a disk that reserves what it is asked
-// for: a sort that is planned does not fail half way, and takes hardly more than was planned where there is much room.
+// TestReservedRoomIsPlanned sorts with direct I/O and less and less space, on a disk that reserves space on request.
+// A sort that was planned does not run out of space. With much space, it uses hardly more than planned.
 func TestReservedRoomIsPlanned(t *testing.T) {
 	inLittleMemory(t, pastCacheMemory)
 	k := kindNamed("gensort")
@@ -112,8 +112,8 @@ func TestReservedRoomIsPlanned(t *testing.T) {
 	}
 }
 
-// TestTemporaryFilesInMemory: a folder in memory is warned of once, where something may be spilled. Its room is
-// what the limit leaves of the machine's memory.
+// TestTemporaryFilesInMemory checks that a temporary directory in memory causes one warning if the sort may spill.
+// Its free space is the memory beyond the limit.
 func TestTemporaryFilesInMemory(t *testing.T) {
 	memory, onDisk := systemMemory, isOnDisk
 	defer func() { systemMemory, isOnDisk = memory, onDisk }()

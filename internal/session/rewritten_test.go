@@ -32,8 +32,8 @@ func (d rewrittenData) Check(warn func(string)) error {
 	return errors.Join(err, f.Close(), os.Chtimes(d.name, later, later), d.Dataset.Check(warn))
 }
 
-// TestRewrittenInput has an input that is written to in its place while it is sorted, merged and checked: an error,
-// and no output. What it grows by is left out, with a warning.
+// TestRewrittenInput changes an input while it is sorted, merged and checked. The call fails without an output. Bytes
+// that are appended are ignored, with a warning.
 func TestRewrittenInput(t *testing.T) {
 	k := kindNamed("u64")
 	data := reference(t, k.layout(t), k.make(t, "uniform", 5000, seeded(t)), Options{})

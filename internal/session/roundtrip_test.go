@@ -16,8 +16,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestReadsItsOwnOutput writes each container without records and with few, by every option that leaves records out,
-// and reads the files it wrote: from a file, from a pipe, compressed, and in a merge.
+// TestReadsItsOwnOutput writes each container with few records and with none, with every option that leaves out
+// records. It reads the files again: as a file, from a pipe, compressed, and in a merge.
 func TestReadsItsOwnOutput(t *testing.T) {
 	r := seeded(t)
 	for name, c := range containers(t, r) {
@@ -167,7 +167,7 @@ func zipped(t *testing.T, array []byte) []byte {
 	return file.Bytes()
 }
 
-// TestEmptyVectorsBesideOthers has files without vectors, of any dimension, before, between and behind others.
+// TestEmptyVectorsBesideOthers sorts files without vectors, of any dimension, before, between and after other files.
 func TestEmptyVectorsBesideOthers(t *testing.T) {
 	k := kind{"fvecs", format.Spec{RecordSize: 16, Keys: []string{"8:f32"}}}
 	recs := vectorsOf3(k.make(t, "few", 300, seeded(t)))

@@ -112,7 +112,8 @@ func (k plainKind) want(recs []byte, opt Options) []byte {
 	return out
 }
 
-// TestSortGroups writes of equal keys the last record, or one with its count, or the first of those that are several.
+// TestSortGroups writes the last record of each key, or one with its count, or the first record of keys that occur
+// several times.
 func TestSortGroups(t *testing.T) {
 	r := seeded(t)
 	forms := []Options{{Unique: true, Keep: "last"}, {Unique: true, Count: true}, {Duplicates: true},

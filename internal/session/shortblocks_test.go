@@ -46,7 +46,7 @@ func (s shortSource) Next(most int, place func(first int64, n int) []byte) (int6
 	return s.Source.Next(min(most, s.most), place)
 }
 
-// TestShortBlocks reads sources that cut blocks short by every strategy: records as they are, and indexes of them.
+// TestShortBlocks sorts sources that return short blocks with every strategy: plain records, and indexes of them.
 func TestShortBlocks(t *testing.T) {
 	const n = 10_000
 	k := plainKinds[1]

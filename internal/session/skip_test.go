@@ -9,8 +9,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestSortSkipsBytes has bytes before and behind the records of each input, in files, streams and compressed ones. The
-// output may keep those of the first input.
+// TestSortSkipsBytes sorts inputs with bytes before and after the records, in files, streams and compressed streams.
+// The output can keep the bytes of the first input.
 func TestSortSkipsBytes(t *testing.T) {
 	r := seeded(t)
 	for _, name := range []string{"u64", "rec7", "gensort"} {

@@ -34,7 +34,7 @@ func sortedByOracle(data []byte, size int, opt Options) []byte {
 	return bytes.Join(recs, nil)
 }
 
-// TestSlicesAndSequences holds SortSlice and Records against a plain stable sort, in core and out of it.
+// TestSlicesAndSequences compares SortSlice and Records with a plain stable sort, in core and out of core.
 func TestSlicesAndSequences(t *testing.T) {
 	const size = 7
 	chance := rand.New(rand.NewPCG(7, 7))
@@ -83,7 +83,7 @@ func checkSequence(t *testing.T, name string, data, want []byte, opt Options) {
 	}
 }
 
-// TestRecordsOfOtherForm has counts behind records, and indexes in place of them.
+// TestRecordsOfOtherForm checks that Records yields records with counts, and indexes instead of records.
 func TestRecordsOfOtherForm(t *testing.T) {
 	for want, opt := range map[string]Options{
 		"a\x02\x00\x00\x00\x00\x00\x00\x00b\x01\x00\x00\x00\x00\x00\x00\x00": {Unique: true, Count: true},
@@ -100,7 +100,7 @@ func TestRecordsOfOtherForm(t *testing.T) {
 	}
 }
 
-// TestRecordsPassHeaders holds that the header of a file is no record.
+// TestRecordsPassHeaders checks that Records does not yield the header of a file.
 func TestRecordsPassHeaders(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "in")
 	data := binary.LittleEndian.AppendUint64(nil, 3)
@@ -123,7 +123,7 @@ func TestRecordsPassHeaders(t *testing.T) {
 	}
 }
 
-// TestRecordsEnd holds how a sequence ends early: by its reader, by its context, by an error.
+// TestRecordsEnd ends an iteration early: by breaking the loop, by cancelling the context, by an error.
 func TestRecordsEnd(t *testing.T) {
 	data := make([]byte, 8<<20)
 	spill := t.TempDir()

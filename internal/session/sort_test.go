@@ -20,7 +20,8 @@ import (
 
 var seedFlag = flag.Uint64("seed", 0, "seed of the random numbers of the tests; 0: a new one")
 
-// TestMain collects garbage less often: the tests make much of it, and to collect it was a third of their time.
+// TestMain runs the garbage collector less often. The tests make much garbage, and collecting it took a third of
+// their time.
 func TestMain(m *testing.M) {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
@@ -44,7 +45,8 @@ var anyStrategy = func() (all []Strategy) {
 	return all
 }()
 
-// TestAnyStrategyIsTested holds that options accept these, and Spread, which needs several devices, and no other.
+// TestAnyStrategyIsTested checks that anyStrategy lists every strategy that users can request, except Spread, which
+// needs several devices.
 func TestAnyStrategyIsTested(t *testing.T) {
 	all := []Strategy{Auto}
 	for _, row := range plan.Strategies {
@@ -215,7 +217,7 @@ func effort(n int) int {
 	return n
 }
 
-// TestSortMetamorphic sorts the same records in many ways that must not make a difference.
+// TestSortMetamorphic sorts the same records in many ways that must give the same bytes.
 func TestSortMetamorphic(t *testing.T) {
 	r := seeded(t)
 	for _, k := range kinds {
@@ -267,7 +269,7 @@ func TestSortSelections(t *testing.T) {
 	}
 }
 
-// TestSortBoundaries sorts as many records as fill blocks and chunks, one fewer and one more.
+// TestSortBoundaries sorts as many records as fill a number of blocks and chunks, one fewer and one more.
 func TestSortBoundaries(t *testing.T) {
 	r := seeded(t)
 	for _, name := range []string{"u64", "gensort"} {
@@ -291,7 +293,8 @@ func TestSortBoundaries(t *testing.T) {
 	}
 }
 
-// TestOptionsOfCallsAreThoseOfASort holds the fields of other calls against those of a sort, whose values they are.
+// TestOptionsOfCallsAreThoseOfASort checks that the fields of the options of other calls have the names and types of
+// those of a sort.
 func TestOptionsOfCallsAreThoseOfASort(t *testing.T) {
 	all := reflect.TypeFor[Options]()
 	for _, c := range []struct {

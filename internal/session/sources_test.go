@@ -55,7 +55,7 @@ func (s *keptSink) Abort() error {
 	return nil
 }
 
-// TestSink completes the output of every strategy, or gives it up, once.
+// TestSink checks that the sink of every strategy is committed or aborted once.
 func TestSink(t *testing.T) {
 	k, failed := kindNamed("u64"), errors.New("the store is full")
 	r := seeded(t)
@@ -114,7 +114,7 @@ func (l lyingReader) ReadAt(p []byte, off int64) (int, error) {
 	return l.from.ReadAt(p, off)
 }
 
-// TestSourceFaults names the source and the byte.
+// TestSourceFaults checks that errors name the source and the byte.
 func TestSourceFaults(t *testing.T) {
 	data := make([]byte, 100<<10)
 	for _, c := range []struct {
@@ -143,7 +143,7 @@ type brokenReader struct{}
 
 func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("broken") }
 
-// TestSourcesAreChecked: sources are checked and named as files are.
+// TestSourcesAreChecked checks that sources are checked, and named in errors, like files.
 func TestSourcesAreChecked(t *testing.T) {
 	object := Source{Name: "object", At: strings.NewReader("acb"), Size: 3}
 	opt := Options{Record: format.Spec{Type: "u8"}, Sources: []Source{object}}
@@ -161,7 +161,7 @@ func TestSourcesAreChecked(t *testing.T) {
 	}
 }
 
-// TestSourceCheckpoint goes on with the runs of a source of the same version only.
+// TestSourceCheckpoint checks that a checkpoint continues only with a source of the same version.
 func TestSourceCheckpoint(t *testing.T) {
 	k := kindNamed("u64")
 	r := seeded(t)

@@ -52,8 +52,8 @@ func (f narrowFile) Release(offset, bytes int64) {
 	f.File.Release(offset, bytes)
 }
 
-// TestSpillFitsTheRoom sorts with less and less room for spill: the input is read again where that can be, or the sort
-// is refused; but none fails half way.
+// TestSpillFitsTheRoom sorts with less and less space for temporary files. The sort reads the input again if
+// possible, or is refused in advance. It never runs out of space.
 func TestSpillFitsTheRoom(t *testing.T) {
 	if format.NewPacker(format.Bare(format.Type{Kind: format.Unsigned, Size: 8})) == nil {
 		t.Skip("nothing is packed on this machine")
@@ -102,8 +102,8 @@ func TestSpillFitsTheRoom(t *testing.T) {
 	}
 }
 
-// TestNothingElseIsPossible: an input that looks sorted and is not, where there is no room to spill, is sifted. Where
-// that cannot be, it is refused, and what stood under the name of the output stands.
+// TestNothingElseIsPossible sorts an input that looks sorted but is not, without space to spill. Strategy sift sorts
+// it. If that is impossible too, the sort is refused and keeps the old output.
 func TestNothingElseIsPossible(t *testing.T) {
 	k := kindNamed("gensort")
 	size := k.layout(t).RecordSize
@@ -133,7 +133,8 @@ func TestNothingElseIsPossible(t *testing.T) {
 	}
 }
 
-// TestOutputTakesRoomOfSpill has room for spill or for the output: where they share a file system there is no plan.
+// TestOutputTakesRoomOfSpill checks that there is no plan if a file system has space for the temporary files or for
+// the output, but not for both.
 func TestOutputTakesRoomOfSpill(t *testing.T) {
 	ask := isOnDisk
 	defer func() { isOnDisk = ask }()

@@ -33,8 +33,8 @@ func splitFiles(t *testing.T, name string) (files [][]byte) {
 	return files
 }
 
-// TestSortSplit expects that the files of a set, one behind the other, are the output in one file, in all ways to sort
-// and to merge, and that every key is in one of them.
+// TestSortSplit checks that the concatenated files of a set equal the output in one file, for all ways to sort and to
+// merge, and that all records of a key are in one file.
 func TestSortSplit(t *testing.T) {
 	r := seeded(t)
 	forms := []Options{{}, {}, {Unique: true}, {Unique: true, Count: true}, {Duplicates: true}}
@@ -85,7 +85,8 @@ func checkCuts(t *testing.T, k plainKind, files [][]byte, size int) {
 	}
 }
 
-// TestSortSplitForms splits arrays, of which each file is one, indexes and shuffled records, which have no key.
+// TestSortSplitForms splits arrays, indexes and shuffled records, which have no key. Each file of a split array is an
+// array.
 func TestSortSplitForms(t *testing.T) {
 	recs := kindNamed("f64").make(t, "few", 1500, seeded(t))
 	in := writeFile(t, npyFile(t, "f64", recs, 8))

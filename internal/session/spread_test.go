@@ -66,7 +66,7 @@ type unevenDevice struct {
 
 func (d *unevenDevice) MaxRecords(device.ChunkOptions, int64) int64 { return d.records }
 
-// TestSpreadUneven shares what no device holds alone, as each has room.
+// TestSpreadUneven spreads records that no device can hold alone over devices of different sizes.
 func TestSpreadUneven(t *testing.T) {
 	r := seeded(t)
 	for _, name := range []string{"u64", "gensort"} {
@@ -105,7 +105,7 @@ func TestSpreadUneven(t *testing.T) {
 	}
 }
 
-// TestSpreadOfStream refuses to share a stream, and names the reason.
+// TestSpreadOfStream checks that a stream is not spread, and that the error says why.
 func TestSpreadOfStream(t *testing.T) {
 	r := seeded(t)
 	k := kindNamed("u64")
@@ -119,7 +119,7 @@ func TestSpreadOfStream(t *testing.T) {
 	}
 }
 
-// TestSpreadFails lets each step of one device fail, and leaves the old output alone.
+// TestSpreadFails makes each step of one device fail. The old output is unchanged.
 func TestSpreadFails(t *testing.T) {
 	r := seeded(t)
 	k := kindNamed("gensort")
@@ -143,7 +143,7 @@ func TestSpreadFails(t *testing.T) {
 	}
 }
 
-// TestSpreadFaults fails every operation of a spread in its turn.
+// TestSpreadFaults fails each operation of a spread in turn.
 func TestSpreadFaults(t *testing.T) {
 	r := seeded(t)
 	k := kindNamed("rec12")
@@ -174,7 +174,7 @@ func TestSpreadFaults(t *testing.T) {
 	}
 }
 
-// TestSpreadCancelled ends with the context.
+// TestSpreadCancelled checks that a spread ends when the context is cancelled.
 func TestSpreadCancelled(t *testing.T) {
 	r := seeded(t)
 	k := kindNamed("u64")

@@ -23,8 +23,8 @@ func streamOf(r *rand.Rand, n int, least, values uint64) []byte {
 	return recs
 }
 
-// TestStreamStrategies has streams of a length that nobody knows: one that fits a chunk is sorted in core, a few chunks
-// are merged, and more are partitioned by the keys of these, unless they are not those of the start.
+// TestStreamStrategies sorts streams of unknown length. One that fits a chunk is sorted in core, a few chunks are
+// merged, and more chunks are partitioned by their keys, unless the keys differ from those at the start.
 func TestStreamStrategies(t *testing.T) {
 	t.Setenv("EXTSORT_PROFILE", "default")
 	r := seeded(t)

@@ -88,7 +88,8 @@ func gpusPay(t *testing.T) {
 	}
 }
 
-// TestToyDriverIsNamed sorts with the device of a driver that only this test has, by each name that users can give it.
+// TestToyDriverIsNamed sorts with the device of a driver that exists only in this test, by each name that users can
+// give.
 func TestToyDriverIsNamed(t *testing.T) {
 	addDriver(t, toyDriver{})
 	list := Devices(t.Context())
@@ -115,8 +116,8 @@ func TestToyDriverIsNamed(t *testing.T) {
 	}
 }
 
-// TestToyDriverIsChosen has the planner choose the toy. If it fails, the CPU sorts, unless only the toy has the
-// algorithm that was asked for.
+// TestToyDriverIsChosen makes the planner choose the toy. If the toy fails, the CPU sorts, unless only the toy has
+// the requested algorithm.
 func TestToyDriverIsChosen(t *testing.T) {
 	gpusPay(t)
 	k := kindNamed("u64")
@@ -166,8 +167,8 @@ func TestToyDriverIsChosen(t *testing.T) {
 	}
 }
 
-// TestToyDriverCannotSortAll asks a driver for records that it cannot sort: it is not started in vain, and refuses if
-// it is named.
+// TestToyDriverCannotSortAll requests a sort of records that a driver does not support. The driver is not started,
+// and returns an error if the user names it.
 func TestToyDriverCannotSortAll(t *testing.T) {
 	gpusPay(t)
 	lists := 0

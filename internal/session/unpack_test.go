@@ -48,8 +48,8 @@ func unpackOptions(t *testing.T, mib int64) Options {
 		Output: filepath.Join(t.TempDir(), "out"), TempDirs: []string{t.TempDir()}}
 }
 
-// TestRoomToDecompress: a directory that is too small for inputs that are decompressed first is named in one line,
-// before that begins where its free space is known to be too little.
+// TestRoomToDecompress checks that one line names the directory that is too small for decompressed inputs. If its
+// free space is known to be too small, the error comes before the decompression.
 func TestRoomToDecompress(t *testing.T) {
 	for _, c := range []struct {
 		name       string
@@ -100,7 +100,8 @@ func (p *unpackProgress) Add(n int64) {
 
 func (p *unpackProgress) End() { p.open.Store(false) }
 
-// TestProgressOfDecompressing: inputs that are decompressed first are a stage of their own, of progress and report.
+// TestProgressOfDecompressing checks that the decompression to temporary files is a separate stage of progress and
+// report.
 func TestProgressOfDecompressing(t *testing.T) {
 	opt := unpackOptions(t, 2)
 	p := &unpackProgress{}

@@ -19,7 +19,7 @@ import (
 	"github.com/extsort/extsort/internal/fields"
 )
 
-// TestCheck finds the first disorder wherever it is, and counts duplicates.
+// TestCheck finds the first disorder at any position, and counts duplicates.
 func TestCheck(t *testing.T) {
 	r := seeded(t)
 	for _, name := range []string{"u64", "rec7", "gensort", "wide key"} {
@@ -96,7 +96,7 @@ func checkOrderOf(t *testing.T, opt Options, data []byte, at int64) {
 	}
 }
 
-// TestCheckReportsAddUp makes the report of a file from those of its parts.
+// TestCheckReportsAddUp combines the reports of the parts of a file into the report of the file.
 func TestCheckReportsAddUp(t *testing.T) {
 	for _, name := range []string{"u64", "rec7", "wide key"} {
 		k := kindNamed(name)
@@ -134,7 +134,7 @@ func TestCheckReportsAddUp(t *testing.T) {
 	}
 }
 
-// TestBriefCheckEnds has a check find disorder at the start of data that never end.
+// TestBriefCheckEnds checks that a brief check stops at a disorder at the start of endless data.
 func TestBriefCheckEnds(t *testing.T) {
 	endless := io.MultiReader(bytes.NewReader([]byte{1, 2, 4, 3}), forever(5))
 	_, err := Check(t.Context(), CheckOptions{Record: format.Spec{Type: "u8"}, Stdin: endless, Brief: true, Workers: 3})
@@ -199,7 +199,7 @@ func (c *liarChunk) Store(ctx context.Context, limit int64, drain bool, w device
 	return c.Chunk.Store(ctx, limit, drain, device.BlockWriterFunc(lie))
 }
 
-// TestVerify lets a device go wrong in ways that only verification can see, or that must be seen without it.
+// TestVerify makes a device fail in ways that only verification can detect, or that must be detected without it.
 func TestVerify(t *testing.T) {
 	k := kindNamed("u64")
 	data := k.make(t, "uniform", liarRecords, seeded(t))
@@ -254,7 +254,7 @@ func (s shifted) Next(max int, place func(int64, int) []byte) (int64, int, error
 	return first - 1, n, err
 }
 
-// TestLostRecords does not call a sort done that has not read all records.
+// TestLostRecords checks that a sort that has not read all records does not succeed.
 func TestLostRecords(t *testing.T) {
 	k := kindNamed("u64")
 	opt := small(Options{Record: k.spec, Strategy: MergeRuns, Inputs: []string{writeFile(t,
@@ -266,7 +266,8 @@ func TestLostRecords(t *testing.T) {
 	}
 }
 
-// TestVerifiedGetsAllOnce is given each record of the output once, at its place, whatever the output is.
+// TestVerifiedGetsAllOnce checks that Options.Verified receives each output record once, at its position, for every
+// kind of output.
 func TestVerifiedGetsAllOnce(t *testing.T) {
 	k := kindNamed("rec7")
 	size := k.layout(t).RecordSize
