@@ -47,7 +47,7 @@ func BenchmarkSort(b *testing.B) {
 	}
 }
 
-// recordsOf is records of so many bytes, with the key at their start.
+// recordsOf returns the layout of records of the given size with the key at their start.
 func recordsOf(size int, key format.Type) format.Layout {
 	return format.Layout{RecordSize: size, Key: []format.Field{{Type: key}}}
 }

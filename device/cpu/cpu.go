@@ -2,39 +2,41 @@
 //
 // Only the root package of this module is stable: this package may change in any version.
 //
-// The records of a chunk are sorted as elements, words of 32 or 64 bits:
+// The records of a chunk are sorted as elements, which are words of 32 or 64 bits:
 //
 //	bare keys up to 4 bytes    uint32   the normalized key; records are rebuilt from keys
 //	bare keys up to 8 bytes    uint64   the same
 //	everything else            uint64   the leading bits of the normalized key, then the record's index
 //
-// but for records up to 16 bytes, which are moved whole (whole.go), and bare keys up to 2 bytes, which are counted
-// (histogram.go).
+// There are two exceptions: other records up to 16 bytes are moved whole (whole.go), and bare
+// keys up to 2 bytes are counted (histogram.go).
 //
-// With the index in their low bits elements are all different, so that an unstable sort of integers gives the
-// stable order of the records wherever those key bits decide. Where they do not, the next bits that differ are
-// sorted in their turn (records.go). The records themselves stay where they were loaded and are moved once, at Store.
+// An element with an index in its low bits is unique. So an unstable sort of integers produces
+// the stable order of the records wherever the key bits in the elements decide. Where they do
+// not, the next bits that differ are sorted in turn (records.go). The records themselves stay
+// where they were loaded, and are moved once, in Store.
 //
-// The steps of a chunk touch memory as little as can be:
+// The steps of a chunk touch as little memory as possible:
 //
-//	Load   reads a unit of records into cache, extracts its elements and scatters them into up to 2048 buckets by
-//	       their leading bits (load.go, package radix). Buckets are lists of blocks taken from a pool (package pool), so
-//	       no count is taken beforehand, no second buffer is needed, and every byte is written once, past the
-//	       caches.
-//	Sort   cuts buckets that are too large for the cache once more, all workers together (split.go). Buckets that
-//	       are not wait for Store.
-//	Store  takes buckets in order, gathers each into cache, finishes it there by counting digits, and hands it to the
-//	       writer while other workers do the next buckets (store.go). Where it drains, it gives the memory of
-//	       neighbouring buckets back to the system when they have been written.
-//	Select is Load of the least keys of a source, as many as there is room for (load.go).
-//	Keep   finishes the buckets where they lie, so that records can be read from there (keep.go).
+//	Load   reads a unit of records into the cache, extracts its elements and scatters them to up to 2048 buckets by
+//	       their leading bits (load.go, package radix). A bucket is a list of blocks from a pool (package pool). So there
+//	       is no counting pass and no second buffer, and every byte is written once, bypassing the caches.
+//	Sort   splits buckets that are too large for the cache, with all workers together (split.go). The other buckets
+//	       wait for Store.
+//	Store  takes the buckets in order. It gathers each one into the cache, finishes it there with a counting sort by
+//	       digits, and passes it to the writer, while other workers process the next buckets (store.go). When it drains,
+//	       it returns the memory of neighboring buckets to the system after they have been written.
+//	Select is Load of the smallest keys of a source, as many as fit (load.go).
+//	Keep   finishes the buckets in place, so that records can be read from there (keep.go).
 //
-// These steps are written once, for an engine of keys that buckets are cut by and words that are moved (engine.go).
-// What is different for bare keys (keys.go), records beside their elements (records.go) and records that are moved
-// whole (whole.go) is its kind.
+// The steps are written once, for an engine with a type for the keys that define buckets and a
+// type for the words that are moved (engine.go). The differences between bare keys (keys.go),
+// records next to their elements (records.go) and records that are moved whole (whole.go) are in
+// its kind.
 //
-// So it is one partition by the most significant digit, and count, scan and reorder (Harada & Howes) where the elements
-// are in cache: the algorithm "msd". Theirs, which does without that partition, is "count-scan-reorder" (sections.go).
+// The algorithm "msd" thus consists of one partition by the most significant digit, followed by
+// count, scan and reorder (Harada and Howes) on elements in the cache. The algorithm
+// "count-scan-reorder" is that of Harada and Howes without the partition (sections.go).
 package cpu
 
 import (
@@ -52,7 +54,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// The algorithms of this device: what is described above, and what it grew from, see sections.
+// The algorithms of this device: the one described above, and its predecessor (see sections).
 const (
 	MSD              = "msd"
 	countScanReorder = "count-scan-reorder"
@@ -80,13 +82,15 @@ func (*Device) Info() device.Info {
 	}
 }
 
-// Capabilities says that no record is gathered, left behind or kept back where an element is the whole one, and moved.
+// Capabilities describes how the device treats records of this layout. If the element is the
+// whole record, or is moved with it, nothing has to be gathered, so chunks can select and keep
+// records.
 func (*Device) Capabilities(opt device.ChunkOptions) device.Capabilities {
 	k := opt.Keyer
 	if opt.Algorithm == countScanReorder {
 		return device.Capabilities{}
 	}
-	c := device.Capabilities{Histogram: counts(k), WholeRecords: wordBytes(k) > 0}
+	c := device.Capabilities{Histogram: usesHistogram(k), WholeRecords: wordBytes(k) > 0}
 	whole := keyBytes(k) > 0 && !c.Histogram || c.WholeRecords
 	c.Selects, c.Keeps = whole, !c.Histogram
 	switch size := k.Layout().RecordSize; {
@@ -100,21 +104,22 @@ func (*Device) Capabilities(opt device.ChunkOptions) device.Capabilities {
 	return c
 }
 
-// What a worker needs to leave out a record: by vectors, one by one, and one that is moved beside the prefix of its
-// key.
+// Seconds per record that a worker needs to leave a record out: with vector instructions, one at
+// a time, and for a record that is moved together with the prefix of its key.
 const (
 	selectSeconds      = 0.2e-9
 	selectOddSeconds   = 1.3e-9
 	selectWholeSeconds = 1.2e-9
 )
 
-// BlockBytes is less than opt.BlockBytes where each worker's share of the chunk is small.
+// BlockBytes returns less than opt.BlockBytes if each worker's share of the chunk is small.
 func (*Device) BlockBytes(opt device.ChunkOptions, records int64) int {
 	s := newSizes(opt, records)
 	return s.out * s.record
 }
 
-// MaxRecords is the largest chunk within memoryBytes: where that is enough to count in, any number that there can be.
+// MaxRecords returns the size of the largest chunk within memoryBytes. If a histogram fits, there
+// is practically no limit.
 func (*Device) MaxRecords(opt device.ChunkOptions, memoryBytes int64) int64 {
 	if _, ok := newHistogramSizes(opt, memoryBytes); ok && memoryBytes > 0 {
 		return maxTallied
@@ -126,7 +131,7 @@ func (*Device) MaxRecords(opt device.ChunkOptions, memoryBytes int64) int64 {
 	return int64(max(tooMany-1, 0))
 }
 
-// NewChunk reserves a chunk's memory; its pages are touched as records come.
+// NewChunk reserves the memory of a chunk. Its pages are first touched when records arrive.
 func (d *Device) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Chunk, error) {
 	if opt.Algorithm != "" && !slices.Contains(algorithms, opt.Algorithm) {
 		return nil, fmt.Errorf("algorithm %q: the CPU device has %s", opt.Algorithm, strings.Join(algorithms, ", "))
@@ -146,7 +151,7 @@ func (d *Device) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Ch
 			return nil, fmt.Errorf("chunk of %d records needs %d bytes of memory, %d are allowed",
 				opt.Records, need, opt.MemoryBytes)
 		}
-		s = newSizes(opt, most) // with larger blocks more records can need less memory
+		s = newSizes(opt, most) // with larger blocks, more records can need less memory
 	}
 	switch {
 	case opt.Algorithm == countScanReorder:
@@ -164,7 +169,7 @@ func (d *Device) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Ch
 	}
 }
 
-// keyBytes is the size of the element that a bare key is, or 0 for records that are more than that.
+// keyBytes returns the element size of bare keys, or 0 for other records.
 func keyBytes(k *format.Keyer) int {
 	switch l := k.Layout(); {
 	case !l.IsBare() || l.RecordSize > 8:
@@ -175,5 +180,5 @@ func keyBytes(k *format.Keyer) int {
 	return 8
 }
 
-// Close does nothing: chunks own all that there is to give back.
+// Close does nothing, because chunks own all resources.
 func (*Device) Close() error { return nil }

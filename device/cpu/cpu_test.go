@@ -57,7 +57,7 @@ func inCache(t *testing.T, bytes int) {
 	t.Cleanup(func() { leafBytes = before })
 }
 
-// TestLarge sorts what is large for this machine's own cache.
+// TestLarge sorts chunks that are large for the cache of this machine.
 func TestLarge(t *testing.T) {
 	dists := []string{"zipf", "uniform", "outlier"}
 	if testing.Short() {
@@ -123,7 +123,7 @@ func testFewBlocks(t *testing.T, l format.Layout, dist string) {
 	}
 }
 
-// leave takes free blocks of a pool until so many are left.
+// leave takes free blocks of a pool until the given number is left.
 func leave[E arena.Word](p *pool.Pool[E], blocks int64) {
 	for p.Available() > blocks {
 		p.Take(0, 1)
@@ -139,7 +139,7 @@ func keyerOf(t *testing.T, l format.Layout) *format.Keyer {
 	return k
 }
 
-// TestFull fills chunks to the last record with many workers, each of which has blocks that are not full.
+// TestFull fills chunks to the last record with many workers, each of which has partial blocks.
 func TestFull(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, l := range []format.Layout{layoutOf(t, "u32"), layoutOf(t, "u64"), layoutOf(t, "bytes12"),
@@ -220,7 +220,7 @@ func TestSegmentsSuffice(t *testing.T) {
 	}
 }
 
-// TestFewerRecordsFit: where so many records fit, fewer do.
+// TestFewerRecordsFit checks that a chunk for some number of records also fits fewer records.
 func TestFewerRecordsFit(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a search through sizes")
@@ -233,7 +233,8 @@ func TestFewerRecordsFit(t *testing.T) {
 		for _, workers := range []int{1, 3, 16, 64} {
 			for _, memory := range []int64{1 << 20, 7 << 20, 53114322, 64 << 20} {
 				opt := device.ChunkOptions{Keyer: k, BlockBytes: 256 << 10, Workers: workers, MemoryBytes: memory}
-				opt.SourceRecords = []int64{0, memory / 4}[workers%2] // of 16 bytes that is four times as many as there is room for
+				// With 16 bytes per record, that is four times as many records as fit.
+				opt.SourceRecords = []int64{0, memory / 4}[workers%2]
 				most := New().MaxRecords(opt, memory)
 				for opt.Records = most; opt.Records > most/4; opt.Records = opt.Records * 31 / 32 {
 					c, err := New().NewChunk(t.Context(), opt)

@@ -11,82 +11,88 @@ import (
 	"github.com/extsort/extsort/device/cpu/radix"
 )
 
-// engine is a device.Chunk: blocks of E in leaves that are cut by keys K, and the steps, which are written once for
-// elements and for records that are moved whole. Keys of elements are the elements.
+// engine implements device.Chunk with blocks of E in leaves that are separated by keys K. It
+// contains the steps, which are written once for elements and for records that are moved whole.
+// If elements are keys, K and E are the same.
 type engine[K radix.Element, E arena.Word] struct {
 	sizes   sizes
 	opt     device.ChunkOptions
 	kind    kind[K, E]
 	pool    *pool.Pool[E]
-	kept    *arena.Memory   // of the records that elements refer to, or nil
-	order   *order          // of the records that are moved whole, or nil
-	workers []*worker[K, E] // those that were needed so far
-	leaves  []leaf[K]       // in order
+	kept    *arena.Memory   // the records that elements refer to, or nil
+	order   *order          // of records that are moved whole, or nil
+	workers []*worker[K, E] // as many as have been needed so far
+	leaves  []leaf[K]       // in ascending order
 	stats   device.Stats
 }
 
-// kind is what elements are made of: keys, records or wholes.
+// kind defines what elements are. Its implementations are keys, records and wholes.
 type kind[K radix.Element, E arena.Word] interface {
-	// extract makes elements of recs, the first of which has index first, and their keys, which may be the elements
-	// themselves. REQUIRES: they are a batch at most.
+	// extract makes elements from recs, the first of which has the index first. It also returns
+	// their keys, which may be the elements themselves. REQUIRES: recs is at most a batch
 	extract(w *worker[K, E], recs []byte, first int64) (keys []K, elems []E)
 
-	// fromPrefix is the least key that a record with the given Keyer.Prefix can have.
+	// fromPrefix returns the least key of a record with the given Keyer.Prefix.
 	fromPrefix(prefix uint64) K
 
-	// tieBits is the number of low bits of keys that count only when the rest of a record's key ties: those that hold it
-	// from bit from on and differ in no other bit are ordered by the bits of the record's key after those, first.
+	// tieBits returns the number of low bits of a key that count only if the other bits are
+	// equal. from is the first bit of the record's key in these keys. Elements whose keys differ
+	// only in the low bits must first be ordered by the following bits of the record's key.
 	tieBits(from int) uint
 
-	// keysOf gives the keys of elems, which hold the record's key from bit from on.
+	// keysOf returns the keys of elems. They contain the bits of the record's key from bit from
+	// on.
 	keysOf(w *worker[K, E], elems []E, from int) []K
 
-	// tied has a leaf whose keys tie hold later bits of the record's key, or finds that it is done.
+	// tied handles a leaf whose keys are all equal: it replaces the keys by later bits of the
+	// record's key, or marks the leaf as done.
 	tied(ctx context.Context, l *leaf[K]) error
 
-	// finish puts a leaf in order in the scratch of w, or in out if the bytes of keys are those of records: as keys, or
-	// as references to elements. REQUIRES: out begins at a cache line or records after one.
+	// finish sorts a leaf. The result is in the scratch memory of w, or in out if keys have the
+	// same bytes as records. It consists of keys, or of references to elements. REQUIRES: out
+	// begins at a cache line or a whole number of records after one
 	finish(w *worker[K, E], l *leaf[K], out []byte) []K
 
-	// gather gives the records of what finish gave, and place their elements: in dst, or a view if that is the same.
+	// gather returns the records for a result of finish: in dst, or a view of sorted if that is
+	// the same. place stores the elements of such a result in dst.
 	gather(w *worker[K, E], dst []byte, sorted []K) []byte
 	place(w *worker[K, E], dst []E, sorted []K)
 
-	// records gives the records of elems: in dst, or a view of elems if that is the same.
+	// records returns the records of elems: in dst, or a view of elems if that is the same.
 	records(dst []byte, elems []E) []byte
 }
 
-// worker is the scratch of one goroutine.
+// worker is the scratch memory of one goroutine.
 type worker[K radix.Element, E arena.Word] struct {
-	memory    *arena.Memory // of what follows
-	a, b      []K           // the keys of a leaf, or references to its elements, and room for as many
-	keys      []K           // of a batch of elements
-	recs      []E           // the elements of a leaf in the order of the input, where they are not keys
-	elems     []E           // a batch of them
+	memory    *arena.Memory // memory of the slices below
+	a, b      []K           // keys of a leaf, or references to its elements, and equal space for sorting
+	keys      []K           // keys of a batch of elements
+	recs      []E           // elements of a leaf in input order, if they are not keys
+	elems     []E           // a batch of elements
 	scatter   *radix.Scatterer[K, E]
-	unit      []byte   // records on their way in
-	out       []byte   // records on their way out
-	blocks    [][]E    // of a leaf
-	window    *records // what a reference is
+	unit      []byte   // incoming records
+	out       []byte   // outgoing records
+	blocks    [][]E    // blocks of a leaf
+	window    *records // resolves references
 	radix     radix.Sorter[K]
-	low, high K   // of the keys that it has surveyed
-	sample    []K // some of them
-	next      int // of its keys, from the next one on, to sample
+	low, high K   // range of the keys surveyed so far
+	sample    []K // a sample of these keys
+	next      int // distance to the next key to sample
 }
 
-// leaf is a bucket that is not cut further, or a part of one.
+// leaf is a bucket that is not divided further, or a part of one.
 type leaf[K radix.Element] struct {
 	pool.List
 	count int64
-	zone  int  // that its blocks come from
-	done  bool // it is sorted: its elements are all the same, or in order as they stand
+	zone  int  // zone of its blocks
+	done  bool // sorted: all elements are the same, or are already in order
 
 	low, high K     // all keys are from low to high
-	from      int   // keys hold the record's key from this bit on
+	from      int   // first bit of the record's key that keys contain
 	majority  K     // the key that the scatter counted
-	counted   int64 // how many of count are equal to it, and in no block
+	counted   int64 // number of elements equal to majority, which are in no block
 
-	ordered bool // its elements are not in the list, but in this bucket of the order
+	ordered bool // the elements are not in the list, but in a bucket of the engine's order
 	bucket  int
 }
 
@@ -95,7 +101,7 @@ func newEngine[K radix.Element, E arena.Word](opt device.ChunkOptions, s sizes) 
 	return &engine[K, E]{sizes: s, opt: opt, pool: p}, err
 }
 
-// makeWorkers makes the scratch of workers where it is not there yet.
+// makeWorkers adds workers until there are the given number.
 func (e *engine[K, E]) makeWorkers(workers int) error {
 	for len(e.workers) < workers {
 		w, err := e.newWorker()
@@ -126,11 +132,12 @@ func (e *engine[K, E]) newWorker() (*worker[K, E], error) {
 	return w, nil
 }
 
-// equalPiece is how many elements of a leaf without blocks are made at a time.
+// equalPiece is the number of elements of a leaf without blocks that are made at a time.
 const equalPiece = 512
 
-// pieces gives the elements of a leaf, but for some to skip, one stretch after the other: in the order of the input
-// if that is known, or settled. What it has given may be recycled.
+// pieces returns the elements of a leaf in consecutive pieces, after skipping some. They are in
+// input order, if that is known, or in sorted order after finishing. The caller may recycle the
+// blocks of a piece that it has received.
 func (e *engine[K, E]) pieces(l *leaf[K], skip int64) iter.Seq[[]E] {
 	return func(yield func([]E) bool) {
 		rest := func(piece []E) bool {
@@ -159,15 +166,15 @@ func (e *engine[K, E]) pieces(l *leaf[K], skip int64) iter.Seq[[]E] {
 	}
 }
 
-// Sort splits the leaves that are too large for the cache. The rest of the work is put off until Store, where it
-// overlaps with the writing.
+// Sort splits the leaves that are too large for the cache. Store does the rest of the work,
+// overlapped with writing.
 func (e *engine[K, E]) Sort(ctx context.Context) error {
 	return splitter[K, E]{e}.splitAll(ctx, func(l *leaf[K]) bool { return l.count > int64(e.sizes.leaf) && !l.done })
 }
 
 func (e *engine[K, E]) Stats() device.Stats { return e.stats }
 
-// countPasses enters the radix passes of the workers into the stats.
+// countPasses adds the radix passes of the workers to the stats.
 func (e *engine[K, E]) countPasses() {
 	passes := 0
 	for _, w := range e.workers {
@@ -176,7 +183,7 @@ func (e *engine[K, E]) countPasses() {
 	e.stats.Passes = passes + 1
 }
 
-// freeWorkers gives the scratch of all workers back.
+// freeWorkers frees the scratch memory of all workers.
 func (e *engine[K, E]) freeWorkers() (err error) {
 	for _, w := range e.workers {
 		err = errors.Join(err, w.memory.Free())

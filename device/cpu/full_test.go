@@ -84,7 +84,7 @@ func (c *fullCase) run(ctx context.Context) error {
 		more = 2 + c.r.Int64N(3)
 		opt.SourceRecords = 1
 	}
-	for range 2 { // what the source has depends on what the chunk holds
+	for range 2 { // the content of the source depends on the capacity of the chunk
 		opt.Records = New().MaxRecords(opt, c.memory)
 		opt.SourceRecords *= more * opt.Records / max(opt.SourceRecords, 1)
 	}
@@ -150,7 +150,8 @@ func (c *fullCase) fill(ctx context.Context, made device.Chunk, recs []byte, sel
 
 func pick[T any](r *rand.Rand, some ...T) T { return some[r.IntN(len(some))] }
 
-// make makes n records. What is not of the key is the index of the record, as far as there is room.
+// make generates n records. Bytes outside the key contain the index of the record, as far as
+// there is space.
 func (c *fullCase) make(n int) []byte {
 	size, width := c.l.RecordSize, c.l.KeySize()
 	recs := make([]byte, n*size)

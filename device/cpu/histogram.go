@@ -14,46 +14,50 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// Bare keys of one or two bytes have so few values that the records are counted, and written anew from the
-// counts: the counting sort of Seward ("Information sorting in the application of electronic digital computers to
-// business operations", 1954). Any number of them takes the same memory, so that neither a large file nor a stream
-// is ever spilled.
+// Bare keys of one or two bytes have so few values that it is enough to count them. The records
+// are then written anew from the counts. This is the counting sort of Seward ("Information
+// sorting in the application of electronic digital computers to business operations", 1954). Any
+// number of records takes the same memory, so nothing is ever spilled.
 
-// counts reports whether records are counted, so that a chunk holds any number of them.
-func counts(k *format.Keyer) bool { return k.Layout().IsBare() && k.Layout().RecordSize <= 2 }
+// usesHistogram reports whether records are counted, so that a chunk holds any number of them.
+func usesHistogram(k *format.Keyer) bool { return k.Layout().IsBare() && k.Layout().RecordSize <= 2 }
 
-// maxTallied is how many records a histogram is said to hold: no file has more, and a few times as many are a
-// number yet.
+// maxTallied is the nominal capacity of a histogram. No file has more records, and small
+// multiples of it do not overflow.
 const maxTallied = 1 << 50
 
-// histogram is a device.Chunk of records that are counted. Any number of them fits, and there is never a second one to
-// merge with.
+// histogram is a device.Chunk that counts records. Any number of records fits into it, so there
+// is never a second chunk to merge with.
 type histogram struct {
 	device.Plain
 	sizes
-	values  []byte   // the records that there can be, in order
-	workers []*tally // those that were needed so far
+	values  []byte   // all possible records in ascending order
+	workers []*tally // as many as have been needed so far
 	stats   device.Stats
 
-	mu   sync.Mutex // protects counts while workers add to them
-	ends []int64    // of each of the values: how many there are, and once sorted, how many there are up to it
+	mu sync.Mutex // protects ends while workers add to them
+	// ends holds the number of records with each value. After sorting it holds the number of
+	// records up to each value.
+	ends []int64
 }
 
-// tally is the scratch of one worker.
+// tally is the scratch memory of one worker.
 type tally struct {
-	memory    *arena.Memory // of what follows
-	counts    []uint32      // tables of as many as there are values, by the bytes of a record as an unsigned integer
-	unit, out []byte        // records on their way in and out
-	records   int           // in counts
+	memory *arena.Memory // memory of the slices below
+	// counts consists of tables with an entry per value. The index is the bytes of a record as an
+	// unsigned integer.
+	counts    []uint32
+	unit, out []byte // incoming and outgoing records
+	records   int    // number of records in counts
 }
 
-// valuesOf is how many different records of a size there are.
+// valuesOf returns the number of different records of a size.
 func valuesOf(record int) int { return 1 << (8 * record) }
 
-// newHistogramSizes are the sizes for as many workers as the memory is enough for, or any number where it is 0. ok
-// is false where that is none, or where the records are not those of a histogram.
+// newHistogramSizes returns the sizes for as many workers as fit into the memory; 0 means no
+// limit. ok is false if no worker fits, or if the records are not suitable for a histogram.
 func newHistogramSizes(opt device.ChunkOptions, memoryBytes int64) (s sizes, ok bool) {
-	if !counts(opt.Keyer) || opt.Algorithm == countScanReorder {
+	if !usesHistogram(opt.Keyer) || opt.Algorithm == countScanReorder {
 		return sizes{}, false
 	}
 	size := opt.Keyer.Layout().RecordSize
@@ -66,13 +70,15 @@ func newHistogramSizes(opt device.ChunkOptions, memoryBytes int64) (s sizes, ok 
 	return s, s.workers > 0
 }
 
-// tallyBytes is the scratch memory of a worker of a histogram, in the order in which it is carved.
+// tallyBytes returns the scratch memory of a worker of a histogram, in the order in which it is
+// carved.
 func (s *sizes) tallyBytes() int {
 	return 4*tables(s.record)*valuesOf(s.record) + s.unit*s.record + s.out*s.record
 }
 
-// tables is how many tables a worker counts in: to add to a count takes several times as long if it was added to
-// just before. Those for keys of two bytes have to stay in L2 with a unit.
+// tables returns the number of tables in which a worker counts. Incrementing the same counter
+// twice in a row takes several times as long, so consecutive records use different tables. The
+// tables for keys of two bytes must fit into L2 together with a unit.
 func tables(record int) int { return 4 / record }
 
 func newHistogram(opt device.ChunkOptions, s sizes) *histogram {
@@ -85,7 +91,7 @@ func newHistogram(opt device.ChunkOptions, s sizes) *histogram {
 	return h
 }
 
-// makeWorkers makes the scratch of workers where it is not there yet.
+// makeWorkers adds workers until there are the given number.
 func (h *histogram) makeWorkers(workers int) error {
 	for len(h.workers) < workers {
 		memory, err := arena.Alloc(h.tallyBytes())
@@ -120,11 +126,11 @@ func (h *histogram) Load(ctx context.Context, src device.Source) (int64, error) 
 	return h.stats.Records, nil
 }
 
-// tallied is how many records a worker counts before it adds them to the counts of all, so that its own cannot
-// overflow.
+// tallied is the number of records a worker counts before it adds its counts to the totals, so
+// that its own counters cannot overflow.
 const tallied = 1 << 30
 
-// count is what a worker does in Load.
+// count is the work of one worker in Load.
 func (h *histogram) count(ctx context.Context, w *tally, in *intake) error {
 	for {
 		recs, _, err := in.next(ctx, func(_ int64, n int) []byte { return w.unit[:n*h.record] })
@@ -152,12 +158,12 @@ func (w *tally) add(recs []byte, size int) {
 		countPairs((*[2][1 << 16]uint32)(unsafe.Pointer(unsafe.SliceData(w.counts))), words)
 	}
 	for ; len(rest) > 0; rest = rest[size:] {
-		w.counts[number(rest[:size])]++
+		w.counts[recordValue(rest[:size])]++
 	}
 }
 
-// number is the bytes of a record as an unsigned integer of this machine.
-func number(rec []byte) int {
+// recordValue returns the bytes of a record as an unsigned integer in this machine's byte order.
+func recordValue(rec []byte) int {
 	if len(rec) == 1 {
 		return int(rec[0])
 	}
@@ -186,12 +192,12 @@ func countPairs(counts *[2][1 << 16]uint32, words []uint64) {
 	}
 }
 
-// settle adds what a worker has counted to the counts of all.
+// settle adds the counts of a worker to the totals.
 func (h *histogram) settle(w *tally) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for i := range h.ends {
-		at := number(h.values[i*h.record : (i+1)*h.record])
+		at := recordValue(h.values[i*h.record : (i+1)*h.record])
 		for ; at < len(w.counts); at += len(h.ends) {
 			h.ends[i] += int64(w.counts[at])
 		}
@@ -200,7 +206,7 @@ func (h *histogram) settle(w *tally) {
 	w.records = 0
 }
 
-// Sort makes where each value ends of how many there are.
+// Sort turns the histogram into the end offset of each value (an inclusive prefix sum).
 func (h *histogram) Sort(ctx context.Context) error {
 	end := int64(0)
 	for i, n := range h.ends {
@@ -211,7 +217,7 @@ func (h *histogram) Sort(ctx context.Context) error {
 }
 
 func (h *histogram) Store(ctx context.Context, limit int64, _ bool, w device.BlockWriter) error {
-	limit = limited(limit, h.stats.Records)
+	limit = limitRecords(limit, h.stats.Records)
 	share := max(limit/int64(8*h.sizes.workers), minShare)
 	block := min(share, int64(h.out))
 	tasks := (limit + block - 1) / block
@@ -225,7 +231,7 @@ func (h *histogram) Store(ctx context.Context, limit int64, _ bool, w device.Blo
 	})
 }
 
-// records gives count records of the sorted order from the first on, in dst.
+// records returns count records of the sorted order, starting at first, in dst.
 func (h *histogram) records(dst []byte, first, count int64) []byte {
 	size := int64(h.record)
 	dst = dst[:count*size]

@@ -11,7 +11,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// countedLayouts are those of records that are counted.
+// countedLayouts returns the layouts of records that are counted.
 func countedLayouts(t *testing.T) (all []format.Layout) {
 	for _, name := range []string{"u8", "i8", "bytes1", "u16", "i16", "i16be", "bytes2"} {
 		l := layoutOf(t, name)
@@ -35,7 +35,7 @@ func histogramOf(t *testing.T, opt device.ChunkOptions) *histogram {
 	return h
 }
 
-// TestHistogram counts what has any bytes, in units that are no whole words.
+// TestHistogram counts records with random bytes, in units that are not whole words.
 func TestHistogram(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, l := range countedLayouts(t) {
@@ -77,8 +77,8 @@ func TestHistogramAgain(t *testing.T) {
 	}
 }
 
-// TestHistogramSettles has a worker that has counted nearly as much as its counts can hold: it settles before it
-// counts on.
+// TestHistogramSettles has a worker whose counters are nearly full. It must settle before it
+// continues.
 func TestHistogramSettles(t *testing.T) {
 	for _, l := range countedLayouts(t) {
 		k, err := format.NewKeyer(l)
@@ -126,8 +126,8 @@ func (s *watchedSource) Next(most int, place func(int64, int) []byte) (first int
 	return s.Source.Next(most, place)
 }
 
-// TestHistogramMemory: any number of records is sorted in the memory that so many workers have, and few records in
-// less.
+// TestHistogramMemory checks that any number of records is sorted in the memory of the given
+// number of workers, and few records in less.
 func TestHistogramMemory(t *testing.T) {
 	fewer := int64(2)
 	if testing.Short() {

@@ -7,15 +7,15 @@ import (
 	"github.com/extsort/extsort/device"
 )
 
-// intake hands the records of a source to workers in units.
+// intake distributes the records of a source to workers in units.
 type intake struct {
 	src       device.Source
-	expected  int64        // records, if the source knows how many come, else as many as there is room for
-	unit      int          // records
-	record    int          // bytes
-	room      atomic.Int64 // records that may yet be claimed
-	delivered atomic.Int64 // records that were read
-	loaded    atomic.Int64 // and not left out
+	expected  int64        // expected number of records, at most the capacity
+	unit      int          // in records
+	record    int          // size in bytes
+	room      atomic.Int64 // number of records that may still be claimed
+	delivered atomic.Int64 // number of records that were read
+	loaded    atomic.Int64 // number of records that were read and not left out
 }
 
 func newIntake(src device.Source, s *sizes) *intake {
@@ -27,8 +27,9 @@ func newIntake(src device.Source, s *sizes) *intake {
 	return in
 }
 
-// next reads the next unit to where place says, see device.Source. Records are claimed from room before they are
-// read, so that no worker ever gets more than fits, and what the source did not deliver is given back.
+// next reads the next unit to the memory that place returns; see device.Source. It claims records
+// before it reads them, so that no worker receives more than fits, and afterwards returns the
+// part of the claim that the source did not deliver.
 func (in *intake) next(ctx context.Context, place func(first int64, n int) []byte,
 ) (recs []byte, first int64, err error) {
 	if err := ctx.Err(); err != nil {
@@ -51,7 +52,7 @@ func (in *intake) next(ctx context.Context, place func(first int64, n int) []byt
 	return recs[:n*in.record], first, nil
 }
 
-// leaveOut says that n records, which next gave, were left out.
+// leaveOut records that n records from next were left out.
 func (in *intake) leaveOut(n int64) {
 	in.room.Add(n)
 	in.loaded.Add(-n)
@@ -67,11 +68,11 @@ func (in *intake) claim() int64 {
 	}
 }
 
-// sampledPerBucket is how many keys of a sample tell of each bucket. More take longer to look through than they are
-// worth, while workers wait.
+// sampledPerBucket is the number of sampled keys per bucket. Examining more keys takes longer
+// than it saves, because other workers wait.
 const sampledPerBucket = 32
 
-// sample is prefixes of some records, if any are known.
+// sample returns the prefixes of some records, if any are known.
 func (in *intake) sample(opt *device.ChunkOptions) []uint64 {
 	if s, ok := in.src.(device.Sampled); ok && len(s.Sample()) > 0 {
 		return s.Sample()

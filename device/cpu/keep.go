@@ -8,12 +8,12 @@ import (
 	"github.com/extsort/extsort/device"
 )
 
-// Keep settles the leaves: the elements of each, which fit in cache, go back into its blocks in order. Then the
-// scratch of the workers and whatever memory an earlier, larger content has touched go back to the system. It gives
-// nil if a leaf that is too large for the cache is in order as it stands, as each read goes through a leaf from
-// its start.
+// Keep finishes the leaves in place: the elements of each leaf, which fits into the cache, go
+// back to its blocks in order. Then it returns the scratch memory of the workers to the system,
+// and memory that an earlier, larger chunk has touched. It returns nil if a leaf that is too
+// large for the cache is already in order, because each read goes through a leaf from its start.
 func (e *engine[K, E]) Keep(ctx context.Context, limit, memoryBytes int64) (*device.Kept, error) {
-	limit = limited(limit, e.stats.Records)
+	limit = limitRecords(limit, e.stats.Records)
 	if e.keptBytes() > memoryBytes {
 		return nil, nil
 	}
@@ -36,10 +36,12 @@ func (e *engine[K, E]) Keep(ctx context.Context, limit, memoryBytes int64) (*dev
 	}}, nil
 }
 
-// maxKeptLeaves is how many times the size of a leaf a bucket in order may be that is kept.
+// maxKeptLeaves limits the size of a sorted bucket that can be kept, as a multiple of the size of
+// a leaf.
 const maxKeptLeaves = 64
 
-// canKeep reports whether the records can be read where they lie once all leaves are settled, and sees to it.
+// canKeep reports whether the records can be read in place after all leaves are finished. It
+// splits leaves with counted keys, which is necessary for that.
 func (e *engine[K, E]) canKeep(ctx context.Context) (bool, error) {
 	tooLarge := func(l leaf[K]) bool { return e.sizes.whole && l.count > maxKeptLeaves*int64(e.sizes.leaf) }
 	if slices.ContainsFunc(e.leaves, tooLarge) {
@@ -55,7 +57,7 @@ func (e *engine[K, E]) canKeep(ctx context.Context) (bool, error) {
 	return err == nil, err
 }
 
-// keptBytes is the memory of the loaded records without the scratch of the workers.
+// keptBytes returns the memory of the loaded records, without the scratch memory of the workers.
 func (e *engine[K, E]) keptBytes() int64 {
 	bytes := e.pool.Touched()*int64(e.sizes.block*e.sizes.element+8) + e.stats.Records*int64(e.sizes.keptRecords)
 	if e.sizes.whole {
@@ -64,7 +66,7 @@ func (e *engine[K, E]) keptBytes() int64 {
 	return bytes
 }
 
-// settleAll settles the leaves that hold the first limit records.
+// settleAll finishes the leaves that contain the first limit records.
 func (e *engine[K, E]) settleAll(ctx context.Context, limit int64) error {
 	end := 0
 	for at := int64(0); end < len(e.leaves) && at < limit; end++ {
@@ -84,16 +86,16 @@ func (e *engine[K, E]) settleAll(ctx context.Context, limit int64) error {
 	})
 }
 
-// place is the place of a record: in which leaf, and how many are before it there.
+// place is the position of a record: its leaf, and the number of records before it in the leaf.
 type place struct {
 	leaf int
 	skip int64
 }
 
-// index cuts the first limit records into blocks of the size that Store would write.
+// index divides the first limit records into blocks of the size that Store writes.
 func (e *engine[K, E]) index(limit int64) (starts []place, blocks []device.KeptBlock) {
 	record := make([]byte, e.sizes.record)
-	at, before := 0, int64(0) // a leaf, and the records before it
+	at, before := 0, int64(0) // a leaf, and the number of records before it
 	for first := int64(0); first < limit; first += int64(e.sizes.out) {
 		for before+e.leaves[at].count <= first {
 			before += e.leaves[at].count

@@ -11,12 +11,12 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// keys is the kind of bare keys: the element is the whole normalized key, so equal elements are equal records
-// and only elements are kept.
+// keys is the kind of bare keys. The element is the whole normalized key, so equal elements are
+// equal records, and only elements are kept.
 type keys[E radix.Element] struct {
 	keyer *format.Keyer
 	pool  *pool.Pool[E]
-	view  bool // the bytes of a record are those of its element
+	view  bool // records have the same bytes as their elements
 }
 
 func newKeyChunk[E radix.Element](opt device.ChunkOptions, s sizes) (device.Chunk, error) {
@@ -48,14 +48,15 @@ func (k *keys[E]) extract(w *worker[E, E], recs []byte, _ int64) (keys, elems []
 	return keys, keys
 }
 
-// tied frees the blocks of a leaf, whose elements are all the same.
+// tied frees the blocks of a leaf whose elements are all the same.
 func (k *keys[E]) tied(_ context.Context, l *leaf[E]) error {
 	k.pool.Free(l.zone, l.Head)
 	l.List, l.done = pool.Empty, true
 	return nil
 }
 
-// finish uses out if it can: it is in cache, as w.a is. In memory that is not, the moves take half as long again.
+// finish uses out if possible: like w.a, it is in the cache. Other memory makes the moves take
+// 1.5 times as long.
 func (k *keys[E]) finish(w *worker[E, E], l *leaf[E], out []byte) []E {
 	dst := w.a[:l.count]
 	if room := len(out) / int(unsafe.Sizeof(dst[0])); k.view && int64(room) >= l.count {
@@ -70,7 +71,7 @@ func (k *keys[E]) finish(w *worker[E, E], l *leaf[E], out []byte) []E {
 	return dst
 }
 
-// sortBlocks puts what the blocks of a leaf hold in order, in dst.
+// sortBlocks sorts the contents of the blocks of a leaf to dst.
 func sortBlocks[E radix.Element](w *worker[E, E], p *pool.Pool[E], l *leaf[E], dst []E) {
 	w.blocks = w.blocks[:0]
 	for b := l.Head; b != pool.None; b = p.Next[b] {

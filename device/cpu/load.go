@@ -11,12 +11,12 @@ import (
 	"github.com/extsort/extsort/device/cpu/radix"
 )
 
-// Load reads and scatters in one go, unit by unit.
+// Load reads and scatters the records unit by unit.
 func (e *engine[K, E]) Load(ctx context.Context, src device.Source) (int64, error) {
 	return e.load(ctx, src, &selection[K]{span: ^K(0)})
 }
 
-// load is Load of what is selected.
+// load loads the selected records.
 func (e *engine[K, E]) load(ctx context.Context, src device.Source, s *selection[K]) (int64, error) {
 	e.stats = device.Stats{Algorithm: MSD}
 	e.leaves = e.leaves[:0]
@@ -35,7 +35,7 @@ func (e *engine[K, E]) load(ctx context.Context, src device.Source, s *selection
 	return e.stats.Records, nil
 }
 
-// loading is one Load.
+// loading is one call of Load.
 type loading[K radix.Element, E arena.Word] struct {
 	engine *engine[K, E]
 	*intake
@@ -44,7 +44,8 @@ type loading[K radix.Element, E arena.Word] struct {
 	buckets   radix.Buckets[K]
 }
 
-// run reads the first unit, which tells how to cut buckets if no sample does, and then the rest.
+// run reads the first unit, which determines the buckets if there is no sample, and then the
+// rest.
 func (l *loading[K, E]) run(ctx context.Context) error {
 	e := l.engine
 	recs, first, err := l.next(ctx, 0)
@@ -62,7 +63,7 @@ func (l *loading[K, E]) run(ctx context.Context) error {
 			}
 			return l.work(ctx, i, recs, first)
 		})
-		if err == nil { // workers that were not admitted again may have left some
+		if err == nil { // workers that were not admitted again may have left records
 			err = l.work(ctx, 0, nil, 0)
 		}
 		if err == nil {
@@ -78,7 +79,8 @@ func (l *loading[K, E]) run(ctx context.Context) error {
 	})
 }
 
-// work scatters recs, if any, and what it reads as long as it is admitted and there is more.
+// work scatters recs, if any, and then the units that it reads until it is not admitted or there
+// are no more.
 func (l *loading[K, E]) work(ctx context.Context, worker int, recs []byte, first int64) (err error) {
 	w, order := l.engine.workers[worker], l.engine.order
 	defer w.scatter.Settle()
@@ -86,7 +88,7 @@ func (l *loading[K, E]) work(ctx context.Context, worker int, recs []byte, first
 		if len(recs) > 0 {
 			l.scatter(w, recs, first)
 			if order != nil {
-				w.scatter.Counts(order.note(worker, first, int64(len(recs)/l.record)))
+				w.scatter.Counts(order.noteUnit(worker, first, int64(len(recs)/l.record)))
 			}
 		}
 		if !order.admit(worker) {
@@ -116,10 +118,10 @@ func (l *loading[K, E]) scatter(w *worker[K, E], recs []byte, first int64) {
 		}
 		w.scatter.Add(&l.buckets, keys, elems)
 	})
-	l.leaveOut(int64(left)) // once a unit: all workers count together
+	l.leaveOut(int64(left)) // once per unit, because all workers share the counter
 }
 
-// eachBatch calls f with the elements of a unit and their keys, some at a time.
+// eachBatch calls f with the elements of a unit and their keys, one batch at a time.
 func (l *loading[K, E]) eachBatch(w *worker[K, E], recs []byte, first int64, f func(keys []K, elems []E)) {
 	for len(recs) > 0 {
 		n := min(len(w.keys), len(recs)/l.record)
@@ -138,7 +140,8 @@ func (l *loading[K, E]) next(ctx context.Context, worker int) (recs []byte, firs
 	})
 }
 
-// choose cuts the range of the sample into buckets, or that of the first unit where there is no sample.
+// choose divides the range of the sample, or of the first unit if there is no sample, into
+// buckets.
 func (l *loading[K, E]) choose(recs []byte, first int64) {
 	e := l.engine
 	tieBits, count := e.kind.tieBits(0), e.sizes.buckets(l.expected)
@@ -164,8 +167,9 @@ func (l *loading[K, E]) choose(recs []byte, first int64) {
 	}
 }
 
-// collect makes leaves of the buckets of the workers. whole is what they were cut of; in is the order to read them in,
-// if that is not one worker's elements after the other's.
+// collect makes leaves of the workers' buckets. whole is the leaf that was divided. If in is not
+// nil, it contains the order in which to read the elements; otherwise the elements of one worker
+// follow those of another.
 func (e *engine[K, E]) collect(workers int, b radix.Buckets[K], whole leaf[K], in *order) (leaves []leaf[K]) {
 	if in != nil {
 		in.sort()
@@ -188,7 +192,7 @@ func (e *engine[K, E]) collect(workers int, b radix.Buckets[K], whole leaf[K], i
 	return leaves
 }
 
-// leafOf joins the shares of a bucket.
+// leafOf joins the workers' shares of a bucket.
 func (e *engine[K, E]) leafOf(workers, bucket int) leaf[K] {
 	l := leaf[K]{List: pool.Empty, zone: e.workers[0].scatter.ZoneOf(bucket)}
 	for _, w := range e.workers[:workers] {
@@ -201,14 +205,16 @@ func (e *engine[K, E]) leafOf(workers, bucket int) leaf[K] {
 	return l
 }
 
-// widen guesses the range of all elements from that of n of them: beyond each end of n uniformly distributed
-// values lies one gap between neighbours on average.
+// widen estimates the range of all elements from the range of n of them. For n uniformly
+// distributed values, the expected distance from each end of the sample to the end of the range
+// is one average gap.
 func widen[E radix.Element](low, high E, n int) (E, E) {
 	gap := (high - low) / E(n)
 	return low - min(low, gap), high + min(^E(0)-high, gap)
 }
 
-// Select implements device.Chunk. Of records that stay where they are read to, those left out would leave holes.
+// Select implements device.Chunk. It does not support records that stay where they were read,
+// because those left out would leave holes.
 func (e *engine[K, E]) Select(ctx context.Context, src device.Source, low, high uint64,
 ) (records int64, last uint64, err error) {
 	if e.sizes.keptRecords > 0 {
@@ -222,23 +228,24 @@ func (e *engine[K, E]) Select(ctx context.Context, src device.Source, low, high 
 	return records, uint64(s.high()), err
 }
 
-// selection is what a Load takes of its source: the elements from low to low+span. Buckets are cut for all of them.
-// Where there is no room for all, the buckets with the greatest elements are dropped, with what they hold by
-// then, and span shrinks, if that is wanted.
+// selection describes which elements of the source Load takes: those from low to low+span. The
+// buckets cover all of them. If they do not fit and shrinks is set, Load drops the buckets with
+// the greatest elements and reduces span.
 type selection[E radix.Element] struct {
 	low, span E
 	shrinks   bool
 }
 
-// high is the greatest element that is taken.
+// high returns the greatest element that is taken.
 func (s *selection[E]) high() E { return s.low + s.span }
 
 func (s *selection[E]) takesAll() bool { return s.span == ^E(0) }
 
-// minEstimateSample is the least sample that tells how many elements will be selected.
+// minEstimateSample is the minimum size of a sample for estimating the number of selected
+// elements.
 const minEstimateSample = 1 << 8
 
-// begin estimates how many elements there will be, if not all are taken.
+// begin estimates the number of elements, unless all are taken.
 func (s *selection[E]) begin(in *intake, opt *device.ChunkOptions, fromPrefix func(uint64) E) {
 	if s.takesAll() {
 		return
@@ -255,8 +262,8 @@ func (s *selection[E]) begin(in *intake, opt *device.ChunkOptions, fromPrefix fu
 	}
 }
 
-// cutFrom prepares a sample to cut buckets by, and their range: what of both is selected. The sample stays as it
-// is: it may be the source's own.
+// cutFrom returns the selected part of a sample and the range for which to make buckets. It does
+// not modify the sample, which may belong to the source.
 func (s *selection[E]) cutFrom(sample []E) (selected []E, low, high E) {
 	if !s.takesAll() {
 		sample = slices.Clone(sample)
@@ -270,8 +277,9 @@ func (s *selection[E]) cutFrom(sample []E) (selected []E, low, high E) {
 	return sample, max(low, s.low), min(high, s.high())
 }
 
-// makeRoom drops the buckets with the greatest elements, and leaves these out from now on, if the source of a selection
-// has more than there is room for. It reports whether there is more to read. REQUIRES: no worker adds to buckets.
+// makeRoom drops the buckets with the greatest elements, and excludes these elements from now on,
+// if the source of a selection has more records than fit. It reports whether there is more to
+// read. REQUIRES: no worker adds to buckets
 func (l *loading[K, E]) makeRoom() (more bool, err error) {
 	s := l.selection
 	if !s.shrinks || l.delivered.Load() >= l.src.Records() {
@@ -289,8 +297,9 @@ func (l *loading[K, E]) makeRoom() (more bool, err error) {
 	return true, nil
 }
 
-// firstToDrop is the first bucket to drop, so that three quarters of the elements are left, or as few as can be,
-// but not none; 0: all are in one bucket.
+// firstToDrop returns the first bucket to drop. It leaves three quarters of the elements or, if
+// that is not possible, as few as possible but more than none. It returns 0 if all elements are
+// in one bucket.
 func (l *loading[K, E]) firstToDrop() int {
 	sizes, all := make([]int64, l.buckets.Count()), int64(0)
 	for bucket := range sizes {

@@ -11,8 +11,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestMajorityKeys sorts keys of which many are equal in every way that there is: counted, cut out of large leaves,
-// and kept in memory.
+// TestMajorityKeys sorts keys with many equal ones in every way: counted, split from large
+// leaves, and kept in memory.
 func TestMajorityKeys(t *testing.T) {
 	const n = 600_000
 	more := 8
@@ -77,7 +77,8 @@ func TestMajorityKeys(t *testing.T) {
 	}
 }
 
-// majorityRecords are records half of which have one of so many values, some of them more often than others.
+// majorityRecords returns records, half of which have one of a few values with different
+// frequencies.
 func majorityRecords(l format.Layout, n, values int) []byte {
 	r := rand.New(rand.NewPCG(uint64(values), 24))
 	recs := devicetest.Distributions["uniform"](l, n, r)
@@ -107,7 +108,8 @@ func countedIn(made device.Chunk) (n int) {
 	return n
 }
 
-// TestEqualKeysAreCounted: of bare keys that are all equal, and not of those of the Load before.
+// TestEqualKeysAreCounted checks that equal bare keys are counted, and that no key of a previous
+// Load is counted.
 func TestEqualKeysAreCounted(t *testing.T) {
 	r := rand.New(rand.NewPCG(61, 62))
 	for _, name := range []string{"u64", "u32", "bytes12", "bytes20"} {

@@ -9,31 +9,36 @@ import (
 	"github.com/extsort/extsort/device/cpu/pool"
 )
 
-// order remembers in which order workers read the records of a Load, so that the parts of a bucket, of which every
-// worker has one, can be read in the order of the input: that keeps records with equal keys in it.
+// order records the order in which the workers read the records of a Load. Each worker has a part
+// of every bucket. With the order, the parts of a bucket can be read in input order, which
+// preserves the order of records with equal keys.
 //
-// What a worker read in sequence, one unit or several, is a segment. Of each it is known how many records the worker
-// had put in each bucket when it ended.
+// A segment consists of one or more units that one worker read consecutively. For each segment,
+// order stores how many records the worker had put into each bucket when the segment ended.
 type order struct {
-	table   *arena.Memory // of ends
+	table   *arena.Memory // memory of ends
 	buckets int
-	lists   [][]pool.List // of each worker, its buckets
+	lists   [][]pool.List // the buckets of each worker
 
-	mu       sync.Mutex
-	ends     []uint32 // of each segment in the order in which they began, for each bucket: the records of its worker in it
+	mu sync.Mutex
+	// ends holds, for each segment in the order in which they began, and for each bucket, how
+	// many records its worker had put into the bucket.
+	ends     []uint32
 	segments []segment
-	most     int   // segments that there is room for
-	reading  int   // workers that may read a unit which is a segment of its own, but for the first
-	last     []int // of each worker its last segment, or -1
+	most     int // maximum number of segments
+	// reading is the number of workers, except the first, that may be reading a unit that becomes
+	// a new segment.
+	reading int
+	last    []int // the last segment of each worker, or -1
 }
 
-// segment is the records from first up to end of the source. Its ends are the slot-th.
+// segment consists of the records [first, end) of the source. slot is the index of its ends.
 type segment struct {
 	first, end   int64
 	worker, slot int
 }
 
-// newOrder has room for segments of buckets.
+// newOrder returns an order with space for the given number of segments and buckets.
 func newOrder(segments, buckets int) (*order, error) {
 	table, err := arena.Alloc(4 * segments * buckets)
 	if err != nil {
@@ -42,7 +47,7 @@ func newOrder(segments, buckets int) (*order, error) {
 	return &order{table: table, ends: arena.View[uint32](table.Bytes()), most: segments}, nil
 }
 
-// reset begins with no segments. It does nothing on nil.
+// reset removes all segments. o may be nil.
 func (o *order) reset(buckets, workers int) {
 	if o == nil {
 		return
@@ -60,16 +65,18 @@ func (o *order) free() error {
 	return o.table.Free()
 }
 
-// admit reports whether a worker may read another unit; else it is to leave. Where a source delivers so little at a
-// time that there is no room for as many segments, the first worker goes on alone, and all of it is one segment of its
-// own. All may read on nil.
+// admit reports whether a worker may read another unit; otherwise the worker must stop. If a
+// source delivers such small units that there is no space for a segment each, only the first
+// worker continues, and everything it reads becomes a single segment. If o is nil, all workers
+// are admitted.
 func (o *order) admit(worker int) bool {
 	if o == nil || worker == 0 {
 		return true
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	// Each unit of another worker is a segment and may end one of the first worker's, which may be about to begin one.
+	// Each unit of another worker is a segment. It may also end a segment of the first worker,
+	// which then begins a new one.
 	if len(o.segments)+2*(o.reading+1)+2 > o.most {
 		return false
 	}
@@ -77,11 +84,12 @@ func (o *order) admit(worker int) bool {
 	return true
 }
 
-// maxSegment is the greatest number of records of a segment: ends are counted modulo 2^32.
+// maxSegment is the maximum number of records of a segment, because ends are counted modulo 2^32.
 const maxSegment = 1<<32 - 1
 
-// note takes that a worker has read n records from first on, and gives the ends to fill in.
-func (o *order) note(worker int, first, n int64) (ends []uint32) {
+// noteUnit records that a worker has read n records from first on. It returns the ends to fill
+// in.
+func (o *order) noteUnit(worker int, first, n int64) (ends []uint32) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if worker != 0 {
@@ -99,17 +107,18 @@ func (o *order) note(worker int, first, n int64) (ends []uint32) {
 
 func (o *order) endsOf(slot int) []uint32 { return o.ends[slot*o.buckets:][:o.buckets] }
 
-// sort puts the segments in the order of the input. REQUIRES: no unit is noted after it.
+// sort sorts the segments by their position in the input. REQUIRES: noteUnit is not called
+// afterwards
 func (o *order) sort() {
 	slices.SortFunc(o.segments, func(a, b segment) int { return cmp.Compare(a.first, b.first) })
 }
 
-// eachOrdered gives the elements of a bucket of the order, see engine.pieces.
+// eachOrdered yields the elements of a bucket in input order; see engine.pieces.
 func eachOrdered[E arena.Word](o *order, p *pool.Pool[E], bucket int, yield func([]E) bool) {
 	type cursor struct {
-		rest []E    // of the block before next that is yet to be given
-		next uint32 // block
-		done uint32 // records before rest
+		rest []E    // the rest of the current block
+		next uint32 // the block after the current one
+		done uint32 // number of records before rest
 	}
 	var few [16]cursor
 	cursors := few[:0]

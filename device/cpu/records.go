@@ -12,23 +12,24 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// records is the kind of records that are kept as they were loaded, beside their elements:
+// records is the kind of records that stay where they were loaded, next to their elements:
 //
 //	63                          indexBits         0
 //	+---------------------------+-----------------+
 //	| leading bits of the key   | index of record |
 //	+---------------------------+-----------------+
 //
-// Where the key has fewer bits than there is room for, the high bits are 0.
+// If the key has fewer bits than there is space for, the high bits are 0.
 type records struct {
 	keyer      *format.Keyer
-	size       int    // bytes of a record
-	kept       []byte // all records, in the order of the input
+	size       int    // record size in bytes
+	kept       []byte // all records in input order
 	indexBits  uint
-	windowBits int // of the key that one element holds
+	windowBits int // number of key bits in an element
 
-	engine  *engine[uint64, uint64]
-	batches sync.Pool // of *batch: made anew for every block, they are much garbage
+	engine *engine[uint64, uint64]
+	// batches contains *batch. Allocating one per block would produce much garbage.
+	batches sync.Pool
 }
 
 func newRecords(k *format.Keyer, kept []byte, capacity int64) *records {
@@ -66,7 +67,8 @@ func (r *records) extract(w *worker[uint64, uint64], recs []byte, first int64) (
 	return keys, keys
 }
 
-// tied makes the elements of a leaf hold the next bits of the key that may differ.
+// tied replaces the elements of a leaf: they now contain the next bits of the key that may
+// differ.
 func (r *records) tied(ctx context.Context, l *leaf[uint64]) error {
 	from := r.next(l.from)
 	workers := workersFor(r.engine.sizes.workers, l.count, windowBatch)
@@ -110,12 +112,13 @@ func (r *records) fromPrefix(prefix uint64) uint64 {
 	return prefix >> (r.keyer.PrefixBits() - r.windowBits) << r.indexBits
 }
 
-// gatherBatch is the number of records that are asked for before the first of them is copied: as many as the
-// processor can wait for at a time, and few enough to stay in L1.
+// gatherBatch is the number of records that are prefetched before the first of them is copied. It
+// matches the number of cache misses that a processor can have in flight, and is small enough for
+// L1.
 const gatherBatch = 16
 
-// records gathers. The records lie anywhere in memory, so each costs a miss or two of the caches: a batch
-// of them is asked for while the batch before is copied.
+// records gathers the records of elems. They are scattered in memory, so each one costs one or
+// two cache misses. Therefore a batch is prefetched while the previous batch is copied.
 func (r *records) records(dst []byte, elems []uint64) []byte {
 	dst = dst[:len(elems)*r.size]
 	r.prefetch(elems[:min(gatherBatch, len(elems))])
@@ -146,13 +149,14 @@ func (r *records) indexMask() uint64 { return 1<<r.indexBits - 1 }
 
 func (r *records) tieBits(from int) uint {
 	if from+r.windowBits >= 8*r.keyer.KeySize() {
-		return 0 // the element holds the rest of the key: then the index decides
+		return 0 // the element contains the rest of the key, so the index decides
 	}
 	return r.indexBits
 }
 
-// next goes on with the next bits if they end the key, or nearly so: to look for the first that differ takes a look
-// at whole keys, several times as long. Where more is left, it may be a long common prefix.
+// next returns the bit from which to continue if the following bits end the key, or nearly so.
+// Otherwise it returns -1: there may be a long common prefix, and it is worth finding the first
+// bit that differs. That requires examining whole keys, which takes several times as long.
 func (r *records) next(from int) int {
 	if next := from + r.windowBits; next+2*r.windowBits >= 8*r.keyer.KeySize() {
 		return next
@@ -191,27 +195,27 @@ func (r *records) rewindow(elems []uint64, from int) {
 	})
 }
 
-// windowBatch is the number of records whose keys are read together: format does that several times as fast in bulk,
-// and the records, which lie anywhere, are gathered with less waiting.
+// windowBatch is the number of records whose keys are read together. Package format is several
+// times as fast in bulk, and gathering the scattered records involves less waiting.
 const windowBatch = 64
 
-// minGathered records are worth it, if none is larger than maxGathered bytes: of fewer, each is looked at where it
-// lies.
+// A batch is gathered if it has at least minGathered records of at most maxGathered bytes.
+// Otherwise each record is examined in place.
 const (
 	minGathered = 8
 	maxGathered = 1024
 )
 
-// batch is elements whose keys are read together.
+// batch is a set of elements whose keys are read together.
 type batch struct {
 	*records
 	elems []uint64
-	recs  []byte // copies of their records; nil: of few, or large ones, there are none
-	space []byte // for the copies
+	recs  []byte // copies of their records; nil for few or large records
+	space []byte // memory for the copies
 	keys  [windowBatch]uint64
 }
 
-// inBatches calls f for some elements after the other.
+// inBatches calls f for consecutive batches of elems.
 func (r *records) inBatches(elems []uint64, f func(b *batch)) {
 	b, _ := r.batches.Get().(*batch)
 	if b == nil {
@@ -232,7 +236,8 @@ func (r *records) inBatches(elems []uint64, f func(b *batch)) {
 	b.elems = nil
 }
 
-// windows are n bits of each key, from one on. They are lost with the next call.
+// windows returns n bits of each key, starting at bit from. The result is valid until the next
+// call.
 func (b *batch) windows(from, n int) []uint64 {
 	windows := b.keys[:len(b.elems)]
 	if b.recs != nil {
@@ -252,27 +257,27 @@ func (r *records) less(a, b uint64) bool {
 	return r.index(a) < r.index(b)
 }
 
-// smallTie is the largest group of ties that is ordered by comparing records.
+// smallTie is the largest group of ties that is sorted by comparing records.
 const smallTie = 12
 
-// refine orders neighbours in a whose elements, which hold the key from bit from on, tie before the key ends.
-// REQUIRES: a is in order, and tmp is as long.
+// refine sorts neighbors in a whose elements tie although their keys may differ in later bits.
+// Elements contain the key from bit from on. REQUIRES: a is sorted, and tmp has the same length
 func (r *records) refine(sorter *radix.Sorter[uint64], a, tmp []uint64, from int) {
 	tieBits := r.tieBits(from)
 	if tieBits == 0 {
 		return
 	}
-	for i, asked := 0, 0; i < len(a); {
+	for i, prefetched := 0, 0; i < len(a); {
 		end := endOfTie(a, i, tieBits)
 		if end-i > 1 {
-			asked = r.ask(a, max(asked, i), end+tiesAhead, tieBits)
+			prefetched = r.prefetchTies(a, max(prefetched, i), end+tiesAhead, tieBits)
 			r.settle(sorter, a[i:end], tmp[i:end], from)
 		}
 		i = end
 	}
 }
 
-// endOfTie is the end of the group of ties that begins at i.
+// endOfTie returns the end of the group of ties that begins at i.
 func endOfTie(a []uint64, i int, tieBits uint) int {
 	end := i + 1
 	for end < len(a) && a[end]>>tieBits == a[i]>>tieBits {
@@ -281,13 +286,13 @@ func endOfTie(a []uint64, i int, tieBits uint) int {
 	return end
 }
 
-// tiesAhead is how many elements are looked at for ties before their turn comes: as many as a processor can ask
-// memory for at a time.
+// tiesAhead is the number of elements that are examined in advance for ties. It matches the
+// number of memory requests that a processor can have in flight.
 const tiesAhead = 24
 
-// ask asks for the records of small groups of ties that begin before end, from one group on, and returns the end of
-// the last. Larger groups are gathered, which asks for itself.
-func (r *records) ask(a []uint64, from, end int, tieBits uint) int {
+// prefetchTies prefetches the records of small groups of ties that begin before end, and returns
+// the end of the last group. Larger groups are gathered, which includes prefetching.
+func (r *records) prefetchTies(a []uint64, from, end int, tieBits uint) int {
 	for from < min(end, len(a)) {
 		next := endOfTie(a, from, tieBits)
 		if n := next - from; n > 1 && n < windowBatch {
@@ -298,8 +303,9 @@ func (r *records) ask(a []uint64, from, end int, tieBits uint) int {
 	return from
 }
 
-// settle orders a group of ties: a small one by comparing, a large one by the next bits of the key that are not the
-// same in all of the group, which cuts it into smaller groups however long a common prefix is.
+// settle sorts a group of ties. It sorts a small group by comparing records. It sorts a large
+// group by the next bits of the key that are not the same in the whole group. This divides it
+// into smaller groups, however long a common prefix is.
 func (r *records) settle(sorter *radix.Sorter[uint64], group, tmp []uint64, from int) {
 	if len(group) <= smallTie {
 		for i := 1; i < len(group); i++ {

@@ -7,8 +7,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestRewindowAllocatesNothing: it is called for every block, and what it would leave behind does not count towards
-// the memory limit.
+// TestRewindowAllocatesNothing checks that rewindow produces no garbage: it is called for every
+// block, and garbage does not count towards the memory limit.
 func TestRewindowAllocatesNothing(t *testing.T) {
 	const size, n = 100, 1000
 	k, err := format.NewKeyer(format.Layout{RecordSize: size,

@@ -8,26 +8,27 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// sections is a device.Chunk that is sorted as figure 1 of Harada and Howes, "Introduction to GPU Radix Sort", shows it
-// on a CPU: each worker has a section of the input, counts the values of one digit in it, and, when a prefix sum of all
-// counts in column-major order has told where each value of each section begins (equation 1), moves its section there;
-// the least significant digit first. It moves every element once for each byte of the key, through all of memory, and
-// is here to be compared with.
+// sections is a device.Chunk that sorts as in figure 1 of Harada and Howes, "Introduction to GPU
+// Radix Sort", on a CPU. Each worker has a section of the input. It counts the values of one
+// digit in its section. A prefix sum of all counts in column-major order then determines where
+// each value of each section begins (equation 1), and each worker moves its section there. The
+// least significant digit is first. Every element moves through all of memory once per byte of
+// the key; this algorithm exists for comparison.
 type sections struct {
 	device.Plain
 	sizes
 	keyer       *format.Keyer
 	memory      *arena.Memory
-	kept, outs  []byte        // the records as they were loaded; each worker's block on its way out
-	order, swap []indexedKey  // the elements in order, and room to reorder them
-	table       []digitCounts // of each worker
+	kept, outs  []byte        // the records as they were loaded; each worker's outgoing block
+	order, swap []indexedKey  // the elements in order, and space for reordering them
+	table       []digitCounts // counts of each worker
 	stats       device.Stats
 }
 
-// indexedKey is up to 64 bits of a record's key, and the record's index.
+// indexedKey is up to 64 bits of a record's key, and the index of the record.
 type indexedKey = [2]uint64
 
-// digitCounts has a count for each value of a digit of 8 bits.
+// digitCounts contains a count for each value of an 8-bit digit.
 type digitCounts [1 << 8]int64
 
 func newSections(opt device.ChunkOptions, s sizes) (*sections, error) {
@@ -44,7 +45,7 @@ func newSections(opt device.ChunkOptions, s sizes) (*sections, error) {
 	}, nil
 }
 
-// each runs f for every worker's counts and section of the elements.
+// each calls f with every worker's counts and section of the elements.
 func (s *sections) each(ctx context.Context, f func(counts *digitCounts, section []indexedKey)) error {
 	n, elements := int(s.stats.Records), s.order
 	return device.Each(ctx, s.workers, func(ctx context.Context, i int) error {
@@ -73,7 +74,7 @@ func (s *sections) Load(ctx context.Context, src device.Source) (int64, error) {
 	return s.stats.Records, nil
 }
 
-// Sort sorts by 64 bits of the key after the other, the least significant first.
+// Sort sorts by 64 bits of the key at a time, the least significant first.
 func (s *sections) Sort(ctx context.Context) error {
 	for i := range s.order[:s.stats.Records] {
 		s.order[i][1] = uint64(i)
@@ -82,7 +83,7 @@ func (s *sections) Sort(ctx context.Context) error {
 		from := max(0, end-64)
 		err := s.each(ctx, func(_ *digitCounts, section []indexedKey) {
 			for i, e := range section {
-				section[i][0] = s.keyer.Window(s.at(e), from, end-from)
+				section[i][0] = s.keyer.Window(s.recordOf(e), from, end-from)
 			}
 		})
 		for shift := 0; err == nil && shift < end-from; shift += 8 {
@@ -95,7 +96,7 @@ func (s *sections) Sort(ctx context.Context) error {
 	return nil
 }
 
-// pass orders the elements by the digit that begins at a bit: count, scan, reorder.
+// pass sorts the elements by the digit that begins at bit shift: count, scan, reorder.
 func (s *sections) pass(ctx context.Context, shift int) error {
 	s.stats.Passes++
 	err := s.each(ctx, func(counts *digitCounts, section []indexedKey) {
@@ -119,7 +120,8 @@ func (s *sections) pass(ctx context.Context, shift int) error {
 	return err
 }
 
-// scan makes of each count the sum of those before it in column-major order, digit by digit and in it worker by worker.
+// scan replaces each count by the sum of the counts before it in column-major order: digit by
+// digit, and worker by worker within a digit.
 func scan(table []digitCounts) {
 	sum := int64(0)
 	for digit := range len(digitCounts{}) {
@@ -130,11 +132,11 @@ func scan(table []digitCounts) {
 	}
 }
 
-// at is the record of an element.
-func (s *sections) at(e indexedKey) []byte { return s.kept[int(e[1])*s.record:][:s.record] }
+// recordOf returns the record of an element.
+func (s *sections) recordOf(e indexedKey) []byte { return s.kept[int(e[1])*s.record:][:s.record] }
 
 func (s *sections) Store(ctx context.Context, limit int64, _ bool, w device.BlockWriter) error {
-	limit = limited(limit, s.stats.Records)
+	limit = limitRecords(limit, s.stats.Records)
 	block := int64(s.out)
 	tasks := int((limit + block - 1) / block)
 	return device.InOrder(ctx, s.workers, tasks, func(ctx context.Context, worker, task int) error {
@@ -142,7 +144,7 @@ func (s *sections) Store(ctx context.Context, limit int64, _ bool, w device.Bloc
 		first := int64(task) * block
 		count := min(block, limit-first)
 		for i, e := range s.order[first : first+count] {
-			copy(out[i*s.record:], s.at(e))
+			copy(out[i*s.record:], s.recordOf(e))
 		}
 		return w.WriteBlock(ctx, first, out[:int(count)*s.record])
 	})

@@ -11,7 +11,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestSelectFrequent loads what does not fit, of which most is a few keys that are counted, each record once.
+// TestSelectFrequent loads more records than fit. Most of them have a few frequent keys, which
+// are counted. No record may be lost or duplicated.
 func TestSelectFrequent(t *testing.T) {
 	r := rand.New(rand.NewPCG(71, 72))
 	const records, room = 300_000, 60_000

@@ -13,21 +13,24 @@ import (
 )
 
 const (
-	maxBlockBytes = 16 << 10 // of a bucket's blocks; larger ones waste more than they gain
+	maxBlockBytes = 16 << 10 // of a block of a bucket; larger blocks waste more memory than they save time
 
-	// minShare is the least that the scratch buffers of a worker are cut down to where memory is short. Each is at most
-	// an eighth of the worker's share of the records, so that all of them together take less than the records do.
+	// minShare is the minimum size of a worker's scratch buffers when memory is short. Each
+	// buffer is at most an eighth of the worker's share of the records, so that all buffers
+	// together are smaller than the records.
 	minShare = 16 << 10
 
-	// minSplit is the number of buckets that an oversized bucket can always be split into.
+	// minSplit is the number of buckets into which an oversized bucket can always be split.
 	minSplit = 64
 )
 
-// unitBytes is read at a time by one worker, and must stay in its L2 cache until it is scattered.
+// unitBytes is the amount that one worker reads at a time. It must stay in the worker's L2 cache
+// until it is scattered.
 var unitBytes = 256 << 10
 
-// leafBytes is the size of bucket that the sort in cache is meant for: its elements and as much again must fit in
-// L2. Larger ones slow Store down even there, smaller ones Load.
+// leafBytes returns the size of a bucket that is sorted in the cache: its elements and as much
+// space again must fit into L2. Larger buckets slow Store down even if they fit, and smaller ones
+// slow Load down.
 var leafBytes = sync.OnceValue(func() int {
 	l2 := cpuid.CPU.Cache.L2
 	if l2 < 256<<10 || l2 > 4<<20 {
@@ -36,24 +39,24 @@ var leafBytes = sync.OnceValue(func() int {
 	return min(1<<(bits.Len(uint(l2))-2), 512<<10)
 })
 
-// sizes are the sizes of all that a chunk of records consists of, so that memory is exactly what it takes.
-// All of them grow with the number of records only, so that a chunk holds any smaller number as well.
+// sizes contains the sizes of all parts of a chunk, so that its memory is known exactly. They
+// grow only with the number of records, so a chunk holds any smaller number of records as well.
 type sizes struct {
-	records     int64 // capacity
-	source      int64 // records that are read to fill it, if more
+	records     int64 // capacity in records
+	source      int64 // number of records read to fill it, if greater
 	workers     int
-	element     int  // bytes
-	record      int  // bytes
-	keptRecords int  // bytes of each record that are kept beside its element: all or none
-	whole       bool // records are moved whole, elements are words of them: see wholes
-	bucket      int  // elements that a bucket should have
-	leaf        int  // elements of the largest bucket that is sorted in cache
-	unit        int  // records read at a time by one worker
-	out         int  // records in a block that Store writes
-	block       int  // elements in a block of a bucket, a power of two
+	element     int  // size in bytes
+	record      int  // size in bytes
+	keptRecords int  // bytes of each record stored next to its element: all or none
+	whole       bool // records are moved whole, and elements are words of them; see wholes
+	bucket      int  // target number of elements in a bucket
+	leaf        int  // maximum number of elements in a bucket that is sorted in the cache
+	unit        int  // number of records read at a time by one worker
+	out         int  // number of records in a block that Store writes
+	block       int  // number of elements in a block of a bucket, a power of two
 	blocks      int
-	line        int  // bytes of a bucket's line in the scatter
-	sections    bool // see sections: what is said of buckets is not used
+	line        int  // size of a bucket's line in the scatter in bytes
+	sections    bool // see sections; the sizes of buckets are not used
 }
 
 func newSizes(opt device.ChunkOptions, records int64) sizes {
@@ -68,7 +71,7 @@ func newSizes(opt device.ChunkOptions, records int64) sizes {
 	}
 	inCache := leafBytes() / s.element
 	if s.whole {
-		inCache = 2 * leafBytes() / (s.element + 2*refBytes) // with what is sorted in place of them
+		inCache = 2 * leafBytes() / (s.element + 2*refBytes) // including the references that are sorted in their place
 	}
 	unit := unitBytes
 	if s.whole {
@@ -78,21 +81,22 @@ func newSizes(opt device.ChunkOptions, records int64) sizes {
 	share := max(records*int64(size)/int64(8*s.workers), minShare)
 	s.unit = max(1, int(min(share, int64(unit)))/size)
 	s.out = max(1, int(min(share, int64(opt.BlockBytes)))/size)
-	share = (records-1)/int64(16*s.workers) + 1 // 16 buckets for each worker, so that all end at about the same time
+	share = (records-1)/int64(16*s.workers) + 1 // 16 buckets per worker, so that all workers end at about the same time
 	s.bucket = int(min(int64(inCache), max(share, minShare/8)))
 	s.leaf = int(min(records, 4*min(int64(inCache), max(share/2, minShare/8))))
-	if share := records / radix.MaxBuckets; 2*share > int64(s.leaf) { // as many buckets as can be hold more than that
-		s.leaf = 2 * s.leaf // or about one half of them would be cut again
+	if share := records / radix.MaxBuckets; 2*share > int64(s.leaf) { // even the maximum number of buckets makes them larger than that
+		s.leaf = 2 * s.leaf // otherwise about half of them would have to be split
 	}
 	setBlocks(&s)
 	return s
 }
 
-// segmentsShare is the part of a chunk's records that the ends of segments may take, if more are read than it holds.
+// segmentsShare limits the ends of segments to 1/segmentsShare of the records of a chunk, if more
+// records are read than fit.
 const segmentsShare = 10
 
-// segments is the number that there is room for: the units of a chunk that is full, or of a larger source, and what
-// order.admit holds back.
+// segments returns the maximum number of segments: the units of a full chunk, or of a larger
+// source, plus the reserve of order.admit.
 func (s *sizes) segments() int {
 	units := func(records int64) int64 { return (records + int64(s.unit) - 1) / int64(s.unit) }
 	most := s.records * int64(s.element) / int64(4*segmentsShare*s.buckets(s.records))
@@ -101,7 +105,7 @@ func (s *sizes) segments() int {
 
 func (s *sizes) orderBytes() int { return 4 * s.segments() * s.buckets(s.records) }
 
-// workersFor does not give a worker to less than a unit of records.
+// workersFor returns the number of workers, so that each has at least a unit of records.
 func workersFor(wanted int, records int64, unit int) int {
 	if wanted <= 0 {
 		wanted = runtime.GOMAXPROCS(0)
@@ -109,7 +113,8 @@ func workersFor(wanted int, records int64, unit int) int {
 	return int(max(1, min(int64(wanted), records/int64(unit))))
 }
 
-// buckets is the number of buckets that a scatter of n elements makes: enough that each fits in cache.
+// buckets returns the number of buckets for scattering n elements, so that each bucket fits into
+// the cache.
 func (s *sizes) buckets(n int64) int {
 	wanted := (n + int64(s.bucket) - 1) / int64(s.bucket)
 	if wanted <= 1 {
@@ -118,8 +123,9 @@ func (s *sizes) buckets(n int64) int {
 	return min(radix.MaxBuckets, 1<<bits.Len64(uint64(wanted-1)))
 }
 
-// setBlocks chooses the blocks so that each worker can have one that is not full in every bucket, and some ahead,
-// within a twelfth of the memory of the elements unless many workers share few: a block has two lines at least.
+// setBlocks chooses the block size so that each worker can have a partial block in every bucket,
+// and some blocks ahead. These extra blocks take at most a twelfth of the memory of the elements,
+// unless many workers share few elements: a block has at least two lines.
 func setBlocks(s *sizes) {
 	elements := s.records * int64(s.element)
 	slack := elements/12 + int64(s.workers)*4*radix.LineBytes
@@ -139,8 +145,9 @@ func setBlocks(s *sizes) {
 	}
 }
 
-// zones is the number of zones of the pool: as many as let the last extent of each, half empty on average, take
-// a part of what setBlocks leaves over. More than maxZones touch more memory than they give back earlier.
+// zones returns the number of zones of the pool. The last extent of each zone is half empty on
+// average; all of these together must take only a part of the slack of setBlocks. More than
+// maxZones zones would touch more memory than they release early.
 func zones(s *sizes) int {
 	return max(1, min(s.blocks*s.block*s.element/(12*pool.ExtentBytes), maxZones))
 }
@@ -159,13 +166,13 @@ func (s *sizes) memory() int64 {
 	return arena + s.records*int64(s.keptRecords) + int64(s.workers)*perWorker
 }
 
-// perWorker is the scratch memory of a worker, in the order in which newWorker carves it.
+// perWorker returns the scratch memory of a worker, in the order in which newWorker carves it.
 func (s *sizes) perWorker() int {
 	key := s.element
 	if s.whole {
 		key = refBytes
 	}
-	out := radix.WholeLines(int(min(int64(s.out), s.records)) * s.record) // a block on its way out
+	out := radix.WholeLines(int(min(int64(s.out), s.records)) * s.record) // an outgoing block
 	bytes := 2*radix.WholeLines(s.leaf*key) + radix.WholeLines(s.batch()*key)
 	if s.whole {
 		bytes += radix.WholeLines(s.leaf*s.element) + radix.WholeLines(s.batch()*s.element)
@@ -173,10 +180,11 @@ func (s *sizes) perWorker() int {
 	return bytes + radix.ScattererBytes(s.maxBuckets(), s.line) + s.unitBytes() + out
 }
 
-// batch is the number of records whose elements are extracted before they are scattered: they stay in L1.
+// batch returns the number of records whose elements are extracted before they are scattered, so
+// that they stay in L1.
 func (s *sizes) batch() int { return min(1024, s.unit) }
 
-// maxBuckets is the greatest number of buckets that Load or Sort make.
+// maxBuckets returns the maximum number of buckets in Load or Sort.
 func (s *sizes) maxBuckets() int {
 	if s.records > int64(s.leaf) {
 		return min(radix.MaxBuckets, 4*s.buckets(s.records))
@@ -184,9 +192,10 @@ func (s *sizes) maxBuckets() int {
 	return s.buckets(s.records)
 }
 
-// maxEqualities is the greatest number of majority keys that Load counts: of bare keys, as other elements differ.
-// Each may cost two blocks when leaves are joined, one for its own and one as it keeps its neighbours apart. Of the
-// blocks that setBlocks reserves, leaves that are joined need half of those of one worker.
+// maxEqualities returns the maximum number of majority keys that Load counts. Only bare keys can
+// be equal; other elements are unique. When leaves are joined, each majority key may cost two
+// blocks: one for its own leaf, and one because it separates its neighbors. setBlocks reserves
+// blocks for every worker, and joined leaves need half of those of one worker.
 func (s *sizes) maxEqualities() int {
 	if s.keptRecords > 0 || s.whole {
 		return 0
@@ -194,7 +203,8 @@ func (s *sizes) maxEqualities() int {
 	return min(s.maxBuckets()/8, s.workers*s.buckets(s.records)/4)
 }
 
-// unitBytes is the room for records on their way in; records that are kept are read to where they stay.
+// unitBytes returns the size of the buffer for incoming records. Records that are kept need none,
+// because they are read to their final place.
 func (s *sizes) unitBytes() int {
 	if s.keptRecords > 0 {
 		return 0

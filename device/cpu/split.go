@@ -14,14 +14,16 @@ import (
 	"github.com/extsort/extsort/device/cpu/radix"
 )
 
-// splitter cuts the leaves of an engine that are too large for the cache.
+// splitter splits the leaves of an engine that are too large for the cache.
 type splitter[K radix.Element, E arena.Word] struct{ engine *engine[K, E] }
 
-// errNoRoom says that there are too few free blocks to split a leaf. No leaf has been harmed: a worker that finds the
-// pool empty fails with pool.ErrFull, and what it has left behind cannot be used.
+// errNoRoom reports that there are too few free blocks to split a leaf. In this case no leaf has
+// been changed. In contrast, a worker that runs out of blocks fails with pool.ErrFull and leaves
+// an unusable chunk.
 var errNoRoom = fmt.Errorf("no room to split: %w", pool.ErrFull)
 
-// splitAll splits leaves until none has to be. It fails with errNoRoom if there is no room for that.
+// splitAll splits leaves until hasTo returns false for all of them. It returns errNoRoom if there
+// are too few free blocks.
 func (s splitter[K, E]) splitAll(ctx context.Context, hasTo func(l *leaf[K]) bool) error {
 	for i := 0; i < len(s.engine.leaves); {
 		if !hasTo(&s.engine.leaves[i]) {
@@ -44,10 +46,11 @@ func (s splitter[K, E]) splitAll(ctx context.Context, hasTo func(l *leaf[K]) boo
 	return nil
 }
 
-// split cuts a leaf into parts, most at most. Keys that all tie are made anew, of bits of the records that come later.
+// split splits a leaf into at most the given number of parts. If all keys tie, it replaces them
+// with later bits of the records' keys.
 func (s splitter[K, E]) split(ctx context.Context, l leaf[K], workers, most int) ([]leaf[K], error) {
 	if l.counted > 0 {
-		return s.around(ctx, l, workers)
+		return s.splitAround(ctx, l, workers)
 	}
 	sample, low, high, err := s.survey(ctx, l, workers)
 	if err != nil {
@@ -60,16 +63,18 @@ func (s splitter[K, E]) split(ctx context.Context, l leaf[K], workers, most int)
 		return []leaf[K]{l}, err
 	}
 	b := radix.FittedBuckets(sample, low, high, min(4*s.engine.sizes.buckets(l.count), most), tieBits)
-	// Majority keys are counted if that spares two blocks: one for the leaf that they are in, which cannot be joined with
-	// its neighbours, and one as it keeps these apart.
+	// A majority key is counted if that saves at least two blocks. Its leaf cannot be joined with
+	// its neighbors, which costs one block, and it separates these neighbors, which costs
+	// another.
 	least := int64(2*s.engine.sizes.block) * int64(len(sample)) / l.count
 	majority := radix.MajorityKeys(sample, b, s.engine.sizes.maxEqualities(), int(least)+1)
 	parts, err := s.distribute(ctx, l, workers, b, majority)
 	return s.merge(parts, int64(min(s.engine.sizes.bucket/2, s.engine.sizes.leaf))), err
 }
 
-// around cuts a leaf into what is less than the key that was counted, what is equal to that, and what is greater.
-func (s splitter[K, E]) around(ctx context.Context, l leaf[K], workers int) ([]leaf[K], error) {
+// splitAround splits a leaf into the elements less than, equal to and greater than the key that
+// was counted.
+func (s splitter[K, E]) splitAround(ctx context.Context, l leaf[K], workers int) ([]leaf[K], error) {
 	value := l.majority
 	equal := leaf[K]{List: pool.Empty, zone: l.zone, count: l.counted, low: value, high: value, from: l.from, done: true}
 	if l.count == l.counted {
@@ -87,9 +92,10 @@ func (s splitter[K, E]) around(ctx context.Context, l leaf[K], workers int) ([]l
 	return slices.Insert(rest, at, equal), nil
 }
 
-// makeRoom sees to it that leaf i can be cut, and gives its index then, how many workers may do it, and into how many
-// parts at most. Where few blocks are free, neighbours that fit in cache together are joined, and all blocks but one
-// of a leaf filled: so few are not full then that there is room for minSplit buckets, see setBlocks.
+// makeRoom prepares leaf i to be split. It returns the new index of the leaf, the number of
+// workers that may split it, and the maximum number of parts. If few blocks are free, it joins
+// neighboring leaves that fit into the cache together, and fills all blocks of a leaf except one.
+// Then there are so few partial blocks that minSplit buckets fit; see setBlocks.
 func (s splitter[K, E]) makeRoom(i int) (at, workers, most int) {
 	l := s.engine.leaves[i]
 	workers = workersFor(s.engine.sizes.workers, l.count, unitBytes/s.engine.sizes.element)
@@ -105,8 +111,9 @@ func (s splitter[K, E]) makeRoom(i int) (at, workers, most int) {
 	return i, workers, s.affordable(&l, workers)
 }
 
-// affordable is the number of buckets that workers can cut a leaf into with the blocks that are free: each may
-// need a block in every bucket, and holds one of each list that it reads, and one that another has begun.
+// affordable returns the number of buckets into which the workers can split a leaf with the free
+// blocks. Each worker may need a block in every bucket, one for each list that it reads, and one
+// that another worker has begun.
 func (s splitter[K, E]) affordable(l *leaf[K], workers int) int {
 	held := 2
 	if l.ordered {
@@ -115,12 +122,15 @@ func (s splitter[K, E]) affordable(l *leaf[K], workers int) int {
 	return min(s.engine.sizes.maxBuckets(), int(s.engine.pool.Available())/workers-held)
 }
 
-// distribute moves the elements of a leaf into buckets. Blocks that have been read are used again at once: a worker
-// never needs more new ones than it has buckets, and those that it holds.
+// distribute moves the elements of a leaf to buckets. It reuses blocks immediately after they
+// have been read. So a worker never needs more new blocks than it has buckets, plus those that it
+// holds.
 func (s splitter[K, E]) distribute(
 	ctx context.Context, l leaf[K], workers int, b radix.Buckets[K], majority []K,
 ) ([]leaf[K], error) {
-	partly := make([]map[uint32]int, workers) // of each worker, how much it has read of blocks that it has not read all of
+	// partly holds, per worker, how many elements it has read of blocks that it has not read
+	// completely.
+	partly := make([]map[uint32]int, workers)
 	for i, w := range s.engine.workers[:workers] {
 		w.scatter.Reset(b.Count(), l.zone, 1, 1, majority)
 		partly[i] = map[uint32]int{}
@@ -139,7 +149,7 @@ func (s splitter[K, E]) distribute(
 	for _, read := range partly {
 		maps.Copy(partly[0], read)
 	}
-	for block := range partly[0] { // by several workers together
+	for block := range partly[0] { // blocks read by several workers together
 		s.engine.workers[0].scatter.Recycle(block)
 	}
 	for _, w := range s.engine.workers[:workers] {
@@ -148,7 +158,8 @@ func (s splitter[K, E]) distribute(
 	return s.engine.collect(workers, b, l, nil), nil
 }
 
-// readAll takes that n of the used elements of a block were read, and reports whether that makes all of them.
+// readAll records that n of the used elements of a block were read, and reports whether all of
+// them have been read now.
 func readAll(partly map[uint32]int, block uint32, n int, used uint32) bool {
 	if n < int(used) {
 		n += partly[block]
@@ -161,14 +172,15 @@ func readAll(partly map[uint32]int, block uint32, n int, used uint32) bool {
 	return true
 }
 
-// blockOf is the block of a piece.
+// blockOf returns the block of a piece.
 func blockOf[E arena.Word](p *pool.Pool[E], piece []E) uint32 {
 	start := uintptr(unsafe.Pointer(unsafe.SliceData(piece))) - uintptr(unsafe.Pointer(unsafe.SliceData(p.Elems)))
 	return uint32(start / unsafe.Sizeof(piece[0]) >> p.Shift)
 }
 
-// merge joins neighbouring leaves that have at most as many elements together and packs all of them, so that leaves
-// and the blocks that are not full stay few however often buckets are cut.
+// merge joins neighboring leaves with at most the given number of elements together, and packs
+// all leaves. This limits the number of leaves and of partial blocks, however often buckets are
+// split.
 func (s splitter[K, E]) merge(leaves []leaf[K], most int64) []leaf[K] {
 	merged := leaves[:0]
 	for _, l := range leaves {
@@ -186,18 +198,19 @@ func (s splitter[K, E]) merge(leaves []leaf[K], most int64) []leaf[K] {
 	return merged
 }
 
-// joins reports whether a leaf and the next one can be one: all of their elements are in blocks of one zone, and
-// hold the same bits of the key.
+// joins reports whether a leaf can be joined with the next one: all elements of both are in
+// blocks of the same zone, and their keys contain the same bits.
 func (l *leaf[K]) joins(next *leaf[K]) bool {
 	return !l.done && !next.done && l.counted == 0 && next.counted == 0 && !l.ordered && !next.ordered &&
 		l.zone == next.zone && l.from == next.from
 }
 
-// leafSample is how many keys of a leaf tell how to cut it.
+// leafSample is the number of sampled keys of a leaf that determine how to split it.
 const leafSample = 8192
 
-// survey gives the least and the greatest key of a leaf, and some from places all over it, until the next one. Workers
-// do not wait for each other meanwhile: the pieces of a small chunk are small and many.
+// survey returns the least and the greatest key of a leaf, and a sample from evenly spaced
+// positions. The sample is valid until the next call. Each worker collects its own results,
+// because the pieces of a small chunk are small and numerous.
 func (s splitter[K, E]) survey(ctx context.Context, l leaf[K], workers int) (sample []K, low, high K, err error) {
 	step := int(l.count/leafSample) + 1
 	for _, w := range s.engine.workers[:workers] {
@@ -222,12 +235,12 @@ func (s splitter[K, E]) survey(ctx context.Context, l leaf[K], workers int) (sam
 	return first.sample, first.low, first.high, err
 }
 
-// eachPiece calls f for all elements of a leaf by several workers, each with a share of them: consecutive ones in the
-// order of the input, if that is known. f may recycle what it has read.
+// eachPiece calls f for all elements of a leaf. Each worker handles a consecutive share, in input
+// order if that is known. f may recycle the blocks that it has read.
 func (e *engine[K, E]) eachPiece(
 	ctx context.Context, workers int, l leaf[K], f func(i int, w *worker[K, E], piece []E),
 ) error {
-	var found sync.WaitGroup // the starts of all shares
+	var found sync.WaitGroup // waits until all workers have found the start of their share
 	found.Add(workers)
 	return device.Each(ctx, workers, func(ctx context.Context, i int) error {
 		start := sync.OnceFunc(func() { found.Done(); found.Wait() })

@@ -17,8 +17,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestSortCancelled cancels Sort at several times, some of which lie in the middle of cutting a bucket. The chunk
-// can be loaded again afterwards.
+// TestSortCancelled cancels Sort at several times, including in the middle of splitting a bucket.
+// The chunk must be loadable again afterwards.
 func TestSortCancelled(t *testing.T) {
 	const n = 300_000
 	share := time.Duration(4)
@@ -91,7 +91,7 @@ func TestCountedElementsHaveRoom(t *testing.T) {
 	for range 400 {
 		sample = append(sample, majority)
 	}
-	const cells = 512 // of which every second one has more than half of a leaf
+	const cells = 512 // every second one has more than half of a leaf
 	large := leafBytes()/16 + 1
 	rest := cells / 2 * (large + 1)
 	opt := device.ChunkOptions{Keyer: k, Workers: 1, BlockBytes: 64 << 10, Sample: sample}

@@ -8,22 +8,23 @@ import (
 	"github.com/extsort/extsort/device/cpu/radix"
 )
 
-// task is what a worker stores at a time: neighbouring leaves that fill one block together, one leaf that may fill
-// several, or a stretch of one that is done.
+// task is a unit of work in Store: neighboring leaves that fill one block together, a leaf that
+// may fill several blocks, or a part of a leaf that is done.
 type task[K radix.Element] struct {
 	leaves []leaf[K]
-	skip   int64 // records before those of the task in the one leaf, if that is done
-	first  int64 // record of the sorted order
-	count  int64 // records to store
+	skip   int64 // number of records to skip in a leaf that is done
+	first  int64 // index of the first record in sorted order
+	count  int64 // number of records to store
 }
 
-// Store gives the memory of a zone back, where it drains, when the last of its records have been written.
+// Store writes the sorted records. If drain is set, it returns the memory of a zone to the system
+// when the last of its records has been written.
 func (e *engine[K, E]) Store(ctx context.Context, limit int64, drain bool, to device.BlockWriter) error {
-	left := make([]atomic.Int64, len(e.pool.Zones)) // records of each zone that have not been stored
+	left := make([]atomic.Int64, len(e.pool.Zones)) // number of records of each zone that have not been stored
 	for _, l := range e.leaves {
 		left[l.zone].Add(l.count)
 	}
-	tasks := e.tasks(limited(limit, e.stats.Records))
+	tasks := e.tasks(limitRecords(limit, e.stats.Records))
 	err := e.inOrder(ctx, len(tasks), func(ctx context.Context, w *worker[K, E], i int) error {
 		err := e.store(ctx, w, tasks[i], to)
 		if err == nil && drain {
@@ -35,7 +36,7 @@ func (e *engine[K, E]) Store(ctx context.Context, limit int64, drain bool, to de
 	return err
 }
 
-// release counts what a task has stored.
+// release counts the records of a task as stored.
 func (e *engine[K, E]) release(t task[K], left []atomic.Int64) {
 	for _, l := range t.leaves {
 		if l.done {
@@ -47,7 +48,7 @@ func (e *engine[K, E]) release(t task[K], left []atomic.Int64) {
 	}
 }
 
-// inOrder has workers do tasks, see device.InOrder.
+// inOrder runs tasks on workers; see device.InOrder.
 func (e *engine[K, E]) inOrder(
 	ctx context.Context, tasks int, do func(ctx context.Context, w *worker[K, E], task int) error,
 ) error {
@@ -60,15 +61,15 @@ func (e *engine[K, E]) inOrder(
 	})
 }
 
-// limited is how many of the records are asked for by limit, of which less than 0 stands for all.
-func limited(limit, records int64) int64 {
+// limitRecords returns min(limit, records). A negative limit means all records.
+func limitRecords(limit, records int64) int64 {
 	if limit < 0 {
 		return records
 	}
 	return min(limit, records)
 }
 
-// tasks cuts the first limit records into tasks.
+// tasks divides the first limit records into tasks.
 func (e *engine[K, E]) tasks(limit int64) []task[K] {
 	var tasks []task[K]
 	block := int64(e.sizes.out)
@@ -83,7 +84,7 @@ func (e *engine[K, E]) tasks(limit int64) []task[K] {
 		l, end := &e.leaves[i], i+1
 		count := l.count
 		if l.done {
-			stretch := max(block, count/int64(8*e.sizes.workers)) // to skip records takes time as well
+			stretch := max(block, count/int64(8*e.sizes.workers)) // long enough, because skipping records takes time as well
 			for skip := int64(0); skip < count; skip += stretch {
 				add(e.leaves[i:end], skip, min(stretch, count-skip))
 			}
@@ -100,7 +101,7 @@ func (e *engine[K, E]) tasks(limit int64) []task[K] {
 	return tasks
 }
 
-// store finishes the leaves of a task and writes its records.
+// store finishes the leaves of a task and writes their records.
 func (e *engine[K, E]) store(ctx context.Context, w *worker[K, E], t task[K], to device.BlockWriter) error {
 	switch {
 	case t.leaves[0].done:
@@ -125,7 +126,7 @@ func (e *engine[K, E]) store(ctx context.Context, w *worker[K, E], t task[K], to
 	return nil
 }
 
-// storeDone writes records of a leaf that is done, by way of out.
+// storeDone writes records of a leaf that is done, using the buffer out.
 func (e *engine[K, E]) storeDone(ctx context.Context, t task[K], out []byte, to device.BlockWriter) error {
 	size := e.sizes.record
 	block := min(e.sizes.out*size, len(out)/size*size)
@@ -147,7 +148,7 @@ func (e *engine[K, E]) storeDone(ctx context.Context, t task[K], out []byte, to 
 	return b.Flush(ctx)
 }
 
-// moved puts recs at the start of dst, where they may be already.
+// moved copies recs to the start of dst, unless they are already there.
 func moved(dst, recs []byte) []byte {
 	if len(recs) > 0 && &dst[0] != &recs[0] {
 		copy(dst, recs)

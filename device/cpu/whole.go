@@ -12,23 +12,26 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// word is the word that a small record is moved in, at its start.
+// word is the word in which a small record is moved. The record is at its start.
 type word interface{ uint64 | [2]uint64 }
 
 const (
-	// maxWhole is the largest record that is moved whole, and the longest key of such a record, in bytes.
+	// maxWhole is the maximum size in bytes of a record that is moved whole, and of its key.
 	maxWhole = 16
 
-	// A worker reads up to wholeUnit bytes of such records at a time, so that there are about segmentsTarget of a unit
-	// each: more of them make short pieces of large buckets, though in cache a unit of unitBytes is read best.
+	// A worker reads up to wholeUnit bytes of such records at a time, so that there are about
+	// segmentsTarget segments of one unit each. More segments would divide large buckets into
+	// short pieces, even though a smaller unit of unitBytes fits the cache better.
 	wholeUnit      = 1 << 20
 	segmentsTarget = 1 << 9
 
-	// refBytes is the size of what is sorted in cache in place of such a record: of bits of its key, and of its place.
+	// refBytes is the size of the reference that is sorted in place of such a record: bits of its
+	// key, and its position.
 	refBytes = 8
 )
 
-// wordBytes is the size of the word that records are moved in, or 0 if they are not moved whole.
+// wordBytes returns the size of the word in which records are moved, or 0 if they are not moved
+// whole.
 func wordBytes(k *format.Keyer) int {
 	switch size := k.Layout().RecordSize; {
 	case keyBytes(k) > 0 || size > maxWhole || k.KeySize() > maxWhole:
@@ -39,22 +42,22 @@ func wordBytes(k *format.Keyer) int {
 	return 16
 }
 
-// wholes is the kind of a chunk of small records. They are moved whole, with their keys, as one of 16 bytes takes a
-// line or two of the cache wherever it is fetched from:
+// wholes is the kind of small records that are moved whole, with their keys. A record of 16 bytes
+// would cost one or two cache lines wherever it was fetched from.
 //
-//	Load   scatters them to buckets by the prefixes of their keys, and remembers in which order (order.go).
-//	Sort   splits buckets that do not fit in cache (split.go).
-//	Store  copies a bucket into cache, in the order of the input; sorts references, of bits of the key and the place
-//	       there; and writes the records as they say (finish).
+//	Load   scatters records to buckets by the prefixes of their keys, and remembers their order (order.go).
+//	Sort   splits buckets that do not fit into the cache (split.go).
+//	Store  copies a bucket into the cache in input order. It sorts references, which consist of bits of the key and the
+//	       position in the bucket, and writes the records in the order of the references (finish).
 //
-// Against records that stay where they were loaded, beside elements with their indexes, memory holds only
-// records, and is read in sequence.
+// Compared with records next to elements with indexes, memory contains only records and is read
+// sequentially.
 type wholes[R word] struct {
 	engine *engine[uint64, R]
 	keyer  *format.Keyer // of words
-	size   int           // bytes of a record
+	size   int           // record size in bytes
 	input  *format.Keyer // of records
-	key    []uint64      // the bits of a word that are of its key
+	key    []uint64      // mask of the key bits in a word
 }
 
 func newWholes[R word](opt device.ChunkOptions, s sizes) (device.Chunk, error) {
@@ -75,8 +78,9 @@ func newWholes[R word](opt device.ChunkOptions, s sizes) (device.Chunk, error) {
 	return e, nil
 }
 
-// keyBits is a record of whole words in which the bits of the key are set. Records have the same key if they are
-// the same there. Those that differ there may have the same key as well, if zeros or NaNs are equal.
+// keyBits returns a mask of the key bits in a record of whole words. Records with equal bits
+// under the mask have equal keys. Records with different bits may have equal keys as well, if
+// zeros or NaNs are equal.
 func keyBits(l format.Layout) []uint64 {
 	bits := make([]uint64, l.RecordSize/8)
 	for _, f := range l.Key {
@@ -101,13 +105,13 @@ func (c *wholes[R]) extract(w *worker[uint64, R], recs []byte, _ int64) (keys []
 	return keys, words
 }
 
-// inPlace says that records are words.
+// inPlace reports whether records are words without padding.
 func (c *wholes[R]) inPlace() bool { return c.size == c.keyer.Layout().RecordSize }
 
-// keyRest is the number of the first bit of the key that a prefix has not.
+// keyRest is the first bit of the key that is not in its prefix.
 const keyRest = 64
 
-// keysOf is the prefixes of the keys of words, or their rests.
+// keysOf returns the prefixes of the keys of words, or the rest of these keys.
 func (c *wholes[R]) keysOf(w *worker[uint64, R], words []R, from int) []uint64 {
 	keys := w.keys[:len(words)]
 	if from == keyRest {
@@ -118,7 +122,7 @@ func (c *wholes[R]) keysOf(w *worker[uint64, R], words []R, from int) []uint64 {
 	return keys
 }
 
-// tied goes on with the rests of the keys.
+// tied replaces the keys by the rest of the records' keys.
 func (c *wholes[R]) tied(_ context.Context, l *leaf[uint64]) error {
 	l.done = l.from == keyRest || 8*c.keyer.KeySize() <= keyRest
 	l.from = keyRest
@@ -133,7 +137,7 @@ func (c *wholes[R]) records(dst []byte, words []R) []byte {
 	return dst[:len(words)*c.size]
 }
 
-// pad makes words of records of size bytes. What a record leaves of its word is of no account.
+// pad makes words from records of size bytes. The rest of a word has an arbitrary value.
 func pad[R word](words []R, recs []byte, size int) {
 	whole := wholeWords[R](len(recs), size)
 	for i := range words[:whole] {
@@ -144,18 +148,19 @@ func pad[R word](words []R, recs []byte, size int) {
 	}
 }
 
-// unpad is the inverse of pad. REQUIRES: dst has n·size bytes, n = len(words).
+// unpad is the inverse of pad. REQUIRES: len(dst) == len(words)·size
 func unpad[R word](dst []byte, words []R, size int) {
 	whole := wholeWords[R](len(dst), size)
 	for i, word := range words[:whole] {
-		*(*R)(unsafe.Pointer(&dst[i*size])) = word // the next one covers what is too much
+		*(*R)(unsafe.Pointer(&dst[i*size])) = word // the next record overwrites the excess bytes
 	}
 	for i := whole; i < len(words); i++ {
 		copy(dst[i*size:(i+1)*size], arena.ByteView(words[i:i+1]))
 	}
 }
 
-// wholeWords is how many records of size bytes begin so far before the end of bytes that a word can be read there.
+// wholeWords returns how many records of size bytes can be accessed as words without crossing the
+// end of the given number of bytes.
 func wholeWords[R word](bytes, size int) int {
 	var word R
 	if most := bytes - int(unsafe.Sizeof(word)); most >= 0 {
@@ -164,7 +169,7 @@ func wholeWords[R word](bytes, size int) int {
 	return 0
 }
 
-// finish copies the records of a leaf to w.recs, and gives references to them in order.
+// finish copies the records of a leaf to w.recs and returns references to them in key order.
 func (c *wholes[R]) finish(w *worker[uint64, R], l *leaf[uint64], _ []byte) []uint64 {
 	if w.window == nil {
 		w.window = newRecords(c.keyer, arena.ByteView(w.recs), int64(len(w.recs)))
@@ -191,7 +196,7 @@ func (c *wholes[R]) finish(w *worker[uint64, R], l *leaf[uint64], _ []byte) []ui
 		}
 	}
 	if left := keyBits - from; left <= 2*radix.DigitBits {
-		// The references are in the order of the places: that need not be ranked.
+		// The references are already ordered by position, so these bits need not be sorted.
 		w.radix.SortBits(refs, tmp, 0, indexBits+uint(held-left), left)
 		return refs
 	}
@@ -200,8 +205,9 @@ func (c *wholes[R]) finish(w *worker[uint64, R], l *leaf[uint64], _ []byte) []ui
 	return refs
 }
 
-// refine orders neighbours that tie in what references hold of the key, from bit from on, before it ends. Nearly always
-// they have the same key and are in order, as the references hold the rest of most keys.
+// refine sorts neighbors whose references tie although their keys may differ in later bits.
+// References contain the key from bit from on. They contain the rest of most keys, so ties nearly
+// always have equal keys and are already in order.
 func (c *wholes[R]) refine(w *worker[uint64, R], refs, tmp []uint64, from int) {
 	tieBits := w.window.tieBits(from)
 	if tieBits == 0 {
@@ -215,8 +221,9 @@ func (c *wholes[R]) refine(w *worker[uint64, R], refs, tmp []uint64, from int) {
 	}
 }
 
-// sameKeys reports whether all records of a group are the same in the bits of the key, and so have the same key. For
-// equal keys that look different, such as two zeros, it returns false, and settle finds that they are equal.
+// sameKeys reports whether all records of a group have the same key bits, and therefore equal
+// keys. For equal keys with different bits, such as two zeros, it returns false; settle then
+// finds that they are equal.
 func (c *wholes[R]) sameKeys(w *worker[uint64, R], group []uint64) bool {
 	recs, mask, words := arena.View[uint64](arena.ByteView(w.recs)), w.window.indexMask(), uint64(len(c.key))
 	for k, key := range c.key {

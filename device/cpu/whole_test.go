@@ -69,7 +69,7 @@ func TestOrderAdmits(t *testing.T) {
 			case reading[i] != nil:
 				u := reading[i]
 				reading[i] = nil
-				o.note(i, int64(u.first), int64(u.n))[0]++
+				o.noteUnit(i, int64(u.first), int64(u.n))[0]++
 			case claimed == units || !o.admit(i):
 				open[i] = false
 			default:
@@ -110,8 +110,9 @@ func newChunkOf(t *testing.T, l format.Layout, recs []byte) device.Chunk {
 	return c
 }
 
-// tardySource delivers a record at a time at first, so that only the first worker goes on, and late and in part
-// what is asked for at the end of the room, when the first worker finds none left.
+// tardySource delivers one record at a time at first, so that only the first worker continues. At
+// the end of the chunk's capacity it delivers late and only in part, when the first worker finds
+// no space left.
 type tardySource struct {
 	devicetest.Source
 	unit, short int
@@ -189,7 +190,7 @@ func TestSplitSharesBlocks(t *testing.T) {
 	}
 }
 
-// TestSortIsCancelled splits nothing when nobody waits for it.
+// TestSortIsCancelled checks that a cancelled Sort splits nothing.
 func TestSortIsCancelled(t *testing.T) {
 	l := layoutOf(t, "u128")
 	recs := devicetest.Distributions["zipf"](l, 50_000, rand.New(rand.NewPCG(15, 16)))

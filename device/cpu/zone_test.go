@@ -80,7 +80,8 @@ func loadAndSort(t *testing.T, c zonedChunk, recs []byte) {
 	}
 }
 
-// sortAndStore gives the records that a chunk has loaded, of so many bytes each, in order.
+// sortAndStore returns the loaded records of a chunk in sorted order. size is the record size in
+// bytes.
 func sortAndStore(t *testing.T, c device.Chunk, size int) []byte {
 	t.Helper()
 	w := devicetest.Collector{Size: size}

@@ -1,10 +1,11 @@
-// Package pool hands out memory in blocks that are linked to lists: the buckets of a chunk grow without being
-// counted first.
+// Package pool provides memory in blocks that are linked to lists. With it, the buckets of a
+// chunk grow without counting their elements first.
 //
 // Only the root package of this module is stable: this package may change in any version.
 //
-// There are three places that a block can come from: the zone of its keys, which owns whole extents of the memory;
-// memory that no zone has had yet, by the extent; and where that is used up, any other zone.
+// A block comes from one of three places: from the zone of its keys, which owns whole extents of
+// the memory; from memory that no zone owns yet, which a zone takes in extents; and, when that is
+// used up, from any other zone.
 package pool
 
 import (
@@ -17,31 +18,32 @@ import (
 	"github.com/extsort/extsort/device/arena"
 )
 
-// None is the block that ends a list.
+// None marks the end of a list of blocks.
 const None = ^uint32(0)
 
-// List is the content of a bucket: a chain of blocks. The zero list is not valid, see Empty.
+// A List is the content of a bucket: a chain of blocks. The zero List is invalid; see Empty.
 type List struct{ Head, Tail uint32 }
 
 var Empty = List{None, None}
 
-// Pool is the memory of a chunk's elements, cut into blocks of equal size. A block belongs to one list or is free.
+// A Pool is the memory of a chunk's elements, divided into blocks of equal size. Each block
+// belongs to one list or is free.
 type Pool[E arena.Word] struct {
 	Memory *arena.Memory
 	Elems  []E
-	Block  int  // elements in a block, a power of two
-	Shift  uint // log2 of block
+	Block  int  // number of elements in a block, a power of two
+	Shift  uint // log2 of Block
 	Blocks int
 
-	Next []uint32 // the block after this one in its list
-	Used []uint32 // elements in this block, from its start
+	Next []uint32 // the next block in the list, by block
+	Used []uint32 // number of elements at the start of the block, by block
 
-	Fresh  atomic.Int64 // blocks from here on have not been used since Reset
-	Extent int          // blocks that a zone gets at a time
+	Fresh  atomic.Int64 // first block that has not been used since Reset
+	Extent int          // number of blocks that a zone takes at a time
 	Zones  []Zone
 }
 
-// New makes a pool of blocks, each of block elements, a power of two.
+// New returns a pool of blocks with block elements each, a power of two.
 func New[E arena.Word](blocks, block, zones int) (*Pool[E], error) {
 	var e E
 	size := int(unsafe.Sizeof(e))
@@ -59,8 +61,8 @@ func New[E arena.Word](blocks, block, zones int) (*Pool[E], error) {
 	return p, nil
 }
 
-// Reset frees all blocks. They are handed out again in the same order, so that memory that was touched before is
-// used before any that was not.
+// Reset frees all blocks. They are handed out again in the same order, so that memory that was
+// touched before is used first.
 func (p *Pool[E]) Reset() {
 	p.Fresh.Store(0)
 	for i := range p.Zones {
@@ -72,9 +74,10 @@ func (p *Pool[E]) Reset() {
 
 var ErrFull = errors.New("the chunk is full: more records arrived than it has room for")
 
-// Take gives blocks that belong to nobody, as a chain: at most so many of the zone if it has any or can get more, else
-// one of another. It panics with ErrFull if there are none: the sizes of the chunk are wrong then, and the inner loop
-// that asks has no other way out. device.Each makes it the error of the worker.
+// Take returns a chain of free blocks: at most the given number from the zone, or, if the zone
+// has none and cannot get more, one block of another zone. If there are none, it panics with
+// ErrFull. That can only happen if the sizes of the chunk are wrong, and the calling inner loop
+// has no other way to fail. device.Each converts the panic to an error of the worker.
 func (p *Pool[E]) Take(zone, most int) uint32 {
 	if first := p.takeOf(&p.Zones[zone], most); first != None {
 		return first
@@ -88,7 +91,8 @@ func (p *Pool[E]) Take(zone, most int) uint32 {
 	panic(ErrFull)
 }
 
-// takeOf gives a chain of the zone or none. Blocks that were never used are linked when others can have the lock again.
+// takeOf returns a chain of blocks of the zone, or None. It links new blocks after releasing the
+// lock.
 func (p *Pool[E]) takeOf(z *Zone, most int) uint32 {
 	first, n := p.claim(z, most)
 	for i := range n {
@@ -100,7 +104,8 @@ func (p *Pool[E]) takeOf(z *Zone, most int) uint32 {
 	return first
 }
 
-// claim gives a chain of freed blocks or else the first of n that were never used, of a new extent if it has to be.
+// claim returns a chain of freed blocks, or the first of n new blocks. If necessary it takes a
+// new extent.
 func (p *Pool[E]) claim(z *Zone, most int) (first, n uint32) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
@@ -120,7 +125,7 @@ func (p *Pool[E]) claim(z *Zone, most int) (first, n uint32) {
 	return first, n
 }
 
-// Free gives a block and those after it to a zone.
+// Free returns a chain of blocks to a zone.
 func (p *Pool[E]) Free(zone int, block uint32) {
 	z := &p.Zones[zone]
 	z.mu.Lock()
@@ -133,8 +138,8 @@ func (p *Pool[E]) Free(zone int, block uint32) {
 	}
 }
 
-// Release gives the memory of a zone back to the system. REQUIRES: none of its blocks is in use, and it is the last
-// time before Reset.
+// Release returns the memory of a zone to the system. REQUIRES: none of its blocks is in use, and
+// none is taken before the next Reset
 func (p *Pool[E]) Release(zone int) {
 	z := &p.Zones[zone]
 	if z.Lent.Load() {
@@ -148,7 +153,8 @@ func (p *Pool[E]) Release(zone int) {
 	z.Extents = z.Extents[:0]
 }
 
-// Available is the number of blocks that Take can give. REQUIRES: no worker takes or frees blocks meanwhile.
+// Available returns the number of blocks that Take can return. REQUIRES: no worker takes or frees
+// blocks in the meantime
 func (p *Pool[E]) Available() int64 {
 	n := max(0, int64(p.Blocks)-p.Fresh.Load())
 	for i := range p.Zones {
@@ -157,10 +163,11 @@ func (p *Pool[E]) Available() int64 {
 	return n
 }
 
-// Touched is the number of blocks that have been handed out since Reset, at the start of the memory.
+// Touched returns the number of blocks at the start of the memory that have been handed out since
+// Reset.
 func (p *Pool[E]) Touched() int64 { return min(p.Fresh.Load(), int64(p.Blocks)) }
 
-// DiscardUntouched gives back what was handed out before Reset, and not since.
+// DiscardUntouched returns the memory to the system that was used before Reset, but not since.
 func (p *Pool[E]) DiscardUntouched() {
 	bytes := p.Memory.Bytes()
 	p.Memory.Discard(int(p.Touched())*(len(bytes)/p.Blocks), len(bytes))
@@ -184,14 +191,14 @@ func (p *Pool[E]) Join(l *List, m List) {
 	}
 }
 
-// Content is the elements of a block.
+// Content returns the elements of a block.
 func (p *Pool[E]) Content(block uint32) []E {
 	at := int(block) << p.Shift
 	return p.Elems[at : at+int(p.Used[block])]
 }
 
-// Pack moves elements within l so that at most one of its blocks is not full, and frees what becomes empty. To keep
-// the elements in order takes to move all of them.
+// Pack moves elements within l so that at most one of its blocks is partial, and frees the empty
+// blocks. Preserving the order of the elements requires moving all of them.
 func (p *Pool[E]) Pack(zone int, l List, inOrder bool) List {
 	packed, emptied, last := Empty, None, None
 	for b, next := l.Head, None; b != None; b = next {
@@ -212,8 +219,8 @@ func (p *Pool[E]) Pack(zone int, l List, inOrder bool) List {
 	return packed
 }
 
-// fill moves elements from the end of block from, or from its start if they are to stay in order, to the end of
-// block to until to is full or from is empty.
+// fill moves elements from block from to the end of block to, until to is full or from is empty.
+// It takes them from the end of from, or, to preserve their order, from its start.
 func (p *Pool[E]) fill(to, from uint32, inOrder bool) {
 	n := min(p.Block-int(p.Used[to]), int(p.Used[from]))
 	source := p.Content(from)
@@ -229,7 +236,7 @@ func (p *Pool[E]) fill(to, from uint32, inOrder bool) {
 	p.Used[from] -= uint32(n)
 }
 
-// Count is the number of elements of l.
+// Count returns the number of elements of l.
 func (p *Pool[E]) Count(l List) int64 {
 	var n int64
 	for b := l.Head; b != None; b = p.Next[b] {
@@ -238,23 +245,26 @@ func (p *Pool[E]) Count(l List) int64 {
 	return n
 }
 
-// ExtentBytes is what a zone gets at a time: a huge page, so that giving it back frees a whole one.
+// ExtentBytes is the size of an extent: a huge page, so that releasing an extent frees a whole
+// page.
 const ExtentBytes = arena.HugePage
 
-// Zone is the part of a pool that the buckets of one range of keys take their blocks from. Zones follow each other in
-// the order of their keys. So when the elements of a zone have been stored, its pages can go back to the system, whose
-// page cache then needs none that were never touched before for what is written. It owns whole extents; a block that
-// it had to lend to another zone, when memory was short, keeps them all.
+// A Zone is the part of a pool for the buckets of one range of keys. Zones are in the order of
+// their keys. When all elements of a zone have been stored, its pages can go back to the system.
+// The page cache then uses them for the output instead of pages that were never touched before. A
+// zone owns whole extents. If it had to lend a block to another zone because memory was short, it
+// keeps all of them.
 type Zone struct {
-	mu         sync.Mutex // protects the following
-	fresh, end uint32     // the blocks of its last extent that were never used
-	freed      uint32     // the first block of those that were freed
-	freeCount  int64      // how many those are
-	Extents    []uint32   // their first blocks
+	mu         sync.Mutex // protects the fields below
+	fresh, end uint32     // range of new blocks in its last extent
+	freed      uint32     // head of the chain of freed blocks
+	freeCount  int64      // number of freed blocks
+	Extents    []uint32   // first block of each extent
 	Lent       atomic.Bool
 }
 
-// takeFreed gives a chain of at most so many blocks that were freed. REQUIRES: z.mu is held, and there is one.
+// takeFreed returns a chain of at most the given number of freed blocks. REQUIRES: z.mu is held,
+// and there is a freed block
 func (z *Zone) takeFreed(next []uint32, most int) uint32 {
 	first, last, n := z.freed, z.freed, 1
 	for ; n < most && next[last] != None; n++ {

@@ -6,27 +6,31 @@ import (
 	"github.com/extsort/extsort/device/arena"
 )
 
-// Appender appends elements to buffers of equal size, one for each part, as Load appends them to the blocks of
-// buckets: a line of each part is in cache, and goes to its buffer past the caches when it is full (see combiner).
-// It is for one goroutine at a time.
+// An Appender appends elements to buffers of equal size, one per part. It works like Load, which
+// appends elements to the blocks of buckets: each part has a line in the cache, which is written
+// to its buffer when it is full, bypassing the caches (see combiner). Only one goroutine may use
+// it at a time.
 type Appender[E arena.Word] struct {
 	combiner[E]
-	waiting int // the part of which a line is full, and there is no room for it; -1: none
+	waiting int // the part whose line is full and does not fit into its buffer; -1 if none
 }
 
 // appenderLine is the size of a line in bytes.
 const appenderLine = LongLineBytes
 
-// CanAppend reports whether an Appender takes buffers of bufferBytes: a power of two, of a line at least.
+// CanAppend reports whether an Appender supports buffers of bufferBytes: a power of two, and at
+// least a line.
 func CanAppend(bufferBytes int) bool {
 	return bufferBytes >= appenderLine && bufferBytes&(bufferBytes-1) == 0
 }
 
-// AppenderBytes is the memory of an Appender for parts, beside their buffers.
+// AppenderBytes returns the memory of an Appender for the given number of parts, in addition to
+// their buffers.
 func AppenderBytes(parts int) int { return combinerBytes(parts, appenderLine) }
 
-// NewAppender makes an Appender for parts, with buffers of bufferBytes. Memory is that of the buffers and
-// behind them AppenderBytes. REQUIRES: memory starts as an arena does, and CanAppend.
+// NewAppender returns an Appender for the given number of parts, with buffers of bufferBytes.
+// memory contains the buffers, followed by AppenderBytes bytes. REQUIRES: memory is aligned like
+// an arena, and CanAppend
 func NewAppender[E arena.Word](memory []byte, parts, bufferBytes int) *Appender[E] {
 	var e E
 	a := &Appender[E]{waiting: -1}
@@ -38,12 +42,12 @@ func NewAppender[E arena.Word](memory []byte, parts, bufferBytes int) *Appender[
 	return a
 }
 
-// start is where the buffer of a part starts.
+// start returns the start of the buffer of a part.
 func (a *Appender[E]) start(part int) uint64 { return uint64(part) * (a.blockMask + 1) }
 
-// Append appends records to the buffers of the given parts until one of these is full: done records are appended
-// then, and full is the part whose buffer has to be emptied before anything else is appended; or -1 at the end of
-// recs.
+// Append appends records to the buffers of the given parts until a buffer is full. It returns the
+// number of records appended, and the part whose buffer must be emptied before the next call. If
+// it appends all records, full is -1.
 func (a *Appender[E]) Append(recs []byte, parts []uint32) (done, full int) {
 	elems := arena.View[E](recs)
 	for done < len(elems) {
@@ -57,7 +61,8 @@ func (a *Appender[E]) Append(recs []byte, parts []uint32) (done, full int) {
 	return done, -1
 }
 
-// store writes the first n elements of the line of a part to its buffer, and reports whether there was room.
+// store writes the first n elements of the line of a part to its buffer. It returns false if
+// there is no space.
 func (a *Appender[E]) store(part int, n uint64) bool {
 	to := a.to[part]
 	if to == a.start(part+1) {
@@ -67,13 +72,13 @@ func (a *Appender[E]) store(part int, n uint64) bool {
 	return true
 }
 
-// Buffered is the records of a part that are in its buffer. Some more may be in its line, see Finish.
+// Buffered returns the records in the buffer of a part. Its line may contain more; see Finish.
 func (a *Appender[E]) Buffered(part int) []byte {
 	StoreFence()
 	return arena.ByteView(a.elems[a.start(part):a.to[part]])
 }
 
-// Empty empties the buffer of a part, and puts what waited for that into it.
+// Empty empties the buffer of a part, and then stores the line that was waiting for space.
 func (a *Appender[E]) Empty(part int) {
 	a.to[part] = a.start(part)
 	if a.waiting == part {
@@ -82,8 +87,8 @@ func (a *Appender[E]) Empty(part int) {
 	}
 }
 
-// Finish puts the elements of a part that are in its line into its buffer, which is to be emptied before anything
-// else is appended. It reports false if the buffer has to be emptied for that.
+// Finish moves the elements in the line of a part to its buffer, which must be emptied before the
+// next append. It returns false if the buffer must be emptied first.
 func (a *Appender[E]) Finish(part int) bool {
 	rest := a.inLine(part)
 	if rest > 0 && !a.store(part, rest) {

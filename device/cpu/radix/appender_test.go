@@ -10,7 +10,8 @@ import (
 	"github.com/extsort/extsort/device/arena"
 )
 
-// TestAppender holds what comes out of the buffers of all parts against what was appended to each.
+// TestAppender compares the contents of the buffers of all parts with the elements that were
+// appended to each.
 func TestAppender(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, bufferBytes := range []int{256, 512, 4096} {
@@ -36,7 +37,7 @@ func testAppender[E arena.Word](t *testing.T, r *rand.Rand, bufferBytes, parts i
 	a := NewAppender[E](memory.Bytes(), parts, bufferBytes)
 	capacity := bufferBytes / int(unsafe.Sizeof(element(0)))
 	name := fmt.Sprintf("%T, %d parts of %d bytes", element(0), parts, bufferBytes)
-	for range 2 { // after Finish it begins anew
+	for range 2 { // after Finish it starts again
 		want, got := make([][]E, parts), make([][]E, parts)
 		empty := func(part int) {
 			content := arena.View[E](a.Buffered(part))

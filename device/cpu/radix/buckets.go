@@ -4,25 +4,25 @@ import (
 	"math/bits"
 )
 
-// Buckets maps elements to buckets, in order. The first bucket holds also those that are below the range that was cut,
-// the last one those above.
+// Buckets maps elements to buckets in ascending order. The first bucket also contains elements
+// below the range of the buckets, and the last one those above it.
 //
-// Plain buckets have equal widths: bucket b holds the elements from low + b<<shift on. Fitted buckets have cells,
-// and each cell has its own map to buckets, see FittedBuckets.
+// Plain buckets have equal widths: bucket b contains the elements from low + b<<shift on. Fitted
+// buckets consist of cells, each with its own map to buckets; see FittedBuckets.
 //
-// number_amd64.s knows where the fields up to grading are: low 0, shift 8, last 16, cells 24 and grading 48 bytes
-// from the start.
+// number_amd64.s depends on the offsets of the fields up to grading: low at 0, shift at 8, last
+// at 16, cells at 24 and grading at 48 bytes.
 type Buckets[E Element] struct {
 	low   E
 	Shift uint // of a plain bucket, or of the narrowest cells
-	last  E    // plain: the last bucket; fitted: the last element, less low
+	last  E    // plain: the last bucket; fitted: the last element, minus low
 	cells []cell
 	grading
-	first []E // fitted: of each bucket its first element, less low
+	first []E // fitted: the first element of each bucket, minus low
 }
 
-// NewBuckets cuts the elements from low to high into at most count buckets, without telling apart elements that
-// differ in the lowest tieBits only.
+// NewBuckets divides the elements from low to high into at most count buckets. It never separates
+// elements that differ only in the lowest tieBits bits.
 func NewBuckets[E Element](low, high E, count int, tieBits uint) Buckets[E] {
 	low = low >> tieBits << tieBits
 	width := uint(bits.Len64(uint64(high - low)))
@@ -35,7 +35,8 @@ func NewBuckets[E Element](low, high E, count int, tieBits uint) Buckets[E] {
 
 func (b Buckets[E]) fitted() bool { return len(b.cells) > 0 }
 
-// graded says that the cells of fitted buckets grow.
+// graded reports whether the widths of the cells of fitted buckets increase with their distance
+// from a center.
 func (b Buckets[E]) graded() bool { return b.bits > 0 }
 
 func (b Buckets[E]) Count() int {
@@ -45,8 +46,9 @@ func (b Buckets[E]) Count() int {
 	return int(b.last) + 1
 }
 
-// Span is the range of the elements of a bucket, if all elements are from low to high. The first and the last bucket
-// may hold elements that it was not made for: then the range is that of all.
+// Span returns the range of the elements of a bucket, given that all elements are from low to
+// high. The first and the last bucket may contain elements outside their bounds; their range is
+// then that of all elements.
 func (b Buckets[E]) Span(bucket int, low, high E) (first, last E) {
 	first, last = b.Bounds(bucket)
 	if bucket == 0 && low < first || bucket == b.Count()-1 && high > last {
@@ -55,7 +57,7 @@ func (b Buckets[E]) Span(bucket int, low, high E) (first, last E) {
 	return max(first, low), min(last, high)
 }
 
-// Bounds are the first and the last element that a bucket was made for.
+// Bounds returns the first and the last element in the nominal range of a bucket.
 func (b Buckets[E]) Bounds(bucket int) (first, last E) {
 	switch {
 	case !b.fitted():
@@ -67,7 +69,8 @@ func (b Buckets[E]) Bounds(bucket int) (first, last E) {
 	return b.low + b.first[bucket], b.low + (b.first[bucket+1] - 1)
 }
 
-func (b Buckets[E]) Of(e E) int {
+// BucketOf returns the bucket of an element.
+func (b Buckets[E]) BucketOf(e E) int {
 	if !b.fitted() {
 		return int(min((max(e, b.low)-b.low)>>b.Shift, b.last))
 	}
@@ -79,7 +82,7 @@ func (b Buckets[E]) Of(e E) int {
 	return int(b.below) + int(b.cells[cell].bucket(distance))
 }
 
-// distance is that of an element from the center of fitted buckets.
+// distance returns the distance of an element from the center of fitted buckets.
 func (b Buckets[E]) distance(e E) (distance uint64, isBelow bool) {
 	x := uint64(min(max(e, b.low)-b.low, b.last))
 	if x < b.center {
@@ -88,8 +91,8 @@ func (b Buckets[E]) distance(e E) (distance uint64, isBelow bool) {
 	return x - b.center, false
 }
 
-// MaxNumbers is how many elements are numbered at a time: their numbers stay in L1 until the elements are put
-// where these say.
+// MaxNumbers is the number of elements that are mapped to bucket numbers at a time. The numbers
+// stay in L1 until the elements have been moved.
 const MaxNumbers = 1024
 
 func (b *Buckets[E]) number(numbers []uint32, elems []E) {
@@ -116,8 +119,9 @@ func numberLoop[E Element](b *Buckets[E], numbers []uint32, elems []E) {
 	}
 }
 
-// numberGraded is number for cells that grow, without a branch, as it cannot be predicted on which side of the center
-// an element will be. Of a distance x below the center, center - 1 - x is the complement of x - center.
+// numberGraded is number for graded cells. It avoids branches, because the side of the center on
+// which an element lies is not predictable. Below the center, the distance center - 1 - x is the
+// complement of x - center.
 func (b *Buckets[E]) numberGraded(numbers []uint32, elems []E) {
 	low, last, shift, cells := b.low, b.last, b.Shift, b.cells
 	center, digit, lower, below := b.center, b.bits, b.lower, uint32(b.below)
@@ -132,7 +136,8 @@ func (b *Buckets[E]) numberGraded(numbers []uint32, elems []E) {
 	}
 }
 
-// CutAt makes two buckets, of what is less than value and what is greater: no element is equal to it.
+// CutAt returns two buckets: the elements less than value, and those greater than it. REQUIRES:
+// no element equals value
 func CutAt[E Element](value E) Buckets[E] {
 	if value == 0 {
 		return Buckets[E]{}

@@ -7,37 +7,41 @@ import (
 	"github.com/klauspost/cpuid/v2"
 )
 
-// Sorting by cells: one digit so wide that most of its values have a few elements at most. The elements of a value,
-// a cell, lie side by side after one count, scan and reorder; sorting every eight neighbours, and then every eight
-// that straddle two of those, leaves little to repair. That replaces the two passes with digits of 11 bits where
-// the processor sorts eight times eight neighbours at once, in registers of 512 bits.
+// Sorting by cells uses a single digit that is so wide that most of its values, the cells,
+// contain at most a few elements. One count, scan and reorder makes the elements of each cell
+// adjacent. Sorting each window of eight neighbors, and then each window of eight that straddles
+// two of those, leaves little to repair. This replaces two passes with digits of 11 bits, on
+// processors that can sort eight windows of eight elements at once in registers of 512 bits.
 
 const (
-	cellBits       = 14              // of the widest digit
-	maxInCells     = 9 << cellBits   // elements: 9 for each cell; more leave too much to repair
-	cellsThreshold = 256             // elements
-	partsThreshold = 80 << 10        // elements that are parted first, if they are more: with room for as many, 1.3 MiB
-	partOf         = 32 << 10        // elements of a part, about
-	partBits       = 8               // of the digit that parts, at most
-	minCells       = 16              // counters, which scanCells takes at a time
-	window         = 8               // neighbours that are sorted together
+	cellBits       = 14            // of the widest digit
+	maxInCells     = 9 << cellBits // elements: 9 per cell; more leave too much to repair
+	cellsThreshold = 256           // elements
+	// partsThreshold is the number of elements above which they are partitioned first. With space
+	// for sorting they occupy 1.3 MiB.
+	partsThreshold = 80 << 10
+	partOf         = 32 << 10        // approximate number of elements of a part
+	partBits       = 8               // maximum width of the partitioning digit
+	minCells       = 16              // number of counters that scanCells processes at a time
+	window         = 8               // neighbors that are sorted together
 	windowEdge     = window / 2      // elements before the first window that straddles two others
 	windowGroup    = window * window // elements that sortWindows sorts at once
 )
 
-// hasVectors says whether the processor has the vectors that assembly takes to sort windows, number fitted buckets and
-// keep what is within a range.
+// hasVectors reports whether the processor has the vector instructions with which the assembly
+// sorts windows, numbers fitted buckets, and selects the elements within a range.
 var hasVectors = cpuid.CPU.Supports(cpuid.BMI1, cpuid.AVX512F, cpuid.AVX512CD)
 
-// cellCounts are the counters of cells: 32 bits each, and 64 KiB at most, in the room of those of the passes.
+// cellCounts returns the counters of cells, 32 bits each and at most 64 KiB. They use the memory
+// of the counters of passes.
 func (r *Sorter[E]) cellCounts(digit int) *uint32 {
 	counts := unsafe.Slice((*uint32)(unsafe.Pointer(&r.counts)), max(1<<digit, minCells))
 	clear(counts)
 	return &counts[0]
 }
 
-// sortCells is sort for elements that cells suit. Where it reports false, dst and tmp have no meaning, and blocks the
-// elements that they had, in some order.
+// sortCells is sort for elements that suit cells. If it returns false, the contents of dst and
+// tmp are undefined, and blocks contains its original elements in some order.
 func (r *Sorter[E]) sortCells(dst, tmp []E, blocks [][]E, s span[E]) bool {
 	n := len(dst)
 	if !hasVectors || lastBit[E]() != 63 || n < cellsThreshold || r.backoff.skip() {
@@ -53,10 +57,10 @@ func (r *Sorter[E]) sortCells(dst, tmp []E, blocks [][]E, s span[E]) bool {
 	return r.cellSort(dst, tmp, blocks, s)
 }
 
-// cellSort sorts the elements of blocks by cells, by way of tmp, into dst, which may be tmp.
+// cellSort sorts the elements of blocks by cells into dst. It uses tmp, which may be dst.
 func (r *Sorter[E]) cellSort(dst, tmp []E, blocks [][]E, s span[E]) bool {
 	n := len(dst)
-	digit := min(bits.Len(uint(n-1))-2, cellBits, s.Width) // 4 elements in each cell on average, or from 2 on
+	digit := min(bits.Len(uint(n-1))-2, cellBits, s.Width) // 4 elements per cell on average, or at least 2
 	low, control := uint64(s.low), uint64(s.Width-digit|digit<<8)
 	counts := r.cellCounts(digit)
 	countAll(blocks, low, control, counts)
@@ -78,8 +82,8 @@ func (r *Sorter[E]) cellSort(dst, tmp []E, blocks [][]E, s span[E]) bool {
 	return true
 }
 
-// sortParts sorts elements that are more than fit in the second-level cache twice: it parts them by their leading bits
-// first, so that each part does.
+// sortParts sorts more elements than fit into the second-level cache twice. It first partitions
+// them by their leading bits, so that each part fits.
 func (r *Sorter[E]) sortParts(dst, tmp []E, blocks [][]E, s span[E]) {
 	digit := min(max(bits.Len(uint(len(dst)/partOf)), 4), partBits)
 	shift := s.Width - digit
@@ -88,7 +92,7 @@ func (r *Sorter[E]) sortParts(dst, tmp []E, blocks [][]E, s span[E]) {
 	countAll(blocks, low, control, counts)
 	scanCells(counts, 1<<digit)
 	moveAll(tmp, blocks, low, control, counts)
-	var ends [1 << partBits]uint32 // the counters are needed again
+	var ends [1 << partBits]uint32 // a copy, because the counters are needed again
 	copy(ends[:], unsafe.Slice(counts, 1<<digit))
 	from := 0
 	for i, end := range ends[:1<<digit] {
@@ -101,13 +105,13 @@ func (r *Sorter[E]) sortParts(dst, tmp []E, blocks [][]E, s span[E]) {
 	r.Passes = max(r.Passes, 2)
 }
 
-// sortPart sorts the elements of src, which is lost, into dst.
+// sortPart sorts the elements of src into dst. It overwrites src.
 func (r *Sorter[E]) sortPart(dst, src []E, s span[E]) {
 	if len(src) >= cellsThreshold && len(src) <= partsThreshold && r.cellSort(dst, dst, [][]E{src}, s) {
 		return
 	}
 	if len(src) > partsThreshold {
-		r.backoff.note(true) // parting did not help
+		r.backoff.note(true) // partitioning did not help
 	}
 	copy(dst, src)
 	if len(dst) <= smallSort {
@@ -130,15 +134,16 @@ func moveAll[E Element](to []E, blocks [][]E, low, control uint64, places *uint3
 	}
 }
 
-// words is a view of elements of 64 bits as such.
+// words returns a view of 64-bit elements as uint64.
 func words[E Element](a []E) []uint64 {
 	return unsafe.Slice(word[uint64](a), len(a))
 }
 
-// sortWindows sorts every window of src: those that begin halfway through the first window, and then those that
-// begin with it and straddle two of the others each. src is changed; dst gets the result and may be src.
+// sortWindows sorts every window of src: first the windows that begin in the middle of the first
+// window, and then those that straddle two of them. It overwrites src. The result is in dst,
+// which may be src.
 //
-// REQUIRES: src is longer than an edge.
+// REQUIRES: src is longer than an edge
 func sortWindows(dst, src []uint64) {
 	insertionSort(src[:windowEdge])
 	groups := (len(src) - windowEdge) / windowGroup
@@ -147,7 +152,7 @@ func sortWindows(dst, src []uint64) {
 		sortGroups(&dst[0], &src[0], groups)
 		copy(src[at:at+windowEdge], dst[at:])
 	}
-	// The rest is less than a group: the greatest element possible stands for those that it lacks.
+	// The rest is less than a group. It is filled up with the greatest possible element.
 	var rest [windowEdge + windowGroup]uint64
 	for i := copy(rest[:], src[at:]); i < len(rest); i++ {
 		rest[i] = ^uint64(0)
@@ -156,8 +161,8 @@ func sortWindows(dst, src []uint64) {
 	copy(dst[at:], rest[:])
 }
 
-// joinWindows sorts elements that are in order but for some places where a window begins. It gives up when that
-// takes more than a few moves for each element.
+// joinWindows sorts elements that are in order except at some places where a window begins. It
+// gives up if that takes more than a few moves per element.
 func joinWindows(a []uint64) bool {
 	budget := 2 * len(a)
 	for start := window; start < len(a); start += window {
@@ -177,19 +182,22 @@ func joinWindows(a []uint64) bool {
 //go:noescape
 func countCells(block []uint64, low, control uint64, counts *uint32)
 
-// scanCells replaces n counters, a multiple of 16, by the sums of those before them, and gives the sum of their
-// squares: less if a counter exceeds 8191, which counts as that. The sum of all is less than 2^18.
+// scanCells replaces n counters, a multiple of 16, by the sums of the counters before them. It
+// returns the sum of their squares, in which a counter above 8191 counts as 8191. The sum of all
+// counters must be less than 2^18.
 //
 //go:noescape
 func scanCells(counts *uint32, n int) (squares uint64)
 
-// moveCells moves the elements of a block to where the counters say, those of a cell in any order. For the first
-// elements of each quarter of the block, ahead of them, it asks for lines as move64 does.
+// moveCells moves the elements of a block to the positions given by the counters. The order
+// within a cell is arbitrary. For the first ahead elements of each quarter of the block, it
+// prefetches lines like move64.
 //
 //go:noescape
 func moveCells(to *uint64, block []uint64, low, control uint64, places *uint32, ahead int)
 
-// sortGroups sorts the windows of groups: of an edge at src, which is in order, and as many groups after it.
+// sortGroups sorts the windows of the given number of groups. They follow an edge at src, which
+// is already sorted.
 //
 //go:noescape
 func sortGroups(dst, src *uint64, groups int)

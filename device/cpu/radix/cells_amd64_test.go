@@ -35,7 +35,7 @@ func TestRadixSortAhead(t *testing.T) {
 
 func TestRadixSortWithoutWindows(t *testing.T) { withoutWindows(t, testRadixSort[uint64]) }
 
-// TestCells holds the assembly for cells to what it is to do, written plainly.
+// TestCells compares the assembly for cells with straightforward Go code.
 func TestCells(t *testing.T) {
 	if !hasVectors {
 		t.Skip("this processor cannot sort windows")

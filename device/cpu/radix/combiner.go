@@ -7,41 +7,49 @@ import (
 )
 
 const (
-	// LineBytes is the unit of the scatter: two cache lines. That the line of a bucket is full cannot be predicted, so
-	// fewer and longer lines are better. LongLineBytes is for chunks with much memory for each bucket, where the
-	// second-level cache has 1 MiB.
+	// LineBytes is the unit of the scatter: two cache lines. It is unpredictable when the line of
+	// a bucket is full, so fewer and longer lines are better. LongLineBytes is for chunks with
+	// much memory per bucket, on processors with 1 MiB of second-level cache.
 	LineBytes     = 128
 	LongLineBytes = 256
 
-	MaxBuckets = 2048 // of one scatter: its lines, 256 or 512 KiB, must leave the rest of L2 free
+	// MaxBuckets is the maximum for one scatter. Its lines occupy 256 or 512 KiB and must leave
+	// the rest of L2 free.
+	MaxBuckets = 2048
 )
 
-// combiner is what one worker needs to append to buckets. Every bucket has a line of elements in
-// cache that is written to its block when it is full, past the caches. That turns writes to thousands of places
-// into whole lines, which memory takes nearly as fast as a stream.
+// A combiner holds the state of one worker that appends to buckets. Every bucket has a line of
+// elements in the cache. When the line is full, it is written to the bucket's block, bypassing
+// the caches. So writes to thousands of places become writes of whole lines, which memory accepts
+// nearly as fast as a sequential stream.
 //
-// Two numbers a bucket say how far that is. An element of bucket b is stored at lines[next[b]], and next[b] is one
-// more then. When that is a multiple of the length of a line, the line is full: it is copied to elems[to[b]:],
-// to[b] goes on by a line, and next[b] is set back to the start of the line. When to[b] is a multiple of the size
-// of a block, the block is full, and a new one is taken before the next copy. So all that the loop over the
-// elements needs is in one word, of which buckets with a majority key use the upper part as well: there the key is
-// counted (see MajorityKeys).
+// Two numbers per bucket describe its state. An element of bucket b is stored at lines[next[b]],
+// and next[b] is incremented. When next[b] becomes a multiple of the length of a line, the line
+// is full: it is copied to elems[to[b]:], to[b] advances by a line, and next[b] returns to the
+// start of the line. When to[b] is a multiple of the size of a block, the block is full, and a
+// new one is taken before the next copy. So the loop over the elements needs only a single word
+// per bucket. For a bucket with a majority key, the upper part of this word counts that key (see
+// MajorityKeys).
 //
-// scatter_amd64.s knows where the fields are.
+// scatter_amd64.s depends on the offsets of the fields.
 type combiner[E arena.Word] struct {
-	lines     []E      // a line for each bucket
-	next      []uint64 // of each bucket where in lines its next element goes; counts majority keys from bit countShift on
-	to        []uint64 // of each bucket where in elems its line goes; at the start of a block, that is yet to be taken
-	elems     []E      // of the pool
-	blockMask uint64   // elements in a block, a power of two, less one
-	lineMask  uint64   // elements in a line, a power of two, less one
+	lines []E // a line per bucket
+	// next holds, per bucket, the position in lines of its next element. The bits from countShift
+	// on count its majority key.
+	next []uint64
+	// to holds, per bucket, the position in elems for its line. At the start of a block, that
+	// block has not been taken yet.
+	to        []uint64
+	elems     []E    // of the pool
+	blockMask uint64 // number of elements in a block, a power of two, minus one
+	lineMask  uint64 // number of elements in a line, a power of two, minus one
 }
 
-// combinerBytes is the memory of a combiner for buckets, with lines of lineBytes.
+// combinerBytes returns the memory of a combiner for buckets with lines of lineBytes.
 func combinerBytes(buckets, lineBytes int) int { return buckets*lineBytes + 2*WholeLines(8*buckets) }
 
-// newCombiner makes a combiner for buckets, with lines of lineBytes, in memory, of which it leaves the rest. Lines go
-// to blocks of block elements in elems.
+// newCombiner returns a combiner for buckets with lines of lineBytes. It takes its memory from
+// memory and returns the rest. Lines are written to blocks of block elements in elems.
 func newCombiner[E arena.Word](
 	elems []E, block int, memory []byte, buckets, lineBytes int,
 ) (c combiner[E], rest []byte) {
@@ -54,11 +62,13 @@ func newCombiner[E arena.Word](
 	return c, rest
 }
 
-// putLoop appends elems to the buckets of the given numbers until one of them fills a line, which put flushes
-// itself as long as there is room in the block: done elements are in their lines then, and full is that bucket,
-// whose line counts as empty and has to be flushed; or -1 at the end of elems.
+// putLoop appends elems to the buckets with the given numbers until a line is full. It returns
+// the number of elements appended and the bucket of the full line. The line already counts as
+// empty, and the caller must flush it. If all elements are appended, full is -1. In contrast, put
+// flushes lines itself as long as there is space in the block.
 //
-// If majority is not nil, elements that are their bucket's one there are counted in place of being appended.
+// If majority is not nil, elements equal to the majority key of their bucket are counted and not
+// appended.
 func putLoop[E arena.Word](c *combiner[E], elems []E, numbers []uint32, majority []E) (done, full int) {
 	line := c.line()
 	for i, number := range numbers[:len(elems)] {
@@ -79,16 +89,16 @@ func putLoop[E arena.Word](c *combiner[E], elems []E, numbers []uint32, majority
 
 func (c *combiner[E]) line() uint64 { return c.lineMask + 1 }
 
-// inLine is the number of elements in the line of a bucket.
+// inLine returns the number of elements in the line of a bucket.
 func (c *combiner[E]) inLine(bucket int) uint64 { return c.next[bucket] & c.lineMask }
 
-// writeLine writes the first n elements of the line of a bucket to a place in the pool.
+// writeLine writes the first n elements of the line of a bucket to a position in the pool.
 func (c *combiner[E]) writeLine(bucket int, to, n uint64) {
 	copy(c.elems[to:to+n], c.lines[uint64(bucket)*c.line():])
 	c.to[bucket] = to + n
 }
 
-// Carve cuts n elements, and what aligns the rest to a cache line, off memory.
+// Carve takes n elements from memory, plus the bytes that align the rest to a cache line.
 func Carve[E arena.Word](memory []byte, n int) (cut []E, rest []byte) {
 	cut = arena.View[E](memory)[:n:n]
 	return cut, memory[WholeLines(len(arena.ByteView(cut))):]

@@ -9,7 +9,8 @@ import (
 	"github.com/extsort/extsort/device/cpu/pool"
 )
 
-// TestCombinerTwins holds the assembly to what the loop in Go does, and both to the definition of a bucket.
+// TestCombinerTwins compares the assembly with the loop in Go, and both with the definition of a
+// bucket.
 func TestCombinerTwins(t *testing.T) {
 	t.Run("8", func(t *testing.T) { testCombinerTwins(t, func(a, _ uint64) uint64 { return a }) })
 	t.Run("16", func(t *testing.T) { testCombinerTwins(t, func(a, b uint64) [2]uint64 { return [2]uint64{a, b} }) })
@@ -23,7 +24,7 @@ func testCombinerTwins[R arena.Word](t *testing.T, word func(a, b uint64) R) {
 			for _, key := range keys {
 				w := word(r.Uint64(), r.Uint64())
 				words = append(words, w)
-				want[b.Of(key)] = append(want[b.Of(key)], w)
+				want[b.BucketOf(key)] = append(want[b.BucketOf(key)], w)
 			}
 			for _, line := range []int{LineBytes, LongLineBytes} {
 				fast, loop := combinedTo(t, &b, keys, words, line, put[R]), combinedTo(t, &b, keys, words, line, putLoop[R])
@@ -37,7 +38,8 @@ func testCombinerTwins[R arena.Word](t *testing.T, word func(a, b uint64) R) {
 	}
 }
 
-// combinedTo is the content of the buckets that the given loop fills, of which counts is to know the sizes at any time.
+// combinedTo returns the content of the buckets that the given loop fills. Counts must report
+// their sizes at any time.
 func combinedTo[R arena.Word](t *testing.T, b *Buckets[uint64], keys []uint64, words []R, line int,
 	put func(*combiner[R], []R, []uint32, []R) (int, int)) [][]R {
 	p, err := pool.New[R](len(keys)/64+b.Count()+1, 64, 1)
@@ -61,7 +63,7 @@ func combinedTo[R arena.Word](t *testing.T, b *Buckets[uint64], keys []uint64, w
 			c.flush(full)
 		}
 		for _, key := range keys[at : at+done] {
-			due[b.Of(key)]++
+			due[b.BucketOf(key)]++
 		}
 		at += done
 		if c.Counts(ends); !slices.Equal(ends, due) {

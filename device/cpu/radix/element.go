@@ -6,16 +6,18 @@ import (
 	"github.com/extsort/extsort/device/arena"
 )
 
-// Element is what is sorted in place of a record.
+// An Element is sorted in place of a record.
 type Element interface{ uint32 | uint64 }
 
-// lastBit is the number of the highest bit of an element. A shift by a number that is masked with it needs no check.
+// lastBit returns the number of the highest bit of an element. The compiler omits the range check
+// of a shift whose count is masked with it.
 func lastBit[E Element]() uint {
 	var e E
 	return uint(unsafe.Sizeof(e))*8 - 1
 }
 
-// MinMax is the range of a, which is not empty. Four lanes keep it from waiting for one comparison after the other.
+// MinMax returns the range of a, which must not be empty. It uses four lanes, so that comparisons
+// do not wait for each other.
 func MinMax[E Element](a []E) (low, high E) {
 	low, high = a[0], a[0]
 	low1, high1, low2, high2, low3, high3 := low, high, low, high, low, high
@@ -31,8 +33,8 @@ func MinMax[E Element](a []E) (low, high E) {
 	return min(low, low1, low2, low3), max(high, high1, high2, high3)
 }
 
-// withinLoop moves the elements of a from start on that are from low to low+span to where kept others end, and returns
-// how many are kept then.
+// withinLoop moves the elements of a[start:] that are from low to low+span to a[kept:], and
+// returns the new number of kept elements.
 func withinLoop[E Element](a []E, kept, start int, low, span E) int {
 	for _, e := range a[start:] {
 		a[kept] = e
@@ -43,7 +45,7 @@ func withinLoop[E Element](a []E, kept, start int, low, span E) int {
 	return kept
 }
 
-// WithinBoth is Within of keys, which takes words along.
+// WithinBoth is Within for keys. It moves the words in the same way.
 func WithinBoth[E Element, R arena.Word](keys []E, words []R, low, span E) int {
 	kept := 0
 	words = words[:len(keys)]

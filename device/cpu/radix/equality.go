@@ -6,38 +6,40 @@ import (
 )
 
 const (
-	// minMajority is how often an element must be in a sample to be taken for a majority key: less may be chance.
+	// minMajority is how often an element must occur in a sample to be considered a majority key.
+	// Fewer occurrences may be a coincidence.
 	minMajority = 8
 
-	// countShift is where combiner.next counts the majority keys of a bucket, above what it is for. scatter_amd64.s
-	// knows it.
+	// countShift is the bit of combiner.next from which on it counts the majority key of a
+	// bucket. scatter_amd64.s depends on it.
 	countShift = 36
 
-	// maxUncounted is how many elements are added before the counters are emptied, which they do not exceed.
+	// maxUncounted is the number of elements after which the counters in combiner.next are
+	// emptied, so that they do not overflow.
 	maxUncounted = 1 << 27
 )
 
-// candidate is the element that may be the majority key of a bucket.
+// A candidate is an element that may be the majority key of a bucket.
 type candidate[E Element] struct {
 	value  E
 	bucket int
 	lead   int
-	count  int // how often the sample has it
-	total  int // elements of the sample in the bucket
+	count  int // number of occurrences in the sample
+	total  int // number of sampled elements in the bucket
 }
 
-// prevails reports whether most of the sample in the bucket is the candidate.
+// prevails reports whether the candidate is the majority of the sampled elements in the bucket.
 func (c candidate[E]) prevails() bool { return 2*c.count > c.total }
 
-// candidatesOf are, of each bucket, the element that more than half of a sample's there are equal to, or if there
-// is none any one (Boyer and Moore's majority vote).
+// candidatesOf returns, for each bucket, the element that is the majority of its sampled
+// elements, or any element if there is no majority (Boyer and Moore's majority vote).
 func candidatesOf[E Element](sample []E, b Buckets[E]) []candidate[E] {
 	candidates := make([]candidate[E], b.Count())
 	for i := range candidates {
 		candidates[i].bucket = i
 	}
 	for _, e := range sample {
-		switch c := &candidates[b.Of(e)]; {
+		switch c := &candidates[b.BucketOf(e)]; {
 		case e == c.value && c.lead > 0:
 			c.lead++
 		case c.lead == 0:
@@ -47,7 +49,7 @@ func candidatesOf[E Element](sample []E, b Buckets[E]) []candidate[E] {
 		}
 	}
 	for _, e := range sample {
-		c := &candidates[b.Of(e)]
+		c := &candidates[b.BucketOf(e)]
 		c.total++
 		if e == c.value {
 			c.count++
@@ -56,13 +58,15 @@ func candidatesOf[E Element](sample []E, b Buckets[E]) []candidate[E] {
 	return candidates
 }
 
-// MajorityKeys gives, of each bucket, the key to count in place of storing it, or one that cannot be in it: most of
-// such a bucket is an equality bucket (Axtmann, Witt, Ferizovic and Sanders, "In-place Parallel Super Scalar
-// Samplesort (IPS4o)", 2017). A key that is counted takes the way of all others, without a branch: it is put where the
-// next one will be.
+// MajorityKeys returns, for each bucket, the key that is counted rather than stored, or a key
+// that cannot occur in it. A bucket with a majority key is mostly an equality bucket (Axtmann,
+// Witt, Ferizovic and Sanders, "In-place Parallel Super Scalar Samplesort (IPS4o)", 2017). A
+// counted key takes the same path as all others, without a branch: it is stored in the place of
+// the next element.
 //
-// These are the elements of a sample that are more than half of their bucket and come least times or more often in it,
-// the most frequent ones if there are more than limit. It is nil if there are none.
+// Majority keys are the elements of a sample that are the majority of their bucket and occur at
+// least least times. If there are more than limit, MajorityKeys returns the most frequent ones.
+// It returns nil if there are none.
 func MajorityKeys[E Element](sample []E, b Buckets[E], limit, least int) []E {
 	if limit == 0 {
 		return nil
@@ -75,15 +79,15 @@ func MajorityKeys[E Element](sample []E, b Buckets[E], limit, least int) []E {
 	}
 	slices.SortFunc(candidates, func(a, b candidate[E]) int { return cmp.Compare(b.count, a.count) })
 	majority := make([]E, b.Count())
-	majority[0] = ^E(0) // is in the last bucket, as 0, which the others have, is in the first
+	majority[0] = ^E(0) // this key belongs to the last bucket; 0, the value for the others, belongs to the first
 	for _, c := range candidates[:min(len(candidates), limit)] {
 		majority[c.bucket] = c.value
 	}
 	return majority
 }
 
-// InsertEqual makes the first n elements of dst, which are in order, and as many equal to value as there is room
-// for one order.
+// InsertEqual inserts copies of value into the first n elements of dst, which are sorted, so that
+// dst is sorted and full.
 func InsertEqual[E Element](dst []E, n int, value E) {
 	at, _ := slices.BinarySearch(dst[:n], value)
 	end := len(dst) - (n - at)
@@ -91,7 +95,7 @@ func InsertEqual[E Element](dst []E, n int, value E) {
 	Fill(dst[at:end], value)
 }
 
-// Fill fills a with the same pattern again and again. REQUIRES: the pattern is not empty.
+// Fill fills a with repetitions of the pattern. REQUIRES: the pattern is not empty
 func Fill[T any](a []T, pattern ...T) {
 	for done := copy(a, pattern); done < len(a); done *= 2 {
 		copy(a[done:], a[:done])

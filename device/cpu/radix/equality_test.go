@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestMajorityKeys has samples of which some values are most of their bucket.
+// TestMajorityKeys uses samples in which some values are the majority of their bucket.
 func TestMajorityKeys(t *testing.T) {
 	b := NewBuckets[uint64](0, 1<<20-1, 16, 0) // each 2^16 wide
 	var sample []uint64
@@ -30,8 +30,8 @@ func TestMajorityKeys(t *testing.T) {
 			t.Fatalf("limit %d: %v, want %v", limit, majority, want)
 		}
 		for bucket, key := range majority {
-			at := slices.IndexFunc(want, func(value uint64) bool { return b.Of(value) == bucket })
-			if counted := b.Of(key) == bucket; counted != (at >= 0) || counted && key != want[at] {
+			at := slices.IndexFunc(want, func(value uint64) bool { return b.BucketOf(value) == bucket })
+			if counted := b.BucketOf(key) == bucket; counted != (at >= 0) || counted && key != want[at] {
 				t.Errorf("limit %d: bucket %d has the key %x", limit, bucket, key)
 			}
 		}

@@ -5,39 +5,44 @@ import (
 	"slices"
 )
 
-// Keys of real data are seldom spread evenly over their range: half of the 64-bit floats between 0 and 1 lie in a
-// thousandth of the bit patterns between them. Buckets of equal width would mostly be too large there, and would
-// have to be cut again, in one more pass over memory. So where a sample says that, the range is cut into cells, and
-// each cell into buckets of its own width, or several cells share a bucket. Cells of equal width do for floats: one
-// is about a binade, in which most distributions are nearly even. Integers that are small for the most part, such
-// as counts and differences, take graded cells, which grow with the distance from where most elements are, as those
-// of floats do.
+// Keys of real data are seldom spread evenly over their range: half of the 64-bit floats between
+// 0 and 1 are in a thousandth of the bit patterns between them. With buckets of equal width, most
+// elements would be in buckets that are too large, and these would have to be split in an
+// additional pass over memory. If a sample shows this, the range is divided into cells. Each cell
+// is divided into buckets of its own width, or several cells share a bucket.
+//
+// Cells of equal width are suitable for floats: one cell is about a binade, in which most
+// distributions are nearly even. Integers that are mostly small, such as counts and differences,
+// need graded cells, whose width grows with the distance from the densest range, as it does for
+// floats.
 
-// maxCells is the number of cells: their table must stay in L1 beside the heads of the buckets.
+// maxCells is the maximum number of cells. Their table must stay in L1 together with the heads of
+// the buckets.
 const maxCells = 2048
 
-// cell says where the buckets of a cell are: element x above the range's low end, or at distance x in graded cells,
-// goes to bucket base + x>>shift, modulo 2^32. The low half is the shift, the high half base, as number_amd64.s
-// knows it.
+// A cell maps elements to buckets: element x above the low end of the range, or at distance x in
+// graded cells, belongs to bucket base + x>>shift, modulo 2^32. The lower half is the shift and
+// the upper half is base. number_amd64.s depends on this.
 type cell uint64
 
 func newCell(base uint32, shift uint) cell { return cell(base)<<32 | cell(shift) }
 
 func (c cell) bucket(x uint64) uint32 { return uint32(c>>32) + uint32(x>>(c&63)) }
 
-// grading says how cells grow. Element x above the range's low end has the distance x - center, or if it is less than
-// center, center - 1 - x, and is below. The zero grading is that of cells of equal widths.
+// A grading describes how the widths of cells grow. Element x above the low end of the range has
+// the distance x - center. If it is less than center, it is below, and its distance is center - 1
+// - x. The zero grading means cells of equal widths.
 type grading struct {
-	// bits is the number of bits behind its leading one that number the cell of a distance: each power of two has as many
-	// cells as two to that.
+	// bits is the number of bits after the leading one that determine the cell of a distance.
+	// Each power of two has 2^bits cells.
 	bits   uint64
 	center uint64
-	lower  uint64 // number of the first cell below
-	below  uint64 // buckets below; their maps number them downwards
+	lower  uint64 // number of the first cell below the center
+	below  uint64 // number of buckets below the center, which are numbered downwards
 }
 
-// gradingAround is the finest grading around a center with at most maxCells cells for what is up to last. Distances
-// count in units of 2^shift, of which center is a multiple.
+// gradingAround returns the finest grading around a center with at most maxCells cells up to
+// last. Distances are in units of 2^shift, and center is a multiple of it.
 func gradingAround(center, last uint64, shift uint) grading {
 	g := grading{bits: 1, center: center}
 	cells := func(g grading) uint64 {
@@ -53,7 +58,7 @@ func gradingAround(center, last uint64, shift uint) grading {
 	return g
 }
 
-// cellOf is the number of the cell of a distance.
+// cellOf returns the number of the cell of a distance.
 func (g grading) cellOf(distance uint64) uint64 {
 	if g.bits == 0 {
 		return distance
@@ -62,7 +67,7 @@ func (g grading) cellOf(distance uint64) uint64 {
 	return distance>>shift + shift<<g.bits
 }
 
-// cell is the least distance of a cell, and the binary logarithm of its width.
+// cell returns the least distance of a cell, and the binary logarithm of its width.
 func (g grading) cell(number uint64) (start uint64, width uint) {
 	if g.bits == 0 || number>>g.bits == 0 {
 		return number, 0
@@ -71,8 +76,8 @@ func (g grading) cell(number uint64) (start uint64, width uint) {
 	return (number - uint64(width)<<g.bits) << width, width
 }
 
-// FittedBuckets cuts the elements from low to high into at most count buckets, of which each holds about as many of the
-// sample as any other. REQUIRES: the sample's elements are from low to high.
+// FittedBuckets divides the elements from low to high into at most count buckets with about the
+// same number of sampled elements each. REQUIRES: the sampled elements are from low to high
 func FittedBuckets[E Element](sample []E, low, high E, count int, tieBits uint) Buckets[E] {
 	plain := NewBuckets(low, high, count, tieBits)
 	if count < minFitted || plain.Shift == tieBits {
@@ -85,7 +90,7 @@ func FittedBuckets[E Element](sample []E, low, high E, count int, tieBits uint) 
 	best, least := plain, overfull/2+1
 	even := plain.fit(sample, high, count, tieBits, grading{})
 	if overfull := even.overfull(sample, count); overfull < least {
-		best, least = even, overfull/2+1 // graded cells take longer
+		best, least = even, overfull/2+1 // graded cells are slower
 	}
 	if least > len(sample)/16 {
 		center := (densest(sample) - plain.low) >> tieBits << tieBits
@@ -97,7 +102,7 @@ func FittedBuckets[E Element](sample []E, low, high E, count int, tieBits uint) 
 	return best
 }
 
-// densest is the middle of the narrowest range that a sixteenth of the sample is in.
+// densest returns the middle of the narrowest range that contains a sixteenth of the sample.
 func densest[E Element](sample []E) E {
 	sorted := slices.Sorted(slices.Values(sample))
 	share := len(sorted) / 16
@@ -110,14 +115,15 @@ func densest[E Element](sample []E) E {
 	return sorted[at+share/2]
 }
 
-// fit makes fitted buckets in place of plain ones, up to high and at most count.
+// fit returns fitted buckets instead of plain ones, up to high and at most count.
 func (b Buckets[E]) fit(sample []E, high E, count int, tieBits uint, g grading) Buckets[E] {
 	b.grading, b.last, b.Shift = g, high-b.low, tieBits
 	if !b.graded() {
 		b.Shift = max(tieBits, uint(max(bits.Len64(uint64(b.last))-bits.Len(maxCells-1), 0)))
 	}
 	above, below := b.histograms(sample)
-	// Buckets of want/2 to want elements, or two neighbours of more than that together: about as many as asked for.
+	// A bucket has want/2 to want elements, or two neighbors have more than want together. So
+	// there are about as many buckets as requested.
 	for want := 2*len(sample)/count + 1; ; want += want/4 + 1 {
 		if b.cut(above, below, want, tieBits); b.Count() <= count {
 			return b
@@ -125,7 +131,7 @@ func (b Buckets[E]) fit(sample []E, high E, count int, tieBits uint, g grading) 
 	}
 }
 
-// histograms counts the elements of the sample in each cell: above and below the center.
+// histograms counts the sampled elements in each cell, above and below the center.
 func (b *Buckets[E]) histograms(sample []E) (above, below []int) {
 	above = make([]int, b.cellOf(uint64((b.last-E(b.center))>>b.Shift))+1)
 	if b.center > 0 {
@@ -141,7 +147,8 @@ func (b *Buckets[E]) histograms(sample []E) (above, below []int) {
 	return above, below
 }
 
-// cut cuts each cell into buckets of about want elements of the histogram at most, and lets cells of few share one.
+// cut divides each cell into buckets with at most about want elements of the histogram. Cells
+// with few elements share a bucket.
 func (b *Buckets[E]) cut(above, below []int, want int, tieBits uint) {
 	b.cells, b.first, b.below = b.cells[:0], b.first[:0], 0
 	if len(below) > 0 {
@@ -161,10 +168,10 @@ func (b *Buckets[E]) cut(above, below []int, want int, tieBits uint) {
 	b.cells = append(b.cells, lower...)
 }
 
-// cutSide appends the cells of distances up to last on one side of the center. It gives the least distance of each
-// bucket.
+// cutSide appends the cells of distances up to last on one side of the center. It returns the
+// least distance of each bucket.
 func (b *Buckets[E]) cutSide(histogram []int, last E, want int, tieBits uint) (first []E) {
-	shared := 0 // elements in the last bucket, if further cells may join it
+	shared := 0 // number of elements in the last bucket, if more cells may join it
 	for i, n := range histogram {
 		value, width := b.cell(uint64(i))
 		start, width := E(value)<<b.Shift, width+b.Shift
@@ -184,21 +191,21 @@ func (b *Buckets[E]) cutSide(histogram []int, last E, want int, tieBits uint) (f
 				break
 			}
 		}
-		shared = want + 1 // the last of them is full
+		shared = want + 1 // no more cells may join the last bucket
 	}
 	return first
 }
 
-// addCell adds the cell from start on, whose first bucket is given.
+// addCell adds the cell that begins at start. bucket is its first bucket.
 func (b *Buckets[E]) addCell(bucket uint32, start E, shift uint) {
 	b.cells = append(b.cells, newCell(bucket-uint32(start>>shift), shift))
 }
 
-// minFitted is the least number of buckets that are worth fitting.
+// minFitted is the minimum number of buckets for which fitting pays off.
 const minFitted = 32
 
-// overfull is how many of the sample are in buckets that hold several times their share, of elements that can be
-// parted: the most frequent one of a bucket is not among them, if it is most of what is there.
+// overfull returns how many sampled elements are in buckets with several times their share. It
+// ignores the majority key of a bucket, because elements equal to it cannot be separated.
 func (b Buckets[E]) overfull(sample []E, count int) int {
 	overfull, share := 0, len(sample)/count+1
 	for _, c := range candidatesOf(sample, b) {

@@ -56,9 +56,9 @@ func checkCut(t *testing.T, b Buckets[uint64], low, high uint64, count int, tieB
 		if first != next || last < first {
 			t.Fatalf("bucket %d of %d is from %x to %x, and the one before ends before %x", i, b.Count(), first, last, next)
 		}
-		if b.Of(first) != i || b.Of(last) != i || b.Of(first+(last-first)/2) != i {
+		if b.BucketOf(first) != i || b.BucketOf(last) != i || b.BucketOf(first+(last-first)/2) != i {
 			t.Fatalf("bucket %d has elements from %x to %x, but those are in buckets %d and %d", i, first, last,
-				b.Of(first), b.Of(last))
+				b.BucketOf(first), b.BucketOf(last))
 		}
 		if first>>tieBits<<tieBits != first {
 			t.Fatalf("bucket %d begins with %x, between elements that differ in the last %d bits only", i, first, tieBits)
@@ -68,8 +68,8 @@ func checkCut(t *testing.T, b Buckets[uint64], low, high uint64, count int, tieB
 	if end := next - 1; end < high {
 		t.Errorf("the last bucket ends with %x, before %x", end, high)
 	}
-	if b.Of(0) != 0 || b.Of(^uint64(0)) != b.Count()-1 {
-		t.Errorf("elements outside of the range are in buckets %d and %d of %d", b.Of(0), b.Of(^uint64(0)), b.Count())
+	if b.BucketOf(0) != 0 || b.BucketOf(^uint64(0)) != b.Count()-1 {
+		t.Errorf("elements outside of the range are in buckets %d and %d of %d", b.BucketOf(0), b.BucketOf(^uint64(0)), b.Count())
 	}
 }
 
@@ -104,7 +104,7 @@ func testFittedBucketsAreEven(t *testing.T, draw func(r *rand.Rand) uint64) {
 		}
 		held := make([]int, b.Count())
 		for _, k := range keys {
-			held[b.Of(k)]++
+			held[b.BucketOf(k)]++
 		}
 		most, share := slices.Max(held), len(keys)/1024
 		if fitted != b.fitted() || fitted != (most < 6*share) {

@@ -1,6 +1,6 @@
 package radix
 
-// numberVectors does what numberLoop does with the first elements: done of them.
+// numberVectors numbers the first elements with vector instructions, and returns how many.
 func numberVectors[E Element](b *Buckets[E], numbers []uint32, elems []E) (done int) {
 	const vector = 8
 	if done = len(elems) &^ (vector - 1); done == 0 || !hasVectors {
@@ -28,8 +28,8 @@ func numberVectors[E Element](b *Buckets[E], numbers []uint32, elems []E) (done 
 	return done
 }
 
-// The assembly numbers plain buckets, and fitted ones with cells of equal widths and with cells that grow. It requires
-// hasVectors, and n to be a multiple of 8, not 0.
+// The assembly numbers plain buckets, and fitted buckets with cells of equal width or graded
+// cells. It requires hasVectors, and n must be a positive multiple of 8.
 
 //go:noescape
 func numberPlain32(numbers, elems *uint32, n int, b *Buckets[uint32])

@@ -8,7 +8,7 @@ import (
 	"github.com/extsort/extsort/device/arena"
 )
 
-// TestOffsets holds the fields of structs, and the constants, that the assembly knows by number to what it knows.
+// TestOffsets checks the offsets of fields and the constants that the assembly depends on.
 func TestOffsets(t *testing.T) {
 	checkOffsets(t, "constants", []offset{
 		{"askedAhead elements", askedAhead * unsafe.Sizeof(uint32(0)), 64}, // in numbers, see ASK

@@ -1,12 +1,13 @@
-// Package radix parts elements by their leading bits and sorts them in cache, with assembly where the processor has it.
+// Package radix partitions elements by their leading bits and sorts them in the cache, with
+// assembly for some processors.
 //
 // Only the root package of this module is stable: this package may change in any version.
 //
 //	Buckets    map elements to buckets in order, of equal widths or fitted to a sample (buckets.go, fit.go)
-//	Scatterer  appends elements to thousands of buckets, a line at a time and past the caches (combiner.go, scatter.go),
+//	Scatterer  appends elements to thousands of buckets, a line at a time and bypassing the caches (combiner.go, scatter.go),
 //	           and counts the keys of equality buckets in place of storing them (equality.go)
-//	Appender   does so to buffers of equal size, for data that are parted on disk (appender.go)
-//	Sorter     sorts what fits in cache: count, scan and reorder by digits (radix.go), or by cells (cells_amd64.go)
+//	Appender   does the same for buffers of equal size, for data that is partitioned on disk (appender.go)
+//	Sorter     sorts elements in the cache: count, scan and reorder by digits (radix.go), or by cells (cells_amd64.go)
 package radix
 
 import (
@@ -15,45 +16,48 @@ import (
 )
 
 const (
-	// DigitBits is the width of a digit at most. In cache it hardly matters to a pass, so wide digits, which need
-	// fewer passes, win. With 11 bits the counters of two passes, 32 KiB, still fit in L1.
+	// DigitBits is the maximum width of a digit. Within the cache, the width hardly affects the
+	// time of a pass, so wide digits are better because they need fewer passes. With 11 bits the
+	// counters of two passes, 32 KiB, still fit into L1.
 	DigitBits = 11
 	digits    = 1 << DigitBits
 	maxPasses = (64 + DigitBits - 1) / DigitBits
 
 	CountsBytes = maxPasses * digits * 8
 
-	smallSort = 32 // elements that insertion sorts
+	smallSort = 32 // maximum number of elements for insertion sort
 )
 
-// Sorter sorts elements in cache, by counting digits: count, scan, reorder, least significant digit first. Only as many
-// leading bits are ranked as tell nearly all elements apart; insertion repairs the rest.
+// A Sorter sorts elements in the cache with a counting sort by digits: count, scan, reorder,
+// least significant digit first. It ranks only as many leading bits as distinguish nearly all
+// elements; insertion sort repairs the rest.
 //
-// Where the processor can sort neighbours in registers, one wide digit takes the place of the passes if the
-// elements are spread well enough: see cells_amd64.go.
+// If the processor can sort neighbors in registers, and the elements are spread evenly enough, a
+// single wide digit replaces the passes; see cells_amd64.go.
 //
-// Counters have 64 bits, though 32 would do: a pass is faster so.
+// Counters have 64 bits although 32 would suffice, because passes are faster this way.
 type Sorter[E Element] struct {
 	counts  [maxPasses][digits]uint64
 	live    [maxPasses]int // passes that are needed
-	Passes  int            // most passes that any elements took
-	backoff backoff        // how cells fared
+	Passes  int            // maximum number of passes that any elements needed
+	backoff backoff        // success of sorting by cells
 }
 
-// backoff remembers that cells were too uneven for sorting neighbours, and has the next 1, 3, 7, … 63 leaves sorted
-// without: neighbouring leaves are alike, and elements whose cells never suit are seldom counted in vain.
+// A backoff remembers that cells were too uneven for sorting neighbors. The next 1, 3, 7, … 63
+// leaves are then sorted without cells. Neighboring leaves are similar, so elements that never
+// suit cells are seldom counted in vain.
 type backoff struct {
-	left int // leaves to sort without cells yet
-	last int // how many those were at first
+	left int // remaining leaves to sort without cells
+	last int // initial value of left
 }
 
-// skip reports whether a leaf is one of those.
+// skip reports whether a leaf is to be sorted without cells.
 func (c *backoff) skip() bool {
 	c.left--
 	return c.left >= 0
 }
 
-// note takes whether a leaf's cells were too uneven.
+// note records whether the cells of a leaf were too uneven.
 func (c *backoff) note(overfull bool) {
 	if c.last = min(2*c.last+1, 63); !overfull {
 		c.last = 0
@@ -61,8 +65,8 @@ func (c *backoff) note(overfull bool) {
 	c.left = c.last
 }
 
-// ranked is the number of passes that rank the leading bits of n random elements well enough. 22 bits leave one in
-// 2^22/n neighbours to repair.
+// ranked returns the number of passes that rank the leading bits of n random elements well
+// enough. 22 bits leave one of 2^22/n neighbors to repair.
 func ranked(n int) int {
 	switch {
 	case n <= 512:
@@ -74,7 +78,7 @@ func ranked(n int) int {
 	}
 }
 
-// span says what elements can be: width bits from low on.
+// A span is a range of elements: width bits, starting at low.
 type span[E Element] struct {
 	low   E
 	Width int
@@ -84,7 +88,7 @@ func SpanOf[E Element](low, high E) span[E] {
 	return span[E]{low, bits.Len64(uint64(high - low))}
 }
 
-// SpanOfBlocks finds the span of the elements of blocks.
+// SpanOfBlocks returns the span of the elements of blocks.
 func SpanOfBlocks[E Element](blocks [][]E) span[E] {
 	low, high := ^E(0), E(0)
 	for _, block := range blocks {
@@ -94,14 +98,15 @@ func SpanOfBlocks[E Element](blocks [][]E) span[E] {
 	return SpanOf(low, high)
 }
 
-// pass is a plan for some passes: digits of digit bits, from bit shift up.
+// A pass describes some passes: digits of digit bits, from bit shift up.
 type pass struct {
 	shift uint
 	digit uint
 	count int
 }
 
-// Sort sorts the elements of blocks, which are in s, into dst. tmp is as long as dst.
+// Sort sorts the elements of blocks, which are within s, into dst. tmp has the same length as
+// dst.
 func (r *Sorter[E]) Sort(dst, tmp []E, blocks [][]E, s span[E]) {
 	if len(dst) <= smallSort {
 		concat(dst, blocks)
@@ -113,7 +118,7 @@ func (r *Sorter[E]) Sort(dst, tmp []E, blocks [][]E, s span[E]) {
 	}
 }
 
-// sortByDigits is sort by passes, for any elements.
+// sortByDigits is sort by passes. It works for any elements.
 func (r *Sorter[E]) sortByDigits(dst, tmp []E, blocks [][]E, s span[E]) {
 	p := pass{digit: DigitBits, count: ranked(len(dst))}
 	if p.count == 1 {
@@ -125,27 +130,28 @@ func (r *Sorter[E]) sortByDigits(dst, tmp []E, blocks [][]E, s span[E]) {
 		p = exactly(s.Width)
 	}
 	r.reorder(dst, tmp, blocks, s.low, p)
-	if p.shift > 0 && !repair(dst) { // the leading bits tell too few apart
+	if p.shift > 0 && !repair(dst) { // the leading bits distinguish too few elements
 		s = SpanOf(MinMax(dst))
 		r.SortBits(dst, tmp, s.low, 0, s.Width)
 	}
 }
 
-// exactly plans passes for all of width bits.
+// exactly returns the passes for all of width bits.
 func exactly(width int) pass {
 	count := max(1, (width+DigitBits-1)/DigitBits)
 	return pass{digit: uint((width + count - 1) / count), count: count}
 }
 
-// SortBits orders a by width bits from bit shift up of what its elements are above low, and leaves the others in their
-// order. tmp is as long.
+// SortBits sorts a by width bits, from bit shift up, of the difference between an element and
+// low. It is stable. tmp has the same length as a.
 func (r *Sorter[E]) SortBits(a, tmp []E, low E, shift uint, width int) {
 	p := exactly(width)
 	p.shift = shift
 	r.reorder(a, tmp, [][]E{a}, low, p)
 }
 
-// SortInPlace sorts a. tmp is as long. Elements in order, as a group of records with equal keys is, cost one look.
+// SortInPlace sorts a. tmp has the same length. Elements that are already sorted, such as a group
+// of records with equal keys, take a single scan.
 func (r *Sorter[E]) SortInPlace(a, tmp []E) {
 	if len(a) <= smallSort {
 		insertionSort(a)
@@ -154,8 +160,8 @@ func (r *Sorter[E]) SortInPlace(a, tmp []E) {
 	}
 }
 
-// reorder makes the passes of p over the elements of blocks and leaves the result in dst. Digits that are the same
-// in all elements take no pass. blocks may be dst.
+// reorder makes the passes of p over the elements of blocks, and leaves the result in dst. It
+// skips digits that are the same in all elements. blocks may be dst.
 func (r *Sorter[E]) reorder(dst, tmp []E, blocks [][]E, low E, p pass) {
 	r.count(blocks, low, p)
 	live := r.live[:0]
@@ -183,7 +189,7 @@ func (r *Sorter[E]) reorder(dst, tmp []E, blocks [][]E, low E, p pass) {
 	}
 }
 
-// count counts the digits of all passes while it reads the elements once, or once for each two passes.
+// count counts the digits of all passes. It reads the elements once per two passes.
 func (r *Sorter[E]) count(blocks [][]E, low E, p pass) {
 	for at := range p.count {
 		clear(r.counts[at][:1<<p.digit])
@@ -216,8 +222,9 @@ func countTwoLoop[E Element](a []E, low E, shift, digit uint, counts, next *[dig
 	}
 }
 
-// exclusiveScan replaces counters by the sums of those before them, the places of the first element of each digit,
-// unless one of them has all of n.
+// exclusiveScan replaces counters by the sums of the counters before them, which are the
+// positions of the first element of each digit. If one counter has all n elements, it returns
+// true instead.
 func exclusiveScan(counts *[digits]uint64, n uint64) (constant bool) {
 	sum := uint64(0)
 	for i, c := range counts {
@@ -233,7 +240,7 @@ func exclusiveScan(counts *[digits]uint64, n uint64) (constant bool) {
 	return false
 }
 
-// move is one pass: it moves the elements of blocks to where the counters of pass at say.
+// move makes pass at: it moves the elements of blocks to the positions given by the counters.
 func (r *Sorter[E]) move(to []E, blocks [][]E, low E, at int, p pass) {
 	for _, block := range blocks {
 		moveBlock(to, block, low, p.shift+uint(at)*p.digit, p.digit, &r.counts[at])
@@ -262,7 +269,8 @@ func insertionSort[E Element](a []E) {
 	}
 }
 
-// sink moves element i to its place among those before it, which are in order, and gives how far.
+// sink moves element i to its place among the elements before it, which are sorted. It returns
+// the distance.
 func sink[E Element](a []E, i int) int {
 	e, j := a[i], i
 	for ; j > 0 && a[j-1] > e; j-- {
@@ -272,8 +280,8 @@ func sink[E Element](a []E, i int) int {
 	return i - j
 }
 
-// repair sorts elements that are nearly in order by insertion. It gives up when that takes more than a few moves
-// for each element.
+// repair sorts nearly sorted elements by insertion. It gives up if that takes more than a few
+// moves per element.
 func repair[E Element](a []E) bool {
 	budget := 2 * len(a)
 	last := a[0]

@@ -2,17 +2,19 @@ package radix
 
 import "github.com/klauspost/cpuid/v2"
 
-// hasBEXTR says whether the processor has the one instruction that the assembly needs beyond what every amd64 has.
+// hasBEXTR reports whether the processor has BEXTR, the only instruction of the assembly that
+// some amd64 processors lack.
 var hasBEXTR = cpuid.CPU.Has(cpuid.BMI1)
 
-// unasked is how many elements at the end of a block do not ask for the line of one further on before they are stored:
-// the last ones, where there is none, or all where to ask does not pay. A store that misses the first-level cache holds
-// up those behind it on Intel's; on AMD's to ask takes longer.
+// unasked is the number of elements at the end of a block that do not prefetch the line of a
+// later element before they are stored: the last ones, which have no later element, or all if
+// prefetching does not pay off. On Intel processors a store that misses the first-level cache
+// delays later stores. On AMD processors prefetching takes longer.
 var unasked = allUnasked
 
 const (
 	askedAhead = 16      // elements
-	allUnasked = 1 << 40 // more than a block has
+	allUnasked = 1 << 40 // exceeds the size of a block
 )
 
 func init() {
@@ -21,7 +23,7 @@ func init() {
 	}
 }
 
-// aheadOf is the number of elements of a block of n that can be moved while one further on is asked for.
+// aheadOf returns how many elements of a block of n are moved with prefetching.
 func aheadOf(n int) int { return max(n-unasked, 0) &^ 3 }
 
 // moveBlock is moveLoop, in a third of its time where the processor has BEXTR.
@@ -68,7 +70,8 @@ func count64(block []uint64, low, control, nextControl uint64, counts, next *[di
 //go:noescape
 func count32(block []uint32, low uint32, control, nextControl uint64, counts, next *[digits]uint64)
 
-// PrefetchRecords asks for the cache lines of the records of elems. REQUIRES: elems is not empty.
+// PrefetchRecords prefetches the cache lines of the records of elems. REQUIRES: elems is not
+// empty
 //
 //go:noescape
 func PrefetchRecords(kept *byte, elems []uint64, indexMask uint64, size int)

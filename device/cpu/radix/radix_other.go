@@ -24,5 +24,5 @@ func StoreFence() {}
 
 func numberVectors[E Element](*Buckets[E], []uint32, []E) (done int) { return 0 }
 
-// sortCells is for processors that sort in registers: see cells_amd64.go.
+// sortCells returns false: this processor cannot sort in registers. See cells_amd64.go.
 func (r *Sorter[E]) sortCells([]E, []E, [][]E, span[E]) bool { return false }

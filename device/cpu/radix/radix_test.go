@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestRadixTwins holds the assembly to what the loops in Go do.
+// TestRadixTwins compares the assembly with the loops in Go.
 func TestRadixTwins(t *testing.T) {
 	t.Run("u32", testRadixTwins[uint32])
 	t.Run("u64", testRadixTwins[uint64])
@@ -127,7 +127,7 @@ func FuzzRadix(f *testing.F) {
 	})
 }
 
-// BenchmarkRadix sorts in cache what is in some order, beside what is not.
+// BenchmarkRadix sorts elements in the cache, both partially ordered and random.
 func BenchmarkRadix(b *testing.B) {
 	r := rand.New(rand.NewPCG(11, 12))
 	const n = 1 << 16

@@ -7,37 +7,40 @@ import (
 	"github.com/extsort/extsort/device/cpu/pool"
 )
 
-// BlocksAhead is how many blocks of a zone a worker takes at a time at most, see takeBlock.
+// BlocksAhead is the maximum number of blocks of a zone that a worker takes at a time; see
+// takeBlock.
 const BlocksAhead = 16
 
-// Scatterer is what one worker needs to distribute elements into the buckets of their keys.
+// A Scatterer holds the state of one worker that distributes elements to the buckets of their
+// keys.
 type Scatterer[K Element, E arena.Word] struct {
 	combiner[E]
 
 	pool    *pool.Pool[E]
-	numbers []uint32    // of the buckets of the elements in work
-	Lists   []pool.List // full blocks and the one in work, for each bucket
-	taken   []uint32    // how many blocks those are
+	numbers []uint32    // bucket numbers of the current elements
+	Lists   []pool.List // full blocks and the current one, per bucket
+	taken   []uint32    // number of these blocks, per bucket
 
-	used     int    // buckets in use
-	recycled uint32 // the first of the blocks to use before more of the pool
-	from     int    // the zone of recycled, or of the last block
-	zone     int    // that the blocks of the first bucket come from
-	zones    int    // that the buckets are spread over
-	ahead    int    // blocks that are taken at a time at most
-	taking   int    // that are taken the next time
+	used     int    // number of buckets in use
+	recycled uint32 // head of the chain of blocks to use before taking more from the pool
+	from     int    // zone of recycled, or of the last block
+	zone     int    // zone of the first bucket
+	zones    int    // number of zones of the buckets
+	ahead    int    // maximum number of blocks to take at a time
+	taking   int    // number of blocks to take the next time
 
-	majority []K     // of each bucket the key that is counted instead, see MajorityKeys; or nil
-	counts   []int64 // how often it came
-	added    int     // elements since the counters in next were empty, if keys are counted
+	majority []K     // the key that is counted, per bucket (see MajorityKeys); may be nil
+	counts   []int64 // number of occurrences of the majority key, per bucket
+	added    int     // number of elements since the counters in next were emptied, if keys are counted
 }
 
-// ScattererBytes is the memory of a scatterer for buckets, with lines of lineBytes.
+// ScattererBytes returns the memory of a Scatterer for buckets with lines of lineBytes.
 func ScattererBytes(buckets, lineBytes int) int {
 	return combinerBytes(buckets, lineBytes) + WholeLines(8*buckets) + WholeLines(4*buckets)
 }
 
-// NewScatterer makes a scatterer for buckets, with lines of lineBytes, in memory, of which it leaves the rest.
+// NewScatterer returns a Scatterer for buckets with lines of lineBytes. It takes its memory from
+// memory and returns the rest.
 func NewScatterer[K Element, E arena.Word](
 	p *pool.Pool[E], memory []byte, buckets, lineBytes int,
 ) (s *Scatterer[K, E], rest []byte) {
@@ -49,9 +52,9 @@ func NewScatterer[K Element, E arena.Word](
 	return s, rest
 }
 
-// Reset empties the first buckets, which are all that may be used until the next time. Their blocks come from zones
-// from zone on, ahead at a time at most. Keys that are majority, if not nil, are counted. Blocks to recycle, which work
-// that was cancelled leaves, are dropped.
+// Reset empties the first buckets; only these may be used until the next Reset. Their blocks come
+// from the given number of zones, starting at zone, at most ahead at a time. Keys in majority are
+// counted, if it is not nil. Reset drops blocks to recycle, which are left by cancelled work.
 func (s *Scatterer[K, E]) Reset(buckets, zone, zones, ahead int, majority []K) {
 	s.used, s.zone, s.zones = buckets, zone, zones
 	s.recycled, s.from, s.ahead, s.taking = pool.None, zone, ahead, 1
@@ -74,7 +77,7 @@ func (s *Scatterer[K, E]) Add(b *Buckets[K], keys []K, elems []E) {
 	if s.added += len(elems); s.added > maxUncounted {
 		s.emptyCounters()
 	}
-	majority, _ := any(s.majority).([]E) // only keys are counted
+	majority, _ := any(s.majority).([]E) // elements are counted only if they are keys
 	for len(keys) > 0 {
 		n := min(len(keys), MaxNumbers)
 		numbers := s.numbers[:n]
@@ -90,7 +93,7 @@ func (s *Scatterer[K, E]) Add(b *Buckets[K], keys []K, elems []E) {
 	}
 }
 
-// emptyCounters adds what at counts to counts.
+// emptyCounters adds the counters in next to counts.
 func (s *Scatterer[K, E]) emptyCounters() {
 	s.added = 0
 	for bucket := range s.counts {
@@ -99,10 +102,12 @@ func (s *Scatterer[K, E]) emptyCounters() {
 	}
 }
 
-// flush writes the full line of a bucket, which counts as empty already, to its block or to a new one.
+// flush writes the full line of a bucket, which already counts as empty, to its block or to a new
+// one.
 func (s *Scatterer[K, E]) flush(bucket int) { s.writeLine(bucket, s.makeRoom(bucket), s.line()) }
 
-// makeRoom is where the line of a bucket goes: to, or a new block if the last one is full.
+// makeRoom returns the position for the line of a bucket. It takes a new block if the last one is
+// full.
 func (s *Scatterer[K, E]) makeRoom(bucket int) uint64 {
 	p := s.pool
 	if to := s.to[bucket]; to&s.blockMask != 0 {
@@ -118,11 +123,12 @@ func (s *Scatterer[K, E]) makeRoom(bucket int) uint64 {
 	return uint64(block) << p.Shift
 }
 
-// ZoneOf is the zone of a bucket.
+// ZoneOf returns the zone of a bucket.
 func (s *Scatterer[K, E]) ZoneOf(bucket int) int { return s.zone + bucket*s.zones/s.used }
 
-// takeBlock takes twice as many blocks at a time as long as they are of one zone: where keys come nearly in order, or
-// there is one zone, the workers would wait for each other at its lock.
+// takeBlock doubles the number of blocks that it takes at a time, as long as they are of the same
+// zone. If keys are nearly sorted, or if there is only one zone, workers would otherwise wait for
+// each other at the lock of the zone.
 func (s *Scatterer[K, E]) takeBlock(bucket int) uint32 {
 	if zone := s.ZoneOf(bucket); zone != s.from {
 		s.GiveBack()
@@ -137,33 +143,34 @@ func (s *Scatterer[K, E]) takeBlock(bucket int) uint32 {
 	return block
 }
 
-// Settle ends what is under way in this processor, so that other workers can use the blocks of buckets that are
-// dropped, and the sizes of buckets are known.
+// Settle completes all pending work. Afterwards other workers can use the blocks of dropped
+// buckets, and the sizes of buckets are known.
 func (s *Scatterer[K, E]) Settle() {
 	s.emptyCounters()
 	s.GiveBack()
 	StoreFence()
 }
 
-// Counts sets ends to the number of elements in each bucket. REQUIRES: as SizeOf.
+// Counts sets ends to the number of elements in each bucket. REQUIRES: as for SizeOf
 func (s *Scatterer[K, E]) Counts(ends []uint32) {
 	for i := range s.used {
 		ends[i] = uint32(s.SizeOf(i))
 	}
 }
 
-// SizeOf is the number of elements in a bucket. REQUIRES: no element was added since Settle, or no keys are counted.
+// SizeOf returns the number of elements in a bucket. REQUIRES: no element was added since Settle,
+// or no keys are counted
 func (s *Scatterer[K, E]) SizeOf(bucket int) int64 {
 	mask, to, blocks := s.blockMask, s.to[bucket], uint64(s.taken[bucket])
 	if to&mask != 0 {
-		blocks-- // the last one is not full
+		blocks-- // the last block is partial
 	}
 	_, counted := s.CountOf(bucket)
 	return int64(blocks*(mask+1)+to&mask+s.inLine(bucket)) + counted
 }
 
-// CountOf is the majority key of a bucket, and how often it came. REQUIRES: no element was added since Settle or
-// Finish.
+// CountOf returns the majority key of a bucket and its number of occurrences. REQUIRES: no
+// element was added since Settle or Finish
 func (s *Scatterer[K, E]) CountOf(bucket int) (value K, count int64) {
 	if s.majority == nil {
 		return value, 0
@@ -171,8 +178,8 @@ func (s *Scatterer[K, E]) CountOf(bucket int) (value K, count int64) {
 	return s.majority[bucket], s.counts[bucket]
 }
 
-// DropFrom empties the buckets from one on, whose blocks become free, and returns how many elements they had. REQUIRES:
-// no element was added since Settle.
+// DropFrom empties all buckets from the given one on and frees their blocks. It returns the
+// number of elements that they contained. REQUIRES: no element was added since Settle
 func (s *Scatterer[K, E]) DropFrom(from int) (elements int64) {
 	for bucket := from; bucket < s.used; bucket++ {
 		elements += s.SizeOf(bucket)
@@ -182,7 +189,7 @@ func (s *Scatterer[K, E]) DropFrom(from int) (elements int64) {
 	return elements
 }
 
-// Finish writes the lines that are not full. After it, Lists are the buckets.
+// Finish writes the partial lines. Afterwards, Lists contains the buckets.
 func (s *Scatterer[K, E]) Finish() {
 	s.emptyCounters()
 	for bucket := range s.used {
@@ -197,12 +204,12 @@ func (s *Scatterer[K, E]) Finish() {
 	StoreFence()
 }
 
-// Recycle takes a block whose elements have been read, to be used again.
+// Recycle accepts a block whose elements have been read, for reuse.
 func (s *Scatterer[K, E]) Recycle(block uint32) {
 	s.pool.Next[block], s.recycled = s.recycled, block
 }
 
-// GiveBack frees the blocks that were not used.
+// GiveBack frees the unused blocks.
 func (s *Scatterer[K, E]) GiveBack() {
 	if s.recycled != pool.None {
 		s.pool.Free(s.from, s.recycled)

@@ -6,8 +6,9 @@ import (
 	"github.com/extsort/extsort/device/arena"
 )
 
-// put does what putLoop does, with stores past the caches: a line that is written to its block is not read
-// again before Store, and a plain store would first read it from memory. REQUIRES: elems is not empty.
+// put is putLoop with stores that bypass the caches. A line that is written to its block is not
+// read again before Store, and a plain store would first read it from memory. REQUIRES: elems is
+// not empty
 func put[E arena.Word](c *combiner[E], elems []E, numbers []uint32, majority []E) (done, full int) {
 	switch e := any(elems).(type) {
 	case []uint32:
@@ -30,8 +31,8 @@ func put[E arena.Word](c *combiner[E], elems []E, numbers []uint32, majority []E
 
 func word[W Element, E arena.Word](s []E) *W { return (*W)(unsafe.Pointer(unsafe.SliceData(s))) }
 
-// put32 is putLoop for elements of 32 bits. Each element but the last ones (see unasked) asks for the line that the
-// element 16 places further on will go to.
+// put32 is putLoop for elements of 32 bits. Each element, except the last ones (see unasked),
+// prefetches the line of the element 16 places later.
 //
 //go:noescape
 func put32(elems []uint32, numbers *uint32, c *combiner[uint32]) (done, full int)
@@ -46,7 +47,7 @@ func put64(elems []uint64, numbers *uint32, c *combiner[uint64]) (done, full int
 //go:noescape
 func put128(elems [][2]uint64, numbers *uint32, c *combiner[[2]uint64]) (done, full int)
 
-// putCounted32 is put32 that counts the majority key of each bucket, see putLoop.
+// putCounted32 is put32, but counts the majority key of each bucket; see putLoop.
 //
 //go:noescape
 func putCounted32(elems []uint32, numbers *uint32, c *combiner[uint32], majority *uint32) (done, full int)
@@ -56,5 +57,6 @@ func putCounted32(elems []uint32, numbers *uint32, c *combiner[uint32], majority
 //go:noescape
 func putCounted64(elems []uint64, numbers *uint32, c *combiner[uint64], majority *uint64) (done, full int)
 
-// StoreFence makes stores past the caches visible to other processors before any store after it.
+// StoreFence makes stores that bypass the caches visible to other processors before any later
+// store.
 func StoreFence()

@@ -10,7 +10,8 @@ import (
 	"github.com/extsort/extsort/device/cpu/pool"
 )
 
-// TestScatterTwins holds the assembly to what the loop in Go does, and both to the definition of a bucket.
+// TestScatterTwins compares the assembly with the loop in Go, and both with the definition of a
+// bucket.
 func TestScatterTwins(t *testing.T) {
 	t.Run("u32", testScatterTwins[uint32])
 	t.Run("u64", testScatterTwins[uint64])
@@ -94,7 +95,7 @@ func someMajority[E Element](r *rand.Rand, b Buckets[E], elems []E) []E {
 	majority := make([]E, b.Count())
 	majority[0] = ^E(0)
 	for _, e := range elems[:min(len(elems), 20)] {
-		if at := b.Of(e); b.Of(majority[at]) != at || len(majority) == 1 && len(values) == 0 {
+		if at := b.BucketOf(e); b.BucketOf(majority[at]) != at || len(majority) == 1 && len(values) == 0 {
 			values = append(values, e)
 			majority[at] = e
 		}
@@ -107,8 +108,8 @@ func someMajority[E Element](r *rand.Rand, b Buckets[E], elems []E) []E {
 	return majority
 }
 
-// scattered is the content of the buckets that the given inner loops fill by lines of so many bytes, with what was
-// counted after the rest.
+// scattered returns the content of the buckets that the given inner loops fill with lines of the
+// given size, followed by the counted elements.
 func scattered[E Element](t *testing.T, b Buckets[E], majority []E, elems []E, line int,
 	put func(*combiner[E], []E, []uint32, []E) (int, int)) [][]E {
 	p, err := pool.New[E](len(elems)/128+b.Count()+1, 128, 1)
@@ -146,7 +147,7 @@ func scattered[E Element](t *testing.T, b Buckets[E], majority []E, elems []E, l
 func numbered[E Element](b *Buckets[E], elems []E) []uint32 {
 	numbers := make([]uint32, len(elems))
 	for i, e := range elems {
-		numbers[i] = uint32(b.Of(e))
+		numbers[i] = uint32(b.BucketOf(e))
 	}
 	return numbers
 }
@@ -171,7 +172,7 @@ func TestCountersAreEmptied(t *testing.T) {
 		}
 	}
 	sc.Finish()
-	if value, count := sc.CountOf(b.Of(7)); value != 7 || count != 600 {
+	if value, count := sc.CountOf(b.BucketOf(7)); value != 7 || count != 600 {
 		t.Errorf("%d came %d times, want 7 and 600", value, count)
 	}
 	if rest := p.Count(sc.Lists[0]); rest != 300 {
@@ -179,8 +180,8 @@ func TestCountersAreEmptied(t *testing.T) {
 	}
 }
 
-// TestBlocksAhead has the buckets of two zones filled in order and by turns: each block is of its bucket's zone, and
-// what was taken ahead of the other goes back to it.
+// TestBlocksAhead fills the buckets of two zones in order and alternately. Each block must be
+// from its bucket's zone, and blocks taken in advance for the other zone must go back to it.
 func TestBlocksAhead(t *testing.T) {
 	const block, blocks = 64, 1 << 13
 	for name, next := range map[string]func(i int) uint64{
@@ -235,7 +236,7 @@ func checkBuckets[E Element](t *testing.T, b Buckets[E], majority []E, elems []E
 	want := make([][]E, b.Count())
 	for _, counted := range []bool{false, true} {
 		for _, e := range elems {
-			d := b.Of(e)
+			d := b.BucketOf(e)
 			isMajority := majority != nil && majority[d] == e
 			if isMajority == counted {
 				want[d] = append(want[d], e)
@@ -258,8 +259,8 @@ func TestCutAt(t *testing.T) {
 	for _, value := range []uint64{0, 1, 2, 3, 77, 1 << 40, 1<<63 - 1, 1 << 63, 1<<63 + 1, ^uint64(0) - 1, ^uint64(0)} {
 		b := CutAt(value)
 		for _, e := range []uint64{0, 1, value - 1, value - 2, value + 1, value / 2, value + value/2, ^uint64(0)} {
-			if e != value && b.Count() == 2 && (b.Of(e) == 1) != (e > value) {
-				t.Errorf("cut at %d: %d is in bucket %d", value, e, b.Of(e))
+			if e != value && b.Count() == 2 && (b.BucketOf(e) == 1) != (e > value) {
+				t.Errorf("cut at %d: %d is in bucket %d", value, e, b.BucketOf(e))
 			}
 		}
 	}

@@ -2,8 +2,8 @@ package radix
 
 import "unsafe"
 
-// Within moves the elements of a that are from low to low+span to its start, in their order, and returns their number:
-// with vectors where the processor has them.
+// Within moves the elements of a that are from low to low+span to the start of a, in order, and
+// returns their number. It uses vector instructions if available.
 func Within[E Element](a []E, low, span E) (kept int) {
 	vector := 64 / int(unsafe.Sizeof(low))
 	if !hasVectors || len(a) < vector {
@@ -19,12 +19,13 @@ func Within[E Element](a []E, low, span E) (kept int) {
 	return withinLoop(a, kept, whole, low, span)
 }
 
-// within64 is Within of n elements at a, a multiple of 8, and not 0. REQUIRES: hasVectors.
+// within64 is Within for n elements at a, where n is a positive multiple of 8. REQUIRES:
+// hasVectors
 //
 //go:noescape
 func within64(a *uint64, n int, low, span uint64) (kept int)
 
-// within32 is within64 for 32-bit elements: n is a multiple of 16.
+// within32 is within64 for 32-bit elements, where n is a multiple of 16.
 //
 //go:noescape
 func within32(a *uint32, n int, low, span uint32) (kept int)
