@@ -92,7 +92,9 @@ func (*Device) Capabilities(opt device.ChunkOptions) device.Capabilities {
 	}
 	c := device.Capabilities{Histogram: usesHistogram(k), WholeRecords: wordBytes(k) > 0}
 	whole := keyBytes(k) > 0 && !c.Histogram || c.WholeRecords
-	c.Selects, c.Keeps = whole, !c.Histogram
+	c.Selects = whole
+	c.Keeps = !c.Histogram
+
 	switch size := k.Layout().RecordSize; {
 	case c.WholeRecords:
 		c.SelectSeconds = selectWholeSeconds
@@ -101,6 +103,7 @@ func (*Device) Capabilities(opt device.ChunkOptions) device.Capabilities {
 	default:
 		c.SelectSeconds = selectSeconds
 	}
+
 	return c
 }
 
@@ -134,7 +137,10 @@ func (*Device) MaxRecords(opt device.ChunkOptions, memoryBytes int64) int64 {
 // NewChunk reserves the memory of a chunk. Its pages are first touched when records arrive.
 func (d *Device) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Chunk, error) {
 	if opt.Algorithm != "" && !slices.Contains(algorithms, opt.Algorithm) {
-		return nil, fmt.Errorf("algorithm %q: the CPU device has %s", opt.Algorithm, strings.Join(algorithms, ", "))
+		return nil, fmt.Errorf(
+			"algorithm %q: the CPU device has %s", opt.Algorithm,
+			strings.Join(algorithms, ", "),
+		)
 	}
 	if opt.Keyer == nil || opt.Records < 0 {
 		return nil, fmt.Errorf("chunk of %d records: needs a keyer and a capacity", opt.Records)
@@ -142,7 +148,8 @@ func (d *Device) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Ch
 	s := newSizes(opt, opt.Records)
 	need := s.memory()
 	tooLittle := opt.MemoryBytes > 0 && need > opt.MemoryBytes
-	if h, ok := newHistogramSizes(opt, opt.MemoryBytes); ok && (tooLittle || opt.Records >= int64(valuesOf(h.record))) {
+	if h, ok := newHistogramSizes(opt, opt.MemoryBytes); ok &&
+		(tooLittle || opt.Records >= int64(valuesOf(h.record))) {
 		return newHistogram(opt, h), nil
 	}
 	if tooLittle {
@@ -153,6 +160,7 @@ func (d *Device) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Ch
 		}
 		s = newSizes(opt, most) // with larger blocks, more records can need less memory
 	}
+
 	switch {
 	case opt.Algorithm == countScanReorder:
 		return newSections(opt, s)

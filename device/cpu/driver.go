@@ -22,7 +22,9 @@ func (driver) Installed() bool { return true }
 // Supports returns nil, because the processors sort records of all layouts.
 func (driver) Supports(format.Layout) error { return nil }
 
-func (driver) List(context.Context) ([]device.Info, error) { return []device.Info{New().Info()}, nil }
+func (driver) List(context.Context) ([]device.Info, error) {
+	return []device.Info{New().Info()}, nil
+}
 
 // Open ignores the options. The processors have no memory of their own, the data determines the
 // digits, and ChunkOptions specifies the algorithm.

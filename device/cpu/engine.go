@@ -64,11 +64,12 @@ type kind[K radix.Element, E arena.Word] interface {
 
 // worker is the scratch memory of one goroutine.
 type worker[K radix.Element, E arena.Word] struct {
-	memory    *arena.Memory // memory of the slices below
-	a, b      []K           // keys of a leaf, or references to its elements, and equal space for sorting
-	keys      []K           // keys of a batch of elements
-	recs      []E           // elements of a leaf in input order, if they are not keys
-	elems     []E           // a batch of elements
+	memory *arena.Memory // memory of the slices below
+	// keys of a leaf, or references to its elements, and equal space for sorting
+	a, b      []K
+	keys      []K // keys of a batch of elements
+	recs      []E // elements of a leaf in input order, if they are not keys
+	elems     []E // a batch of elements
 	scatter   *radix.Scatterer[K, E]
 	unit      []byte   // incoming records
 	out       []byte   // outgoing records
@@ -96,7 +97,9 @@ type leaf[K radix.Element] struct {
 	bucket  int
 }
 
-func newEngine[K radix.Element, E arena.Word](opt device.ChunkOptions, s sizes) (*engine[K, E], error) {
+func newEngine[K radix.Element, E arena.Word](
+	opt device.ChunkOptions, s sizes,
+) (*engine[K, E], error) {
 	p, err := pool.New[E](s.blocks, s.block, zones(&s))
 	return &engine[K, E]{sizes: s, opt: opt, pool: p}, err
 }
@@ -123,10 +126,12 @@ func (e *engine[K, E]) newWorker() (*worker[K, E], error) {
 	w.a, rest = radix.Carve[K](rest, e.sizes.leaf)
 	w.b, rest = radix.Carve[K](rest, e.sizes.leaf)
 	w.keys, rest = radix.Carve[K](rest, e.sizes.batch())
+
 	if e.sizes.whole {
 		w.recs, rest = radix.Carve[E](rest, e.sizes.leaf)
 		w.elems, rest = radix.Carve[E](rest, e.sizes.batch())
 	}
+
 	w.scatter, rest = radix.NewScatterer[K](e.pool, rest, e.sizes.maxBuckets(), e.sizes.line)
 	w.unit, w.out = rest[:e.sizes.unitBytes()], rest[e.sizes.unitBytes():]
 	return w, nil
@@ -153,10 +158,12 @@ func (e *engine[K, E]) pieces(l *leaf[K], skip int64) iter.Seq[[]E] {
 			equal := make([]K, min(equalPiece, l.count-skip))
 			radix.Fill(equal, l.low)
 			piece := arena.View[E](arena.ByteView(equal))
-			for left := l.count - skip; left > 0 && yield(piece[:min(left, equalPiece)]); left -= equalPiece {
+			for left := l.count - skip; left > 0 &&
+				yield(piece[:min(left, equalPiece)]); left -= equalPiece {
 			}
 			return
 		}
+
 		for b := l.Head; b != pool.None; {
 			content := e.pool.Content(b)
 			if b = e.pool.Next[b]; !rest(content) {
@@ -169,7 +176,9 @@ func (e *engine[K, E]) pieces(l *leaf[K], skip int64) iter.Seq[[]E] {
 // Sort splits the leaves that are too large for the cache. Store does the rest of the work,
 // overlapped with writing.
 func (e *engine[K, E]) Sort(ctx context.Context) error {
-	return splitter[K, E]{e}.splitAll(ctx, func(l *leaf[K]) bool { return l.count > int64(e.sizes.leaf) && !l.done })
+	return splitter[K, E]{e}.splitAll(ctx, func(l *leaf[K]) bool {
+		return l.count > int64(e.sizes.leaf) && !l.done
+	})
 }
 
 func (e *engine[K, E]) Stats() device.Stats { return e.stats }

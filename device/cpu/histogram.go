@@ -20,7 +20,9 @@ import (
 // number of records takes the same memory, so nothing is ever spilled.
 
 // usesHistogram reports whether records are counted, so that a chunk holds any number of them.
-func usesHistogram(k *format.Keyer) bool { return k.Layout().IsBare() && k.Layout().RecordSize <= 2 }
+func usesHistogram(k *format.Keyer) bool {
+	return k.Layout().IsBare() && k.Layout().RecordSize <= 2
+}
 
 // maxTallied is the nominal capacity of a histogram. No file has more records, and small
 // multiples of it do not overflow.
@@ -61,12 +63,18 @@ func newHistogramSizes(opt device.ChunkOptions, memoryBytes int64) (s sizes, ok 
 		return sizes{}, false
 	}
 	size := opt.Keyer.Layout().RecordSize
-	s = sizes{record: size, records: opt.Records, unit: unitBytes / size, out: max(1, opt.BlockBytes/size)}
+	s = sizes{
+		record:  size,
+		records: opt.Records,
+		unit:    unitBytes / size,
+		out:     max(1, opt.BlockBytes/size),
+	}
 	s.workers = workersFor(opt.Workers, maxTallied, s.unit)
 	if memoryBytes > 0 {
 		shared := int64(valuesOf(size) * (size + 8))
 		s.workers = int(min(int64(s.workers), (memoryBytes-shared)/int64(s.tallyBytes())))
 	}
+
 	return s, s.workers > 0
 }
 
@@ -82,7 +90,11 @@ func (s *sizes) tallyBytes() int {
 func tables(record int) int { return 4 / record }
 
 func newHistogram(opt device.ChunkOptions, s sizes) *histogram {
-	h := &histogram{sizes: s, values: make([]byte, valuesOf(s.record)*s.record), ends: make([]int64, valuesOf(s.record))}
+	h := &histogram{
+		sizes:  s,
+		values: make([]byte, valuesOf(s.record)*s.record),
+		ends:   make([]int64, valuesOf(s.record)),
+	}
 	keys := make([]uint32, len(h.ends))
 	for i := range keys {
 		keys[i] = uint32(i)
@@ -100,8 +112,14 @@ func (h *histogram) makeWorkers(workers int) error {
 		}
 		counts, rest := radix.Carve[uint32](memory.Bytes(), tables(h.record)*len(h.ends))
 		unit := h.unit * h.record
-		h.workers = append(h.workers, &tally{memory: memory, counts: counts, unit: rest[:unit], out: rest[unit:]})
+		h.workers = append(h.workers, &tally{
+			memory: memory,
+			counts: counts,
+			unit:   rest[:unit],
+			out:    rest[unit:],
+		})
 	}
+
 	return nil
 }
 
@@ -152,11 +170,13 @@ func (w *tally) add(recs []byte, size int) {
 	w.records += len(recs) / size
 	words := arena.View[uint64](recs)
 	rest := recs[len(arena.ByteView(words)):]
+
 	if size == 1 {
 		countBytes((*[4][1 << 8]uint32)(unsafe.Pointer(unsafe.SliceData(w.counts))), words)
 	} else {
 		countPairs((*[2][1 << 16]uint32)(unsafe.Pointer(unsafe.SliceData(w.counts))), words)
 	}
+
 	for ; len(rest) > 0; rest = rest[size:] {
 		w.counts[recordValue(rest[:size])]++
 	}
@@ -196,12 +216,14 @@ func countPairs(counts *[2][1 << 16]uint32, words []uint64) {
 func (h *histogram) settle(w *tally) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+
 	for i := range h.ends {
 		at := recordValue(h.values[i*h.record : (i+1)*h.record])
 		for ; at < len(w.counts); at += len(h.ends) {
 			h.ends[i] += int64(w.counts[at])
 		}
 	}
+
 	clear(w.counts)
 	w.records = 0
 }
@@ -227,7 +249,9 @@ func (h *histogram) Store(ctx context.Context, limit int64, _ bool, w device.Blo
 	}
 	return device.InOrder(ctx, workers, int(tasks), func(ctx context.Context, worker, i int) error {
 		first := int64(i) * block
-		return w.WriteBlock(ctx, first, h.records(h.workers[worker].out, first, min(block, limit-first)))
+		return w.WriteBlock(
+			ctx, first, h.records(h.workers[worker].out, first, min(block, limit-first)),
+		)
 	})
 }
 
@@ -236,12 +260,14 @@ func (h *histogram) records(dst []byte, first, count int64) []byte {
 	size := int64(h.record)
 	dst = dst[:count*size]
 	i := sort.Search(len(h.ends), func(i int) bool { return h.ends[i] > first })
+
 	for at := int64(0); at < count; i++ {
 		if end := min(h.ends[i]-first, count); end > at {
 			radix.Fill(dst[at*size:end*size], h.values[i*h.record:(i+1)*h.record]...)
 			at = end
 		}
 	}
+
 	return dst
 }
 

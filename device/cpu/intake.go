@@ -19,7 +19,12 @@ type intake struct {
 }
 
 func newIntake(src device.Source, s *sizes) *intake {
-	in := &intake{src: src, expected: s.records, unit: s.unit, record: s.record}
+	in := &intake{
+		src:      src,
+		expected: s.records,
+		unit:     s.unit,
+		record:   s.record,
+	}
 	if n := src.Records(); n >= 0 {
 		in.expected = min(in.expected, n)
 	}
@@ -30,7 +35,8 @@ func newIntake(src device.Source, s *sizes) *intake {
 // next reads the next unit to the memory that place returns; see device.Source. It claims records
 // before it reads them, so that no worker receives more than fits, and afterwards returns the
 // part of the claim that the source did not deliver.
-func (in *intake) next(ctx context.Context, place func(first int64, n int) []byte,
+func (in *intake) next(
+	ctx context.Context, place func(first int64, n int) []byte,
 ) (recs []byte, first int64, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, 0, err

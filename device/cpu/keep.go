@@ -29,11 +29,15 @@ func (e *engine[K, E]) Keep(ctx context.Context, limit, memoryBytes int64) (*dev
 	}
 	e.pool.DiscardUntouched()
 	starts, blocks := e.index(limit)
-	return &device.Kept{Blocks: blocks, Bytes: e.keptBytes(), Read: func(i int, dst []byte) ([]byte, error) {
-		dst = dst[:blocks[i].Records*e.sizes.record]
-		e.read(starts[i], dst)
-		return dst, nil
-	}}, nil
+	return &device.Kept{
+		Blocks: blocks,
+		Bytes:  e.keptBytes(),
+		Read: func(i int, dst []byte) ([]byte, error) {
+			dst = dst[:blocks[i].Records*e.sizes.record]
+			e.read(starts[i], dst)
+			return dst, nil
+		},
+	}, nil
 }
 
 // maxKeptLeaves limits the size of a sorted bucket that can be kept, as a multiple of the size of
@@ -43,7 +47,9 @@ const maxKeptLeaves = 64
 // canKeep reports whether the records can be read in place after all leaves are finished. It
 // splits leaves with counted keys, which is necessary for that.
 func (e *engine[K, E]) canKeep(ctx context.Context) (bool, error) {
-	tooLarge := func(l leaf[K]) bool { return e.sizes.whole && l.count > maxKeptLeaves*int64(e.sizes.leaf) }
+	tooLarge := func(l leaf[K]) bool {
+		return e.sizes.whole && l.count > maxKeptLeaves*int64(e.sizes.leaf)
+	}
 	if slices.ContainsFunc(e.leaves, tooLarge) {
 		return false, nil
 	}
@@ -59,7 +65,9 @@ func (e *engine[K, E]) canKeep(ctx context.Context) (bool, error) {
 
 // keptBytes returns the memory of the loaded records, without the scratch memory of the workers.
 func (e *engine[K, E]) keptBytes() int64 {
-	bytes := e.pool.Touched()*int64(e.sizes.block*e.sizes.element+8) + e.stats.Records*int64(e.sizes.keptRecords)
+	bytes := e.pool.Touched()*int64(
+		e.sizes.block*e.sizes.element+8,
+	) + e.stats.Records*int64(e.sizes.keptRecords)
 	if e.sizes.whole {
 		bytes += int64(e.sizes.orderBytes())
 	}
@@ -82,6 +90,7 @@ func (e *engine[K, E]) settleAll(ctx context.Context, limit int64) error {
 			e.kind.place(w, piece, sorted[:len(piece)])
 			sorted = sorted[len(piece):]
 		}
+
 		return nil
 	})
 }
@@ -95,19 +104,24 @@ type place struct {
 // index divides the first limit records into blocks of the size that Store writes.
 func (e *engine[K, E]) index(limit int64) (starts []place, blocks []device.KeptBlock) {
 	record := make([]byte, e.sizes.record)
-	at, before := 0, int64(0) // a leaf, and the number of records before it
+	at := 0
+	before := int64(0) // a leaf, and the number of records before it
 	for first := int64(0); first < limit; first += int64(e.sizes.out) {
 		for before+e.leaves[at].count <= first {
 			before += e.leaves[at].count
 			at++
 		}
+
 		start := place{at, first - before}
 		e.read(start, record)
 		starts = append(starts, start)
 		blocks = append(blocks, device.KeptBlock{
-			First: first, Records: int(min(int64(e.sizes.out), limit-first)), Key: e.opt.Keyer.Append(nil, record),
+			First:   first,
+			Records: int(min(int64(e.sizes.out), limit-first)),
+			Key:     e.opt.Keyer.Append(nil, record),
 		})
 	}
+
 	return starts, blocks
 }
 

@@ -25,13 +25,23 @@ func newKeyChunk[E radix.Element](opt device.ChunkOptions, s sizes) (device.Chun
 		return nil, err
 	}
 	k := opt.Keyer
-	e.kind = &keys[E]{keyer: k, pool: e.pool, view: k.Identity() && s.record == s.element}
+	e.kind = &keys[E]{
+		keyer: k,
+		pool:  e.pool,
+		view:  k.Identity() && s.record == s.element,
+	}
 	return e, nil
 }
 
-func (k *keys[E]) fromPrefix(prefix uint64) E                   { return E(prefix) }
-func (k *keys[E]) tieBits(int) uint                             { return 0 }
-func (k *keys[E]) keysOf(_ *worker[E, E], elems []E, _ int) []E { return elems }
+func (k *keys[E]) fromPrefix(prefix uint64) E {
+	return E(prefix)
+}
+func (k *keys[E]) tieBits(int) uint {
+	return 0
+}
+func (k *keys[E]) keysOf(_ *worker[E, E], elems []E, _ int) []E {
+	return elems
+}
 
 func (k *keys[E]) extract(w *worker[E, E], recs []byte, _ int64) (keys, elems []E) {
 	if k.view {
@@ -51,7 +61,8 @@ func (k *keys[E]) extract(w *worker[E, E], recs []byte, _ int64) (keys, elems []
 // tied frees the blocks of a leaf whose elements are all the same.
 func (k *keys[E]) tied(_ context.Context, l *leaf[E]) error {
 	k.pool.Free(l.zone, l.Head)
-	l.List, l.done = pool.Empty, true
+	l.List = pool.Empty
+	l.done = true
 	return nil
 }
 
@@ -100,5 +111,6 @@ func (k *keys[E]) records(dst []byte, elems []E) []byte {
 	case []uint32:
 		k.keyer.Records32(dst, elems)
 	}
+
 	return dst
 }

@@ -17,11 +17,17 @@ func (e *engine[K, E]) Load(ctx context.Context, src device.Source) (int64, erro
 }
 
 // load loads the selected records.
-func (e *engine[K, E]) load(ctx context.Context, src device.Source, s *selection[K]) (int64, error) {
+func (e *engine[K, E]) load(
+	ctx context.Context, src device.Source, s *selection[K],
+) (int64, error) {
 	e.stats = device.Stats{Algorithm: MSD}
 	e.leaves = e.leaves[:0]
 	e.pool.Reset()
-	l := loading[K, E]{engine: e, intake: newIntake(src, &e.sizes), selection: s}
+	l := loading[K, E]{
+		engine:    e,
+		intake:    newIntake(src, &e.sizes),
+		selection: s,
+	}
 	s.begin(l.intake, &e.opt, e.kind.fromPrefix)
 	l.workers = workersFor(e.sizes.workers, l.expected, e.sizes.unit)
 	if err := e.makeWorkers(l.workers); err != nil {
@@ -73,6 +79,7 @@ func (l *loading[K, E]) run(ctx context.Context) error {
 			return err
 		}
 	}
+
 	return device.Each(ctx, l.workers, func(_ context.Context, i int) error {
 		e.workers[i].scatter.Finish()
 		return nil
@@ -81,9 +88,13 @@ func (l *loading[K, E]) run(ctx context.Context) error {
 
 // work scatters recs, if any, and then the units that it reads until it is not admitted or there
 // are no more.
-func (l *loading[K, E]) work(ctx context.Context, worker int, recs []byte, first int64) (err error) {
-	w, order := l.engine.workers[worker], l.engine.order
+func (l *loading[K, E]) work(
+	ctx context.Context, worker int, recs []byte, first int64,
+) (err error) {
+	w := l.engine.workers[worker]
+	order := l.engine.order
 	defer w.scatter.Settle()
+
 	for {
 		if len(recs) > 0 {
 			l.scatter(w, recs, first)
@@ -91,6 +102,7 @@ func (l *loading[K, E]) work(ctx context.Context, worker int, recs []byte, first
 				w.scatter.Counts(order.noteUnit(worker, first, int64(len(recs)/l.record)))
 			}
 		}
+
 		if !order.admit(worker) {
 			return nil
 		}
@@ -122,16 +134,21 @@ func (l *loading[K, E]) scatter(w *worker[K, E], recs []byte, first int64) {
 }
 
 // eachBatch calls f with the elements of a unit and their keys, one batch at a time.
-func (l *loading[K, E]) eachBatch(w *worker[K, E], recs []byte, first int64, f func(keys []K, elems []E)) {
+func (l *loading[K, E]) eachBatch(
+	w *worker[K, E], recs []byte, first int64, f func(keys []K, elems []E),
+) {
 	for len(recs) > 0 {
 		n := min(len(w.keys), len(recs)/l.record)
 		f(l.engine.kind.extract(w, recs[:n*l.record], first))
-		recs, first = recs[n*l.record:], first+int64(n)
+		recs = recs[n*l.record:]
+		first += int64(n)
 	}
 }
 
 // next reads the next unit of a worker.
-func (l *loading[K, E]) next(ctx context.Context, worker int) (recs []byte, first int64, err error) {
+func (l *loading[K, E]) next(
+	ctx context.Context, worker int,
+) (recs []byte, first int64, err error) {
 	return l.intake.next(ctx, func(first int64, n int) []byte {
 		if kept := l.engine.kept; kept != nil {
 			return kept.Bytes()[int(first)*l.record:][:n*l.record]
@@ -144,21 +161,26 @@ func (l *loading[K, E]) next(ctx context.Context, worker int) (recs []byte, firs
 // buckets.
 func (l *loading[K, E]) choose(recs []byte, first int64) {
 	e := l.engine
-	tieBits, count := e.kind.tieBits(0), e.sizes.buckets(l.expected)
+	tieBits := e.kind.tieBits(0)
+	count := e.sizes.buckets(l.expected)
 	l.buckets = radix.Buckets[K]{Shift: tieBits}
 	var sample []K
+
 	if count > 1 && len(recs) > 0 {
 		prefixes := l.sample(&e.opt)
 		for i := 0; i < len(prefixes); i += max(1, len(prefixes)/(sampledPerBucket*count)) {
 			sample = append(sample, e.kind.fromPrefix(prefixes[i]))
 		}
 		if len(sample) == 0 {
-			l.eachBatch(e.workers[0], recs, first, func(keys []K, _ []E) { sample = append(sample, keys...) })
+			l.eachBatch(e.workers[0], recs, first, func(keys []K, _ []E) {
+				sample = append(sample, keys...)
+			})
 		}
 		var low, high K
 		sample, low, high = l.selection.cutFrom(sample)
 		l.buckets = radix.FittedBuckets(sample, low, high, count, tieBits)
 	}
+
 	e.order.reset(l.buckets.Count(), l.workers)
 	majority := radix.MajorityKeys(sample, l.buckets, e.sizes.maxEqualities(), 0)
 	for _, w := range e.workers[:l.workers] {
@@ -170,7 +192,9 @@ func (l *loading[K, E]) choose(recs []byte, first int64) {
 // collect makes leaves of the workers' buckets. whole is the leaf that was divided. If in is not
 // nil, it contains the order in which to read the elements; otherwise the elements of one worker
 // follow those of another.
-func (e *engine[K, E]) collect(workers int, b radix.Buckets[K], whole leaf[K], in *order) (leaves []leaf[K]) {
+func (e *engine[K, E]) collect(
+	workers int, b radix.Buckets[K], whole leaf[K], in *order,
+) (leaves []leaf[K]) {
 	if in != nil {
 		in.sort()
 		in.lists = in.lists[:0]
@@ -178,17 +202,22 @@ func (e *engine[K, E]) collect(workers int, b radix.Buckets[K], whole leaf[K], i
 			in.lists = append(in.lists, slices.Clone(w.scatter.Lists[:b.Count()]))
 		}
 	}
+
 	for bucket := range b.Count() {
 		l := e.leafOf(workers, bucket)
 		if l.count == 0 {
 			continue
 		}
 		if l.from = whole.from; in != nil {
-			l.List, l.ordered, l.bucket = pool.Empty, true, bucket
+			l.List = pool.Empty
+			l.ordered = true
+			l.bucket = bucket
 		}
+
 		l.low, l.high = b.Span(bucket, whole.low, whole.high)
 		leaves = append(leaves, l)
 	}
+
 	return leaves
 }
 
@@ -198,9 +227,11 @@ func (e *engine[K, E]) leafOf(workers, bucket int) leaf[K] {
 	for _, w := range e.workers[:workers] {
 		l.count += e.pool.Count(w.scatter.Lists[bucket])
 		majority, counted := w.scatter.CountOf(bucket)
-		l.majority, l.counted = majority, l.counted+counted
+		l.majority = majority
+		l.counted += counted
 		e.pool.Join(&l.List, w.scatter.Lists[bucket])
 	}
+
 	l.count += l.counted
 	return l
 }
@@ -215,12 +246,17 @@ func widen[E radix.Element](low, high E, n int) (E, E) {
 
 // Select implements device.Chunk. It does not support records that stay where they were read,
 // because those left out would leave holes.
-func (e *engine[K, E]) Select(ctx context.Context, src device.Source, low, high uint64,
+func (e *engine[K, E]) Select(
+	ctx context.Context, src device.Source, low, high uint64,
 ) (records int64, last uint64, err error) {
 	if e.sizes.keptRecords > 0 {
 		return 0, 0, errors.ErrUnsupported
 	}
-	s := &selection[K]{low: K(low), span: K(high) - K(low), shrinks: true}
+	s := &selection[K]{
+		low:     K(low),
+		span:    K(high) - K(low),
+		shrinks: true,
+	}
 	records, err = e.load(ctx, src, s)
 	if s.high() == K(high) {
 		return records, high, err
@@ -250,12 +286,14 @@ func (s *selection[E]) begin(in *intake, opt *device.ChunkOptions, fromPrefix fu
 	if s.takesAll() {
 		return
 	}
-	prefixes, selected := in.sample(opt), 0
+	prefixes := in.sample(opt)
+	selected := 0
 	for _, p := range prefixes {
 		if fromPrefix(p)-s.low <= s.span {
 			selected++
 		}
 	}
+
 	if selected >= minEstimateSample {
 		estimate := float64(in.src.Records()) * float64(selected) / float64(len(prefixes))
 		in.expected = min(in.expected, int64(estimate))
@@ -269,6 +307,7 @@ func (s *selection[E]) cutFrom(sample []E) (selected []E, low, high E) {
 		sample = slices.Clone(sample)
 		sample = sample[:radix.Within(sample, s.low, s.span)]
 	}
+
 	if len(sample) == 0 {
 		return nil, s.low, s.high()
 	}
@@ -301,13 +340,15 @@ func (l *loading[K, E]) makeRoom() (more bool, err error) {
 // that is not possible, as few as possible but more than none. It returns 0 if all elements are
 // in one bucket.
 func (l *loading[K, E]) firstToDrop() int {
-	sizes, all := make([]int64, l.buckets.Count()), int64(0)
+	sizes := make([]int64, l.buckets.Count())
+	all := int64(0)
 	for bucket := range sizes {
 		for _, w := range l.engine.workers[:l.workers] {
 			sizes[bucket] += w.scatter.SizeOf(bucket)
 		}
 		all += sizes[bucket]
 	}
+
 	before := int64(0)
 	for bucket, size := range sizes {
 		if before > 0 && size > 0 && 4*(before+size) > 3*all {
@@ -315,5 +356,6 @@ func (l *loading[K, E]) firstToDrop() int {
 		}
 		before += size
 	}
+
 	return 0
 }

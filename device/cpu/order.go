@@ -44,7 +44,11 @@ func newOrder(segments, buckets int) (*order, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &order{table: table, ends: arena.View[uint32](table.Bytes()), most: segments}, nil
+	return &order{
+		table: table,
+		ends:  arena.View[uint32](table.Bytes()),
+		most:  segments,
+	}, nil
 }
 
 // reset removes all segments. o may be nil.
@@ -52,7 +56,8 @@ func (o *order) reset(buckets, workers int) {
 	if o == nil {
 		return
 	}
-	o.buckets, o.reading = buckets, 0
+	o.buckets = buckets
+	o.reading = 0
 	o.segments = slices.Grow(o.segments[:0], o.most)
 	o.last = slices.Repeat([]int{-1}, workers)
 }
@@ -92,20 +97,30 @@ const maxSegment = 1<<32 - 1
 func (o *order) noteUnit(worker int, first, n int64) (ends []uint32) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+
 	if worker != 0 {
 		o.reading--
 	}
-	if last := o.last[worker]; last >= 0 && o.segments[last].end == first && first+n-o.segments[last].first <= maxSegment {
+	if last := o.last[worker]; last >= 0 && o.segments[last].end == first &&
+		first+n-o.segments[last].first <= maxSegment {
 		o.segments[last].end += n
 		return o.endsOf(last)
 	}
+
 	slot := len(o.segments)
-	o.segments = append(o.segments, segment{first: first, end: first + n, worker: worker, slot: slot})
+	o.segments = append(o.segments, segment{
+		first:  first,
+		end:    first + n,
+		worker: worker,
+		slot:   slot,
+	})
 	o.last[worker] = slot
 	return o.endsOf(slot)
 }
 
-func (o *order) endsOf(slot int) []uint32 { return o.ends[slot*o.buckets:][:o.buckets] }
+func (o *order) endsOf(slot int) []uint32 {
+	return o.ends[slot*o.buckets:][:o.buckets]
+}
 
 // sort sorts the segments by their position in the input. REQUIRES: noteUnit is not called
 // afterwards

@@ -35,7 +35,10 @@ type records struct {
 func newRecords(k *format.Keyer, kept []byte, capacity int64) *records {
 	indexBits := uint(bits.Len64(uint64(max(capacity-1, 0))))
 	return &records{
-		keyer: k, size: k.Layout().RecordSize, kept: kept, indexBits: indexBits,
+		keyer:      k,
+		size:       k.Layout().RecordSize,
+		kept:       kept,
+		indexBits:  indexBits,
 		windowBits: min(64-int(indexBits), 8*k.KeySize()),
 	}
 }
@@ -55,7 +58,9 @@ func newRecordChunk(opt device.ChunkOptions, s sizes) (device.Chunk, error) {
 	return e, nil
 }
 
-func (r *records) keysOf(_ *worker[uint64, uint64], elems []uint64, _ int) []uint64 { return elems }
+func (r *records) keysOf(_ *worker[uint64, uint64], elems []uint64, _ int) []uint64 {
+	return elems
+}
 
 func (r *records) extract(w *worker[uint64, uint64], recs []byte, first int64) (keys, elems []uint64) {
 	keys = w.keys[:len(recs)/r.size]
@@ -89,7 +94,10 @@ func (r *records) tied(ctx context.Context, l *leaf[uint64]) error {
 			return err
 		}
 	}
-	l.from, l.low, l.high = from, 0, ^uint64(0)
+
+	l.from = from
+	l.low = 0
+	l.high = ^uint64(0)
 	return r.engine.eachPiece(ctx, workers, *l, func(_ int, _ *worker[uint64, uint64], piece []uint64) {
 		r.rewindow(piece, from)
 	})
@@ -129,6 +137,7 @@ func (r *records) records(dst []byte, elems []uint64) []byte {
 			copy(dst[at*r.size:(at+1)*r.size], r.record(elems[at]))
 		}
 	}
+
 	return dst
 }
 
@@ -165,11 +174,13 @@ func (r *records) next(from int) int {
 }
 
 func (r *records) agreement(elems []uint64, pivot uint64, from int) int {
-	from, agreed := from+r.windowBits, 8*r.keyer.KeySize()
+	from += r.windowBits
+	agreed := 8 * r.keyer.KeySize()
 	r.inBatches(elems, func(b *batch) {
 		for at := from; at < agreed; at += 64 {
 			width := min(64, agreed-at)
-			first, differ := r.keyer.Window(r.record(pivot), at, width), uint64(0)
+			first := r.keyer.Window(r.record(pivot), at, width)
+			differ := uint64(0)
 			for _, w := range b.windows(at, width) {
 				differ |= w ^ first
 			}
@@ -188,6 +199,7 @@ func (r *records) rewindow(elems []uint64, from int) {
 		}
 		return
 	}
+
 	r.inBatches(elems, func(b *batch) {
 		for i, w := range b.windows(from, r.windowBits) {
 			b.elems[i] = w<<r.indexBits | r.index(b.elems[i])
@@ -222,6 +234,7 @@ func (r *records) inBatches(elems []uint64, f func(b *batch)) {
 		b = &batch{records: r}
 	}
 	defer r.batches.Put(b)
+
 	for len(elems) > 0 {
 		n := min(windowBatch, len(elems))
 		b.elems, b.recs, elems = elems[:n], nil, elems[n:]
@@ -233,6 +246,7 @@ func (r *records) inBatches(elems []uint64, f func(b *batch)) {
 		}
 		f(b)
 	}
+
 	b.elems = nil
 }
 
@@ -309,7 +323,8 @@ func (r *records) prefetchTies(a []uint64, from, end int, tieBits uint) int {
 func (r *records) settle(sorter *radix.Sorter[uint64], group, tmp []uint64, from int) {
 	if len(group) <= smallTie {
 		for i := 1; i < len(group); i++ {
-			e, j := group[i], i
+			e := group[i]
+			j := i
 			for ; j > 0 && r.less(e, group[j-1]); j-- {
 				group[j] = group[j-1]
 			}
@@ -317,6 +332,7 @@ func (r *records) settle(sorter *radix.Sorter[uint64], group, tmp []uint64, from
 		}
 		return
 	}
+
 	next := r.next(from)
 	if next < 0 {
 		next = r.agreement(group[1:], group[0], from)

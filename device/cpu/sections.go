@@ -32,22 +32,31 @@ type indexedKey = [2]uint64
 type digitCounts [1 << 8]int64
 
 func newSections(opt device.ChunkOptions, s sizes) (*sections, error) {
-	elements, out := 16*int(s.records), s.workers*s.out*s.record
+	elements := 16 * int(s.records)
+	out := s.workers * s.out * s.record
 	memory, err := arena.Alloc(2*elements + int(s.records)*s.record + out)
 	if err != nil {
 		return nil, err
 	}
 	b := memory.Bytes()
 	return &sections{
-		sizes: s, keyer: opt.Keyer, memory: memory, table: make([]digitCounts, s.workers),
-		order: arena.View[indexedKey](b[:elements]), swap: arena.View[indexedKey](b[elements : 2*elements]),
-		outs: b[2*elements:][:out], kept: b[2*elements+out:],
+		sizes:  s,
+		keyer:  opt.Keyer,
+		memory: memory,
+		table:  make([]digitCounts, s.workers),
+		order:  arena.View[indexedKey](b[:elements]),
+		swap:   arena.View[indexedKey](b[elements : 2*elements]),
+		outs:   b[2*elements:][:out],
+		kept:   b[2*elements+out:],
 	}, nil
 }
 
 // each calls f with every worker's counts and section of the elements.
-func (s *sections) each(ctx context.Context, f func(counts *digitCounts, section []indexedKey)) error {
-	n, elements := int(s.stats.Records), s.order
+func (s *sections) each(
+	ctx context.Context, f func(counts *digitCounts, section []indexedKey),
+) error {
+	n := int(s.stats.Records)
+	elements := s.order
 	return device.Each(ctx, s.workers, func(ctx context.Context, i int) error {
 		f(&s.table[i], elements[i*n/s.workers:(i+1)*n/s.workers])
 		return ctx.Err()
@@ -93,6 +102,7 @@ func (s *sections) Sort(ctx context.Context) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
@@ -133,7 +143,9 @@ func scan(table []digitCounts) {
 }
 
 // recordOf returns the record of an element.
-func (s *sections) recordOf(e indexedKey) []byte { return s.kept[int(e[1])*s.record:][:s.record] }
+func (s *sections) recordOf(e indexedKey) []byte {
+	return s.kept[int(e[1])*s.record:][:s.record]
+}
 
 func (s *sections) Store(ctx context.Context, limit int64, _ bool, w device.BlockWriter) error {
 	limit = limitRecords(limit, s.stats.Records)

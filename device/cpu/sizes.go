@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	maxBlockBytes = 16 << 10 // of a block of a bucket; larger blocks waste more memory than they save time
+	// of a block of a bucket; larger blocks waste more memory than they save time
+	maxBlockBytes = 16 << 10
 
 	// minShare is the minimum size of a worker's scratch buffers when memory is short. Each
 	// buffer is at most an eighth of the worker's share of the records, so that all buffers
@@ -61,17 +62,26 @@ type sizes struct {
 
 func newSizes(opt device.ChunkOptions, records int64) sizes {
 	size := opt.Keyer.Layout().RecordSize
-	s := sizes{records: records, source: max(records, opt.SourceRecords), element: keyBytes(opt.Keyer), record: size,
-		sections: opt.Algorithm == countScanReorder}
+	s := sizes{
+		records:  records,
+		source:   max(records, opt.SourceRecords),
+		element:  keyBytes(opt.Keyer),
+		record:   size,
+		sections: opt.Algorithm == countScanReorder,
+	}
 	switch word := wordBytes(opt.Keyer); {
 	case word > 0:
-		s.element, s.whole = word, true
+		s.element = word
+		s.whole = true
 	case s.element == 0:
-		s.element, s.keptRecords = refBytes, size
+		s.element = refBytes
+		s.keptRecords = size
 	}
+
 	inCache := leafBytes() / s.element
 	if s.whole {
-		inCache = 2 * leafBytes() / (s.element + 2*refBytes) // including the references that are sorted in their place
+		// including the references that are sorted in their place
+		inCache = 2 * leafBytes() / (s.element + 2*refBytes)
 	}
 	unit := unitBytes
 	if s.whole {
@@ -81,10 +91,12 @@ func newSizes(opt device.ChunkOptions, records int64) sizes {
 	share := max(records*int64(size)/int64(8*s.workers), minShare)
 	s.unit = max(1, int(min(share, int64(unit)))/size)
 	s.out = max(1, int(min(share, int64(opt.BlockBytes)))/size)
-	share = (records-1)/int64(16*s.workers) + 1 // 16 buckets per worker, so that all workers end at about the same time
+	// 16 buckets per worker, so that all workers end at about the same time
+	share = (records-1)/int64(16*s.workers) + 1
 	s.bucket = int(min(int64(inCache), max(share, minShare/8)))
 	s.leaf = int(min(records, 4*min(int64(inCache), max(share/2, minShare/8))))
-	if share := records / radix.MaxBuckets; 2*share > int64(s.leaf) { // even the maximum number of buckets makes them larger than that
+	// even the maximum number of buckets makes them larger than that
+	if share := records / radix.MaxBuckets; 2*share > int64(s.leaf) {
 		s.leaf = 2 * s.leaf // otherwise about half of them would have to be split
 	}
 	setBlocks(&s)
@@ -103,7 +115,9 @@ func (s *sizes) segments() int {
 	return int(max(units(s.records), min(units(s.source), most))) + 3*s.workers + 4
 }
 
-func (s *sizes) orderBytes() int { return 4 * s.segments() * s.buckets(s.records) }
+func (s *sizes) orderBytes() int {
+	return 4 * s.segments() * s.buckets(s.records)
+}
 
 // workersFor returns the number of workers, so that each has at least a unit of records.
 func workersFor(wanted int, records int64, unit int) int {
@@ -130,10 +144,12 @@ func setBlocks(s *sizes) {
 	elements := s.records * int64(s.element)
 	slack := elements/12 + int64(s.workers)*4*radix.LineBytes
 	partial := int64(s.workers * (s.buckets(s.records) + radix.BlocksAhead))
+
 	if s.records > int64(s.leaf) {
 		partial += int64(s.workers * (minSplit + 1))
 		slack += int64(s.workers*minSplit) * 4 * radix.LineBytes
 	}
+
 	blockBytes := min(max(slack/partial, 2*radix.LineBytes), maxBlockBytes)
 	blockBytes = 1 << (bits.Len64(uint64(blockBytes)) - 1)
 	slack = max(slack, partial*blockBytes)
@@ -156,12 +172,18 @@ const maxZones = 24
 
 func (s *sizes) memory() int64 {
 	if s.sections {
-		return s.records*int64(2*16+s.record) + int64(s.workers)*int64(s.out*s.record+8*len(digitCounts{}))
+		return s.records*int64(2*16+s.record) + int64(s.workers)*int64(
+			s.out*s.record+8*len(digitCounts{}),
+		)
 	}
 	arena := int64(s.blocks) * int64(s.block*s.element+8) // a block, its successor and its count
-	perWorker := int64(s.perWorker()) + radix.CountsBytes + 4*radix.MaxNumbers + int64(48*(s.leaf/s.block+s.workers+1))
+	perWorker := int64(s.perWorker()) + radix.CountsBytes + 4*radix.MaxNumbers + int64(
+		48*(s.leaf/s.block+s.workers+1),
+	)
 	if s.whole {
-		arena += int64(s.orderBytes()) + int64(s.workers*s.buckets(s.records))*8 + int64(s.segments())*40
+		arena += int64(s.orderBytes()) + int64(
+			s.workers*s.buckets(s.records),
+		)*8 + int64(s.segments())*40
 	}
 	return arena + s.records*int64(s.keptRecords) + int64(s.workers)*perWorker
 }

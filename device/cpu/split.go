@@ -30,6 +30,7 @@ func (s splitter[K, E]) splitAll(ctx context.Context, hasTo func(l *leaf[K]) boo
 			i++
 			continue
 		}
+
 		var workers, most int
 		if i, workers, most = s.makeRoom(i); most < 2 {
 			return errNoRoom
@@ -43,12 +44,15 @@ func (s splitter[K, E]) splitAll(ctx context.Context, hasTo func(l *leaf[K]) boo
 		}
 		s.engine.leaves = slices.Replace(s.engine.leaves, i, i+1, parts...)
 	}
+
 	return nil
 }
 
 // split splits a leaf into at most the given number of parts. If all keys tie, it replaces them
 // with later bits of the records' keys.
-func (s splitter[K, E]) split(ctx context.Context, l leaf[K], workers, most int) ([]leaf[K], error) {
+func (s splitter[K, E]) split(
+	ctx context.Context, l leaf[K], workers, most int,
+) ([]leaf[K], error) {
 	if l.counted > 0 {
 		return s.splitAround(ctx, l, workers)
 	}
@@ -62,7 +66,10 @@ func (s splitter[K, E]) split(ctx context.Context, l leaf[K], workers, most int)
 		err := s.engine.kind.tied(ctx, &l)
 		return []leaf[K]{l}, err
 	}
-	b := radix.FittedBuckets(sample, low, high, min(4*s.engine.sizes.buckets(l.count), most), tieBits)
+
+	b := radix.FittedBuckets(
+		sample, low, high, min(4*s.engine.sizes.buckets(l.count), most), tieBits,
+	)
 	// A majority key is counted if that saves at least two blocks. Its leaf cannot be joined with
 	// its neighbors, which costs one block, and it separates these neighbors, which costs
 	// another.
@@ -74,13 +81,24 @@ func (s splitter[K, E]) split(ctx context.Context, l leaf[K], workers, most int)
 
 // splitAround splits a leaf into the elements less than, equal to and greater than the key that
 // was counted.
-func (s splitter[K, E]) splitAround(ctx context.Context, l leaf[K], workers int) ([]leaf[K], error) {
+func (s splitter[K, E]) splitAround(
+	ctx context.Context, l leaf[K], workers int,
+) ([]leaf[K], error) {
 	value := l.majority
-	equal := leaf[K]{List: pool.Empty, zone: l.zone, count: l.counted, low: value, high: value, from: l.from, done: true}
+	equal := leaf[K]{
+		List:  pool.Empty,
+		zone:  l.zone,
+		count: l.counted,
+		low:   value,
+		high:  value,
+		from:  l.from,
+		done:  true,
+	}
 	if l.count == l.counted {
 		return []leaf[K]{equal}, nil
 	}
-	l.count, l.counted = l.count-l.counted, 0
+	l.count -= l.counted
+	l.counted = 0
 	rest, err := s.distribute(ctx, l, workers, radix.CutAt(value), nil)
 	if err != nil {
 		return nil, err
@@ -99,12 +117,15 @@ func (s splitter[K, E]) splitAround(ctx context.Context, l leaf[K], workers int)
 func (s splitter[K, E]) makeRoom(i int) (at, workers, most int) {
 	l := s.engine.leaves[i]
 	workers = workersFor(s.engine.sizes.workers, l.count, unitBytes/s.engine.sizes.element)
-	if s.affordable(&l, workers) < min(4*s.engine.sizes.buckets(l.count), s.engine.sizes.maxBuckets()) {
+	if s.affordable(&l, workers) < min(
+		4*s.engine.sizes.buckets(l.count), s.engine.sizes.maxBuckets(),
+	) {
 		before := s.merge(s.engine.leaves[:i], int64(s.engine.sizes.leaf))
 		after := s.merge(s.engine.leaves[i+1:], int64(s.engine.sizes.leaf))
 		s.engine.leaves = slices.Concat(before, s.merge([]leaf[K]{l}, 0), after)
 		i = len(before)
 	}
+
 	for workers > 1 && s.affordable(&l, workers) < min(minSplit, s.engine.sizes.maxBuckets()) {
 		workers--
 	}
@@ -135,11 +156,14 @@ func (s splitter[K, E]) distribute(
 		w.scatter.Reset(b.Count(), l.zone, 1, 1, majority)
 		partly[i] = map[uint32]int{}
 	}
+
 	err := s.engine.eachPiece(ctx, workers, l, func(i int, w *worker[K, E], piece []E) {
 		for elems := range slices.Chunk(piece, len(w.keys)) {
 			w.scatter.Add(&b, s.engine.kind.keysOf(w, elems, l.from), elems)
 		}
-		if block := blockOf(s.engine.pool, piece); readAll(partly[i], block, len(piece), s.engine.pool.Used[block]) {
+		if block := blockOf(s.engine.pool, piece); readAll(
+			partly[i], block, len(piece), s.engine.pool.Used[block],
+		) {
 			w.scatter.Recycle(block)
 		}
 	})
@@ -174,7 +198,11 @@ func readAll(partly map[uint32]int, block uint32, n int, used uint32) bool {
 
 // blockOf returns the block of a piece.
 func blockOf[E arena.Word](p *pool.Pool[E], piece []E) uint32 {
-	start := uintptr(unsafe.Pointer(unsafe.SliceData(piece))) - uintptr(unsafe.Pointer(unsafe.SliceData(p.Elems)))
+	start := uintptr(
+		unsafe.Pointer(unsafe.SliceData(piece)),
+	) - uintptr(
+		unsafe.Pointer(unsafe.SliceData(p.Elems)),
+	)
 	return uint32(start / unsafe.Sizeof(piece[0]) >> p.Shift)
 }
 
@@ -192,6 +220,7 @@ func (s splitter[K, E]) merge(leaves []leaf[K], most int64) []leaf[K] {
 		}
 		merged = append(merged, l)
 	}
+
 	for i := range merged {
 		merged[i].List = s.engine.pool.Pack(merged[i].zone, merged[i].List, s.engine.sizes.whole)
 	}
@@ -201,7 +230,8 @@ func (s splitter[K, E]) merge(leaves []leaf[K], most int64) []leaf[K] {
 // joins reports whether a leaf can be joined with the next one: all elements of both are in
 // blocks of the same zone, and their keys contain the same bits.
 func (l *leaf[K]) joins(next *leaf[K]) bool {
-	return !l.done && !next.done && l.counted == 0 && next.counted == 0 && !l.ordered && !next.ordered &&
+	return !l.done && !next.done && l.counted == 0 && next.counted == 0 && !l.ordered &&
+		!next.ordered &&
 		l.zone == next.zone && l.from == next.from
 }
 
@@ -245,8 +275,10 @@ func (e *engine[K, E]) eachPiece(
 	return device.Each(ctx, workers, func(ctx context.Context, i int) error {
 		start := sync.OnceFunc(func() { found.Done(); found.Wait() })
 		defer start()
+
 		from := l.count * int64(i) / int64(workers)
 		left := l.count*int64(i+1)/int64(workers) - from
+
 		for piece := range e.pieces(&l, from) {
 			if start(); ctx.Err() != nil {
 				return ctx.Err()
@@ -257,6 +289,7 @@ func (e *engine[K, E]) eachPiece(
 				break
 			}
 		}
+
 		return nil
 	})
 }

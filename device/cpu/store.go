@@ -19,8 +19,11 @@ type task[K radix.Element] struct {
 
 // Store writes the sorted records. If drain is set, it returns the memory of a zone to the system
 // when the last of its records has been written.
-func (e *engine[K, E]) Store(ctx context.Context, limit int64, drain bool, to device.BlockWriter) error {
-	left := make([]atomic.Int64, len(e.pool.Zones)) // number of records of each zone that have not been stored
+func (e *engine[K, E]) Store(
+	ctx context.Context, limit int64, drain bool, to device.BlockWriter,
+) error {
+	// number of records of each zone that have not been stored
+	left := make([]atomic.Int64, len(e.pool.Zones))
 	for _, l := range e.leaves {
 		left[l.zone].Add(l.count)
 	}
@@ -81,28 +84,36 @@ func (e *engine[K, E]) tasks(limit int64) []task[K] {
 		}
 	}
 	for i := 0; i < len(e.leaves); {
-		l, end := &e.leaves[i], i+1
+		l := &e.leaves[i]
+		end := i + 1
 		count := l.count
+
 		if l.done {
-			stretch := max(block, count/int64(8*e.sizes.workers)) // long enough, because skipping records takes time as well
+			// long enough, because skipping records takes time as well
+			stretch := max(block, count/int64(8*e.sizes.workers))
 			for skip := int64(0); skip < count; skip += stretch {
 				add(e.leaves[i:end], skip, min(stretch, count-skip))
 			}
 			i = end
 			continue
 		}
+
 		for end < len(e.leaves) && !e.leaves[end].done && count+e.leaves[end].count <= block {
 			count += e.leaves[end].count
 			end++
 		}
+
 		add(e.leaves[i:end], 0, count)
 		i = end
 	}
+
 	return tasks
 }
 
 // store finishes the leaves of a task and writes their records.
-func (e *engine[K, E]) store(ctx context.Context, w *worker[K, E], t task[K], to device.BlockWriter) error {
+func (e *engine[K, E]) store(
+	ctx context.Context, w *worker[K, E], t task[K], to device.BlockWriter,
+) error {
 	switch {
 	case t.leaves[0].done:
 		return e.storeDone(ctx, t, w.out, to)
@@ -115,22 +126,33 @@ func (e *engine[K, E]) store(ctx context.Context, w *worker[K, E], t task[K], to
 		}
 		return to.WriteBlock(ctx, t.first, out)
 	}
+
 	sorted := e.kind.finish(w, &t.leaves[0], nil)[:t.count]
 	for first := t.first; len(sorted) > 0; {
 		n := min(len(sorted), e.sizes.out)
 		if err := to.WriteBlock(ctx, first, e.kind.gather(w, w.out, sorted[:n])); err != nil {
 			return err
 		}
-		first, sorted = first+int64(n), sorted[n:]
+		first += int64(n)
+		sorted = sorted[n:]
 	}
+
 	return nil
 }
 
 // storeDone writes records of a leaf that is done, using the buffer out.
-func (e *engine[K, E]) storeDone(ctx context.Context, t task[K], out []byte, to device.BlockWriter) error {
+func (e *engine[K, E]) storeDone(
+	ctx context.Context, t task[K], out []byte, to device.BlockWriter,
+) error {
 	size := e.sizes.record
 	block := min(e.sizes.out*size, len(out)/size*size)
-	b := device.Emitter{To: to, Size: size, First: t.first, Left: t.count, Buf: out[:0:block]}
+	b := device.Emitter{
+		To:    to,
+		Size:  size,
+		First: t.first,
+		Left:  t.count,
+		Buf:   out[:0:block],
+	}
 	for piece := range e.pieces(&t.leaves[0], t.skip) {
 		for len(piece) > 0 && b.Left > 0 {
 			dst, err := b.Room(ctx, len(piece))
@@ -141,10 +163,12 @@ func (e *engine[K, E]) storeDone(ctx context.Context, t task[K], out []byte, to 
 			moved(dst, e.kind.records(dst, piece[:n]))
 			piece = piece[n:]
 		}
+
 		if b.Left == 0 {
 			break
 		}
 	}
+
 	return b.Flush(ctx)
 }
 

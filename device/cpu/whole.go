@@ -74,7 +74,13 @@ func newWholes[R word](opt device.ChunkOptions, s sizes) (device.Chunk, error) {
 	if e.order, err = newOrder(s.segments(), s.buckets(s.records)); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
-	e.kind = &wholes[R]{engine: e, keyer: keyer, size: s.record, input: opt.Keyer, key: keyBits(layout)}
+	e.kind = &wholes[R]{
+		engine: e,
+		keyer:  keyer,
+		size:   s.record,
+		input:  opt.Keyer,
+		key:    keyBits(layout),
+	}
 	return e, nil
 }
 
@@ -106,7 +112,9 @@ func (c *wholes[R]) extract(w *worker[uint64, R], recs []byte, _ int64) (keys []
 }
 
 // inPlace reports whether records are words without padding.
-func (c *wholes[R]) inPlace() bool { return c.size == c.keyer.Layout().RecordSize }
+func (c *wholes[R]) inPlace() bool {
+	return c.size == c.keyer.Layout().RecordSize
+}
 
 // keyRest is the first bit of the key that is not in its prefix.
 const keyRest = 64
@@ -225,9 +233,13 @@ func (c *wholes[R]) refine(w *worker[uint64, R], refs, tmp []uint64, from int) {
 // keys. For equal keys with different bits, such as two zeros, it returns false; settle then
 // finds that they are equal.
 func (c *wholes[R]) sameKeys(w *worker[uint64, R], group []uint64) bool {
-	recs, mask, words := arena.View[uint64](arena.ByteView(w.recs)), w.window.indexMask(), uint64(len(c.key))
+	recs := arena.View[uint64](arena.ByteView(w.recs))
+	mask := w.window.indexMask()
+	words := uint64(len(c.key))
+
 	for k, key := range c.key {
-		first, differ := recs[(group[0]&mask)*words+uint64(k)], uint64(0)
+		first := recs[(group[0]&mask)*words+uint64(k)]
+		differ := uint64(0)
 		for _, ref := range group[1:] {
 			differ |= recs[(ref&mask)*words+uint64(k)] ^ first
 		}
@@ -235,6 +247,7 @@ func (c *wholes[R]) sameKeys(w *worker[uint64, R], group []uint64) bool {
 			return false
 		}
 	}
+
 	return true
 }
 

@@ -52,10 +52,15 @@ func New[E arena.Word](blocks, block, zones int) (*Pool[E], error) {
 		return nil, err
 	}
 	p := &Pool[E]{
-		Memory: memory, Elems: arena.View[E](memory.Bytes()),
-		Block: block, Shift: uint(bits.TrailingZeros(uint(block))), Blocks: blocks,
-		Next: make([]uint32, blocks), Used: make([]uint32, blocks),
-		Extent: max(1, ExtentBytes/(block*size)), Zones: make([]Zone, zones),
+		Memory: memory,
+		Elems:  arena.View[E](memory.Bytes()),
+		Block:  block,
+		Shift:  uint(bits.TrailingZeros(uint(block))),
+		Blocks: blocks,
+		Next:   make([]uint32, blocks),
+		Used:   make([]uint32, blocks),
+		Extent: max(1, ExtentBytes/(block*size)),
+		Zones:  make([]Zone, zones),
 	}
 	p.Reset()
 	return p, nil
@@ -67,7 +72,11 @@ func (p *Pool[E]) Reset() {
 	p.Fresh.Store(0)
 	for i := range p.Zones {
 		z := &p.Zones[i]
-		z.fresh, z.end, z.freed, z.freeCount, z.Extents = 0, 0, None, 0, z.Extents[:0]
+		z.fresh = 0
+		z.end = 0
+		z.freed = None
+		z.freeCount = 0
+		z.Extents = z.Extents[:0]
 		z.Lent.Store(false)
 	}
 }
@@ -88,6 +97,7 @@ func (p *Pool[E]) Take(zone, most int) uint32 {
 			return b
 		}
 	}
+
 	panic(ErrFull)
 }
 
@@ -130,9 +140,11 @@ func (p *Pool[E]) Free(zone int, block uint32) {
 	z := &p.Zones[zone]
 	z.mu.Lock()
 	defer z.mu.Unlock()
+
 	for block != None {
 		next := p.Next[block]
-		p.Next[block], z.freed = z.freed, block
+		p.Next[block] = z.freed
+		z.freed = block
 		z.freeCount++
 		block = next
 	}
@@ -165,7 +177,9 @@ func (p *Pool[E]) Available() int64 {
 
 // Touched returns the number of blocks at the start of the memory that have been handed out since
 // Reset.
-func (p *Pool[E]) Touched() int64 { return min(p.Fresh.Load(), int64(p.Blocks)) }
+func (p *Pool[E]) Touched() int64 {
+	return min(p.Fresh.Load(), int64(p.Blocks))
+}
 
 // DiscardUntouched returns the memory to the system that was used before Reset, but not since.
 func (p *Pool[E]) DiscardUntouched() {
@@ -200,7 +214,10 @@ func (p *Pool[E]) Content(block uint32) []E {
 // Pack moves elements within l so that at most one of its blocks is partial, and frees the empty
 // blocks. Preserving the order of the elements requires moving all of them.
 func (p *Pool[E]) Pack(zone int, l List, inOrder bool) List {
-	packed, emptied, last := Empty, None, None
+	packed := Empty
+	emptied := None
+	last := None
+
 	for b, next := l.Head, None; b != None; b = next {
 		next = p.Next[b]
 		if last != None {
@@ -208,13 +225,16 @@ func (p *Pool[E]) Pack(zone int, l List, inOrder bool) List {
 		}
 		switch {
 		case p.Used[b] == 0:
-			p.Next[b], emptied = emptied, b
+			p.Next[b] = emptied
+			emptied = b
 			continue
 		case last == None || int(p.Used[last]) == p.Block:
 			last = b
 		}
+
 		p.Push(&packed, b)
 	}
+
 	p.Free(zone, emptied)
 	return packed
 }
@@ -227,12 +247,14 @@ func (p *Pool[E]) fill(to, from uint32, inOrder bool) {
 	p.Used[to] += uint32(n)
 	copied := p.Content(to)
 	copied = copied[len(copied)-n:]
+
 	if inOrder {
 		copy(copied, source)
 		copy(source, source[n:])
 	} else {
 		copy(copied, source[len(source)-n:])
 	}
+
 	p.Used[from] -= uint32(n)
 }
 
@@ -266,11 +288,15 @@ type Zone struct {
 // takeFreed returns a chain of at most the given number of freed blocks. REQUIRES: z.mu is held,
 // and there is a freed block
 func (z *Zone) takeFreed(next []uint32, most int) uint32 {
-	first, last, n := z.freed, z.freed, 1
+	first := z.freed
+	last := z.freed
+	n := 1
+
 	for ; n < most && next[last] != None; n++ {
 		last = next[last]
 	}
 	z.freeCount -= int64(n)
-	z.freed, next[last] = next[last], None
+	z.freed = next[last]
+	next[last] = None
 	return first
 }

@@ -26,7 +26,9 @@ func CanAppend(bufferBytes int) bool {
 
 // AppenderBytes returns the memory of an Appender for the given number of parts, in addition to
 // their buffers.
-func AppenderBytes(parts int) int { return combinerBytes(parts, appenderLine) }
+func AppenderBytes(parts int) int {
+	return combinerBytes(parts, appenderLine)
+}
 
 // NewAppender returns an Appender for the given number of parts, with buffers of bufferBytes.
 // memory contains the buffers, followed by AppenderBytes bytes. REQUIRES: memory is aligned like
@@ -34,7 +36,8 @@ func AppenderBytes(parts int) int { return combinerBytes(parts, appenderLine) }
 func NewAppender[E arena.Word](memory []byte, parts, bufferBytes int) *Appender[E] {
 	var e E
 	a := &Appender[E]{waiting: -1}
-	elems, block := arena.View[E](memory[:parts*bufferBytes]), bufferBytes/int(unsafe.Sizeof(e))
+	elems := arena.View[E](memory[:parts*bufferBytes])
+	block := bufferBytes / int(unsafe.Sizeof(e))
 	a.combiner, _ = newCombiner(elems, block, memory[parts*bufferBytes:], parts, appenderLine)
 	for part := range parts {
 		a.next[part], a.to[part] = uint64(part)*a.line(), a.start(part)
@@ -43,7 +46,9 @@ func NewAppender[E arena.Word](memory []byte, parts, bufferBytes int) *Appender[
 }
 
 // start returns the start of the buffer of a part.
-func (a *Appender[E]) start(part int) uint64 { return uint64(part) * (a.blockMask + 1) }
+func (a *Appender[E]) start(part int) uint64 {
+	return uint64(part) * (a.blockMask + 1)
+}
 
 // Append appends records to the buffers of the given parts until a buffer is full. It returns the
 // number of records appended, and the part whose buffer must be emptied before the next call. If
@@ -58,6 +63,7 @@ func (a *Appender[E]) Append(recs []byte, parts []uint32) (done, full int) {
 			return done, part
 		}
 	}
+
 	return done, -1
 }
 

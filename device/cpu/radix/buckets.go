@@ -30,7 +30,11 @@ func NewBuckets[E Element](low, high E, count int, tieBits uint) Buckets[E] {
 	if digit := uint(bits.Len(uint(count)) - 1); width > digit {
 		shift = max(shift, width-digit)
 	}
-	return Buckets[E]{low: low, Shift: shift, last: min(E(count-1), (high-low)>>shift)}
+	return Buckets[E]{
+		low:   low,
+		Shift: shift,
+		last:  min(E(count-1), (high-low)>>shift),
+	}
 }
 
 func (b Buckets[E]) fitted() bool { return len(b.cells) > 0 }
@@ -102,7 +106,10 @@ func (b *Buckets[E]) number(numbers []uint32, elems []E) {
 
 func numberLoop[E Element](b *Buckets[E], numbers []uint32, elems []E) {
 	numbers = numbers[:len(elems)]
-	low, last, shift := b.low, b.last, b.Shift
+	low := b.low
+	last := b.last
+	shift := b.Shift
+
 	switch {
 	case !b.fitted():
 		for i, e := range elems {
@@ -123,8 +130,15 @@ func numberLoop[E Element](b *Buckets[E], numbers []uint32, elems []E) {
 // which an element lies is not predictable. Below the center, the distance center - 1 - x is the
 // complement of x - center.
 func (b *Buckets[E]) numberGraded(numbers []uint32, elems []E) {
-	low, last, shift, cells := b.low, b.last, b.Shift, b.cells
-	center, digit, lower, below := b.center, b.bits, b.lower, uint32(b.below)
+	low := b.low
+	last := b.last
+	shift := b.Shift
+	cells := b.cells
+	center := b.center
+	digit := b.bits
+	lower := b.lower
+	below := uint32(b.below)
+
 	for i, e := range elems {
 		distance, isBelow := bits.Sub64(uint64(min(max(e, low)-low, last)), center, 0)
 		flip := -isBelow
@@ -143,5 +157,9 @@ func CutAt[E Element](value E) Buckets[E] {
 		return Buckets[E]{}
 	}
 	shift := uint(bits.Len64(uint64(value)) - 1)
-	return Buckets[E]{low: value - E(1)<<shift, Shift: shift, last: 1}
+	return Buckets[E]{
+		low:   value - E(1)<<shift,
+		Shift: shift,
+		last:  1,
+	}
 }

@@ -51,6 +51,7 @@ func (r *Sorter[E]) sortCells(dst, tmp []E, blocks [][]E, s span[E]) bool {
 		r.sortParts(dst, tmp, blocks, s)
 		return true
 	}
+
 	if inPlace := &blocks[0][0] == &dst[0]; s.Width <= cellBits && !inPlace {
 		tmp = dst // no windows follow
 	}
@@ -60,8 +61,10 @@ func (r *Sorter[E]) sortCells(dst, tmp []E, blocks [][]E, s span[E]) bool {
 // cellSort sorts the elements of blocks by cells into dst. It uses tmp, which may be dst.
 func (r *Sorter[E]) cellSort(dst, tmp []E, blocks [][]E, s span[E]) bool {
 	n := len(dst)
-	digit := min(bits.Len(uint(n-1))-2, cellBits, s.Width) // 4 elements per cell on average, or at least 2
-	low, control := uint64(s.low), uint64(s.Width-digit|digit<<8)
+	// 4 elements per cell on average, or at least 2
+	digit := min(bits.Len(uint(n-1))-2, cellBits, s.Width)
+	low := uint64(s.low)
+	control := uint64(s.Width - digit | digit<<8)
 	counts := r.cellCounts(digit)
 	countAll(blocks, low, control, counts)
 	squares := scanCells(counts, max(1<<digit, minCells))
@@ -76,6 +79,7 @@ func (r *Sorter[E]) cellSort(dst, tmp []E, blocks [][]E, s span[E]) bool {
 		sortWindows(words(dst), words(tmp))
 		return joinWindows(words(dst))
 	}
+
 	if &tmp[0] != &dst[0] {
 		copy(dst, tmp)
 	}
@@ -87,7 +91,8 @@ func (r *Sorter[E]) cellSort(dst, tmp []E, blocks [][]E, s span[E]) bool {
 func (r *Sorter[E]) sortParts(dst, tmp []E, blocks [][]E, s span[E]) {
 	digit := min(max(bits.Len(uint(len(dst)/partOf)), 4), partBits)
 	shift := s.Width - digit
-	low, control := uint64(s.low), uint64(shift|digit<<8)
+	low := uint64(s.low)
+	control := uint64(shift | digit<<8)
 	counts := r.cellCounts(digit)
 	countAll(blocks, low, control, counts)
 	scanCells(counts, 1<<digit)
@@ -95,6 +100,7 @@ func (r *Sorter[E]) sortParts(dst, tmp []E, blocks [][]E, s span[E]) {
 	var ends [1 << partBits]uint32 // a copy, because the counters are needed again
 	copy(ends[:], unsafe.Slice(counts, 1<<digit))
 	from := 0
+
 	for i, end := range ends[:1<<digit] {
 		to := int(end)
 		if part := dst[from:to]; len(part) > 0 {
@@ -102,12 +108,14 @@ func (r *Sorter[E]) sortParts(dst, tmp []E, blocks [][]E, s span[E]) {
 		}
 		from = to
 	}
+
 	r.Passes = max(r.Passes, 2)
 }
 
 // sortPart sorts the elements of src into dst. It overwrites src.
 func (r *Sorter[E]) sortPart(dst, src []E, s span[E]) {
-	if len(src) >= cellsThreshold && len(src) <= partsThreshold && r.cellSort(dst, dst, [][]E{src}, s) {
+	if len(src) >= cellsThreshold && len(src) <= partsThreshold &&
+		r.cellSort(dst, dst, [][]E{src}, s) {
 		return
 	}
 	if len(src) > partsThreshold {
@@ -118,6 +126,7 @@ func (r *Sorter[E]) sortPart(dst, src []E, s span[E]) {
 		insertionSort(dst)
 		return
 	}
+
 	r.sortByDigits(dst, src, [][]E{dst}, SpanOf(MinMax(dst)))
 }
 
@@ -148,6 +157,7 @@ func sortWindows(dst, src []uint64) {
 	insertionSort(src[:windowEdge])
 	groups := (len(src) - windowEdge) / windowGroup
 	at := groups * windowGroup
+
 	if groups > 0 {
 		sortGroups(&dst[0], &src[0], groups)
 		copy(src[at:at+windowEdge], dst[at:])

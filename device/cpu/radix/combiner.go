@@ -46,7 +46,9 @@ type combiner[E arena.Word] struct {
 }
 
 // combinerBytes returns the memory of a combiner for buckets with lines of lineBytes.
-func combinerBytes(buckets, lineBytes int) int { return buckets*lineBytes + 2*WholeLines(8*buckets) }
+func combinerBytes(buckets, lineBytes int) int {
+	return buckets*lineBytes + 2*WholeLines(8*buckets)
+}
 
 // newCombiner returns a combiner for buckets with lines of lineBytes. It takes its memory from
 // memory and returns the rest. Lines are written to blocks of block elements in elems.
@@ -55,7 +57,11 @@ func newCombiner[E arena.Word](
 ) (c combiner[E], rest []byte) {
 	var e E
 	line := lineBytes / int(unsafe.Sizeof(e))
-	c = combiner[E]{elems: elems, blockMask: uint64(block - 1), lineMask: uint64(line - 1)}
+	c = combiner[E]{
+		elems:     elems,
+		blockMask: uint64(block - 1),
+		lineMask:  uint64(line - 1),
+	}
 	c.lines, rest = Carve[E](memory, buckets*line)
 	c.next, rest = Carve[uint64](rest, buckets)
 	c.to, rest = Carve[uint64](rest, buckets)
@@ -69,10 +75,13 @@ func newCombiner[E arena.Word](
 //
 // If majority is not nil, elements equal to the majority key of their bucket are counted and not
 // appended.
-func putLoop[E arena.Word](c *combiner[E], elems []E, numbers []uint32, majority []E) (done, full int) {
+func putLoop[E arena.Word](
+	c *combiner[E], elems []E, numbers []uint32, majority []E,
+) (done, full int) {
 	line := c.line()
 	for i, number := range numbers[:len(elems)] {
-		e, before := elems[i], c.next[number]
+		e := elems[i]
+		before := c.next[number]
 		c.lines[uint32(before)] = e
 		after := before + 1
 		if majority != nil && e == majority[number] {
@@ -82,15 +91,19 @@ func putLoop[E arena.Word](c *combiner[E], elems []E, numbers []uint32, majority
 			c.next[number] = after - line
 			return i + 1, int(number)
 		}
+
 		c.next[number] = after
 	}
+
 	return len(elems), -1
 }
 
 func (c *combiner[E]) line() uint64 { return c.lineMask + 1 }
 
 // inLine returns the number of elements in the line of a bucket.
-func (c *combiner[E]) inLine(bucket int) uint64 { return c.next[bucket] & c.lineMask }
+func (c *combiner[E]) inLine(bucket int) uint64 {
+	return c.next[bucket] & c.lineMask
+}
 
 // writeLine writes the first n elements of the line of a bucket to a position in the pool.
 func (c *combiner[E]) writeLine(bucket int, to, n uint64) {
@@ -104,4 +117,6 @@ func Carve[E arena.Word](memory []byte, n int) (cut []E, rest []byte) {
 	return cut, memory[WholeLines(len(arena.ByteView(cut))):]
 }
 
-func WholeLines(bytes int) int { return (bytes + LineBytes - 1) &^ (LineBytes - 1) }
+func WholeLines(bytes int) int {
+	return (bytes + LineBytes - 1) &^ (LineBytes - 1)
+}

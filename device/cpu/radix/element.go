@@ -19,17 +19,31 @@ func lastBit[E Element]() uint {
 // MinMax returns the range of a, which must not be empty. It uses four lanes, so that comparisons
 // do not wait for each other.
 func MinMax[E Element](a []E) (low, high E) {
-	low, high = a[0], a[0]
-	low1, high1, low2, high2, low3, high3 := low, high, low, high, low, high
+	low = a[0]
+	high = a[0]
+	low1 := low
+	high1 := high
+	low2 := low
+	high2 := high
+	low3 := low
+	high3 := high
+
 	for ; len(a) >= 4; a = a[4:] {
-		low, high = min(low, a[0]), max(high, a[0])
-		low1, high1 = min(low1, a[1]), max(high1, a[1])
-		low2, high2 = min(low2, a[2]), max(high2, a[2])
-		low3, high3 = min(low3, a[3]), max(high3, a[3])
+		low = min(low, a[0])
+		high = max(high, a[0])
+		low1 = min(low1, a[1])
+		high1 = max(high1, a[1])
+		low2 = min(low2, a[2])
+		high2 = max(high2, a[2])
+		low3 = min(low3, a[3])
+		high3 = max(high3, a[3])
 	}
+
 	for _, e := range a {
-		low, high = min(low, e), max(high, e)
+		low = min(low, e)
+		high = max(high, e)
 	}
+
 	return min(low, low1, low2, low3), max(high, high1, high2, high3)
 }
 

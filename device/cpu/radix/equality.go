@@ -48,6 +48,7 @@ func candidatesOf[E Element](sample []E, b Buckets[E]) []candidate[E] {
 			c.lead--
 		}
 	}
+
 	for _, e := range sample {
 		c := &candidates[b.BucketOf(e)]
 		c.total++
@@ -55,6 +56,7 @@ func candidatesOf[E Element](sample []E, b Buckets[E]) []candidate[E] {
 			c.count++
 		}
 	}
+
 	return candidates
 }
 
@@ -77,9 +79,12 @@ func MajorityKeys[E Element](sample []E, b Buckets[E], limit, least int) []E {
 	if len(candidates) == 0 {
 		return nil
 	}
-	slices.SortFunc(candidates, func(a, b candidate[E]) int { return cmp.Compare(b.count, a.count) })
+	slices.SortFunc(candidates, func(a, b candidate[E]) int {
+		return cmp.Compare(b.count, a.count)
+	})
 	majority := make([]E, b.Count())
-	majority[0] = ^E(0) // this key belongs to the last bucket; 0, the value for the others, belongs to the first
+	// this key belongs to the last bucket; 0, the value for the others, belongs to the first
+	majority[0] = ^E(0)
 	for _, c := range candidates[:min(len(candidates), limit)] {
 		majority[c.bucket] = c.value
 	}

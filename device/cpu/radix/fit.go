@@ -25,9 +25,13 @@ const maxCells = 2048
 // the upper half is base. number_amd64.s depends on this.
 type cell uint64
 
-func newCell(base uint32, shift uint) cell { return cell(base)<<32 | cell(shift) }
+func newCell(base uint32, shift uint) cell {
+	return cell(base)<<32 | cell(shift)
+}
 
-func (c cell) bucket(x uint64) uint32 { return uint32(c>>32) + uint32(x>>(c&63)) }
+func (c cell) bucket(x uint64) uint32 {
+	return uint32(c>>32) + uint32(x>>(c&63))
+}
 
 // A grading describes how the widths of cells grow. Element x above the low end of the range has
 // the distance x - center. If it is less than center, it is below, and its distance is center - 1
@@ -87,18 +91,26 @@ func FittedBuckets[E Element](sample []E, low, high E, count int, tieBits uint) 
 	if overfull <= len(sample)/16 {
 		return plain
 	}
-	best, least := plain, overfull/2+1
+	best := plain
+	least := overfull/2 + 1
 	even := plain.fit(sample, high, count, tieBits, grading{})
+
 	if overfull := even.overfull(sample, count); overfull < least {
-		best, least = even, overfull/2+1 // graded cells are slower
+		best = even
+		least = overfull/2 + 1 // graded cells are slower
 	}
+
 	if least > len(sample)/16 {
 		center := (densest(sample) - plain.low) >> tieBits << tieBits
-		graded := plain.fit(sample, high, count, tieBits, gradingAround(uint64(center), uint64(high-plain.low), tieBits))
+		graded := plain.fit(
+			sample, high, count, tieBits,
+			gradingAround(uint64(center), uint64(high-plain.low), tieBits),
+		)
 		if graded.overfull(sample, count) < least {
 			best = graded
 		}
 	}
+
 	return best
 }
 
@@ -117,7 +129,9 @@ func densest[E Element](sample []E) E {
 
 // fit returns fitted buckets instead of plain ones, up to high and at most count.
 func (b Buckets[E]) fit(sample []E, high E, count int, tieBits uint, g grading) Buckets[E] {
-	b.grading, b.last, b.Shift = g, high-b.low, tieBits
+	b.grading = g
+	b.last = high - b.low
+	b.Shift = tieBits
 	if !b.graded() {
 		b.Shift = max(tieBits, uint(max(bits.Len64(uint64(b.last))-bits.Len(maxCells-1), 0)))
 	}
@@ -144,13 +158,17 @@ func (b *Buckets[E]) histograms(sample []E) (above, below []int) {
 			above[b.cellOf(distance>>b.Shift)]++
 		}
 	}
+
 	return above, below
 }
 
 // cut divides each cell into buckets with at most about want elements of the histogram. Cells
 // with few elements share a bucket.
 func (b *Buckets[E]) cut(above, below []int, want int, tieBits uint) {
-	b.cells, b.first, b.below = b.cells[:0], b.first[:0], 0
+	b.cells = b.cells[:0]
+	b.first = b.first[:0]
+	b.below = 0
+
 	if len(below) > 0 {
 		down := b.cutSide(below, E(b.center)-1, want, tieBits)
 		b.first = append(b.first, 0)
@@ -159,9 +177,11 @@ func (b *Buckets[E]) cut(above, below []int, want int, tieBits uint) {
 		}
 		b.below = uint64(len(down))
 	}
+
 	b.lower = uint64(len(above))
 	lower := slices.Clone(b.cells)
 	b.cells = b.cells[:0]
+
 	for _, distance := range b.cutSide(above, b.last-E(b.center), want, tieBits) {
 		b.first = append(b.first, E(b.center)+distance)
 	}
@@ -174,15 +194,19 @@ func (b *Buckets[E]) cutSide(histogram []int, last E, want int, tieBits uint) (f
 	shared := 0 // number of elements in the last bucket, if more cells may join it
 	for i, n := range histogram {
 		value, width := b.cell(uint64(i))
-		start, width := E(value)<<b.Shift, width+b.Shift
+		start := E(value) << b.Shift
+		width += b.Shift
+
 		if n <= want {
 			if i == 0 || shared+n > want {
-				first, shared = append(first, start), 0
+				first = append(first, start)
+				shared = 0
 			}
 			shared += n
 			b.addCell(uint32(len(first)-1), start, lastBit[E]())
 			continue
 		}
+
 		shift := width - min(uint(bits.Len(uint((n-1)/want))), width-tieBits)
 		b.addCell(uint32(len(first)), start, shift)
 		for at := start; ; at += E(1) << shift {
@@ -191,8 +215,10 @@ func (b *Buckets[E]) cutSide(histogram []int, last E, want int, tieBits uint) (f
 				break
 			}
 		}
+
 		shared = want + 1 // no more cells may join the last bucket
 	}
+
 	return first
 }
 
@@ -207,7 +233,8 @@ const minFitted = 32
 // overfull returns how many sampled elements are in buckets with several times their share. It
 // ignores the majority key of a bucket, because elements equal to it cannot be separated.
 func (b Buckets[E]) overfull(sample []E, count int) int {
-	overfull, share := 0, len(sample)/count+1
+	overfull := 0
+	share := len(sample)/count + 1
 	for _, c := range candidatesOf(sample, b) {
 		others := c.total
 		if c.prevails() {
@@ -217,5 +244,6 @@ func (b Buckets[E]) overfull(sample []E, count int) int {
 			overfull += others
 		}
 	}
+
 	return overfull
 }

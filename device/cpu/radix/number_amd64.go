@@ -25,6 +25,7 @@ func numberVectors[E Element](b *Buckets[E], numbers []uint32, elems []E) (done 
 		}
 		number(to, word[uint64](elems), done, b)
 	}
+
 	return done
 }
 

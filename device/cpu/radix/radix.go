@@ -90,10 +90,12 @@ func SpanOf[E Element](low, high E) span[E] {
 
 // SpanOfBlocks returns the span of the elements of blocks.
 func SpanOfBlocks[E Element](blocks [][]E) span[E] {
-	low, high := ^E(0), E(0)
+	low := ^E(0)
+	high := E(0)
 	for _, block := range blocks {
 		blockLow, blockHigh := MinMax(block)
-		low, high = min(low, blockLow), max(high, blockHigh)
+		low = min(low, blockLow)
+		high = max(high, blockHigh)
 	}
 	return SpanOf(low, high)
 }
@@ -129,6 +131,7 @@ func (r *Sorter[E]) sortByDigits(dst, tmp []E, blocks [][]E, s span[E]) {
 	} else {
 		p = exactly(s.Width)
 	}
+
 	r.reorder(dst, tmp, blocks, s.low, p)
 	if p.shift > 0 && !repair(dst) { // the leading bits distinguish too few elements
 		s = SpanOf(MinMax(dst))
@@ -170,11 +173,13 @@ func (r *Sorter[E]) reorder(dst, tmp []E, blocks [][]E, low E, p pass) {
 			live = append(live, at)
 		}
 	}
+
 	r.Passes = max(r.Passes, len(live))
 	if len(live) == 0 {
 		concat(dst, blocks)
 		return
 	}
+
 	from, to := dst, tmp
 	if len(live)%2 == 1 {
 		from, to = tmp, dst
@@ -182,6 +187,7 @@ func (r *Sorter[E]) reorder(dst, tmp []E, blocks [][]E, low E, p pass) {
 			blocks = [][]E{tmp[:copy(tmp, dst)]}
 		}
 	}
+
 	r.move(to, blocks, low, live[0], p)
 	for _, at := range live[1:] {
 		from, to = to, from
@@ -197,7 +203,10 @@ func (r *Sorter[E]) count(blocks [][]E, low E, p pass) {
 	for at := 0; at < p.count; at += 2 {
 		for _, block := range blocks {
 			if at+1 < p.count {
-				countTwo(block, low, p.shift+uint(at)*p.digit, p.digit, &r.counts[at], &r.counts[at+1])
+				countTwo(
+					block, low, p.shift+uint(at)*p.digit, p.digit, &r.counts[at],
+					&r.counts[at+1],
+				)
 			} else {
 				countOne(block, low, p.shift+uint(at)*p.digit, p.digit, &r.counts[at])
 			}
@@ -237,6 +246,7 @@ func exclusiveScan(counts *[digits]uint64, n uint64) (constant bool) {
 			break
 		}
 	}
+
 	return false
 }
 
@@ -272,7 +282,8 @@ func insertionSort[E Element](a []E) {
 // sink moves element i to its place among the elements before it, which are sorted. It returns
 // the distance.
 func sink[E Element](a []E, i int) int {
-	e, j := a[i], i
+	e := a[i]
+	j := i
 	for ; j > 0 && a[j-1] > e; j-- {
 		a[j] = a[j-1]
 	}
@@ -295,5 +306,6 @@ func repair[E Element](a []E) bool {
 			return false
 		}
 	}
+
 	return true
 }

@@ -32,6 +32,7 @@ func moveBlock[E Element](to, block []E, low E, shift, digit uint, places *[digi
 		moveLoop(to, block, low, shift, digit, places)
 		return
 	}
+
 	control := uint64(shift | digit<<8)
 	switch block := any(block).(type) {
 	case []uint64:
@@ -47,6 +48,7 @@ func countTwo[E Element](block []E, low E, shift, digit uint, counts, next *[dig
 		countTwoLoop(block, low, shift, digit, counts, next)
 		return
 	}
+
 	control := uint64(shift | digit<<8)
 	switch block := any(block).(type) {
 	case []uint64:

@@ -31,7 +31,8 @@ type Scatterer[K Element, E arena.Word] struct {
 
 	majority []K     // the key that is counted, per bucket (see MajorityKeys); may be nil
 	counts   []int64 // number of occurrences of the majority key, per bucket
-	added    int     // number of elements since the counters in next were emptied, if keys are counted
+	// number of elements since the counters in next were emptied, if keys are counted
+	added int
 }
 
 // ScattererBytes returns the memory of a Scatterer for buckets with lines of lineBytes.
@@ -56,16 +57,24 @@ func NewScatterer[K Element, E arena.Word](
 // from the given number of zones, starting at zone, at most ahead at a time. Keys in majority are
 // counted, if it is not nil. Reset drops blocks to recycle, which are left by cancelled work.
 func (s *Scatterer[K, E]) Reset(buckets, zone, zones, ahead int, majority []K) {
-	s.used, s.zone, s.zones = buckets, zone, zones
-	s.recycled, s.from, s.ahead, s.taking = pool.None, zone, ahead, 1
+	s.used = buckets
+	s.zone = zone
+	s.zones = zones
+	s.recycled = pool.None
+	s.from = zone
+	s.ahead = ahead
+	s.taking = 1
 	s.majority, s.counts, s.added = majority, make([]int64, len(majority)), 0
+
 	for bucket := range buckets {
 		s.empty(bucket)
 	}
 }
 
 func (s *Scatterer[K, E]) empty(bucket int) {
-	s.Lists[bucket], s.to[bucket], s.taken[bucket] = pool.Empty, 0, 0
+	s.Lists[bucket] = pool.Empty
+	s.to[bucket] = 0
+	s.taken[bucket] = 0
 	s.next[bucket] = uint64(bucket) * s.line()
 	if s.majority != nil {
 		s.counts[bucket] = 0
@@ -104,7 +113,9 @@ func (s *Scatterer[K, E]) emptyCounters() {
 
 // flush writes the full line of a bucket, which already counts as empty, to its block or to a new
 // one.
-func (s *Scatterer[K, E]) flush(bucket int) { s.writeLine(bucket, s.makeRoom(bucket), s.line()) }
+func (s *Scatterer[K, E]) flush(bucket int) {
+	s.writeLine(bucket, s.makeRoom(bucket), s.line())
+}
 
 // makeRoom returns the position for the line of a bucket. It takes a new block if the last one is
 // full.
@@ -124,7 +135,9 @@ func (s *Scatterer[K, E]) makeRoom(bucket int) uint64 {
 }
 
 // ZoneOf returns the zone of a bucket.
-func (s *Scatterer[K, E]) ZoneOf(bucket int) int { return s.zone + bucket*s.zones/s.used }
+func (s *Scatterer[K, E]) ZoneOf(bucket int) int {
+	return s.zone + bucket*s.zones/s.used
+}
 
 // takeBlock doubles the number of blocks that it takes at a time, as long as they are of the same
 // zone. If keys are nearly sorted, or if there is only one zone, workers would otherwise wait for
@@ -134,10 +147,12 @@ func (s *Scatterer[K, E]) takeBlock(bucket int) uint32 {
 		s.GiveBack()
 		s.from, s.taking = zone, 1
 	}
+
 	if s.recycled == pool.None {
 		s.recycled = s.pool.Take(s.from, s.taking)
 		s.taking = min(2*s.taking, s.ahead)
 	}
+
 	block := s.recycled
 	s.recycled = s.pool.Next[block]
 	return block
@@ -161,7 +176,9 @@ func (s *Scatterer[K, E]) Counts(ends []uint32) {
 // SizeOf returns the number of elements in a bucket. REQUIRES: no element was added since Settle,
 // or no keys are counted
 func (s *Scatterer[K, E]) SizeOf(bucket int) int64 {
-	mask, to, blocks := s.blockMask, s.to[bucket], uint64(s.taken[bucket])
+	mask := s.blockMask
+	to := s.to[bucket]
+	blocks := uint64(s.taken[bucket])
 	if to&mask != 0 {
 		blocks-- // the last block is partial
 	}
@@ -200,13 +217,15 @@ func (s *Scatterer[K, E]) Finish() {
 			s.pool.Used[l.Tail] = uint32((s.to[bucket]-1)&s.blockMask) + 1
 		}
 	}
+
 	s.GiveBack()
 	StoreFence()
 }
 
 // Recycle accepts a block whose elements have been read, for reuse.
 func (s *Scatterer[K, E]) Recycle(block uint32) {
-	s.pool.Next[block], s.recycled = s.recycled, block
+	s.pool.Next[block] = s.recycled
+	s.recycled = block
 }
 
 // GiveBack frees the unused blocks.

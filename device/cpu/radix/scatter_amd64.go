@@ -26,10 +26,13 @@ func put[E arena.Word](c *combiner[E], elems []E, numbers []uint32, majority []E
 	case [][2]uint64:
 		return put128(e, &numbers[0], any(c).(*combiner[[2]uint64]))
 	}
+
 	panic("unreachable")
 }
 
-func word[W Element, E arena.Word](s []E) *W { return (*W)(unsafe.Pointer(unsafe.SliceData(s))) }
+func word[W Element, E arena.Word](s []E) *W {
+	return (*W)(unsafe.Pointer(unsafe.SliceData(s)))
+}
 
 // put32 is putLoop for elements of 32 bits. Each element, except the last ones (see unasked),
 // prefetches the line of the element 16 places later.

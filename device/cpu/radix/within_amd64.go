@@ -16,6 +16,7 @@ func Within[E Element](a []E, low, span E) (kept int) {
 	case uint32:
 		kept = within32(word[uint32](a), whole, uint32(low), uint32(span))
 	}
+
 	return withinLoop(a, kept, whole, low, span)
 }
 
