@@ -18,14 +18,16 @@
 //
 // The steps of a chunk touch as little memory as possible:
 //
-//	Load   reads a unit of records into the cache, extracts its elements and scatters them to up to 2048 buckets by
-//	       their leading bits (load.go, package radix). A bucket is a list of blocks from a pool (package pool). So there
-//	       is no counting pass and no second buffer, and every byte is written once, bypassing the caches.
-//	Sort   splits buckets that are too large for the cache, with all workers together (split.go). The other buckets
-//	       wait for Store.
-//	Store  takes the buckets in order. It gathers each one into the cache, finishes it there with a counting sort by
-//	       digits, and passes it to the writer, while other workers process the next buckets (store.go). When it drains,
-//	       it returns the memory of neighboring buckets to the system after they have been written.
+//	Load   reads a unit of records into the cache, extracts its elements and scatters them to up
+//	       to 2048 buckets by their leading bits (load.go, package radix). A bucket is a list of
+//	       blocks from a pool (package pool). So there is no counting pass and no second buffer,
+//	       and every byte is written once, bypassing the caches.
+//	Sort   splits buckets that are too large for the cache, with all workers together (split.go).
+//	       The other buckets wait for Store.
+//	Store  takes the buckets in order. It gathers each one into the cache, finishes it there with
+//	       a counting sort by digits, and passes it to the writer, while other workers process
+//	       the next buckets (store.go). When it drains, it returns the memory of neighboring
+//	       buckets to the system after they have been written.
 //	Select is Load of the smallest keys of a source, as many as fit (load.go).
 //	Keep   finishes the buckets in place, so that records can be read from there (keep.go).
 //

@@ -69,7 +69,8 @@ func checkCut(t *testing.T, b Buckets[uint64], low, high uint64, count int, tieB
 		t.Errorf("the last bucket ends with %x, before %x", end, high)
 	}
 	if b.BucketOf(0) != 0 || b.BucketOf(^uint64(0)) != b.Count()-1 {
-		t.Errorf("elements outside of the range are in buckets %d and %d of %d", b.BucketOf(0), b.BucketOf(^uint64(0)), b.Count())
+		t.Errorf("elements outside of the range are in buckets %d and %d of %d",
+			b.BucketOf(0), b.BucketOf(^uint64(0)), b.Count())
 	}
 }
 
