@@ -11,16 +11,17 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// errDisorder ends the copying of an input that looked sorted and is not.
+// errDisorder ends the copy of an input that looked sorted but is not.
 var errDisorder error = &plan.Impossible{Why: "the input is not in order"}
 
-// runCopy writes an input that is in order as it stands, or one that is in reverse order from its end.
+// runCopy writes an input that is already sorted, or one in reverse order from its end.
 //
-// A regular file is written in the same pass that checks the order, in the hope that the sample was right, since its
-// blocks can be written again. Where that is not possible the check goes first.
+// If the output is a regular file, whose blocks can be written again, runCopy checks the order
+// while it writes. Otherwise it checks the order in a pass of its own first.
 func runCopy(ctx context.Context, r *Run, _ *plan.Candidate) error {
 	r.Meter.begin(plan.StageCopy, atInput, r.Input.DataBytes())
 	defer func() { r.Meter.end(r.Input.Bytes()) }()
+
 	if r.Output.Placed() && !r.Facts.Asked.Unique {
 		return copyOrdered(ctx, r, r.Output)
 	}
@@ -35,11 +36,13 @@ func runCopy(ctx context.Context, r *Run, _ *plan.Candidate) error {
 	return err
 }
 
-// copyOrdered copies the data to w as long as they are in order; mirrored data the last record first, as long as that
-// brings them in order. Then records with equal keys, which must stay in the order of the input, may not be, unless
-// they are nothing but their keys.
+// copyOrdered copies the data to w while they are in order. It copies mirrored data from the last
+// record to the first. In that case records with equal keys, which must keep their input order,
+// count as disorder, unless a record is nothing but its key.
 func copyOrdered(ctx context.Context, r *Run, w device.BlockWriter) error {
-	in, s, mirrored := r.Input, &r.Plan.Sizes, r.Facts.Mirrored()
+	in := r.Input
+	s := &r.Plan.Sizes
+	mirrored := r.Facts.Mirrored()
 	inOrder := func(o format.Order) bool {
 		return o.FirstDisorder < 0 && (!mirrored || o.Duplicates == 0 || in.Keyer.Layout().IsBare())
 	}
@@ -49,6 +52,7 @@ func copyOrdered(ctx context.Context, r *Run, w device.BlockWriter) error {
 			first = in.Data.Records() - first - int64(len(recs)/in.size)
 			mirror(recs, in.size)
 		}
+
 		block := format.CheckBlock(in.Keyer, first, recs)
 		if !inOrder(block) {
 			return errDisorder
@@ -57,10 +61,13 @@ func copyOrdered(ctx context.Context, r *Run, w device.BlockWriter) error {
 		return w.WriteBlock(ctx, first, recs)
 	})
 	for _, src := range in.Data.Split(1) {
-		if err := device.Copy(ctx, src, s.Workers, s.BlockBytes/in.size, in.size, copyBlock); err != nil {
+		if err := device.Copy(
+			ctx, src, s.Workers, s.BlockBytes/in.size, in.size, copyBlock,
+		); err != nil {
 			return err
 		}
 	}
+
 	whole, err := order.Result()
 	if err == nil && !inOrder(whole) {
 		return errDisorder
@@ -77,6 +84,7 @@ func mirror(recs []byte, size int) {
 		slices.Reverse(arena.View[uint64](recs))
 		return
 	}
+
 	other := make([]byte, size)
 	for from, to := 0, len(recs)-size; from < to; from, to = from+size, to-size {
 		copy(other, recs[from:])

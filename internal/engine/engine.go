@@ -1,6 +1,9 @@
-// Package engine runs a plan. Each strategy is one function in a file of its own, and all have the same signature: they
-// get a Run and the candidate of the plan that names them. One that turns out not to be possible gives back
-// plan.Impossible with nothing lost, and the next candidate is tried, which the user is told.
+// Package engine runs a plan. Each strategy is a function in a file of its own. All have the same
+// signature: they receive a Run and the plan's candidate for the strategy. If a strategy turns
+// out to be impossible, it returns plan.Impossible and nothing is lost. The engine then warns the
+// user and tries the next candidate.
+//
+// Only the root package of this module is stable: this package may change in any version.
 //
 //	Run{Plan, Input, Output, Devices, Meter} ─▶ copy │ sift │ in core │ reread │ merge │ partition │ spread ─▶ Result
 package engine
@@ -22,7 +25,7 @@ import (
 	"github.com/extsort/extsort/merge"
 )
 
-// Run is one sort, from its plan to its last record.
+// A Run is one sort, from its plan to its last record.
 type Run struct {
 	Plan    *plan.Plan
 	Facts   *plan.Facts
@@ -30,39 +33,41 @@ type Run struct {
 	Output  *Output
 	Devices []device.Device // in the order of Facts.Devices
 	Meter   *Meter
-	Store   spill.Store       // where spill goes; nil: the disk
-	Kept    *spill.Checkpoint // nil: nothing is kept
+	Store   spill.Store       // storage of spill files; nil for the disk
+	Kept    *spill.Checkpoint // nil if nothing is kept
 	Warn    func(message string)
 
 	Result Result
 
-	pool  *pool        // of the candidate that runs
-	queue *spill.Queue // of requests past the page cache; nil: there are none
-	spill *spill.Spill // nil as long as nothing is spilled
+	pool  *pool        // chunks of the current candidate
+	queue *spill.Queue // direct I/O requests; nil if there are none
+	spill *spill.Spill // nil until something is spilled
 	mu    sync.Mutex   // protects Result while chunks are sorted
 
-	waiting *spill.Spill // records of the output that wait for a header with their number; nil: none do
+	// waiting holds records of the output until the header with their number can be written; nil
+	// if none wait.
+	waiting *spill.Spill
 }
 
-// Result is what ran.
+// Result describes what happened in a run.
 type Result struct {
 	Strategy     plan.Strategy
-	Stages       []plan.Stage // that were predicted for it
-	Chunks       int          // chunks or parts that were sorted
-	FanIn        int          // runs of the last merge; 0: none
+	Stages       []plan.Stage // as predicted for the strategy
+	Chunks       int          // number of chunks or parts that were sorted
+	FanIn        int          // number of runs in the last merge; 0 for none
 	MergeLevels  int
-	Algorithms   []string // that sorted the chunks: several when devices differ
-	BytesKept    int64    // of records that did not have to be read again
+	Algorithms   []string // algorithms of the chunks; several if devices differ
+	BytesKept    int64    // size of the records that did not have to be read again
 	BytesSpilled int64
 	SpillCodec   string
 	Changes      []Change
-	ChecksumIn   string // where they were asked for
+	ChecksumIn   string // if requested
 	ChecksumOut  string
 	Verified     bool
-	Summary      *format.Summary // of the output, where it was verified
+	Summary      *format.Summary // of the output, if it was verified
 }
 
-// Change is a change of mind: a strategy that was tried and turned out not to be possible.
+// A Change is a change of strategy: the planned one turned out to be impossible.
 type Change struct {
 	Planned plan.Strategy `json:"planned"`
 	Why     string        `json:"why"`
@@ -73,17 +78,18 @@ func (c Change) String() string {
 	return fmt.Sprintf("from strategy %s to %s: %s", c.Planned, c.Ran, c.Why)
 }
 
-// Sort tries the candidates of the plan that are possible, one after the other, until one of them proves so. Where no
-// record is wanted none is read.
+// Sort tries the possible candidates of the plan, one after another, until one of them succeeds.
+// If no record is wanted, it reads none.
 func (r *Run) Sort(ctx context.Context) error {
 	all := r.Plan.Considered
 	if r.Facts.Asked.Limit < 0 {
 		r.Result.Strategy = r.Plan.Strategy
 		return nil
 	}
+
 	input.RequestsOf(r.Input.Files).Allow(r.Plan.Sizes.RequestBytes)
 	for i := range all {
-		err := r.try(ctx, &all[i])
+		err := r.runCandidate(ctx, &all[i])
 		impossible, ok := errors.AsType[*plan.Impossible](err)
 		if !ok {
 			return err
@@ -94,10 +100,12 @@ func (r *Run) Sort(ctx context.Context) error {
 		r.change(all[i].Strategy, all[i+1].Strategy, impossible.Why)
 		r.restart()
 	}
+
 	return nil
 }
 
-// nothingLeft is the error where the last possible strategy turned out not to be: merge is what it would take.
+// nothingLeft returns the error if the last possible strategy turned out to be impossible. It
+// explains why a merge, the last resort, is not possible.
 func (r *Run) nothingLeft(last *plan.Impossible) error {
 	if !r.Plan.Sizes.Merges(r.Facts) {
 		return plan.TooLittle(r.Facts)
@@ -110,11 +118,16 @@ func (r *Run) nothingLeft(last *plan.Impossible) error {
 	return last
 }
 
-func (r *Run) try(ctx context.Context, c *plan.Candidate) error {
-	r.Result.Strategy, r.Result.Stages = c.Strategy, c.Stages
+func (r *Run) runCandidate(ctx context.Context, c *plan.Candidate) error {
+	r.Result.Strategy = c.Strategy
+	r.Result.Stages = c.Stages
 	stages := slices.Clone(c.Stages)
-	if last := len(stages) - 1; last > 0 && r.Input.summed && r.Output.checked == nil { // it will be read back
-		stages = slices.Insert(stages, last, plan.Stage{Name: plan.StageVerify, Bytes: stages[last-1].Bytes})
+	// the output will be read back
+	if last := len(stages) - 1; last > 0 && r.Input.summed && r.Output.checked == nil {
+		stages = slices.Insert(stages, last, plan.Stage{
+			Name:  plan.StageVerify,
+			Bytes: stages[last-1].Bytes,
+		})
 	}
 	r.Meter.expect(stages)
 	r.pool = newPool(r, c)
@@ -122,7 +135,8 @@ func (r *Run) try(ctx context.Context, c *plan.Candidate) error {
 	return errors.Join(err, r.pool.close())
 }
 
-// change enters a change of mind, and warns of it where the user had asked for what was planned.
+// change records a change of strategy. It warns the user if the planned strategy was the one
+// requested.
 func (r *Run) change(planned, ran plan.Strategy, why string) {
 	c := Change{planned, why, ran}
 	r.Result.Changes = append(r.Result.Changes, c)
@@ -131,7 +145,7 @@ func (r *Run) change(planned, ran plan.Strategy, why string) {
 	}
 }
 
-// AskedFor enters a strategy that was asked for and is not the first of the plan.
+// AskedFor records a change if the requested strategy is not the first one of the plan.
 func (r *Run) AskedFor() {
 	asked := r.Facts.Asked.Strategy
 	for _, c := range r.Plan.Considered {
@@ -141,20 +155,24 @@ func (r *Run) AskedFor() {
 	}
 }
 
-// restart makes the counts and sums those of a run that has read nothing, and written nothing but what a stream has
-// already: that is not written again.
+// restart resets the counters before the next strategy is tried. Bytes already sent to a stream
+// are skipped, not sent again.
 func (r *Run) restart() {
 	r.Output.restart()
 	r.Input.restart()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.Result = Result{Strategy: r.Result.Strategy, Stages: r.Result.Stages, Changes: r.Result.Changes}
+	r.Result = Result{
+		Strategy: r.Result.Strategy,
+		Stages:   r.Result.Stages,
+		Changes:  r.Result.Changes,
+	}
 }
 
-// Close gives spill back. It is to be called once, after the output has been finished.
+// Close releases the spill files. It must be called once, after the output has been finished.
 func (r *Run) Close() error {
 	if r.Kept != nil {
-		_ = r.Kept.Wait() // what went wrong there has been told
+		_ = r.Kept.Wait() // its errors have been reported
 	}
 	var errs []error
 	for _, s := range []*spill.Spill{r.spill, r.waiting} {
@@ -164,10 +182,11 @@ func (r *Run) Close() error {
 			errs = append(errs, s.Close())
 		}
 	}
+
 	return errors.Join(append(errs, r.queue.Close())...)
 }
 
-// openQueue makes the queue of requests that go past the page cache, if the plan has one.
+// openQueue creates the queue of direct I/O requests, if the plan has one.
 func (r *Run) openQueue() (err error) {
 	if q := r.Plan.Sizes.Queue; q.Requests > 0 {
 		if r.queue, err = spill.NewQueue(q.Requests, q.Bytes); err == nil && q.Input {
@@ -177,21 +196,31 @@ func (r *Run) openQueue() (err error) {
 	return err
 }
 
-// leastIndexBytes are for the index of what a plan did not expect to spill.
+// leastIndexBytes is the minimum memory for indexes, for a plan that expected not to spill.
 const leastIndexBytes = 64 << 10
 
-// Spill makes the temporary files, once.
+// Spill creates the temporary files, once.
 func (r *Run) Spill(expectBytes int64) (*spill.Spill, error) {
 	if r.spill != nil {
 		return r.spill, nil
 	}
-	s, asked := &r.Plan.Sizes, &r.Facts.Asked
+	s := &r.Plan.Sizes
+	asked := &r.Facts.Asked
 	var err error
 	r.spill, err = spill.New(spill.Options{
-		Store: r.Store, Checkpoint: r.Kept, Folders: r.Facts.Spill.Folders, Codec: asked.SpillCodec, Keyer: r.Input.Keyer,
-		ExpectBytes: expectBytes, IndexBytes: max(s.IndexBytes, leastIndexBytes),
-		OutputBytes: r.Facts.Spill.Output, CachedBytes: r.Facts.CachedSpill(), Queue: r.queue,
-		DiskBytes: r.Facts.Spill.Disk.Write, Workers: s.Workers, Coders: s.SpillCoders,
+		Store:       r.Store,
+		Checkpoint:  r.Kept,
+		Folders:     r.Facts.Spill.Folders,
+		Codec:       asked.SpillCodec,
+		Keyer:       r.Input.Keyer,
+		ExpectBytes: expectBytes,
+		IndexBytes:  max(s.IndexBytes, leastIndexBytes),
+		OutputBytes: r.Facts.Spill.Output,
+		CachedBytes: r.Facts.CachedSpill(),
+		Queue:       r.queue,
+		DiskBytes:   r.Facts.Spill.Disk.Write,
+		Workers:     s.Workers,
+		Coders:      s.SpillCoders,
 	})
 	return r.spill, err
 }
@@ -208,12 +237,18 @@ func (r *Run) noteChunk(s device.Stats) {
 func (r *Run) mergeOptions() merge.Options {
 	s := &r.Plan.Sizes
 	return merge.Options{
-		Keyer: r.Input.Keyer, Workers: s.Workers, BlockBytes: s.BlockBytes, MemoryBytes: s.MergeBytes, Limit: r.Facts.First(),
+		Keyer:       r.Input.Keyer,
+		Workers:     s.Workers,
+		BlockBytes:  s.BlockBytes,
+		MemoryBytes: s.MergeBytes,
+		Limit:       r.Facts.First(),
 	}
 }
 
-// sortTo sorts a chunk and writes it. last: there is no other use for it.
-func (r *Run) sortTo(ctx context.Context, chunk device.Chunk, w device.BlockWriter, last bool) error {
+// sortTo sorts a chunk and writes it. last means that the chunk is not needed afterwards.
+func (r *Run) sortTo(
+	ctx context.Context, chunk device.Chunk, w device.BlockWriter, last bool,
+) error {
 	if err := chunk.Sort(ctx); err != nil {
 		return err
 	}
@@ -221,7 +256,9 @@ func (r *Run) sortTo(ctx context.Context, chunk device.Chunk, w device.BlockWrit
 }
 
 // store writes a sorted chunk.
-func (r *Run) store(ctx context.Context, chunk device.Chunk, w device.BlockWriter, last bool) error {
+func (r *Run) store(
+	ctx context.Context, chunk device.Chunk, w device.BlockWriter, last bool,
+) error {
 	err := chunk.Store(ctx, r.Facts.First(), last, w)
 	r.noteChunk(chunk.Stats())
 	return err

@@ -5,9 +5,9 @@ import (
 	"os"
 )
 
-// mayOverwrite returns an error unless all of the input has been read, and the inputs that the output overwrites are
-// what they were when they were opened. Strategies that write earlier are never planned for such an output; this makes
-// sure of it before the first byte is written.
+// mayOverwrite returns an error unless the whole input has been read, and the inputs that the
+// output overwrites are unchanged since they were opened. Strategies that write earlier are never
+// planned for such an output; this is a final check before the first byte is written.
 func (r *Run) mayOverwrite(now os.FileInfo) error {
 	if err := r.allRead(); err != nil || now == nil {
 		return err
@@ -20,10 +20,12 @@ func (r *Run) mayOverwrite(now os.FileInfo) error {
 			return err
 		}
 	}
+
 	return nil
 }
 
-// allRead returns an error if a record of the input has not been read. Where no record is wanted, none has to be.
+// allRead returns an error if some record of the input has not been read, unless no record is
+// wanted.
 func (r *Run) allRead() error {
 	in := r.Input
 	if r.Facts.Asked.Limit < 0 {
@@ -34,20 +36,24 @@ func (r *Run) allRead() error {
 	}
 	unread := true
 	if !in.Seekable() {
-		next, err := in.Data.Cut(1) // none is left at the end of a stream
+		next, err := in.Data.Cut(1) // returns nil at the end of a stream
 		if err != nil {
 			return err
 		}
 		unread = next != nil
 	}
+
 	if unread {
-		return fmt.Errorf("internal error: strategy %s would overwrite input %s after reading %d of its %d "+
-			"records; nothing was written", r.Result.Strategy, in.Overwritten().Name, in.Records(), in.Data.Records())
+		return fmt.Errorf(
+			"internal error: strategy %s would overwrite input %s after reading %d of its %d "+
+				"records; nothing was written",
+			r.Result.Strategy, in.Overwritten().Name, in.Records(), in.Data.Records(),
+		)
 	}
 	return nil
 }
 
-// mostRecords returns the greatest number of records that the output can have, once the input has been read.
+// mostRecords returns the maximum number of records in the output, after the input has been read.
 func mostRecords(r *Run) int64 {
 	asked := &r.Facts.Asked
 	records := max(r.Input.Records(), r.Input.Data.Records())
@@ -60,7 +66,7 @@ func mostRecords(r *Run) int64 {
 	return records
 }
 
-// damaged adds to the error of a run that it has begun to overwrite an input.
+// damaged adds to an error that the run has started to overwrite an input.
 func (r *Run) damaged(err error) error {
 	in := r.Input.Overwritten()
 	if in == nil || !r.Output.sink.Begun() {

@@ -14,25 +14,26 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// Input is the inputs of a run as one dataset, whose records are counted, and summed if asked for, as they are read.
+// Input is the inputs of a run as one dataset. It counts the records as they are read and, if
+// requested, computes their checksum.
 type Input struct {
 	Files  []*input.Input
 	Header *format.Header
 	Keyer  *format.Keyer
 	Data   chunker.Dataset
 
-	Before int64 // records before the first that is read
+	Before int64 // number of records before the first one to read
 
-	unseen  chunker.Dataset // Data, whose records nobody counts
-	size    int             // bytes of a record
+	unseen  chunker.Dataset // like Data, but does not count records
+	size    int             // record size in bytes
 	meter   *Meter
 	records atomic.Int64
 	summed  bool
-	sum     checksum // where one is asked for
+	sum     checksum // if requested
 }
 
-// LimitOfPart makes the limit of a whole merge that of the part of it that is read. Negative: of that, nothing is
-// written; 0: everything.
+// LimitOfPart converts the limit of a whole merge to that of the part being read. A negative
+// result means that nothing of the part is written, and 0 means everything.
 func (in *Input) LimitOfPart(limit int64) int64 {
 	switch n := in.Data.Records(); {
 	case limit <= 0 || n < 0:
@@ -45,20 +46,21 @@ func (in *Input) LimitOfPart(limit int64) int64 {
 	return limit - in.Before
 }
 
-// InputOptions says what is done with the records of an Input.
+// InputOptions configures an Input.
 type InputOptions struct {
-	Reverse bool                                  // the opposite order
-	Sum     bool                                  // add up a checksum
-	Wrap    func(chunker.Dataset) chunker.Dataset // for tests; nil: the dataset as it is
+	Reverse bool                                  // use the opposite order
+	Sum     bool                                  // compute a checksum
+	Wrap    func(chunker.Dataset) chunker.Dataset // for tests; nil leaves the dataset unchanged
 
-	// Slice leaves what is to be read of the files, and tells how many records come before that; nil: all is read.
+	// Slice restricts the files to the part to read and returns the number of records before it.
+	// nil means everything.
 	Slice func([]*input.Input, *format.Keyer) (before int64, err error)
 
-	// Remake says what is sorted in place of records of a layout; nil: themselves.
+	// Remake returns the transformation of the records. nil means none.
 	Remake func(format.Layout) (*chunker.Remaking, error)
 }
 
-// NewInput makes one dataset of opened files.
+// NewInput returns a dataset of opened files.
 func NewInput(files []*input.Input, m *Meter, opt InputOptions) (*Input, error) {
 	layout := files[0].Header.Layout()
 	if opt.Reverse {
@@ -72,11 +74,19 @@ func NewInput(files []*input.Input, m *Meter, opt InputOptions) (*Input, error) 
 		}
 		layout = remaking.Layout
 	}
+
 	keyer, err := format.NewKeyer(layout)
 	if err != nil {
 		return nil, err
 	}
-	in := &Input{Files: files, Header: files[0].Header, Keyer: keyer, size: layout.RecordSize, meter: m, summed: opt.Sum}
+	in := &Input{
+		Files:  files,
+		Header: files[0].Header,
+		Keyer:  keyer,
+		size:   layout.RecordSize,
+		meter:  m,
+		summed: opt.Sum,
+	}
 	if opt.Slice != nil {
 		if in.Before, err = opt.Slice(files, keyer); err != nil {
 			return nil, err
@@ -88,37 +98,48 @@ func NewInput(files []*input.Input, m *Meter, opt InputOptions) (*Input, error) 
 	}
 	if remaking != nil {
 		if most := remaking.MaxRecords; most > 0 && in.Before+data.Records() > most {
-			return nil, fmt.Errorf("there are %d records, and an index can count %d: use indexes of 8 bytes (u64)",
-				in.Before+data.Records(), most)
+			return nil, fmt.Errorf(
+				"there are %d records, and an index can count %d: use indexes of 8 bytes (u64)",
+				in.Before+data.Records(), most,
+			)
 		}
 		data = chunker.Remade(data, remaking, in.Before)
 	}
+
 	in.unseen = data
-	in.Data = chunker.Wrapped(data, func(src device.Source, _ int64) device.Source { return &watchedSource{src, in} })
+	in.Data = chunker.Wrapped(data, func(src device.Source, _ int64) device.Source {
+		return &watchedSource{src, in}
+	})
 	return in, nil
 }
 
-// ReadSize returns the bytes of a record as it is read from the files, before it is transformed.
+// ReadSize returns the size of a record in the files, before any transformation, in bytes.
 func (in *Input) ReadSize() int { return in.Header.Layout().RecordSize }
 
-// Bytes is the number of record bytes that have been read.
-func (in *Input) Bytes() int64 { return in.records.Load() * int64(in.size) }
+// Bytes returns the size of the records read so far.
+func (in *Input) Bytes() int64 {
+	return in.records.Load() * int64(in.size)
+}
 
-// DataBytes is the number of record bytes that there are; negative: not known.
-func (in *Input) DataBytes() int64 { return in.Data.Records() * int64(in.size) }
+// DataBytes returns the total size of the records; it is negative if not known.
+func (in *Input) DataBytes() int64 {
+	return in.Data.Records() * int64(in.size)
+}
 
-// Records is the number of records that have been read.
+// Records returns the number of records read so far.
 func (in *Input) Records() int64 { return in.records.Load() }
 
-// Seekable reports whether all inputs can be read at any place.
+// Seekable reports whether all inputs support random access.
 func (in *Input) Seekable() bool {
 	return !slices.ContainsFunc(in.Files, func(f *input.Input) bool { return !f.Seekable() })
 }
 
 // Remote reports whether an input is read over a network.
-func (in *Input) Remote() bool { return input.RequestsOf(in.Files) != nil }
+func (in *Input) Remote() bool {
+	return input.RequestsOf(in.Files) != nil
+}
 
-// Overwritten is an input that is the output, too; nil: none is.
+// Overwritten returns the input that is also the output, or nil.
 func (in *Input) Overwritten() *input.Input {
 	if i := slices.IndexFunc(in.Files, func(f *input.Input) bool { return f.Overwritten }); i >= 0 {
 		return in.Files[i]
@@ -126,8 +147,8 @@ func (in *Input) Overwritten() *input.Input {
 	return nil
 }
 
-// see counts records as they are read.
-func (in *Input) see(recs []byte) {
+// countRead counts records as they are read.
+func (in *Input) countRead(recs []byte) {
 	in.records.Add(int64(len(recs) / in.size))
 	in.meter.add(atInput, len(recs))
 	if in.summed {
@@ -135,22 +156,24 @@ func (in *Input) see(recs []byte) {
 	}
 }
 
-// skip counts records that a checkpoint has.
+// skip counts records that are already in a checkpoint.
 func (in *Input) skip(o spill.Origin) {
 	in.records.Add(o.Records)
 	in.sum.sum.Merge(o.Sum)
 }
 
-// restart makes the counts those of an input of which nothing has been read.
+// restart resets the counters.
 func (in *Input) restart() {
 	in.records.Store(0)
 	in.sum.sum = format.Checksum{}
 }
 
-// again reads all records once more, without counting them.
-func (in *Input) again() device.Source { return in.unseen.Split(1)[0] }
+// readAgain returns a source that reads all records again without counting them.
+func (in *Input) readAgain() device.Source {
+	return in.unseen.Split(1)[0]
+}
 
-// watchedSource shows every record that is read, once, on its way to whoever reads it.
+// A watchedSource counts every record that is read.
 type watchedSource struct {
 	device.Source
 	in *Input
@@ -160,7 +183,7 @@ func (w *watchedSource) ReadAhead(ctx context.Context, maxBytes int64) {
 	input.ReadAhead(ctx, w.Source, maxBytes)
 }
 
-// Next reads from the source and shows what came.
+// Next reads from the source and counts the records.
 func (w *watchedSource) Next(max int, place func(first int64, n int) []byte) (int64, int, error) {
 	var p []byte
 	first, n, err := w.Source.Next(max, func(first int64, n int) []byte {
@@ -168,12 +191,12 @@ func (w *watchedSource) Next(max int, place func(first int64, n int) []byte) (in
 		return p
 	})
 	if n > 0 && err == nil {
-		w.in.see(p[:n*w.in.size])
+		w.in.countRead(p[:n*w.in.size])
 	}
 	return first, n, err
 }
 
-// checksum is a format.Checksum that many goroutines add to.
+// checksum is a format.Checksum that is safe for concurrent use.
 type checksum struct {
 	mu  sync.Mutex
 	sum format.Checksum

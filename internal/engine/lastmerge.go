@@ -14,61 +14,68 @@ import (
 )
 
 const (
-	// maxMarkBytes is how much of the output is written at most from one mark to the next, unless a block is larger.
+	// maxMarkBytes limits the output from one mark to the next, unless a block is larger.
 	maxMarkBytes = 256 << 20
 
-	// maxMarks is how many may be written before writers wait until the last one is entered.
+	// maxMarks is the number of marks that may be reached before writers wait for the manifest.
 	maxMarks = 2
 )
 
-// position is a place in the last merge.
+// position is a position in the last merge.
 type position struct {
-	records int64   // of the output, that come before
-	taken   []int64 // how many of each run these are
+	records int64   // number of output records before the position
+	taken   []int64 // number of records taken from each run
 }
 
-// gap is a part of the output that was written and is damaged.
+// gap is a damaged part of the output, which must be written again.
 type gap struct {
 	from position
 	to   int64
 }
 
-// lastMerge knows how far the last merge has come. It is a BlockWriter of the output.
+// lastMerge tracks the progress of the last merge. It is a BlockWriter that writes to the output.
 type lastMerge struct {
 	run  *Run
-	base position // behind what was written before
+	base position // end of the output of earlier processes
 
-	mu      sync.Mutex
-	blocks  map[int64]*block // by first record: of those behind a gap
-	written int64            // records of the output, without a gap
-	marks   []position       // that have not been reached, in order
-	sum     spill.StretchSum // of the bytes behind the last mark that was reached
-	reached int              // marks that have not been entered
-	next    *spill.Written   // what is to be entered: with all marks that have been reached
+	mu sync.Mutex
+	// blocks holds the blocks after a gap, by their first record.
+	blocks  map[int64]*block
+	written int64            // number of leading output records without a gap
+	marks   []position       // marks that have not been reached, in order
+	sum     spill.StretchSum // checksum of the bytes after the last reached mark
+	reached int              // number of reached marks that are not in the manifest
+	next    *spill.Written   // the next state for the manifest, with all reached marks
 }
 
-// block is a block of the output on its way to the file.
+// block is a block of the output that is being written.
 type block struct {
-	end     int64 // index of the record behind it
+	end     int64 // index of the record after the block
 	bytes   int64
 	sum     spill.StretchSum
 	written bool
 }
 
 func newLastMerge(r *Run, runs []*spill.Run) *lastMerge {
-	l := &lastMerge{run: r, blocks: map[int64]*block{}, next: &spill.Written{}}
+	l := &lastMerge{
+		run:    r,
+		blocks: map[int64]*block{},
+		next:   &spill.Written{},
+	}
 	for _, run := range runs {
 		of := spill.RunRecords{First: run.Origin.First, Records: run.Origin.Records}
 		l.next.Of = append(l.next.Of, of)
 	}
+
 	l.base.taken = make([]int64, len(runs))
 	return l
 }
 
-// resume finds out how far a merge of the same runs had come, and which parts of its output are damaged. Those at its
-// end count as not written.
+// resume determines how far an earlier merge of the same runs got, and which parts of its output
+// are damaged. Damaged parts at the end count as not written.
 func (l *lastMerge) resume(ctx context.Context) (gaps []gap, err error) {
-	out, before := l.run.Output, l.run.Kept.Written()
+	out := l.run.Output
+	before := l.run.Kept.Written()
 	if before == nil || !out.kept.Begun || !slices.Equal(before.Of, l.next.Of) {
 		return nil, nil
 	}
@@ -92,20 +99,23 @@ func (l *lastMerge) resume(ctx context.Context) (gaps []gap, err error) {
 		}
 		l.base = position{s.Records, s.Taken}
 	}
+
 	l.written = l.base.records
 	l.next = &spill.Written{Of: before.Of, Stretches: before.Stretches[:count]}
-	l.take(before.Records(), kept)
+	l.countKept(before.Records(), kept)
 	return gaps, nil
 }
 
-// take counts records of the output as written that were kept, of those that had been written before.
-func (l *lastMerge) take(before, kept int64) {
+// countKept counts output records of an earlier process: before of them had been written, and kept are
+// intact.
+func (l *lastMerge) countKept(before, kept int64) {
 	r := l.run
 	if kept > 0 {
 		r.Output.kept.Keep()
 		r.Output.records.Add(kept)
 		r.Meter.add(atOutput, int(kept)*r.Input.size)
 	}
+
 	if damaged := (before - kept) * int64(r.Output.Size); damaged > 0 {
 		r.Warn(fmt.Sprintf("checkpoint %s: %s of the output are damaged and are written again",
 			r.Kept.Folder(), human.Bytes(damaged)))
@@ -113,18 +123,21 @@ func (l *lastMerge) take(before, kept int64) {
 }
 
 const (
-	// verifyBytes is how much of a stretch is verified by one worker.
+	// verifyBytes is the amount that one worker verifies at a time.
 	verifyBytes = 16 << 20
 
-	// verifyBuffer is how much is read at a time.
+	// verifyBuffer is the size of a read.
 	verifyBuffer = 256 << 10
 )
 
-// verifyKept reads what a run before has written, and reports which stretches are as they were.
-func (o *Output) verifyKept(ctx context.Context, stretches []spill.Stretch) (intact []bool, err error) {
+// verifyKept reads the output of an earlier process and reports which stretches are intact.
+func (o *Output) verifyKept(
+	ctx context.Context, stretches []spill.Stretch,
+) (intact []bool, err error) {
 	header := int64(len(o.header.Encode(0)))
 	intact = make([]bool, len(stretches))
 	from := header
+
 	for i, s := range stretches {
 		to := header + s.Records*int64(o.Size)
 		sum, err := o.sumKept(ctx, from, to)
@@ -134,14 +147,16 @@ func (o *Output) verifyKept(ctx context.Context, stretches []spill.Stretch) (int
 		intact[i] = err == nil && sum == s.Sum
 		from = to
 	}
+
 	return intact, nil
 }
 
-// sumKept is the checksum of bytes of the file, which several workers read.
+// sumKept returns the checksum of a range of the file. Several workers read it.
 func (o *Output) sumKept(ctx context.Context, from, to int64) (sum spill.StretchSum, err error) {
 	pieces := make([]spill.StretchSum, (to-from+verifyBytes-1)/verifyBytes)
 	group, ctx := safely.WithContext(ctx)
 	group.SetLimit(max(o.run.Plan.Sizes.Workers, 1))
+
 	for i := range pieces {
 		begin := from + int64(i)*verifyBytes
 		group.Go(func() (err error) {
@@ -149,6 +164,7 @@ func (o *Output) sumKept(ctx context.Context, from, to int64) (sum spill.Stretch
 			return err
 		})
 	}
+
 	if err := group.Wait(); err != nil {
 		return sum, err
 	}
@@ -156,6 +172,7 @@ func (o *Output) sumKept(ctx context.Context, from, to int64) (sum spill.Stretch
 		begin := from + int64(i)*verifyBytes
 		sum = sum.Join(piece, min(verifyBytes, to-begin))
 	}
+
 	return sum, nil
 }
 
@@ -172,36 +189,46 @@ func (o *Output) sumPiece(ctx context.Context, from, to int64) (sum spill.Stretc
 		sum = sum.Add(part)
 		from += int64(len(part))
 	}
+
 	return sum, nil
 }
 
-// mark takes note of how far the runs are cut, before any record behind that is written.
+// mark records how far the runs have been cut. It is called before any record after the cut is
+// written.
 func (l *lastMerge) mark(records int64, upTo []int64) {
 	at := position{records: l.base.records + records, taken: slices.Clone(l.base.taken)}
 	for i := range at.taken {
-		at.taken[i] = max(at.taken[i], upTo[i]) // of a run that was written whole, nothing is cut
+		// a run that was already written completely is not cut
+		at.taken[i] = max(at.taken[i], upTo[i])
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.marks = append(l.marks, at)
 }
 
-// note takes the checksum of a block that is about to be written, as it will be in the file.
-func (l *lastMerge) note(first int64, recs []byte) {
+// noteBlock records the checksum of a block that is about to be written, in the form it has in the
+// file.
+func (l *lastMerge) noteBlock(first int64, recs []byte) {
 	sum := spill.SumOf(recs)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	end := first + int64(len(recs)/l.run.Output.Size)
-	l.blocks[first] = &block{end: end, bytes: int64(len(recs)), sum: sum}
+	l.blocks[first] = &block{
+		end:   end,
+		bytes: int64(len(recs)),
+		sum:   sum,
+	}
 }
 
-// WriteBlock writes to the output, and enters marks when all before them is written.
+// WriteBlock writes to the output. It passes marks to the manifest after everything before them
+// has been written.
 func (l *lastMerge) WriteBlock(ctx context.Context, first int64, recs []byte) error {
 	if err := l.run.Output.WriteBlock(ctx, first, recs); err != nil {
 		return err
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
 	if b := l.blocks[first]; b != nil {
 		b.written = true
 	}
@@ -211,13 +238,14 @@ func (l *lastMerge) WriteBlock(ctx context.Context, first int64, recs []byte) er
 		l.sum = l.sum.Join(b.sum, b.bytes)
 		l.reach()
 	}
+
 	if l.reached > 0 && l.run.Kept.SetWritten(l.next, l.sync, l.reached >= maxMarks) {
 		l.reached = 0
 	}
 	return nil
 }
 
-// reach ends a stretch where a mark is. No block goes beyond a mark.
+// reach ends a stretch at a mark. No block extends beyond a mark.
 func (l *lastMerge) reach() {
 	for len(l.marks) > 0 && l.marks[0].records <= l.written {
 		at := l.marks[0]
@@ -225,14 +253,18 @@ func (l *lastMerge) reach() {
 		if at.records < l.written {
 			continue
 		}
-		stretch := spill.Stretch{Records: at.records, Taken: at.taken, Sum: l.sum}
+		stretch := spill.Stretch{
+			Records: at.records,
+			Taken:   at.taken,
+			Sum:     l.sum,
+		}
 		l.next = l.next.With(stretch, l.run.Output.Size)
 		l.sum = spill.StretchSum{}
 		l.reached++
 	}
 }
 
-// sync makes what has been written durable, and worth to be kept.
+// sync makes the written data durable and keeps the file from now on.
 func (l *lastMerge) sync() error {
 	err := l.run.Output.file.Sync()
 	if err == nil {

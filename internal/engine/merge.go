@@ -16,30 +16,39 @@ import (
 	"github.com/extsort/extsort/merge"
 )
 
-// runMerge cuts the data by position, makes a run of each chunk and merges the runs. When all records fit the first
-// chunk it writes them from there: that is sorting in core.
+// runMerge divides the data by position, sorts each chunk to a run, and merges the runs. If all
+// records fit into the first chunk, it writes them directly: this is sorting in core.
 func runMerge(ctx context.Context, r *Run, c *plan.Candidate) error {
-	return (&merging{r: r, candidate: c, data: r.Input.Data, to: r.Output, meter: r.Meter}).run(ctx)
+	return (&merging{
+		r:         r,
+		candidate: c,
+		data:      r.Input.Data,
+		to:        r.Output,
+		meter:     r.Meter,
+	}).run(ctx)
 }
 
-// merging is one merge: of the input, or of a part of a partition that was too large.
+// merging is one merge: of the input, or of an oversized part of a partition.
 type merging struct {
 	r         *Run
 	candidate *plan.Candidate
 	data      chunker.Dataset
 	to        device.BlockWriter
-	meter     *Meter // the run's, unless this is the work of a part
-	at        int64  // index of the record that the next chunk begins with
-	left      int64  // records that are not yet in a chunk; negative: not known
-	most      int    // runs that are made for now; 0: all
-	kept      int64  // bytes of memory of a chunk that is merged from there
+	meter     *Meter // the meter of the run, or a separate one for a part
+	at        int64  // index of the first record of the next chunk
+	left      int64  // number of records that are not in a chunk yet; negative if not known
+	most      int    // maximum number of runs for now; 0 means no limit
+	kept      int64  // memory of a chunk that is merged from memory, in bytes
 
-	next   device.Source // of the chunk that follows the most runs; nil: there is none, or it has not been cut
-	origin spill.Origin  // of its records
+	// next is the source of the chunk after the first most runs; nil if there is none or if it
+	// has not been cut.
+	next   device.Source
+	origin spill.Origin // of the records of next
 
-	done []*spill.Run // of a checkpoint, whose records are not yet passed over
+	// done holds the runs of a checkpoint whose records have not been skipped yet.
+	done []*spill.Run
 
-	mu   sync.Mutex // protects the following
+	mu   sync.Mutex // protects the fields below
 	runs []*spill.Run
 }
 
@@ -48,7 +57,7 @@ func (m *merging) run(ctx context.Context) error {
 	return m.finish(ctx)
 }
 
-// finish sorts the chunks that are left and merges all runs.
+// finish sorts the remaining chunks and merges all runs.
 func (m *merging) finish(ctx context.Context) error {
 	err := m.sortRuns(ctx)
 	m.endStage()
@@ -58,15 +67,17 @@ func (m *merging) finish(ctx context.Context) error {
 	if err := m.r.pool.closeFree(); err != nil {
 		return err
 	}
-	slices.SortFunc(m.runs, func(a, b *spill.Run) int { return cmp.Compare(a.Origin.First, b.Origin.First) })
+	slices.SortFunc(m.runs, func(a, b *spill.Run) int {
+		return cmp.Compare(a.Origin.First, b.Origin.First)
+	})
 	return m.mergeRuns(ctx)
 }
 
-// sortRuns sorts chunk after chunk, each into a run. There are no runs when there was but one chunk, which has then
-// been written.
+// sortRuns sorts chunk after chunk to runs. If there is only one chunk, it writes the chunk
+// directly and leaves no runs.
 func (m *merging) sortRuns(ctx context.Context) error {
 	group, groupCtx := safely.WithContext(ctx)
-	defer func() { group.Wait() }() // gives the context back
+	defer func() { group.Wait() }() // releases the context
 	m.left = m.data.Records()
 	if err := m.resume(); err != nil {
 		return err
@@ -76,6 +87,7 @@ func (m *merging) sortRuns(ctx context.Context) error {
 		m.inCore()
 		return err
 	}
+
 	for i := len(m.runs); src != nil && err == nil && (m.most == 0 || i < m.most); i++ {
 		if m.tooMany(i) {
 			if err = group.Wait(); err == nil {
@@ -87,6 +99,7 @@ func (m *merging) sortRuns(ctx context.Context) error {
 			group, groupCtx = safely.WithContext(ctx)
 			i = len(m.runs)
 		}
+
 		var chunk device.Chunk
 		if chunk, err = m.load(groupCtx, src, &origin); err != nil {
 			break
@@ -98,45 +111,56 @@ func (m *merging) sortRuns(ctx context.Context) error {
 			}
 			err = m.r.beginSpill(m.candidate)
 		}
+
 		if err != nil {
 			m.r.pool.put(chunk)
 			break
 		}
-		next, last := src, src == nil
+
+		next := src
+		last := src == nil
 		group.Go(func() error { return m.sortRun(groupCtx, chunk, of, i, last) })
-		group.Go(func() error { input.ReadAhead(groupCtx, next, m.r.Facts.ReadAhead()); return nil })
+		group.Go(func() error {
+			input.ReadAhead(groupCtx, next, m.r.Facts.ReadAhead())
+			return nil
+		})
 	}
+
 	m.next, m.origin = src, origin
-	// What a goroutine of the group failed with is the cause; err may only be the cancellation that followed.
+	// The error of a goroutine in the group is the cause; err may only be the resulting
+	// cancellation.
 	if failed := group.Wait(); failed != nil {
 		return failed
 	}
 	return err
 }
 
-// tooMany reports whether the runs themselves take more memory than is theirs, although their indexes are in a file.
-// It is never so where one more level of merging could take a few times as many.
+// tooMany reports whether the runs exceed their memory although their indexes are in a file. It
+// never does so while one more level of merging could handle several times as many.
 func (m *merging) tooMany(runs int) bool {
 	return m.most == 0 && runs >= fewLevels*m.r.Plan.Sizes.FanIn && m.r.spill.IndexIsFull(runs)
 }
 
-// fewLevels is how many times its fan-in the runs of a merge are at least before some are merged while others still
-// come: until then that can wait.
+// fewLevels is the minimum number of runs, as a multiple of the fan-in, before some of them are
+// merged while others are still being made.
 const fewLevels = 4
 
-// mergeSome merges runs before all of them are there, to half as many. REQUIRES: no chunk is in use.
+// mergeSome merges the runs so far to half as many. REQUIRES: no chunk is in use
 func (m *merging) mergeSome(ctx context.Context) error {
 	if err := m.r.pool.closeFree(); err != nil {
 		return err
 	}
-	slices.SortFunc(m.runs, func(a, b *spill.Run) int { return cmp.Compare(a.Origin.First, b.Origin.First) })
-	s, opt := &m.r.Plan.Sizes, m.r.mergeOptions()
+	slices.SortFunc(m.runs, func(a, b *spill.Run) int {
+		return cmp.Compare(a.Origin.First, b.Origin.First)
+	})
+	s := &m.r.Plan.Sizes
+	opt := m.r.mergeOptions()
 	runs, err := merge.ReduceTo(ctx, opt, m.runs, s.FanIn, len(m.runs)/2, m.r.spill.NewMerged)
 	m.runs = runs
 	return err
 }
 
-// cut cuts the records of the next chunk; nil: there are none.
+// cut returns the source of the next chunk, or nil if there is none.
 func (m *merging) cut() (src device.Source, origin spill.Origin, err error) {
 	if src, m.next = m.next, nil; src != nil {
 		return src, m.origin, nil
@@ -145,17 +169,22 @@ func (m *merging) cut() (src device.Source, origin spill.Origin, err error) {
 	if err == nil {
 		src, err = m.data.Cut(most)
 	}
-	origin.First, origin.Records = m.at, most
+	origin.First = m.at
+	origin.Records = most
 	if src != nil && m.left >= 0 {
 		origin.Records = src.Records()
 		m.left -= origin.Records
 	}
+
 	m.at += origin.Records
 	return src, origin, err
 }
 
-// load loads a chunk, and adds the checksum of its records to their origin: nothing else is read meanwhile.
-func (m *merging) load(ctx context.Context, src device.Source, origin *spill.Origin) (device.Chunk, error) {
+// load loads a chunk and adds the checksum of its records to their origin. REQUIRES: nothing else
+// is read in the meantime
+func (m *merging) load(
+	ctx context.Context, src device.Source, origin *spill.Origin,
+) (device.Chunk, error) {
 	before := m.r.Input.sum.sum
 	chunk, err := m.r.pool.load(ctx, src)
 	if err == nil {
@@ -164,8 +193,8 @@ func (m *merging) load(ctx context.Context, src device.Source, origin *spill.Ori
 	return chunk, err
 }
 
-// beginSpill makes the temporary files of runs, or of parts, one of which may turn out too large and be cut into runs:
-// the memory is there to merge them.
+// beginSpill creates the temporary files for runs or parts. It first checks that there is enough
+// memory for a merge, because a part may turn out to be too large and need one.
 func (r *Run) beginSpill(c *plan.Candidate) error {
 	if !r.Plan.Sizes.Merges(r.Facts) {
 		return plan.TooLittle(r.Facts)
@@ -174,7 +203,7 @@ func (r *Run) beginSpill(c *plan.Candidate) error {
 	return err
 }
 
-// storeOnly writes the only chunk: everything was in core.
+// storeOnly writes the only chunk: the sort was in core.
 func (m *merging) storeOnly(ctx context.Context, chunk device.Chunk) error {
 	defer m.r.pool.put(chunk)
 	m.inCore()
@@ -183,25 +212,32 @@ func (m *merging) storeOnly(ctx context.Context, chunk device.Chunk) error {
 	return m.r.sortTo(ctx, chunk, m.to, true)
 }
 
-// inCore enters that one chunk holds everything, which may not have been known before.
+// inCore records that a single chunk contains everything, which may not have been known in
+// advance.
 func (m *merging) inCore() {
 	if m.meter != m.r.Meter {
 		return
 	}
 	if !m.candidate.Strategy.Properties().HoldsAll {
-		m.r.change(m.candidate.Strategy, plan.InCore, "all records fit in one chunk, so there is nothing to merge")
+		m.r.change(
+			m.candidate.Strategy, plan.InCore,
+			"all records fit in one chunk, so there is nothing to merge",
+		)
 	}
 	m.r.Result.Strategy = plan.InCore
 }
 
-// sortRun sorts a loaded chunk and makes run i of it: the last one stays in memory if it can, others are spilled.
-func (m *merging) sortRun(ctx context.Context, chunk device.Chunk, origin spill.Origin, i int, last bool) error {
+// sortRun sorts a loaded chunk and makes it run i. The last run stays in memory if possible; the
+// others are spilled.
+func (m *merging) sortRun(
+	ctx context.Context, chunk device.Chunk, origin spill.Origin, i int, last bool,
+) error {
 	var run *spill.Run
 	err := chunk.Sort(ctx)
 	if err == nil && last {
 		run, err = m.keep(ctx, chunk, origin, i)
 	}
-	if run == nil { // else the chunk is free when the run is closed
+	if run == nil { // otherwise closing the run releases the chunk
 		defer m.r.pool.put(chunk)
 	}
 	if err == nil && run == nil {
@@ -211,8 +247,11 @@ func (m *merging) sortRun(ctx context.Context, chunk device.Chunk, origin spill.
 	return err
 }
 
-// keep makes run i, the last, of the records that a sorted chunk keeps; nil: it cannot.
-func (m *merging) keep(ctx context.Context, chunk device.Chunk, origin spill.Origin, i int) (*spill.Run, error) {
+// keep makes run i, the last one, from a sorted chunk in memory. It returns nil if that is not
+// possible.
+func (m *merging) keep(
+	ctx context.Context, chunk device.Chunk, origin spill.Origin, i int,
+) (*spill.Run, error) {
 	if i == 0 || i >= m.r.Plan.Sizes.FanIn {
 		return nil, nil
 	}
@@ -229,7 +268,9 @@ func (m *merging) keep(ctx context.Context, chunk device.Chunk, origin spill.Ori
 }
 
 // spillRun spills a sorted chunk.
-func (m *merging) spillRun(ctx context.Context, chunk device.Chunk, origin spill.Origin) (*spill.Run, error) {
+func (m *merging) spillRun(
+	ctx context.Context, chunk device.Chunk, origin spill.Origin,
+) (*spill.Run, error) {
 	writer := m.r.spill.NewRun(origin)
 	if err := m.r.store(ctx, chunk, m.r.Meter.watched(atSpill, writer), false); err != nil {
 		writer.Abort()
@@ -247,11 +288,13 @@ func (m *merging) set(i int, run *spill.Run) {
 	m.runs[i] = run
 }
 
-// mergeRuns merges the runs, over several levels when they are too many for one.
+// mergeRuns merges the runs, in several levels if there are too many for one.
 func (m *merging) mergeRuns(ctx context.Context) error {
 	m.meter.begin(plan.StageMerge, atOutput, m.r.Input.Bytes())
 	defer m.endStage()
-	s, opt := &m.r.Plan.Sizes, m.r.mergeOptions()
+
+	s := &m.r.Plan.Sizes
+	opt := m.r.mergeOptions()
 	if m.kept > 0 {
 		opt.MemoryBytes = s.Beside(m.kept)
 	}
@@ -267,9 +310,11 @@ func (m *merging) mergeRuns(ctx context.Context) error {
 	return err
 }
 
-// beginRuns opens the stage of the first chunk, of which it may not be known yet whether it stays the only one.
+// beginRuns begins the stage of the first chunk. It may not be known yet whether there are more
+// chunks.
 func (m *merging) beginRuns() {
-	n, size := m.data.Records(), int64(m.r.Input.size)
+	n := m.data.Records()
+	size := int64(m.r.Input.size)
 	if n > m.candidate.ChunkRecords {
 		m.meter.begin(plan.StageRuns, atSpill, n*size)
 	} else {

@@ -10,17 +10,18 @@ import (
 	"github.com/extsort/extsort/merge"
 )
 
-// errUnsorted is that cuts cross: in sorted inputs they cannot.
+// errUnsorted reports that cuts cross, which cannot happen with sorted inputs.
 var errUnsorted = errors.New("part: not all inputs are sorted: check each")
 
-// Parts cuts the merge of sorted files into parts.
+// Parts divides the merge of sorted files into parts.
 type Parts struct {
 	Files     []*input.Input
 	Keyer     *format.Keyer
-	WholeKeys bool // records with equal keys belong to one part
+	WholeKeys bool // records with equal keys belong to the same part
 }
 
-// Cuts tells where each file is cut before the parts from one to another of n, and behind the last of them.
+// Cuts returns where each file is cut before the parts from to to (inclusive) of n. The last cut
+// is thus the end of part to-1.
 func (p *Parts) Cuts(ctx context.Context, from, to, n int64) ([][]int64, error) {
 	total, err := input.Total(p.Files)
 	if err != nil {
@@ -31,6 +32,7 @@ func (p *Parts) Cuts(ctx context.Context, from, to, n int64) ([][]int64, error) 
 		first, _ := input.Part{K: k, N: n}.Of(total)
 		ranks = append(ranks, first)
 	}
+
 	return merge.Cuts(ctx, p.Keyer, p.sorted(), ranks, p.WholeKeys)
 }
 
@@ -41,14 +43,18 @@ func (p *Parts) sorted() (inputs []merge.Sorted) {
 	return inputs
 }
 
-// Take leaves of each file what belongs to a part, and tells how many records come before it. cuts are those before all
-// parts and behind the last; nil: not known yet. It is a *merge.DisorderError that a file is out of order at a cut.
-func (p *Parts) Take(ctx context.Context, part input.Part, cuts [][]int64) (before int64, err error) {
+// Take restricts each file to a part and returns the number of records before it. cuts contains
+// the cuts of all parts, or is nil if they are not known. If a file is out of order at a cut,
+// Take returns a *merge.DisorderError.
+func (p *Parts) Take(
+	ctx context.Context, part input.Part, cuts [][]int64,
+) (before int64, err error) {
 	if cuts == nil {
 		cuts, err = p.Cuts(ctx, part.K, part.K+1, part.N)
 	} else {
 		cuts = cuts[part.K : part.K+2]
 	}
+
 	if err == nil {
 		before, err = p.check(ctx, cuts[0], cuts[1])
 	}
@@ -61,13 +67,17 @@ func (p *Parts) Take(ctx context.Context, part input.Part, cuts [][]int64) (befo
 	return before, nil
 }
 
-// check makes sure that what lies between two cuts can be taken, and tells how many records come before it.
+// check checks that the range between two cuts is valid and returns the number of records before
+// it.
 func (p *Parts) check(ctx context.Context, from, to []int64) (before int64, err error) {
 	if _, err := input.Total(p.Files); err != nil {
 		return 0, err
 	}
 	if len(from) != len(p.Files) || len(to) != len(p.Files) {
-		return 0, fmt.Errorf("part: cuts of %d and %d inputs, but there are %d", len(from), len(to), len(p.Files))
+		return 0, fmt.Errorf(
+			"part: cuts of %d and %d inputs, but there are %d", len(from), len(to),
+			len(p.Files),
+		)
 	}
 	for i, file := range p.Files {
 		if from[i] < 0 || from[i] > to[i] || to[i] > file.Records {
@@ -75,5 +85,6 @@ func (p *Parts) check(ctx context.Context, from, to []int64) (before int64, err 
 		}
 		before += from[i]
 	}
+
 	return before, merge.CheckCut(ctx, p.Keyer, p.sorted(), from)
 }

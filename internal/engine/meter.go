@@ -9,24 +9,25 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// Progress is told how a run goes. Begin and End are called by one goroutine at a time; Add from many.
+// Progress receives the progress of a run. Begin and End are called by one goroutine at a time,
+// and Add by many.
 type Progress interface {
-	Begin(stage string, totalBytes int64) // totalBytes < 0: not known
+	Begin(stage string, totalBytes int64) // totalBytes < 0 means not known
 	Add(bytes int64)
 	End()
 }
 
-// Meter times the stages of a run and tells Progress of them. One stage is open at a time; bytes may be added from many
-// goroutines.
+// A Meter measures the stages of a run and reports them to Progress. One stage is open at a time.
+// Several goroutines may add bytes.
 type Meter struct {
-	Progress Progress     // nil: nobody is told
-	Stages   []plan.Stage // that are over
+	Progress Progress     // may be nil
+	Stages   []plan.Stage // completed stages
 
 	start   time.Time // of the open stage
 	counted atomic.Int32
 }
 
-// place is one of the places where bytes pass. Each stage is measured at one of them.
+// place is a place where bytes are counted. Each stage is measured at one place.
 type place int32
 
 const (
@@ -35,7 +36,7 @@ const (
 	atOutput              // records reach the output
 )
 
-// begin opens a stage in which totalBytes are to pass at a place; -1: not known.
+// begin begins a stage in which totalBytes will pass a place; -1 means not known.
 func (m *Meter) begin(name string, at place, totalBytes int64) {
 	m.Stages = append(m.Stages, plan.Stage{Name: name})
 	m.start = time.Now()
@@ -45,14 +46,14 @@ func (m *Meter) begin(name string, at place, totalBytes int64) {
 	}
 }
 
-// expect tells a Progress that wants to know which stages are to come, of a run that begins with the first of them.
+// expect passes the expected stages to a Progress that has an Expect method.
 func (m *Meter) expect(stages []plan.Stage) {
 	if p, ok := m.Progress.(interface{ Expect(stages []plan.Stage) }); ok {
 		p.Expect(stages)
 	}
 }
 
-// Note enters a stage that went by unobserved.
+// Note records a stage that was not measured by the Meter.
 func (m *Meter) Note(name string, seconds float64) {
 	m.Stages = append(m.Stages, plan.Stage{Name: name, Seconds: seconds})
 }
@@ -65,13 +66,14 @@ func (m *Meter) add(at place, bytes int) {
 
 func (m *Meter) end(bytes int64) {
 	s := &m.Stages[len(m.Stages)-1]
-	s.Seconds, s.Bytes = time.Since(m.start).Seconds(), bytes
+	s.Seconds = time.Since(m.start).Seconds()
+	s.Bytes = bytes
 	if m.Progress != nil {
 		m.Progress.End()
 	}
 }
 
-// watched tells of the blocks that go to w, which is at a place.
+// watched counts the blocks that are written to w.
 func (m *Meter) watched(at place, w device.BlockWriter) device.BlockWriter {
 	return output.Observe(func(_ int64, recs []byte) error {
 		m.add(at, len(recs))
@@ -79,27 +81,38 @@ func (m *Meter) watched(at place, w device.BlockWriter) device.BlockWriter {
 	}, w)
 }
 
-// Beside gives the stages that were measured with what was predicted for them, at first and by what those before took;
-// the longest one; and what the first one makes of the seconds that were predicted for the run.
-func Beside(measured, predicted []plan.Stage, seconds float64) (all []plan.Stage, longest string, corrected float64) {
-	took, due, most := 0.0, 0.0, 0.0 // of the stages before that were predicted; of all stages
+// CompareStages combines the measured stages with the predicted ones. It also returns the longest stage,
+// and the predicted seconds of the run corrected by the first measured stage. Stage.Corrected is
+// the prediction for a stage, corrected by the stages before it.
+func CompareStages(
+	measured, predicted []plan.Stage, seconds float64,
+) (all []plan.Stage, longest string, corrected float64) {
+	// sums over the earlier stages with a prediction; maximum of all stages
+	took := 0.0
+	due := 0.0
+	most := 0.0
 	for _, s := range measured {
 		for _, p := range predicted {
 			if p.Name == s.Name {
 				s.Predicted = p.Seconds
 			}
 		}
+
 		if s.Predicted > 0 {
 			if due > 0 {
 				s.Corrected = s.Predicted * took / due
 			} else {
 				corrected = seconds * s.Seconds / s.Predicted
 			}
-			took, due = took+s.Seconds, due+s.Predicted
+			took += s.Seconds
+			due += s.Predicted
 		}
+
 		if all = append(all, s); s.Seconds > most {
-			most, longest = s.Seconds, s.Name
+			most = s.Seconds
+			longest = s.Name
 		}
 	}
+
 	return all, longest, corrected
 }

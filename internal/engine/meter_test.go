@@ -6,13 +6,14 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 )
 
-// TestBeside corrects what is predicted of a stage by what those before it took, and of all by what the first one did.
-func TestBeside(t *testing.T) {
+// TestCompareStages corrects the prediction for a stage by the time of the stages before it, and the
+// prediction for the run by the time of the first stage.
+func TestCompareStages(t *testing.T) {
 	measured := []plan.Stage{{Name: "start", Seconds: 9}, {Name: "sort", Seconds: 4}, {Name: "merge", Seconds: 3},
 		{Name: "finish"}}
 	predicted := []plan.Stage{{Name: "sort", Seconds: 2}, {Name: "merge", Seconds: 5}, {Name: "finish", Seconds: 1}}
 	want := [][2]float64{{}, {2, 0}, {5, 10}, {1, 1}}
-	stages, longest, all := Beside(measured, predicted, 8)
+	stages, longest, all := CompareStages(measured, predicted, 8)
 	if longest != "start" || all != 16 {
 		t.Errorf("%s took the longest, all is to take %v, want start and 16", longest, all)
 	}

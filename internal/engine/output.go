@@ -19,55 +19,64 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// Output is where sorted records go: filters, a count, and at the end a sink. It is a device.BlockWriter.
+// Output receives the sorted records: a chain of filters and a counter, with a sink at its end.
+// It is a device.BlockWriter.
 type Output struct {
-	device.BlockWriter     // the first of the chain
-	Size               int // bytes of a record of what is written
+	device.BlockWriter     // the beginning of the chain
+	Size               int // size of an output record in bytes
 
 	run     *Run
 	form    Form
 	header  *format.Header
-	keyer   *format.Keyer                  // of what is written
-	groups  *output.Groups                 // in the chain, if there is one
-	sink    *output.Sink                   // the last of the chain
-	file    *output.Output                 // nil: a stream that the caller gave
-	kept    *output.Kept                   // the same, where a checkpoint keeps what is written; else nil
-	sent    int64                          // records that a stream has, and is not to get again
-	records atomic.Int64                   // that have reached the end
-	checked *orderWatch                    // nil unless the output is verified as it passes
-	sum     func(first int64, recs []byte) // gets what is written, by the last merge of a checkpoint; nil: nobody does
-	tell    func(first int64, recs []byte)
+	keyer   *format.Keyer  // of the output records
+	groups  *output.Groups // a filter in the chain; may be nil
+	sink    *output.Sink   // the end of the chain
+	file    *output.Output // nil for a stream of the caller
+	kept    *output.Kept   // like file, if a checkpoint keeps the output; otherwise nil
+	sent    int64          // number of records that a stream already has, and which are skipped
+	records atomic.Int64   // number of records that have reached the end
+	checked *orderWatch    // nil unless the output is verified while it is written
+	// sum is called with the written records by the last merge of a checkpoint, unless it is nil.
+	sum  func(first int64, recs []byte)
+	tell func(first int64, recs []byte)
 }
 
-// Form says what is written in place of the records.
+// Form describes a transformation of the output records.
 type Form struct {
-	Groups   output.GroupForm // of those with equal keys; the zero value: as plan.Asked has it
-	From, To int              // the part of a record that is written; To is 0: all of it
-	Bare     bool             // no header
+	Groups   output.GroupForm // for records with equal keys; the zero value follows plan.Asked
+	From, To int              // the part of a record to write; To 0 means all
+	Bare     bool             // omit the header
 }
 
-// OutputOptions says where records go.
+// OutputOptions configures the output.
 type OutputOptions struct {
-	Name   string                       // of a file; "": Stream
-	Stream io.Writer                    // that the caller gave
-	Fault  func(operation string) error // of the file; for tests, see output.Open
+	Name   string                       // name of a file; "" to use Stream
+	Stream io.Writer                    // a stream of the caller
+	Fault  func(operation string) error // makes operations fail in tests; see output.Open
 	Codec  format.Compression
 	Verify bool
 	Form   Form
-	Split  output.Split // of the file
+	Split  output.Split // how to split the file
 
 	StopsEarly bool // not all inputs are read to their ends
 
-	Verified func(first int64, recs []byte) // gets what was verified; nil: nobody does
+	Verified func(first int64, recs []byte) // called with the verified records unless it is nil
 }
 
-// OpenOutput begins the output. Nothing stands under its name before Finish. After an error nothing is left of it.
+// OpenOutput begins the output. It appears under its name only with Finish. If OpenOutput fails,
+// it leaves nothing behind.
 func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
-	o, stream := &Output{run: r, form: opt.Form, tell: opt.Verified}, opt.Stream
+	o := &Output{
+		run:  r,
+		form: opt.Form,
+		tell: opt.Verified,
+	}
+	stream := opt.Stream
 	if o.header, o.keyer, o.Size, err = opt.Form.Shape(r.Input); err != nil {
 		return err
 	}
-	set, s := opt.Split != output.Split{}, &r.Plan.Sizes
+	set := opt.Split != output.Split{}
+	s := &r.Plan.Sizes
 	if err := r.openQueue(); err != nil {
 		return err
 	}
@@ -82,17 +91,26 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 		if err != nil {
 			return err
 		}
-		object.Lender, stream = input.RequestsOf(r.Input.Files), object
+		object.Lender = input.RequestsOf(r.Input.Files)
+		stream = object
 	case opt.Name != "" && !set:
 		if err = o.open(ctx, opt); err != nil {
 			return err
 		}
 		stream = o.file
 	}
+
 	sink := output.Options{
-		RecordSize: o.Size, Records: r.Facts.OutputRecords(), Header: o.header.Encode,
-		Compression: opt.Codec, Writers: s.Workers, Compressors: s.CodecWorkers, PipeBytes: s.PipeBytes,
-		Keep: o.wait, MaxRecords: o.header.MaxRecords(), Tail: o.tail,
+		RecordSize:  o.Size,
+		Records:     r.Facts.OutputRecords(),
+		Header:      o.header.Encode,
+		Compression: opt.Codec,
+		Writers:     s.Workers,
+		Compressors: s.CodecWorkers,
+		PipeBytes:   s.PipeBytes,
+		Keep:        o.wait,
+		MaxRecords:  o.header.MaxRecords(),
+		Tail:        o.tail,
 	}
 	if s.Queue.Output {
 		sink.Queue = r.queue
@@ -103,7 +121,8 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 		sink.Overwrites = in.Name
 		sink.Fault = opt.Fault
 	}
-	if opt.Form.To == 0 { // else what is written has no key
+
+	if opt.Form.To == 0 { // otherwise the output records have no key
 		sink.Keyer = o.keyer
 	}
 	if set {
@@ -111,6 +130,7 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 	} else {
 		o.sink, err = output.NewSink(ctx, stream, sink)
 	}
+
 	if err != nil {
 		return err
 	}
@@ -122,17 +142,23 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 	return nil
 }
 
-// wait begins a run of records as they are written, which may have another size than those that are sorted. It takes no
-// memory that the sort has, and a checkpoint keeps nothing of it.
+// wait begins a run for output records, which may have a different size than the sorted ones. It
+// uses no memory of the sort, and a checkpoint does not keep the run.
 func (o *Output) wait() (*spill.RunWriter, error) {
 	r := o.run
-	opt := spill.Options{Store: r.Store, Folders: r.Facts.Spill.Folders, Codec: "none", Keyer: o.keyer,
-		ExpectBytes: -1, IndexBytes: leastIndexBytes,
-		Workers: r.Plan.Sizes.Workers}
+	opt := spill.Options{
+		Store:       r.Store,
+		Folders:     r.Facts.Spill.Folders,
+		Codec:       "none",
+		Keyer:       o.keyer,
+		ExpectBytes: -1,
+		IndexBytes:  leastIndexBytes,
+		Workers:     r.Plan.Sizes.Workers,
+	}
 	if r.Kept != nil {
 		opt.Store = nil
 	}
-	err := safely.Call(func() (err error) { // the output is open: after a panic it would stay
+	err := safely.Call(func() (err error) { // the output is open and would stay after a panic
 		r.waiting, err = spill.New(opt)
 		return err
 	})
@@ -142,8 +168,8 @@ func (o *Output) wait() (*spill.RunWriter, error) {
 	return r.waiting.NewRun(spill.Origin{}), nil
 }
 
-// Shape returns the header of the output, and the size and the Keyer of its records. If only a part of each record is
-// written, it has no key, and the Keyer takes its first byte for one.
+// Shape returns the header of the output, and the size and the Keyer of its records. If only a
+// part of each record is written, the records have no key, and the Keyer uses their first byte.
 func (f *Form) Shape(in *Input) (header *format.Header, keyer *format.Keyer, size int, err error) {
 	header = in.Header
 	layout := in.Keyer.Layout()
@@ -151,7 +177,10 @@ func (f *Form) Shape(in *Input) (header *format.Header, keyer *format.Keyer, siz
 		header = &format.Header{}
 	}
 	if f.To > 0 {
-		layout = format.Layout{RecordSize: f.To - f.From, Key: []format.Field{{Type: format.Type{Size: 1}}}}
+		layout = format.Layout{
+			RecordSize: f.To - f.From,
+			Key:        []format.Field{{Type: format.Type{Size: 1}}},
+		}
 	}
 	if f.Groups.Count {
 		layout.RecordSize += output.CountBytes
@@ -159,12 +188,13 @@ func (f *Form) Shape(in *Input) (header *format.Header, keyer *format.Keyer, siz
 			return nil, nil, 0, err
 		}
 	}
+
 	keyer, err = format.NewKeyer(layout)
 	return header, keyer, layout.RecordSize, err
 }
 
-// open opens the file, that of before if a checkpoint has one. What is written in order, or without doubles, is written
-// anew in any case.
+// open opens the file, or continues the one of a checkpoint. An output that is written
+// sequentially or without duplicates always starts from the beginning.
 func (o *Output) open(ctx context.Context, opt OutputOptions) (err error) {
 	cp := o.run.Kept
 	if cp != nil && opt.Codec == format.None && !o.run.Facts.Asked.Unique {
@@ -183,20 +213,21 @@ func (o *Output) open(ctx context.Context, opt OutputOptions) (err error) {
 	return nil
 }
 
-// Placed reports whether blocks have their places, so that what was written can be written again.
+// Placed reports whether blocks have fixed positions, so that they can be written again.
 func (o *Output) Placed() bool { return o.sink.Kind == output.Placed }
 
-// Records is the number of records that have reached the end.
+// Records returns the number of records that have reached the end.
 func (o *Output) Records() int64 { return o.records.Load() }
 
-// CanRestart reports whether nothing has gone out that could not be taken back.
+// CanRestart reports whether everything written so far can be taken back.
 func (o *Output) CanRestart() bool {
 	return o.sink.Kind != output.Stream || o.records.Load() == 0
 }
 
-// filters puts what is asked for before the end of the chain.
+// filters returns the chain of filters that the options require.
 func (o *Output) filters() device.BlockWriter {
-	asked, in := &o.run.Facts.Asked, o.run.Input
+	asked := &o.run.Facts.Asked
+	in := o.run.Input
 	w := output.Observe(o.observe, o.sink.BlockWriter)
 	if o.sent > 0 || asked.Limit > 0 {
 		w = output.Clip(o.sent, cmp.Or(asked.Limit, math.MaxInt64), w, o.Size)
@@ -208,10 +239,12 @@ func (o *Output) filters() device.BlockWriter {
 		o.groups = output.NewGroups(in.Keyer, o.form.Groups, w)
 		w = o.groups
 	}
+
 	return w
 }
 
-// observe counts what goes to the end of the chain, and checks it where it cannot be read back.
+// observe counts the records at the end of the chain, and checks them if they cannot be read
+// back.
 func (o *Output) observe(first int64, recs []byte) error {
 	o.records.Add(int64(len(recs) / o.Size))
 	o.run.Meter.add(atOutput, len(recs))
@@ -219,13 +252,13 @@ func (o *Output) observe(first int64, recs []byte) error {
 		o.sum(first, recs)
 	}
 	if o.checked != nil {
-		return o.checked.see(first, recs)
+		return o.checked.checkBlock(first, recs)
 	}
 	return nil
 }
 
-// restart lets the records be written from the first on, in any order that strategies have. What a stream has already
-// is the same, and is not written again. REQUIRES: no block is being written.
+// restart prepares the output for a strategy that starts from the first record. The records that
+// a stream already has are the same and are skipped. REQUIRES: no block is being written
 func (o *Output) restart() {
 	if !o.Placed() {
 		o.sent = o.records.Load()
@@ -236,8 +269,8 @@ func (o *Output) restart() {
 	o.BlockWriter = o.filters()
 }
 
-// Finish completes the output if all went well so far, else gives it up. Nothing may be lost: every record read must
-// have been written.
+// Finish completes the output if err is nil, and otherwise discards it. It checks that every
+// record read has been written.
 func (r *Run) Finish(ctx context.Context, err error) error {
 	if err == nil {
 		err = safely.Call(func() error { return r.complete(ctx) })
@@ -274,11 +307,15 @@ func (r *Run) complete(ctx context.Context) error {
 	return r.Output.sink.Commit(ctx, r.Output.Records())
 }
 
-// allThere reports records that were lost or made up.
+// allThere returns an error if records were lost or invented.
 func (r *Run) allThere() error {
-	in, out, limit := r.Input.Records(), r.Output.Records(), r.Facts.Asked.Limit
+	in := r.Input.Records()
+	out := r.Output.Records()
+	limit := r.Facts.Asked.Limit
 	if known := r.Input.Data.Records(); known >= 0 && in != known && limit == 0 {
-		return fmt.Errorf("internal error: %d of %d records were read; the output is discarded", in, known)
+		return fmt.Errorf(
+			"internal error: %d of %d records were read; the output is discarded", in, known,
+		)
 	}
 	want := in
 	if limit > 0 {
@@ -287,6 +324,8 @@ func (r *Run) allThere() error {
 	if out == want || r.Facts.Asked.Unique && out <= want {
 		return nil
 	}
-	return fmt.Errorf("internal error: %d records came in, but %d of %d due went out; the output is discarded",
-		in, out, want)
+	return fmt.Errorf(
+		"internal error: %d records came in, but %d of %d due went out; the output is discarded",
+		in, out, want,
+	)
 }

@@ -12,27 +12,33 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// runPartition sends every record to a part by its leading digits or between splitters taken from the sample, sorts
-// part after part and appends them. Where memory allows fewer parts they are larger, and those that do not fit a chunk
-// are partitioned in their turn.
+// runPartition sends every record to a part, sorts the parts and appends them. Parts are
+// determined by the leading digits of the keys or by splitters from the sample. If there is
+// little memory, parts are fewer and larger, and those that do not fit into a chunk are
+// partitioned again.
 func runPartition(ctx context.Context, r *Run, c *plan.Candidate) error {
-	p := &partitioning{r: r, candidate: c, meter: r.Meter}
+	p := &partitioning{
+		r:         r,
+		candidate: c,
+		meter:     r.Meter,
+	}
 	if r.Input.Data.Records() < 0 {
 		return p.sortStream(ctx)
 	}
 	return p.sort(ctx, r.Input.Data, r.Facts.Sample.Sorted(), c.Chunks, r.Output)
 }
 
-// partitioning is a partition of the input, or of a part that was too large.
+// partitioning is a partition of the input, or of an oversized part.
 type partitioning struct {
 	r         *Run
 	candidate *plan.Candidate
-	meter     *Meter // the run's, unless this is the work of a part
-	depth     int    // 0: the input; 1: a part of it that was too large, and so on
+	meter     *Meter // the meter of the run, or a separate one for a part
+	depth     int    // 0 for the input, 1 for an oversized part of it, and so on
 }
 
-func (p *partitioning) sort(ctx context.Context, data chunker.Dataset, keys []uint64, parts int,
-	w device.BlockWriter) error {
+func (p *partitioning) sort(
+	ctx context.Context, data chunker.Dataset, keys []uint64, parts int, w device.BlockWriter,
+) error {
 	split, err := p.scatter(ctx, data, keys, parts)
 	if err != nil {
 		return err
@@ -40,11 +46,13 @@ func (p *partitioning) sort(ctx context.Context, data chunker.Dataset, keys []ui
 	return p.sortParts(ctx, split, w)
 }
 
-// scatter is the pass that sends every record to its part, by the keys of a sample in order.
-func (p *partitioning) scatter(ctx context.Context, data chunker.Dataset, keys []uint64,
-	parts int) ([]*chunker.Part, error) {
+// scatter sends every record to its part, in a single pass. keys is a sorted sample.
+func (p *partitioning) scatter(
+	ctx context.Context, data chunker.Dataset, keys []uint64, parts int,
+) ([]*chunker.Part, error) {
 	p.meter.begin(plan.StagePartition, atInput, p.r.Input.DataBytes())
 	defer func() { p.meter.end(p.r.Input.Bytes()) }()
+
 	s := &p.r.Plan.Sizes
 	opt, fit := plan.FitParts(p.r.Facts, s, data.Records(), parts)
 	c := chunker.NewClassifier(keys, fit)
@@ -57,34 +65,42 @@ func (p *partitioning) scatter(ctx context.Context, data chunker.Dataset, keys [
 	return chunker.Scatter(ctx, p.r.Input.Keyer, data, c, p.r.spill, opt)
 }
 
-// sortParts sorts the parts that fit a chunk, several at a time, and between them those that do not.
-func (p *partitioning) sortParts(ctx context.Context, parts []*chunker.Part, w device.BlockWriter) error {
+// sortParts sorts the parts that fit into a chunk, several at a time, and the others one by one
+// in between.
+func (p *partitioning) sortParts(
+	ctx context.Context, parts []*chunker.Part, w device.BlockWriter,
+) error {
 	p.meter.begin(plan.StageParts, atOutput, p.r.Input.Bytes())
 	defer func() { p.meter.end(p.r.Input.Bytes()) }()
+
 	group, groupCtx := safely.WithContext(ctx)
 	base := int64(0)
 	var src device.Source // of the next part
 	var err error
+
 	for i, part := range parts {
 		n := part.Records()
 		target := output.Offset(base, w)
 		switch {
 		case n == 0:
 		case p.isOversized(part):
-			// These use all the memory or all the workers: nothing else may run beside them.
+			// An oversized part uses all memory or all workers, so nothing else may run at the
+			// same time.
 			if err = group.Wait(); err == nil {
 				err = p.sortOversized(ctx, part, target)
 			}
 			group, groupCtx = safely.WithContext(ctx)
 		default:
 			if err = p.startPart(groupCtx, group, part, src, target); err == nil {
-				src, err = p.foresee(groupCtx, parts[i+1:])
+				src, err = p.readNext(groupCtx, parts[i+1:])
 			}
 		}
+
 		if base += n; err != nil {
 			break
 		}
 	}
+
 	if failed := group.Wait(); failed != nil {
 		return failed
 	}
@@ -95,8 +111,9 @@ func (p *partitioning) isOversized(part *chunker.Part) bool {
 	return part.AllEqual || part.Records() > p.candidate.ChunkRecords
 }
 
-// foresee begins to read the first part that is not empty; nil: none is, or it is oversized.
-func (p *partitioning) foresee(ctx context.Context, parts []*chunker.Part) (device.Source, error) {
+// readNext starts reading the first part that is not empty. It returns nil if there is none or if
+// it is oversized.
+func (p *partitioning) readNext(ctx context.Context, parts []*chunker.Part) (device.Source, error) {
 	i := slices.IndexFunc(parts, func(part *chunker.Part) bool { return part.Records() > 0 })
 	if i < 0 || p.isOversized(parts[i]) {
 		return nil, nil
@@ -106,10 +123,12 @@ func (p *partitioning) foresee(ctx context.Context, parts []*chunker.Part) (devi
 	return src, err
 }
 
-// startPart loads a part and lets its sorting and writing go on beside the loading of the next one. src is its source;
-// nil: it has none yet.
-func (p *partitioning) startPart(ctx context.Context, group *safely.Group, part *chunker.Part, src device.Source,
-	w device.BlockWriter) (err error) {
+// startPart loads a part, and then sorts and writes it while the next one is loaded. src is the
+// source of the part, or nil.
+func (p *partitioning) startPart(
+	ctx context.Context, group *safely.Group, part *chunker.Part, src device.Source,
+	w device.BlockWriter,
+) (err error) {
 	if src == nil {
 		if src, err = part.Cut(p.candidate.ChunkRecords); err != nil {
 			return err
@@ -123,6 +142,7 @@ func (p *partitioning) startPart(ctx context.Context, group *safely.Group, part 
 		p.r.pool.put(chunk)
 		return err
 	}
+
 	group.Go(func() error {
 		defer p.r.pool.put(chunk)
 		return p.r.sortTo(ctx, chunk, w, false)
@@ -130,18 +150,27 @@ func (p *partitioning) startPart(ctx context.Context, group *safely.Group, part 
 	return nil
 }
 
-// maxDepth bounds partitions within partitions: each is worth its pass over the data only if the one before it made
-// progress, and a merge always does.
+// maxDepth limits nested partitions. Each level costs a pass over the data and is worthwhile only
+// if the previous one made progress, whereas a merge always makes progress.
 const maxDepth = 3
 
-// sortOversized sorts a part that needs more than a chunk: one whose keys are all equal is in order as it is; one
-// whose sample has other keys is partitioned again, by the digits that follow; else its runs are merged.
-func (p *partitioning) sortOversized(ctx context.Context, part *chunker.Part, w device.BlockWriter) error {
+// sortOversized sorts a part that exceeds a chunk. If all keys are equal, the part is already
+// sorted. If a sample shows different keys, the part is partitioned again by the following
+// digits. Otherwise its runs are merged.
+func (p *partitioning) sortOversized(
+	ctx context.Context, part *chunker.Part, w device.BlockWriter,
+) error {
 	defer part.Close()
+
 	if part.AllEqual {
 		return part.Run.CopyTo(ctx, p.r.Plan.Sizes.Workers, w)
 	}
-	inner := &partitioning{r: p.r, candidate: p.candidate, meter: &Meter{}, depth: p.depth + 1}
+	inner := &partitioning{
+		r:         p.r,
+		candidate: p.candidate,
+		meter:     &Meter{},
+		depth:     p.depth + 1,
+	}
 	if chunk := p.candidate.ChunkRecords; part.Records() > chunk && inner.depth < maxDepth {
 		sample, err := part.Sample(ctx, p.r.Input.Keyer, plan.SampleKeys)
 		if err != nil {
@@ -151,6 +180,13 @@ func (p *partitioning) sortOversized(ctx context.Context, part *chunker.Part, w 
 			return inner.sort(ctx, part, keys, plan.PartsOf(part.Records(), chunk), w)
 		}
 	}
-	m := &merging{r: p.r, candidate: p.candidate, data: part, to: w, meter: &Meter{}}
+
+	m := &merging{
+		r:         p.r,
+		candidate: p.candidate,
+		data:      part,
+		to:        w,
+		meter:     &Meter{},
+	}
 	return m.run(ctx)
 }

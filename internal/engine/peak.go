@@ -9,11 +9,11 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// peakPeriod is short against the stages of a sort that runs for long, and one reading takes some 20 µs.
+// peakPeriod is short compared with the stages of a long sort; one reading takes about 20 µs.
 const peakPeriod = 20 * time.Millisecond
 
-// WatchPeak watches the anonymous memory of this process until end is called, once, which gives the peak in bytes; 0
-// where the system does not tell.
+// WatchPeak measures the anonymous memory of this process until end is called, once. end returns
+// the peak in bytes, or 0 if the system does not report it.
 func WatchPeak() (end func() (bytes int64)) {
 	var most int64
 	var watching safely.Group
@@ -21,6 +21,7 @@ func WatchPeak() (end func() (bytes int64)) {
 	watching.Go(func() error {
 		ticker := time.NewTicker(peakPeriod)
 		defer ticker.Stop()
+
 		for {
 			most = max(most, anonymousMemory())
 			select {
@@ -32,17 +33,17 @@ func WatchPeak() (end func() (bytes int64)) {
 	})
 	return func() int64 {
 		close(stop)
-		_ = watching.Wait() // a peak that is not known is 0
+		_ = watching.Wait() // an unknown peak is 0
 		return most
 	}
 }
 
-// anonymousMemory is the resident anonymous memory of this process in bytes: what it has allocated and touched,
-// without the pages of files that it maps. 0: not known, as where there is no /proc.
+// anonymousMemory returns the resident anonymous memory of this process in bytes: allocated and
+// touched memory without mapped files. It returns 0 if not known, for example without /proc.
 func anonymousMemory() (kib int64) {
 	status, _ := os.ReadFile("/proc/self/status")
 	if _, rest, ok := bytes.Cut(status, []byte("RssAnon:")); ok {
-		_, _ = fmt.Sscan(string(rest[:min(len(rest), 40)]), &kib) // 0 where it is no number
+		_, _ = fmt.Sscan(string(rest[:min(len(rest), 40)]), &kib) // stays 0 if it is not a number
 	}
 	return kib << 10
 }

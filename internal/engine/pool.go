@@ -9,17 +9,17 @@ import (
 	"github.com/extsort/extsort/device"
 )
 
-// pool holds the chunks of all devices: whoever needs one takes the next that is free, so that several devices share
-// one sort. Chunks are made at their first use.
+// A pool holds the chunks of all devices. Every user takes the next free chunk, so several
+// devices share one sort. Chunks are created on first use.
 type pool struct {
 	options device.ChunkOptions
 	free    chan *slot
 	open    []*slot
 }
 
-// slot is the place of one chunk.
+// A slot holds one chunk.
 type slot struct {
-	device.Chunk // nil: not made yet
+	device.Chunk // nil if not created yet
 	device       device.Device
 }
 
@@ -30,6 +30,7 @@ func newPool(r *Run, c *plan.Candidate) *pool {
 			p.open = append(p.open, &slot{device: d})
 		}
 	}
+
 	p.free = make(chan *slot, len(p.open))
 	for _, s := range p.open {
 		p.free <- s
@@ -37,12 +38,17 @@ func newPool(r *Run, c *plan.Candidate) *pool {
 	return p
 }
 
-// chunkOptions are those of a candidate's chunks, as large as the data need them.
+// chunkOptions returns the options for a candidate's chunks, which are no larger than the data
+// require.
 func (r *Run) chunkOptions(c *plan.Candidate) device.ChunkOptions {
 	opt := device.ChunkOptions{
-		Keyer: r.Input.Keyer, BlockBytes: r.Plan.Sizes.BlockBytes, Workers: r.Plan.Sizes.Workers,
-		Algorithm: r.Facts.Asked.Algorithm, Sample: r.Facts.Sample.Prefixes,
-		MemoryBytes: r.Plan.Sizes.ChunkBytes / int64(max(c.InFlight, 1)), Records: c.ChunkRecords,
+		Keyer:       r.Input.Keyer,
+		BlockBytes:  r.Plan.Sizes.BlockBytes,
+		Workers:     r.Plan.Sizes.Workers,
+		Algorithm:   r.Facts.Asked.Algorithm,
+		Sample:      r.Facts.Sample.Prefixes,
+		MemoryBytes: r.Plan.Sizes.ChunkBytes / int64(max(c.InFlight, 1)),
+		Records:     c.ChunkRecords,
 	}
 	if n := r.Facts.Records; n >= 0 {
 		opt.Records = min(opt.Records, n)
@@ -50,6 +56,7 @@ func (r *Run) chunkOptions(c *plan.Candidate) device.ChunkOptions {
 			opt.SourceRecords = n
 		}
 	}
+
 	return opt
 }
 
@@ -82,13 +89,14 @@ func (p *pool) load(ctx context.Context, src device.Source) (device.Chunk, error
 		p.put(chunk)
 		return nil, err
 	}
+
 	return chunk, nil
 }
 
 func (p *pool) put(c device.Chunk) { p.free <- c.(*slot) }
 
-// closeFree frees the memory of the chunks that nobody uses; the next get makes them anew. REQUIRES: nobody gets or
-// puts a chunk meanwhile.
+// closeFree frees the memory of the unused chunks; the next get creates them again. REQUIRES: no
+// chunk is taken or returned in the meantime
 func (p *pool) closeFree() error {
 	var err error
 	for range len(p.free) {
@@ -99,7 +107,7 @@ func (p *pool) closeFree() error {
 	return err
 }
 
-// close frees the memory of all chunks. REQUIRES: no chunk is used any more.
+// close frees the memory of all chunks. REQUIRES: no chunk is in use
 func (p *pool) close() error {
 	var err error
 	for _, s := range p.open {

@@ -5,11 +5,13 @@ import (
 	"io"
 )
 
-// recordsBuffer is what is read at a time of records that are given one by one, if one is not larger.
+// recordsBuffer is the minimum buffer size for reading records one by one.
 const recordsBuffer = 256 << 10
 
-// EachRecord reads a header and then records until yield wants no more.
-func EachRecord(r io.Reader, header, size int, yield func([]byte, error) bool) (more bool, err error) {
+// EachRecord skips a header and passes records to yield until yield returns false.
+func EachRecord(
+	r io.Reader, header, size int, yield func([]byte, error) bool,
+) (more bool, err error) {
 	buffered := bufio.NewReaderSize(r, max(recordsBuffer, size))
 	if _, err := buffered.Discard(header); err != nil {
 		return true, err
@@ -25,6 +27,6 @@ func EachRecord(r io.Reader, header, size int, yield func([]byte, error) bool) (
 		if !yield(record, nil) {
 			return false, nil
 		}
-		buffered.Discard(size) // what was just seen
+		buffered.Discard(size) // the record that yield has seen
 	}
 }

@@ -11,13 +11,18 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// runReread sorts in several passes (Munro and Paterson, "Selection and sorting with limited storage", 1980). Each
-// reads the whole input, takes the least keys that were not taken yet, as many as fit memory, sorts them and writes
-// them behind those before. Nothing is spilled, and every record is moved and written once. Where only the first
-// records of the order are wanted, few are taken.
+// runReread sorts in several passes (Munro and Paterson, "Selection and sorting with limited
+// storage", 1980). Each pass reads the whole input, selects the smallest remaining keys, as many
+// as fit into memory, sorts them, and appends them to the output. Nothing is spilled, and every
+// record is moved and written once. If only the first records are wanted, the passes select few.
 func runReread(ctx context.Context, r *Run, c *plan.Candidate) error {
-	p := &passes{r: r, keys: r.Facts.Sample.Sorted(),
-		all: r.Input.Data.Records(), wanted: r.Facts.Wanted(), limit: math.MaxInt64}
+	p := &passes{
+		r:      r,
+		keys:   r.Facts.Sample.Sorted(),
+		all:    r.Input.Data.Records(),
+		wanted: r.Facts.Wanted(),
+		limit:  math.MaxInt64,
+	}
 	if first := r.Facts.First(); first >= 0 {
 		p.limit = first
 	}
@@ -32,27 +37,30 @@ func runReread(ctx context.Context, r *Run, c *plan.Candidate) error {
 // passes is the state between two passes.
 type passes struct {
 	r      *Run
-	keys   []uint64 // prefixes of the sample, in order
-	all    int64    // records of the input
-	limit  int64    // records that are written, at most
-	wanted int64    // about how many of the first records are needed; -1: all
-	share  float64  // of all records that a pass takes, at most
-	most   float64  // of all records that fit a chunk
-	low    uint64   // the least prefix that was not taken yet
-	taken  int64    // records
+	keys   []uint64 // prefixes of the sample in ascending order
+	all    int64    // number of records in the input
+	limit  int64    // maximum number of records to write
+	wanted int64    // approximate number of leading records that are needed; -1 means all
+	share  float64  // maximum fraction of all records that a pass selects
+	most   float64  // fraction of all records that fits into a chunk
+	low    uint64   // least prefix that has not been selected yet
+	taken  int64    // number of records selected so far
 }
 
-// planShare settles what a pass takes: what was planned, or fits a chunk, or what a limit asks for. The sample's error
-// then rarely makes it more than fits.
+// planShare determines the share of a pass: the planned one, or what fits into a chunk, or what a
+// limit requires. It leaves a margin, so that errors of the sample rarely make the selection
+// exceed a chunk.
 func (p *passes) planShare(c *plan.Candidate) {
 	p.most = 1 / float64(max(c.Chunks, 1))
 	if p.all > c.ChunkRecords {
 		passes := float64(p.all) / float64(c.ChunkRecords)
 		p.most = plan.PassFill(passes, len(p.keys)) / passes
 	}
+
 	p.share = p.most
 	if p.wanted >= 0 && len(p.keys) > 0 {
-		wanted, keys := float64(p.wanted)/float64(max(p.all, 1)), float64(len(p.keys))
+		wanted := float64(p.wanted) / float64(max(p.all, 1))
+		keys := float64(len(p.keys))
 		p.share = min(p.most, wanted+4*math.Sqrt(wanted/keys)+8/keys)
 	}
 }
@@ -62,22 +70,27 @@ func (p *passes) run(ctx context.Context) error {
 	if !more || err != nil {
 		return err
 	}
-	first, size := p.taken, int64(p.r.Input.size)
+	first := p.taken
+	size := int64(p.r.Input.size)
 	p.r.Meter.begin(plan.StagePasses, atOutput, p.due(p.all-first)*size)
+
 	for more && err == nil {
-		if p.r.Facts.Asked.Unique && p.wanted >= 0 { // there were not as many keys as the limit asks for
+		// there were fewer distinct keys than the limit requires
+		if p.r.Facts.Asked.Unique && p.wanted >= 0 {
 			p.share = min(moreForKeys*p.share, p.most)
 		}
-		more, err = p.pass(ctx, p.r.Input.again(), func(int64) {})
+		more, err = p.pass(ctx, p.r.Input.readAgain(), func(int64) {})
 	}
+
 	p.r.Meter.end((min(p.taken, p.limit) - first) * size)
 	return err
 }
 
-// moreForKeys is how many times as many records the next pass takes then.
+// moreForKeys is the factor by which the next pass is larger in this case.
 const moreForKeys = 16
 
-// first is the first pass, which sees all records. It reports whether more have to follow.
+// first makes the first pass, which reads all records. It reports whether more passes must
+// follow.
 func (p *passes) first(ctx context.Context) (more bool, err error) {
 	size := int64(p.r.Input.size)
 	p.r.Meter.begin(plan.StageRead, atInput, p.all*size)
@@ -89,17 +102,20 @@ func (p *passes) first(ctx context.Context) (more bool, err error) {
 	return more, err
 }
 
-// due is how many of the next n records are to be written.
+// due returns how many of the next n records will be written.
 func (p *passes) due(n int64) int64 { return min(n, p.limit-p.taken) }
 
-// pass loads the least keys of src that were not taken yet, tells loaded how many they are, sorts and writes them. It
-// reports whether more have to follow.
-func (p *passes) pass(ctx context.Context, src device.Source, loaded func(n int64)) (more bool, err error) {
+// pass loads the smallest remaining keys of src, calls loaded with their number, sorts them and
+// writes them. It reports whether more passes must follow.
+func (p *passes) pass(
+	ctx context.Context, src device.Source, loaded func(n int64),
+) (more bool, err error) {
 	chunk, err := p.r.pool.get(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer p.r.pool.put(chunk)
+
 	n, last, err := chunk.Select(ctx, src, p.low, p.high())
 	if err != nil {
 		return false, err
@@ -107,22 +123,26 @@ func (p *passes) pass(ctx context.Context, src device.Source, loaded func(n int6
 	loaded(n)
 	more = last < math.MaxUint64 && p.taken+n < p.all && p.due(n+1) > n
 	err = p.r.sortTo(ctx, chunk, output.Offset(p.taken, p.r.Output), !more)
-	p.low, p.taken = last+1, p.taken+n
+	p.low = last + 1
+	p.taken += n
 	return more && !p.enough(), err
 }
 
-// enough reports whether all of the output is written: with unique keys, fewer of the records that were taken.
+// enough reports whether the output is complete. With unique keys, fewer records are written than
+// selected.
 func (p *passes) enough() bool {
 	limit := p.r.Facts.Asked.Limit
 	return limit > 0 && p.r.Output.Records() >= limit
 }
 
-// high is the greatest prefix that the next pass is to take: the passes to come share what is left. Where only the
-// first records are wanted, the first pass takes just its share. One pass takes all records of a prefix: one at the cut
-// is left to the next pass, unless no lesser one of the sample is left.
+// high returns the greatest prefix that the next pass selects, so that the remaining passes have
+// equal shares. If only the first records are wanted, the first pass selects only its share. A
+// pass must select all records with the same prefix. So a prefix at the cut is left to the next
+// pass, unless the sample has no smaller one left.
 func (p *passes) high() uint64 {
 	from, _ := slices.BinarySearch(p.keys, p.low)
-	left, share := float64(len(p.keys)-from), float64(len(p.keys))*p.share
+	left := float64(len(p.keys) - from)
+	share := float64(len(p.keys)) * p.share
 	passes := math.Ceil(left / share)
 	if left == 0 || passes <= 1 {
 		return math.MaxUint64
@@ -138,5 +158,6 @@ func (p *passes) high() uint64 {
 	case p.keys[len(p.keys)-1] == next:
 		return math.MaxUint64
 	}
+
 	return next
 }

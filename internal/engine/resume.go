@@ -11,10 +11,12 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// keeps reports whether a checkpoint keeps the runs: those of the input.
-func (m *merging) keeps() bool { return m.r.Kept != nil && m.meter == m.r.Meter }
+// keeps reports whether a checkpoint keeps the runs. It keeps only runs of the input.
+func (m *merging) keeps() bool {
+	return m.r.Kept != nil && m.meter == m.r.Meter
+}
 
-// resume takes the runs that a checkpoint has. Their records need not be read again.
+// resume takes over the runs of a checkpoint. Their records need not be read again.
 func (m *merging) resume() error {
 	if !m.keeps() || m.r.Kept.State().Runs == 0 {
 		return nil
@@ -32,11 +34,12 @@ func (m *merging) resume() error {
 		m.r.Result.BytesKept += bytes
 		m.meter.add(atSpill, int(bytes))
 	}
+
 	return nil
 }
 
-// passOver passes over the records of finished runs that come next, and says how many of most records come before
-// others.
+// passOver skips the records of finished runs that come next. It returns how many of the given
+// number of records come before the next finished run.
 func (m *merging) passOver(most int64) (int64, error) {
 	for len(m.done) > 0 {
 		next := m.done[0].Origin
@@ -49,10 +52,12 @@ func (m *merging) passOver(most int64) (int64, error) {
 		m.at += next.Records
 		m.done = m.done[1:]
 	}
+
 	return most, nil
 }
 
-// mergeLast is the last merge. It goes on behind the records that a checkpoint knows to be written.
+// mergeLast makes the last merge. It continues after the records that a checkpoint has recorded
+// as written.
 func (m *merging) mergeLast(ctx context.Context, opt merge.Options, runs []*spill.Run) error {
 	if !m.keeps() || m.r.Output.kept == nil {
 		return merge.Merge(ctx, opt, runs, m.to)
@@ -65,9 +70,11 @@ func (m *merging) mergeLast(ctx context.Context, opt merge.Options, runs []*spil
 	return errors.Join(err, m.r.Kept.Wait())
 }
 
-// mergeRest writes the gaps, and then the records behind all that is written. Of these it enters from time to time how
-// many there are.
-func (m *merging) mergeRest(ctx context.Context, opt merge.Options, l *lastMerge, runs []*spill.Run, gaps []gap) error {
+// mergeRest writes the gaps, and then the records after everything that is written. It regularly
+// records the progress in the checkpoint.
+func (m *merging) mergeRest(
+	ctx context.Context, opt merge.Options, l *lastMerge, runs []*spill.Run, gaps []gap,
+) error {
 	limit := opt.Limit
 	for _, g := range gaps {
 		opt.Limit = g.to - g.from.records
@@ -75,19 +82,22 @@ func (m *merging) mergeRest(ctx context.Context, opt merge.Options, l *lastMerge
 			return err
 		}
 	}
+
 	opt.Limit = limit
 	if limit >= 0 {
 		opt.Limit = max(limit-l.base.records, 0)
 	}
 	opt.Mark = l.mark
 	opt.MarkRecords = max(min(m.candidate.ChunkRecords, maxMarkBytes/int64(m.r.Input.size)), 1)
-	m.r.Output.sum = l.note
+	m.r.Output.sum = l.noteBlock
 	return m.mergeFrom(ctx, opt, runs, l.base, l)
 }
 
-// mergeFrom merges the runs from a position on.
-func (m *merging) mergeFrom(ctx context.Context, opt merge.Options, runs []*spill.Run, from position,
-	to device.BlockWriter) error {
+// mergeFrom merges the runs starting at a position.
+func (m *merging) mergeFrom(
+	ctx context.Context, opt merge.Options, runs []*spill.Run, from position,
+	to device.BlockWriter,
+) error {
 	rest := make([]*spill.Run, len(runs))
 	for i, run := range runs {
 		var err error

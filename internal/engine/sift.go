@@ -8,13 +8,18 @@ import (
 	"github.com/extsort/extsort/chunker/sift"
 )
 
-// runSift reads an input that is nearly in order twice: the strays are sorted in between, in memory.
+// runSift reads a nearly sorted input twice. Between the two passes it sorts the records that are
+// out of order in memory.
 func runSift(ctx context.Context, r *Run, c *plan.Candidate) (err error) {
 	s := &r.Plan.Sizes
 	sieve, err := sift.New(sift.Options{
-		Keyer: r.Input.Keyer, Workers: s.Workers, BlockRecords: c.Together, Strays: c.ChunkRecords,
+		Keyer:        r.Input.Keyer,
+		Workers:      s.Workers,
+		BlockRecords: c.Together,
+		Strays:       c.ChunkRecords,
 	})
 	defer func() { err = errors.Join(err, sieve.Close()) }()
+
 	if err != nil {
 		return err
 	}
@@ -31,10 +36,10 @@ func runSift(ctx context.Context, r *Run, c *plan.Candidate) (err error) {
 	}
 	r.Meter.begin(plan.StageCopy, atOutput, r.Input.Bytes())
 	defer func() { r.Meter.end(r.Input.Bytes()) }()
-	return sieve.Write(ctx, r.Input.again(), r.Output)
+	return sieve.Write(ctx, r.Input.readAgain(), r.Output)
 }
 
-// sortStrays sorts records that are out of order, each kind by itself.
+// sortStrays sorts the records that are out of order, each kind separately.
 func (r *Run) sortStrays(ctx context.Context, kinds ...*sift.Strays) error {
 	for _, strays := range kinds {
 		if strays.Records() == 0 {
@@ -50,5 +55,6 @@ func (r *Run) sortStrays(ctx context.Context, kinds ...*sift.Strays) error {
 			return err
 		}
 	}
+
 	return r.pool.closeFree()
 }

@@ -11,10 +11,12 @@ import (
 	"github.com/extsort/extsort/merge"
 )
 
-// MergeSorted merges inputs that are already sorted: in parallel when all can be read at offsets. An input that is not
-// in order is a *merge.DisorderError.
+// MergeSorted merges inputs that are already sorted, in parallel if all of them support random
+// access. If an input is not sorted, it returns a *merge.DisorderError.
 func (r *Run) MergeSorted(ctx context.Context) error {
-	r.Result.Strategy, r.Result.MergeLevels, r.Result.FanIn = plan.Merge, 1, len(r.Input.Files)
+	r.Result.Strategy = plan.Merge
+	r.Result.MergeLevels = 1
+	r.Result.FanIn = len(r.Input.Files)
 	if r.Facts.Asked.Limit < 0 {
 		return nil
 	}
@@ -30,20 +32,27 @@ func (r *Run) MergeSorted(ctx context.Context) error {
 	runs := make([]*spill.Run, len(r.Input.Files))
 	blocks := r.Input.Data.Records()/int64(s.BlockBytes/r.Input.size) + int64(len(runs))
 	inMemory := blocks*plan.IndexEntryBytes(r.Input.Keyer.KeySize()) <= s.IndexBytes
+
 	for i, file := range r.Input.Files {
-		sorted := spill.Sorted{Records: file.Records, ReadRecords: file.ReadRecords, Seen: r.Input.see}
+		sorted := spill.Sorted{
+			Records:     file.Records,
+			ReadRecords: file.ReadRecords,
+			Seen:        r.Input.countRead,
+		}
 		run, err := sorted.Run(r.Input.Keyer, s.BlockBytes/r.Input.size, inMemory)
 		if err != nil {
 			return err
 		}
 		runs[i] = run
 	}
+
 	if len(runs) > s.FanIn {
 		if _, err := r.Spill(r.Input.DataBytes()); err != nil {
 			return err
 		}
 		r.Result.MergeLevels = plan.Levels(len(runs), s.FanIn)
 	}
+
 	_, err := merge.MergeLevels(ctx, opt, runs, s.FanIn, r.spill.NewMerged, r.Output)
 	return err
 }
@@ -53,15 +62,16 @@ func (r *Run) mergeStreams(ctx context.Context, opt merge.Options) error {
 	for i, file := range r.Input.Files {
 		readers[i] = file.Sequence()
 	}
-	opt.Seen = r.Input.see
+	opt.Seen = r.Input.countRead
 	return merge.Streams(ctx, opt, readers, r.Output)
 }
 
-// DisorderBytes is how much is read at a time to find the first record that is out of order.
+// DisorderBytes is the size of a read in the search for the first record that is out of order.
 const DisorderBytes = 1 << 20
 
-// SeekDisorder goes back from a record that is out of order to the first of its input that is: a merge reads the blocks
-// of a file in no certain order. A stream is read in its own, so that the one that is known is the first.
+// SeekDisorder replaces a record that is out of order by the first such record of its input. A
+// merge reads the blocks of a file in no particular order, so it may find a later one first. A
+// stream is read in order, so its known record is already the first.
 func SeekDisorder(ctx context.Context, all *Input, known *merge.DisorderError) {
 	in := all.Files[known.Input]
 	if !in.Seekable() {
@@ -69,7 +79,9 @@ func SeekDisorder(ctx context.Context, all *Input, known *merge.DisorderError) {
 	}
 	size := int64(all.Keyer.Layout().RecordSize)
 	buf := make([]byte, max(DisorderBytes/size, 2)*size)
-	step := int64(len(buf))/size - 1 // the last record of a block is the first of the next
+	// the last record of a block is read again as the first of the next
+	step := int64(len(buf))/size - 1
+
 	for first := int64(0); first < known.Record && ctx.Err() == nil; first += step {
 		block := buf[:min(step+1, known.Record+1-first)*size]
 		if in.ReadRecords(block, first) != nil {

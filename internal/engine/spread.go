@@ -10,8 +10,9 @@ import (
 	"github.com/extsort/extsort/merge"
 )
 
-// runSpread lets all devices sort at once what fits their memories together: each a share of the data by position. The
-// sorted shares are merged on their way out of the devices; nothing is spilled.
+// runSpread sorts data on all devices at once, if it fits into their combined memory. Each device
+// gets a share of the data by position. The sorted shares are merged as they leave the devices;
+// nothing is spilled.
 func runSpread(ctx context.Context, r *Run, c *plan.Candidate) (err error) {
 	var chunks []device.Chunk
 	defer func() {
@@ -19,6 +20,7 @@ func runSpread(ctx context.Context, r *Run, c *plan.Candidate) (err error) {
 			err = errors.Join(err, chunk.Close())
 		}
 	}()
+
 	r.Meter.begin(plan.StageRead, atInput, r.Input.DataBytes())
 	chunks, err = r.loadShares(ctx, c.Shares)
 	r.Meter.end(r.Input.Bytes())
@@ -30,23 +32,36 @@ func runSpread(ctx context.Context, r *Run, c *plan.Candidate) (err error) {
 	return r.mergeShares(ctx, chunks)
 }
 
-// loadShares makes a chunk on each device and loads all of them at once; those made are to be closed in any case. The
-// sample has the order of the data, so that each gets its own part.
-func (r *Run) loadShares(ctx context.Context, shares []plan.Share) (chunks []device.Chunk, err error) {
-	sample, total, at := r.Facts.Sample.Prefixes, float64(r.Facts.Records), int64(0)
+// loadShares creates a chunk on each device and loads all of them concurrently. The caller must
+// close the returned chunks even after an error. The sample is in the order of the data, so each
+// device gets the part for its share.
+func (r *Run) loadShares(
+	ctx context.Context, shares []plan.Share,
+) (chunks []device.Chunk, err error) {
+	sample := r.Facts.Sample.Prefixes
+	total := float64(r.Facts.Records)
+	at := int64(0)
 	place := func(record int64) int { return int(float64(record) / total * float64(len(sample))) }
 	group, groupCtx := safely.WithContext(ctx)
+
 	for _, share := range shares {
 		end := at + share.Records
 		chunk, err := r.Devices[share.Device].NewChunk(ctx, device.ChunkOptions{
-			Keyer: r.Input.Keyer, Algorithm: r.Facts.Asked.Algorithm, Sample: sample[place(at):place(end)],
-			Records: share.Records, MemoryBytes: share.MemoryBytes, BlockBytes: share.BlockBytes, Workers: share.Workers,
+			Keyer:       r.Input.Keyer,
+			Algorithm:   r.Facts.Asked.Algorithm,
+			Sample:      sample[place(at):place(end)],
+			Records:     share.Records,
+			MemoryBytes: share.MemoryBytes,
+			BlockBytes:  share.BlockBytes,
+			Workers:     share.Workers,
 		})
 		if err != nil {
 			group.Go(func() error { return err })
 			break
 		}
-		chunks, at = append(chunks, chunk), end
+
+		chunks = append(chunks, chunk)
+		at = end
 		src, err := r.Input.Data.Cut(share.Records)
 		group.Go(func() error {
 			if err != nil {
@@ -56,10 +71,11 @@ func (r *Run) loadShares(ctx context.Context, shares []plan.Share) (chunks []dev
 			return err
 		})
 	}
+
 	return chunks, group.Wait()
 }
 
-// mergeShares sorts all chunks at once and merges what they store.
+// mergeShares sorts all chunks concurrently and merges their contents.
 func (r *Run) mergeShares(ctx context.Context, chunks []device.Chunk) error {
 	var inputs []merge.Stored
 	for _, c := range chunks {
@@ -67,8 +83,10 @@ func (r *Run) mergeShares(ctx context.Context, chunks []device.Chunk) error {
 			return r.sortTo(ctx, c, w, false)
 		})
 	}
+
 	opt := r.mergeOptions()
 	opt.MemoryBytes = r.Plan.Sizes.Budget.Chunks() / 2
-	r.Result.FanIn, r.Result.MergeLevels = len(inputs), 1
+	r.Result.FanIn = len(inputs)
+	r.Result.MergeLevels = 1
 	return merge.Stores(ctx, opt, inputs, r.Output)
 }

@@ -11,11 +11,19 @@ import (
 	"github.com/extsort/extsort/device"
 )
 
-// sortStream sorts a stream of which nobody knows how long it is: the first chunks into runs, which are merged if that
-// was all. Else their keys cut the parts to which they and what follows are sent. Where these are not those of the
-// stream's start, what comes cannot be known, and is sorted into more runs.
+// sortStream sorts a stream of unknown length. It sorts the first chunks to runs. If the stream
+// ends there, it merges them. Otherwise it partitions these records and the rest of the stream,
+// using the keys of the runs to define the parts. If their distribution differs from that of the
+// start of the stream, the keys drift, and the rest of the stream cannot be predicted. It then
+// sorts the rest to more runs and merges them.
 func (p *partitioning) sortStream(ctx context.Context) error {
-	m := &merging{r: p.r, candidate: p.candidate, data: p.r.Input.Data, to: p.r.Output, meter: p.meter}
+	m := &merging{
+		r:         p.r,
+		candidate: p.candidate,
+		data:      p.r.Input.Data,
+		to:        p.r.Output,
+		meter:     p.meter,
+	}
 	m.beginRuns()
 	asked := p.r.Facts.Asked.Strategy == p.candidate.Strategy
 	if m.most = plan.RunsOfStream; asked {
@@ -25,26 +33,31 @@ func (p *partitioning) sortStream(ctx context.Context) error {
 		m.endStage()
 		return err
 	}
+
 	why := "the input ends after so few chunks that they are merged"
 	if m.next != nil {
 		keys, err := m.sample(ctx)
 		if err != nil || asked || !plan.Drift(p.r.Facts.Sample.Sorted(), keys) {
 			if m.endStage(); err == nil {
-				err = p.goOn(ctx, m, keys)
+				err = p.partitionRest(ctx, m, keys)
 			}
 			return err
 		}
 		why = "the keys of the first chunks are not those of the input's start"
 	}
+
 	p.r.change(p.candidate.Strategy, plan.Merge, why)
-	p.r.Result.Strategy, m.most = plan.Merge, 0
+	p.r.Result.Strategy = plan.Merge
+	m.most = 0
 	return m.finish(ctx)
 }
 
-// sample is the keys of some records of all runs, in order.
+// sample returns the sorted keys of some records of all runs.
 func (m *merging) sample(ctx context.Context) (keys []uint64, err error) {
 	for _, run := range m.runs {
-		sample, err := (&chunker.Part{Run: run}).Sample(ctx, m.r.Input.Keyer, plan.SampleKeys/len(m.runs))
+		sample, err := (&chunker.Part{Run: run}).Sample(
+			ctx, m.r.Input.Keyer, plan.SampleKeys/len(m.runs),
+		)
 		if err != nil {
 			return nil, err
 		}
@@ -54,8 +67,9 @@ func (m *merging) sample(ctx context.Context) (keys []uint64, err error) {
 	return keys, nil
 }
 
-// goOn partitions the records of the runs, whose keys it is told, and what follows them.
-func (p *partitioning) goOn(ctx context.Context, m *merging, keys []uint64) error {
+// partitionRest partitions the records of the runs and the rest of the stream. keys is a sorted
+// sample.
+func (p *partitioning) partitionRest(ctx context.Context, m *merging, keys []uint64) error {
 	all := &resumed{Dataset: m.data}
 	for _, run := range m.runs {
 		all.sources = append(all.sources, run.Source(0, run.Blocks()))
@@ -71,15 +85,17 @@ func (p *partitioning) goOn(ctx context.Context, m *merging, keys []uint64) erro
 	return err
 }
 
-// resumed is a stream from its start on, of which some records have been read: sources give those and what has been
-// cut.
+// resumed is a stream from its beginning after some records have been read. sources provides
+// those, and the records that have been cut.
 type resumed struct {
 	chunker.Dataset
 	sources []device.Source
 }
 
-// Split gives one source of all records.
-func (d *resumed) Split(int) []device.Source { return []device.Source{d} }
+// Split returns a single source of all records.
+func (d *resumed) Split(int) []device.Source {
+	return []device.Source{d}
+}
 
 // Next reads from the first source that has records.
 func (d *resumed) Next(most int, place func(first int64, n int) []byte) (int64, int, error) {
@@ -96,5 +112,6 @@ func (d *resumed) Next(most int, place func(first int64, n int) []byte) (int64, 
 		}
 		d.sources = append(d.sources, rest)
 	}
+
 	return 0, 0, nil
 }

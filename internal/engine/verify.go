@@ -11,27 +11,27 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// orderWatch checks the order and the checksum of blocks that pass in any order.
+// An orderWatch checks the order and the checksum of blocks that arrive in any order.
 type orderWatch struct {
 	keyer *format.Keyer
 	sum   checksum
 	order format.OrderCheck
 
-	brief  bool // no checksum is wanted, and nothing after the first fault
-	unique bool // equal neighbours are a fault
+	brief  bool // no checksum, and stop after the first fault
+	unique bool // equal neighbors are a fault
 
-	tell func(first int64, recs []byte) // of what was looked at; nil: nobody is told
+	tell func(first int64, recs []byte) // called with the checked records unless it is nil
 }
 
-// errFault ends the reading where that is so.
+// errFault ends the reading in this case.
 var errFault = errors.New("out of order")
 
 func (o *orderWatch) WriteBlock(_ context.Context, first int64, recs []byte) error {
-	return o.see(first, recs)
+	return o.checkBlock(first, recs)
 }
 
-// see checks a block.
-func (o *orderWatch) see(first int64, recs []byte) error {
+// checkBlock checks a block.
+func (o *orderWatch) checkBlock(first int64, recs []byte) error {
 	order := format.CheckBlock(o.keyer, first, recs)
 	o.order.Add(order)
 	switch {
@@ -40,37 +40,50 @@ func (o *orderWatch) see(first int64, recs []byte) error {
 	case order.FirstFault(o.unique) >= 0:
 		return errFault
 	}
+
 	if o.tell != nil {
 		o.tell(first, recs)
 	}
 	return nil
 }
 
-// Checked is what Check saw.
+// Checked is the result of Check.
 type Checked struct {
 	format.Summary
-	Fault int64 // index of the first record that is out of order; -1: none is
+	Fault int64 // index of the first record that is out of order, or -1
 
-	Key, Before []byte // normalized, of that record and of the one before it
+	Key, Before []byte // normalized keys of that record and of its predecessor
 }
 
-// Check reads the input and tells whether it is in order. brief: no checksum, and no reading on after a fault.
-func Check(ctx context.Context, in *Input, s plan.Sizes, unique, brief bool, warn func(string)) (*Checked, error) {
+// Check reads the input and reports whether it is sorted. If brief is set, it computes no
+// checksum and stops at the first fault.
+func Check(
+	ctx context.Context, in *Input, s plan.Sizes, unique, brief bool, warn func(string),
+) (*Checked, error) {
 	in.meter.begin(plan.StageCheck, atInput, in.DataBytes())
 	defer func() { in.meter.end(in.Bytes()) }()
+
 	input.RequestsOf(in.Files).Allow(s.RequestBytes)
-	watch := &orderWatch{keyer: in.Keyer, brief: brief, unique: unique}
+	watch := &orderWatch{
+		keyer:  in.Keyer,
+		brief:  brief,
+		unique: unique,
+	}
 	for _, src := range in.Data.Split(1) {
 		err := device.Copy(ctx, src, s.Workers, readBytes(&s)/in.size, in.size, watch)
 		if err != nil && err != errFault {
 			return nil, err
 		}
 	}
+
 	order, err := watch.order.Result()
 	if err != nil {
 		return nil, err
 	}
-	c := &Checked{Summary: format.NewSummary(in.Keyer.Layout(), order, watch.sum.sum), Fault: order.FirstFault(unique)}
+	c := &Checked{
+		Summary: format.NewSummary(in.Keyer.Layout(), order, watch.sum.sum),
+		Fault:   order.FirstFault(unique),
+	}
 	c.Key, c.Before = order.FaultKeys(unique)
 	if brief {
 		c.Summary = format.Summary{Records: order.Records, Duplicates: order.Duplicates}
@@ -78,23 +91,27 @@ func Check(ctx context.Context, in *Input, s plan.Sizes, unique, brief bool, war
 	return c, in.Data.Check(warn)
 }
 
-// maxReadBytes is what a worker reads at a time where all that it does is look at the records.
+// maxReadBytes is the maximum size of a read if a worker only examines the records.
 const maxReadBytes = 1 << 20
 
 func readBytes(s *plan.Sizes) int {
 	return int(min(maxReadBytes, s.Budget.Chunks()/int64(2*s.Workers)))
 }
 
-// verify reports an output that is not in order or has not the records of the input. A regular file is read back; what
-// went into a stream was checked as it passed.
+// verify returns an error if the output is not sorted or does not contain the records of the
+// input. It reads a regular file back. A stream has been checked while it was written.
 func (r *Run) verify(ctx context.Context) error {
-	watch, out, asked := r.Output.checked, r.Output.Records(), &r.Facts.Asked
+	watch := r.Output.checked
+	out := r.Output.Records()
+	asked := &r.Facts.Asked
+
 	if watch == nil {
 		var err error
 		if watch, err = r.readBack(ctx, out); err != nil {
 			return err
 		}
 	}
+
 	order, err := watch.order.Result()
 	if err != nil || order.Records != out {
 		return fmt.Errorf("verify: %d records were written, but %d can be read; the output is "+
@@ -102,16 +119,23 @@ func (r *Run) verify(ctx context.Context) error {
 	}
 	if at := order.FirstFault(asked.Unique); at >= 0 {
 		key, before, _ := watch.keyer.Layout().KeyTexts(order.FaultKeys(asked.Unique))
-		return fmt.Errorf("verify: record %d of the output is out of order: %s after %s; the output is discarded",
-			at+1, key, before)
+		return fmt.Errorf(
+			"verify: record %d of the output is out of order: %s after %s; the output is discarded",
+			at+1, key, before,
+		)
 	}
+
 	r.Result.ChecksumIn, r.Result.ChecksumOut = r.Input.sum.sum.String(), watch.sum.sum.String()
 	if r.Result.ChecksumIn != r.Result.ChecksumOut && !asked.Unique && asked.Limit == 0 {
-		return fmt.Errorf("verify: the checksum of what was read is %s, of what was written %s; the output "+
-			"is discarded",
-			r.Result.ChecksumIn, r.Result.ChecksumOut)
+		return fmt.Errorf(
+			"verify: the checksum of what was read is %s, of what was written %s; the output "+
+				"is discarded",
+			r.Result.ChecksumIn, r.Result.ChecksumOut,
+		)
 	}
-	r.Result.Verified, r.Result.Summary = true, new(format.NewSummary(watch.keyer.Layout(), order, watch.sum.sum))
+	r.Result.Verified, r.Result.Summary = true, new(
+		format.NewSummary(watch.keyer.Layout(), order, watch.sum.sum),
+	)
 	return nil
 }
 

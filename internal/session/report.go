@@ -79,7 +79,7 @@ type CheckReport struct {
 func (s *session) report() *Report {
 	run := s.run
 	result := &run.Result
-	phases, limiting, corrected := engine.Beside(run.Meter.Stages, result.Stages, run.Plan.Seconds)
+	phases, limiting, corrected := engine.CompareStages(run.Meter.Stages, result.Stages, run.Plan.Seconds)
 	r := &Report{
 		Records:      run.Input.Records(),
 		BytesSpilled: result.BytesSpilled,
