@@ -6,7 +6,8 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 )
 
-// TestDiskOf keeps what was measured of a disk for that disk alone, also while others are measured.
+// TestDiskOf checks that the measurements of a disk apply only to that disk, and stay when others
+// are measured.
 func TestDiskOf(t *testing.T) {
 	folder := nothingKept(t)
 	diskOf := func(name string) plan.Disk { return Load().DiskOf(name) }

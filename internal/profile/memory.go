@@ -12,8 +12,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// Memory is the memory of this machine or, when that is less, of its cgroup, in bytes; 0: not known. It takes longer
-// to find out than to sort a small file, and is asked for in several places.
+// Memory returns the memory of this machine or, if less, of its cgroup, in bytes; 0 means not
+// known. The result is cached, because finding it takes longer than sorting a small file.
 var Memory = sync.OnceValue(func() int64 {
 	least := uint64(0)
 	for _, ask := range []memlimit.Provider{memlimit.FromSystem, memlimit.FromCgroup} {
@@ -24,10 +24,12 @@ var Memory = sync.OnceValue(func() int64 {
 	return int64(least)
 })
 
-// LimitMemory is what a run may use where limit bytes are asked for: not much more than there is, as all tells; 0: half
-// of that, which leaves the rest to the page cache, through which all data goes, and to others.
+// LimitMemory returns the memory that a run may use. If limit is not 0, this is limit, but not
+// much more than the memory of the machine, which all returns. Otherwise it is half of that
+// memory, which leaves the other half to the page cache and to other processes, but at least
+// least.
 func LimitMemory(limit, least int64, all func() int64) int64 {
-	const small = 1 << 30 // or less is not worth asking how much there is
+	const small = 1 << 30 // up to this limit, the memory of the machine does not matter
 	if limit > 0 && limit <= small {
 		return limit
 	}
@@ -35,13 +37,13 @@ func LimitMemory(limit, least int64, all func() int64) int64 {
 	case m <= 0:
 		return cmp.Or(limit, small)
 	case limit > 0:
-		return min(limit, max(m, small)) // a stream may need all, nobody knows
+		return min(limit, max(m, small)) // a stream of unknown length may need all of it
 	default:
 		return max(m/2, least)
 	}
 }
 
-// ParseMemory reads a limit as format.ParseLimit knows it, or a percentage of Memory.
+// ParseMemory parses a limit in the form of format.ParseLimit, or a percentage of Memory.
 func ParseMemory(s string) (int64, error) {
 	digits, ok := strings.CutSuffix(s, "%")
 	if !ok {
@@ -53,7 +55,9 @@ func ParseMemory(s string) (int64, error) {
 	}
 	m := Memory()
 	if m == 0 {
-		return 0, fmt.Errorf("size %q: the memory of this machine is not known: give a size such as 2G", s)
+		return 0, fmt.Errorf(
+			"size %q: the memory of this machine is not known: give a size such as 2G", s,
+		)
 	}
 	return int64(percent / 100 * float64(m)), nil
 }

@@ -1,4 +1,7 @@
-// Package profile measures the machine for the cost model of package plan, and keeps what it found.
+// Package profile measures the machine for the cost model of package plan, and stores the
+// results.
+//
+// Only the root package of this module is stable: this package may change in any version.
 package profile
 
 import (
@@ -19,31 +22,34 @@ import (
 	"github.com/extsort/extsort/internal/measured"
 )
 
-// Kept is what is kept of this machine: who measured it and when, and the file.
+// Kept is the stored profile of this machine, with its origin and its file.
 type Kept struct {
 	machine
 	Command  string        `json:"command"`
 	Measured time.Time     `json:"measured"`
 	Profile  *plan.Profile `json:"profile"`
 
-	Disks map[string]plan.Disk `json:"disks,omitempty"` // by their ID
-	File  string               `json:"-"`               // "": nothing is kept, and the profile is the default
+	Disks map[string]plan.Disk `json:"disks,omitempty"` // by disk ID
+	File  string               `json:"-"`               // "" if nothing is stored and the profile is the default
 }
 
-// machine is what a profile holds for.
+// machine identifies the machine that a profile is valid for.
 type machine struct {
-	Version    int    `json:"version"` // of the file and of what its prices mean
+	Version    int    `json:"version"` // version of the file format and of the meaning of prices
 	Processor  string `json:"processor"`
 	Processors int    `json:"processors"`
 }
 
-func thisMachine() machine { return machine{1, cpu.New().Info().Name, runtime.NumCPU()} }
+func thisMachine() machine {
+	return machine{1, cpu.New().Info().Name, runtime.NumCPU()}
+}
 
 func (m machine) path() (string, error) {
 	return measured.Path(m.Processor, strconv.Itoa(m.Processors))
 }
 
-// Load is Known. EXTSORT_PROFILE=default keeps plans independent of what was measured.
+// Load returns the result of Known. If EXTSORT_PROFILE is "default", it returns the default, so
+// that plans do not depend on measurements.
 func Load() Kept {
 	if os.Getenv("EXTSORT_PROFILE") == "default" {
 		return unknown()
@@ -53,7 +59,8 @@ func Load() Kept {
 
 func unknown() Kept { return Kept{Profile: plan.DefaultProfile()} }
 
-// DiskOf is what was measured of the disk that a folder or a file is on, or will be.
+// DiskOf returns the measurements of the disk that contains, or will contain, a directory or a
+// file.
 func (k Kept) DiskOf(name string) plan.Disk {
 	id := diskID(name)
 	d := k.Disks[id]
@@ -61,7 +68,8 @@ func (k Kept) DiskOf(name string) plan.Disk {
 	return d
 }
 
-// diskID tells the disk that a folder or a file is on, or will be, from others; "": that is not known.
+// diskID returns an identifier of the disk that contains, or will contain, a directory or a file,
+// or "" if not known.
 func diskID(name string) string {
 	number, known := spill.DeviceOf(name)
 	if !known {
@@ -70,32 +78,35 @@ func diskID(name string) string {
 	if known {
 		return strconv.FormatUint(number, 10)
 	}
-	whole, _ := filepath.Abs(name) // else it has no volume
+	whole, _ := filepath.Abs(name) // without an absolute path there is no volume
 	return filepath.VolumeName(whole)
 }
 
-// On is the profile with what was measured of a folder's disk.
+// On returns the profile with the measured speed of a directory's disk.
 func (k Kept) On(folder string) *plan.Profile {
 	p := *k.Profile
 	p.DiskBytes = cmp.Or(k.DiskOf(folder).Write, p.DiskBytes)
 	return &p
 }
 
-// Known is what is kept of this machine.
+// Known returns the stored profile of this machine, or the default.
 func Known() Kept {
 	m := thisMachine()
-	name, _ := m.path() // without one nothing is read
+	name, _ := m.path() // an error leads to the default below
 	content, err := os.ReadFile(name)
 	k := Kept{File: name}
 	if err != nil || json.Unmarshal(content, &k) != nil || k.machine != m || k.Profile == nil {
 		return unknown()
 	}
 	mend(k.Profile)
-	maps.DeleteFunc(k.Disks, func(_ string, d plan.Disk) bool { return min(d.Fetch, d.Write, d.Mixed) < 0 })
+	maps.DeleteFunc(k.Disks, func(_ string, d plan.Disk) bool {
+		return min(d.Fetch, d.Write, d.Mixed) < 0
+	})
 	return k
 }
 
-// Forget removes what is kept of this machine and returns the file's name; "": nothing was kept.
+// Forget removes the stored profile of this machine and returns the name of its file, or "" if
+// there was none.
 func Forget() (string, error) {
 	name, err := thisMachine().path()
 	if err != nil {
@@ -104,10 +115,11 @@ func Forget() (string, error) {
 	return measured.Remove(name)
 }
 
-// mend gives prices that are missing, or would mislead, their defaults.
+// mend replaces missing or misleading prices by their defaults.
 func mend(p *plan.Profile) {
 	const most = 1e15
-	prices, defaults := reflect.ValueOf(p).Elem(), reflect.ValueOf(*plan.DefaultProfile())
+	prices := reflect.ValueOf(p).Elem()
+	defaults := reflect.ValueOf(*plan.DefaultProfile())
 	for i, price := range prices.Fields() {
 		if price.Kind() == reflect.Float64 && !(price.Float() > 0 && price.Float() < most) {
 			price.Set(defaults.FieldByIndex(i.Index))
@@ -115,7 +127,8 @@ func mend(p *plan.Profile) {
 	}
 }
 
-// Save keeps what Measure found, and by which command, beside what is kept of other disks.
+// Save stores the results of Measure together with the command that made them. It keeps the
+// stored results of other disks.
 func Save(p *plan.Profile, found map[string]plan.Disk, command string) (k Kept, err error) {
 	k = Kept{thisMachine(), command, time.Now().UTC().Truncate(time.Second), p, map[string]plan.Disk{}, ""}
 	maps.Copy(k.Disks, Known().Disks)

@@ -12,16 +12,21 @@ import (
 )
 
 const (
-	trialReads   = 8        // blocks, from places all over the input
-	stretchBytes = 64 << 20 // that are read on from one of them
+	trialReads   = 8        // number of blocks, from evenly spaced positions in the input
+	stretchBytes = 64 << 20 // number of bytes read sequentially from one of them
 )
 
-// ReadRate is how many bytes of an input one worker reads in a second from the page cache, or all of them from a disk,
-// which isDisk tells from a rate. Blocks here and there say which of both it is, by their median, since others may have
-// been stopped on the way. But a disk has not much to do with one of them: what it gives when it is asked ahead, as a
-// sort does, a stretch tells, and that may be as much as a page cache gives. 0: it cannot be read, or is too little to
-// tell.
-func ReadRate(ctx context.Context, files []*input.Input, isDisk func(rate float64) bool) (rate float64, fromDisk bool) {
+// ReadRate returns the read speed of an input in bytes/s: that of one worker if the input is in
+// the page cache, and that of all workers if it is on a disk. It returns 0 if the input cannot be
+// read or is too small.
+//
+// isDisk decides between the two by the median speed of single blocks at several positions; other
+// values may be distorted by interruptions. Single blocks underestimate a disk, because a sort
+// reads ahead. So the speed of a disk is measured with a longer sequential read. It may be as
+// high as that of the page cache.
+func ReadRate(
+	ctx context.Context, files []*input.Input, isDisk func(rate float64) bool,
+) (rate float64, fromDisk bool) {
 	recordSize := files[0].Header.Layout().RecordSize
 	sources := chunker.NewDataset(files).Split(trialReads)
 	if len(sources) < trialReads || sources[0].Records()*int64(recordSize) < blockBytes {
@@ -29,7 +34,7 @@ func ReadRate(ctx context.Context, files []*input.Input, isDisk func(rate float6
 	}
 	var rates []float64
 	memory := make([]byte, max(blockBytes, recordSize))
-	clear(memory) // so that it is not touched for the first time by the reading
+	clear(memory) // so that the measurement does not include the first access to the memory
 	for _, src := range sources {
 		rates = append(rates, readRate(ctx, src, recordSize, 1, 1, memory))
 	}
@@ -37,13 +42,19 @@ func ReadRate(ctx context.Context, files []*input.Input, isDisk func(rate float6
 	rate = rates[trialReads/2-1]
 	readers := max(min(trialReads, blockBytes/recordSize), 1)
 	if fromDisk = rate > 0 && isDisk(rate); fromDisk {
-		rate = max(rate, readRate(ctx, sources[trialReads/2], recordSize, readers, stretchBytes, memory))
+		rate = max(
+			rate,
+			readRate(ctx, sources[trialReads/2], recordSize, readers, stretchBytes, memory),
+		)
 	}
 	return rate, fromDisk
 }
 
-// readRate is the bytes/s at which some readers read src into memory, until they have so many or there are no more.
-func readRate(ctx context.Context, src device.Source, recordSize, readers int, bytes int64, memory []byte) float64 {
+// readRate returns the speed in bytes/s at which several readers read src into memory, up to the
+// given number of bytes.
+func readRate(
+	ctx context.Context, src device.Source, recordSize, readers int, bytes int64, memory []byte,
+) float64 {
 	block := max(len(memory)/readers/recordSize, 1)
 	rate, _ := rateOf(ctx, readers, bytes, trialTime, func(i int) (int, error) {
 		_, n, err := src.Next(block, func(int64, int) []byte { return memory[i*block*recordSize:] })
@@ -52,8 +63,11 @@ func readRate(ctx context.Context, src device.Source, recordSize, readers int, b
 	return rate
 }
 
-// rateOf is the bytes/s that some workers move, until they have so many, the time is over or there are no more.
-func rateOf(ctx context.Context, workers int, bytes int64, most time.Duration, move func(worker int) (int, error),
+// rateOf returns the throughput of several workers in bytes/s. It stops after the given number of
+// bytes, after the given time, or at the end of the data.
+func rateOf(
+	ctx context.Context, workers int, bytes int64, most time.Duration,
+	move func(worker int) (int, error),
 ) (float64, error) {
 	var moved atomic.Int64
 	start := time.Now()

@@ -10,14 +10,14 @@ import (
 	"github.com/extsort/extsort/internal/engine"
 )
 
-// Usual is a sort as many are: so many bytes of records, from a file to a file, in so much memory, on the CPU.
+// Usual is a typical sort: from a file to a file, on the CPU, with a given size and memory limit.
 type Usual struct {
 	Name                string
 	spec                format.Spec
-	bytes, memory, read int64 // read: bytes/s that a trial of the input found
+	bytes, memory, read int64 // read is the speed of a trial read of the input in bytes/s
 }
 
-// Usuals are sorts by whose plans two profiles can be compared.
+// Usuals are typical sorts. Their plans show the difference between two profiles.
 var Usuals = []Usual{
 	{"1 GiB of u64 in 4 GiB of memory", format.Spec{Type: "u64"}, 1 << 30, 4 << 30, 8e9},
 	{"1 GiB of u64 in 256 MiB, cached", format.Spec{Type: "u64"}, 1 << 30, 256 << 20, 8e9},
@@ -25,7 +25,7 @@ var Usuals = []Usual{
 	{"64 GiB of gensort in 4 GiB, from a disk", format.Spec{Format: "gensort"}, 64 << 30, 4 << 30, 1e9},
 }
 
-// Plan is how the sort would go with a profile, by so many workers.
+// Plan returns the plan of the sort with a profile and the given number of workers.
 func (u Usual) Plan(p *plan.Profile, workers int) (*plan.Plan, error) {
 	header, err := u.spec.NewHeader()
 	if err != nil {
@@ -36,11 +36,23 @@ func (u Usual) Plan(p *plan.Profile, workers int) (*plan.Plan, error) {
 		return nil, err
 	}
 	f := &plan.Facts{
-		Keyer: keyer, Records: u.bytes / int64(header.Layout().RecordSize), Seekable: true,
-		ReadRate: float64(u.read), Memory: 2 * u.memory,
-		Asked:  plan.Asked{Strategy: plan.Auto, MemoryBytes: u.memory, Workers: workers, SpillCodec: "auto"},
+		Keyer:    keyer,
+		Records:  u.bytes / int64(header.Layout().RecordSize),
+		Seekable: true,
+		ReadRate: float64(u.read),
+		Memory:   2 * u.memory,
+		Asked: plan.Asked{
+			Strategy:    plan.Auto,
+			MemoryBytes: u.memory,
+			Workers:     workers,
+			SpillCodec:  "auto",
+		},
 		Output: plan.Output{File: true, OnDisk: true},
-		Spill:  plan.Spill{Folders: []string{"spill"}, OnDisk: true, Free: math.MaxInt64},
+		Spill: plan.Spill{
+			Folders: []string{"spill"},
+			OnDisk:  true,
+			Free:    math.MaxInt64,
+		},
 	}
 	f.Sample = chunker.ImaginedSample(keyer, f.Records, plan.SampleKeys)
 	f.Sample.Enough = true
