@@ -8,26 +8,29 @@ import (
 
 // A Driver sends the requests for remote files.
 type Driver interface {
-	// Open returns the object with a name, as URLs have it.
+	// Open returns the object with the given URL.
 	Open(ctx context.Context, name string) (*Object, error)
 
-	// Create begins an upload in parts of part bytes, up to parallel of them at a time.
+	// Create begins an upload in parts of part bytes, with up to parallel requests at a time.
 	Create(ctx context.Context, name string, part, parallel int) (*Upload, error)
 
 	// Forget removes incomplete uploads of all names that begin with prefix.
 	Forget(ctx context.Context, prefix string) error
 }
 
-// driver is the registered one, or nil. It is set by an init function.
+// driver is the registered driver, or nil. An init function sets it.
 var driver Driver
 
-var errNoDriver = errors.New("this extsort was built without s3: it reads and writes local files only " +
-	"(build it with -tags s3, or import remote/s3)")
+var errNoDriver = errors.New(
+	"this extsort was built without s3: it reads and writes local files only " +
+		"(build it with -tags s3, or import remote/s3)",
+)
 
-// Register makes a driver available to Open, Create and Forget. It is called from an init function.
+// Register makes a driver available to Open, Create and Forget. It is called from an init
+// function.
 func Register(d Driver) { driver = d }
 
-// Open opens a remote file and reads its first bytes. Reading ends when ctx is cancelled.
+// Open opens a remote file and reads its first bytes. Cancelling ctx also ends later reads.
 func Open(ctx context.Context, name string) (*Object, error) {
 	if driver == nil {
 		return nil, fmt.Errorf("%s: %w", Shown(name), errNoDriver)
@@ -35,8 +38,8 @@ func Open(ctx context.Context, name string) (*Object, error) {
 	return driver.Open(ctx, name)
 }
 
-// Create begins an object that is sent in parts of part bytes, up to parallel of them at a time. Sending ends when ctx
-// is cancelled.
+// Create begins an object that is uploaded in parts of part bytes, with up to parallel requests
+// at a time. Cancelling ctx ends the upload.
 func Create(ctx context.Context, name string, part, parallel int) (*Upload, error) {
 	if driver == nil {
 		return nil, fmt.Errorf("create output %s: %w", Shown(name), errNoDriver)
@@ -44,7 +47,7 @@ func Create(ctx context.Context, name string, part, parallel int) (*Upload, erro
 	return driver.Create(ctx, name, part, parallel)
 }
 
-// Forget has the store give up incomplete uploads of all names that begin with prefix.
+// Forget aborts incomplete uploads of all names that begin with prefix.
 func Forget(ctx context.Context, prefix string) error {
 	if driver == nil {
 		return fmt.Errorf("%s: %w", Shown(prefix), errNoDriver)

@@ -8,29 +8,32 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// pace is how long answers take to begin. A request that takes much longer is sent again, and the answer that comes
-// first is taken, as in Dean and Barroso, "The Tail at Scale" (2013): one that is late holds up its reader no longer.
+// pace records how long responses take to begin. A request that takes much longer is sent again,
+// and the first response wins, as in Dean and Barroso, "The Tail at Scale" (2013). So a single
+// slow response does not delay its reader.
 type pace struct {
 	mu      sync.Mutex
-	mean    time.Duration // of the last ones
+	mean    time.Duration // over recent responses
 	answers int
-	bytes   int64 // that were answered
-	again   int64 // that were asked for once more
+	bytes   int64 // number of bytes requested successfully
+	again   int64 // number of bytes requested a second time
 }
 
 const (
-	lateTimes = 4 // the mean is late
+	lateTimes = 4 // a response is late after this multiple of the mean
 	leastLate = 50 * time.Millisecond
 
-	knownAnswers = 16 // before which nothing is late
+	knownAnswers = 16 // minimum number of responses before any is late
 	meanOf       = 64
-	againShare   = 10 // of all bytes is asked for again at most: where all requests are slow, more do not help
+	// at most 1/againShare of all bytes is requested again; if all requests are slow, more
+	// requests do not help
+	againShare = 10
 )
 
-// answering is that of all stores and servers: a run has to do with one as a rule.
+// answering is shared by all stores and servers, because a run usually uses only one.
 var answering pace
 
-// late is after how long a request is sent again; nil: it is not.
+// late returns a channel that fires when a request should be sent again, or nil.
 func (p *pace) late() <-chan time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -40,7 +43,8 @@ func (p *pace) late() <-chan time.Time {
 	return time.After(max(lateTimes*p.mean, leastLate))
 }
 
-// repeat reports whether a request for so many bytes may be sent again, and counts it.
+// repeat reports whether a request for the given number of bytes may be sent again, and counts
+// it.
 func (p *pace) repeat(bytes int64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -51,7 +55,7 @@ func (p *pace) repeat(bytes int64) bool {
 	return true
 }
 
-// note counts an answer that took so long to begin.
+// note records how long a response took to begin.
 func (p *pace) note(bytes int64, took time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -60,16 +64,16 @@ func (p *pace) note(bytes int64, took time.Duration) {
 	p.mean += (took - p.mean) / time.Duration(min(p.answers, meanOf))
 }
 
-// ask sends a request for the bytes from first up to end, and another where the answer is late. The answer that comes
-// first is taken, an error only if none comes.
-func (o *Object) ask(ctx context.Context, first, end int64) (a *Answer, err error) {
+// request requests the bytes [first, end). If the response is late, it sends a second request. It
+// returns the first successful response, or an error if there is none.
+func (o *Object) request(ctx context.Context, first, end int64) (a *Answer, err error) {
 	type reply struct {
 		*Answer
 		number int
 		err    error
 	}
 	replies := make(chan reply, 2)
-	var giveUp []context.CancelFunc // each ends with ctx at the latest
+	var giveUp []context.CancelFunc // each context ends with ctx at the latest
 	send := func() {
 		ctx, cancel := context.WithCancel(ctx)
 		number := len(giveUp)
@@ -83,8 +87,10 @@ func (o *Object) ask(ctx context.Context, first, end int64) (a *Answer, err erro
 			replies <- reply{a, number, err}
 		}()
 	}
-	start, late := time.Now(), answering.late()
+	start := time.Now()
+	late := answering.late()
 	send()
+
 	for failed := 0; ; {
 		select {
 		case <-late:
@@ -97,6 +103,7 @@ func (o *Object) ask(ctx context.Context, first, end int64) (a *Answer, err erro
 			} else if failed++; failed < len(giveUp) {
 				continue
 			}
+
 			if len(giveUp)-failed > 1 {
 				giveUp[1-r.number]()
 				go func() {
@@ -105,6 +112,7 @@ func (o *Object) ask(ctx context.Context, first, end int64) (a *Answer, err erro
 					}
 				}()
 			}
+
 			return r.Answer, r.err
 		}
 	}

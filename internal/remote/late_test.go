@@ -10,7 +10,8 @@ import (
 	"time"
 )
 
-// fresh has requests be timed anew for the time of a test, and take as long as they like.
+// fresh resets the timing of requests for the duration of a test, and removes the limit on their
+// time.
 func fresh(t *testing.T) {
 	before := attemptTime
 	attemptTime = time.Hour
@@ -55,7 +56,7 @@ func TestLateRequestIsSentAgain(t *testing.T) {
 		return a, err
 	}
 	requests.Store(1)
-	a, err := o.ask(t.Context(), 5000, 5100)
+	a, err := o.request(t.Context(), 5000, 5100)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -94,12 +95,13 @@ func TestBothRequestsFail(t *testing.T) {
 		defer close(second)
 		return nil, refused
 	}}
-	if _, err := o.ask(t.Context(), 0, 1); err == nil || errors.Is(err, refused) || requests.Load() != 2 {
+	if _, err := o.request(t.Context(), 0, 1); err == nil || errors.Is(err, refused) || requests.Load() != 2 {
 		t.Errorf("%d requests: %v", requests.Load(), err)
 	}
 }
 
-// TestFewAreSentAgain has nothing sent again before it is known what is late, and then a tenth at most.
+// TestFewAreSentAgain checks that no request is sent again before the usual time is known, and
+// then at most a tenth.
 func TestFewAreSentAgain(t *testing.T) {
 	var p pace
 	for range knownAnswers - 1 {

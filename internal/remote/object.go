@@ -9,19 +9,19 @@ import (
 	"github.com/cenkalti/backoff/v5"
 )
 
-// Object is something elsewhere that can be read at any place.
+// An Object is a remote file with random access.
 type Object struct {
-	Name string // for messages, see Shown
-	Size int64  // bytes
-	Tag  string // tells its content from any other that has the name: its ETag
+	Name string // for messages; see Shown
+	Size int64  // in bytes
+	Tag  string // distinguishes versions of the object: its ETag
 
-	ctx  context.Context // of the run that reads it: io.ReaderAt has none
+	ctx  context.Context // context of the reading run, because io.ReaderAt has none
 	get  Getter
-	head []byte // its first bytes
+	head []byte // the first bytes
 }
 
-// A Getter sends one request for the bytes from first up to end; there are fewer if the object ends earlier. tag is the
-// tag of the object as it was opened, or "" before that.
+// A Getter sends one request for the bytes [first, end), or fewer if the object ends earlier. tag
+// is the tag that the object had when it was opened, or "" before that.
 type Getter func(ctx context.Context, first, end int64, tag string) (*Answer, error)
 
 // An Answer is the response to a request for a range.
@@ -31,19 +31,24 @@ type Answer struct {
 	Tag  string
 }
 
-// The errors of a Getter that NewObject and ReadAt know.
+// Errors of a Getter that NewObject and ReadAt handle.
 var (
 	ErrChanged  = errors.New("it changed while it was being read; try again")
 	ErrEmpty    = errors.New("it is empty") // an empty object has no range to request
-	ErrNoRanges = errors.New("the server does not support range requests: download the file first, or pipe it in")
-	errNoTag    = errors.New("the server sends neither ETag nor Last-Modified, so changes cannot be " +
-		"detected: download the file first")
+	ErrNoRanges = errors.New(
+		"the server does not support range requests: download the file first, or pipe it in",
+	)
+	errNoTag = errors.New(
+		"the server sends neither ETag nor Last-Modified, so changes cannot be " +
+			"detected: download the file first",
+	)
 )
 
-// headBytes is what is read when an object is opened: most headers are in it.
+// headBytes is the number of bytes read when an object is opened. Most headers fit into it.
 const headBytes = 4 << 10
 
-// NewObject reads the first bytes of an object, its size and its tag. Reading ends when ctx is cancelled.
+// NewObject reads the first bytes, the size and the tag of an object. Cancelling ctx also ends
+// later reads.
 func NewObject(ctx context.Context, name string, get Getter) (*Object, error) {
 	o := &Object{Name: name, ctx: ctx, get: get}
 	err := retry(ctx, openTries, func(ctx context.Context) error {
@@ -68,10 +73,12 @@ func NewObject(ctx context.Context, name string, get Getter) (*Object, error) {
 	return o, nil
 }
 
-// Stamp tells what an object has from what it had before.
-func (o *Object) Stamp() string { return fmt.Sprintf("%d bytes of version %s", o.Size, o.Tag) }
+// Stamp distinguishes the content of an object from earlier content.
+func (o *Object) Stamp() string {
+	return fmt.Sprintf("%d bytes of version %s", o.Size, o.Tag)
+}
 
-// ReadAt reads by one request, or more where that is cut short.
+// ReadAt reads with one request, or with more if a response is truncated.
 func (o *Object) ReadAt(p []byte, off int64) (n int, err error) {
 	all := p[:max(0, min(int64(len(p)), o.Size-off))]
 	if off+int64(len(all)) <= int64(len(o.head)) {
@@ -79,13 +86,14 @@ func (o *Object) ReadAt(p []byte, off int64) (n int, err error) {
 	} else if n, err = o.read(all, off); err != nil {
 		return n, err
 	}
+
 	if n < len(p) {
 		err = io.EOF
 	}
 	return n, err
 }
 
-// read goes on where an answer breaks off.
+// read continues after truncated responses.
 func (o *Object) read(p []byte, off int64) (n int, err error) {
 	err = retry(o.ctx, tries, func(ctx context.Context) error {
 		for n < len(p) {
@@ -100,7 +108,7 @@ func (o *Object) read(p []byte, off int64) (n int, err error) {
 }
 
 func (o *Object) attempt(ctx context.Context, p []byte, off int64) (n int, err error) {
-	a, err := o.ask(ctx, off, off+int64(len(p)))
+	a, err := o.request(ctx, off, off+int64(len(p)))
 	if err != nil {
 		return 0, err
 	}

@@ -205,7 +205,7 @@ func TestUploadCopies(t *testing.T) {
 	}
 }
 
-// lends has memory for so many parts.
+// lends is a Lender with memory for a number of parts.
 type lends struct{ left, lent atomic.Int64 }
 
 func (l *lends) Lend(int64) bool {
@@ -259,7 +259,7 @@ func TestUploadBorrows(t *testing.T) {
 	}
 }
 
-// slowStore tells of each part.
+// slowStore reports each part.
 type slowStore struct {
 	*keptStore
 	before, after func()

@@ -13,62 +13,69 @@ import (
 )
 
 const (
-	// MinPart is the least size of a part but the last, and MaxParts the most that an object may have: so S3 has it.
+	// MinPart is the minimum size of a part other than the last, and MaxParts is the maximum
+	// number of parts of an object. Both are limits of S3.
 	MinPart  = 5 << 20
 	MaxParts = 10000
 
-	maxParallel = 32 // parts that are filled or sent at a time, those of lent memory counted
+	// maximum number of parts that are filled or sent at a time, including those in lent memory
+	maxParallel = 32
 	abortTime   = 30 * time.Second
 )
 
-// copyBytes is what one request copies at most: it takes seconds, and 5 TiB have few parts. It is a variable for tests.
+// copyBytes is the maximum size of a copy request. Such a request takes seconds, and 5 TiB
+// consist of few parts. It is a variable for tests.
 var copyBytes int64 = 1 << 30
 
 var (
-	// ErrMissing says that there is no such object, and ErrExists that there is one where a new one was wanted.
+	// ErrMissing reports that an object does not exist, and ErrExists that an object exists which
+	// should be new.
 	ErrMissing = errors.New("no such object")
 	ErrExists  = errors.New("it already exists")
 
-	// ErrGone says that somebody else has the store forget the parts of an upload.
+	// ErrGone reports that another process has aborted the upload.
 	ErrGone = errors.New("its upload was aborted by another process")
 )
 
-// Upload is an object that is written from its beginning to its end, in parts of which several are sent at the same
-// time. It appears whole when Commit returns, or not at all; what stands under the name is replaced then.
+// An Upload is an object that is written sequentially, in parts of which several are sent
+// concurrently. It appears whole when Commit returns, or not at all, and then replaces an
+// existing object.
 type Upload struct {
-	New    bool   // nothing is replaced: Commit gives ErrExists
-	Lender Lender // of memory for more parts than the upload has of its own; nil: there is none
+	New    bool   // do not replace an object: Commit returns ErrExists
+	Lender Lender // provides memory for more parts; may be nil
 
 	name  string
 	store Store
-	part  int // bytes of a part
+	part  int // size of a part in bytes
 
 	ctx    context.Context
 	cancel context.CancelFunc
 	group  *safely.Group // sends parts
 	free   chan *buffer
-	most   int       // buffers that there are
-	filled *buffer   // of the part that is being written; nil: none is
-	tags   []*string // of the parts that were sent, or are
+	most   int       // number of buffers
+	filled *buffer   // the part that is being written; may be nil
+	tags   []*string // of all parts that have been sent or are being sent
 	bytes  int64
 	over   bool
 }
 
-// Lender has memory that an upload may use while its owner does not.
+// A Lender has memory that an upload may use while its owner does not.
 type Lender interface {
 	Lend(bytes int64) bool
 	Return(bytes int64)
 }
 
-// buffer is memory for a part. It is not of the Go heap, which would grow by as much again before it is collected.
+// A buffer is memory for a part. It is not on the Go heap, which would double in size before it
+// is collected.
 type buffer struct {
-	memory *arena.Memory // nil before it is used
-	bytes  int           // that were written to it
+	memory *arena.Memory // nil before first use
+	bytes  int           // number of bytes written to it
 	lent   bool
 }
 
-// A Store receives the parts of one object. Put sends a part, Copy appends a range of another object without moving
-// its bytes here, Complete makes the object appear (if fresh, only if there is none yet), and Abort gives it up.
+// A Store receives the parts of one object. Put sends a part. Copy appends a range of another
+// object without transferring its bytes to this machine. Complete makes the object appear; if
+// fresh is set, only if it does not exist yet. Abort discards the parts.
 type Store interface {
 	Put(ctx context.Context, number int, part []byte) (tag string, err error)
 	Copy(ctx context.Context, number int, from *Object, first, end int64) (tag string, err error)
@@ -76,19 +83,26 @@ type Store interface {
 	Abort(ctx context.Context) error
 }
 
-// NewUpload returns an upload that sends parts of part bytes to a store, up to parallel of them at a time.
+// NewUpload returns an upload that sends parts of part bytes to a store, up to parallel of them
+// at a time.
 func NewUpload(ctx context.Context, name string, to Store, part, parallel int) *Upload {
-	u := &Upload{name: name, store: to, part: part, most: parallel}
+	u := &Upload{
+		name:  name,
+		store: to,
+		part:  part,
+		most:  parallel,
+	}
 	u.free = make(chan *buffer, max(parallel, maxParallel))
 	ctx, u.cancel = context.WithCancel(ctx)
 	u.group, u.ctx = safely.WithContext(ctx)
+
 	for range parallel {
 		u.free <- &buffer{}
 	}
 	return u
 }
 
-// Write fills parts, and sends those that are full.
+// Write fills parts and sends those that are full.
 func (u *Upload) Write(p []byte) (n int, err error) {
 	for n < len(p) {
 		if err := u.buffer(); err != nil {
@@ -100,6 +114,7 @@ func (u *Upload) Write(p []byte) (n int, err error) {
 			u.send()
 		}
 	}
+
 	return n, nil
 }
 
@@ -109,8 +124,11 @@ func (u *Upload) buffer() error {
 		return nil
 	}
 	if len(u.tags) == MaxParts {
-		return fmt.Errorf("an object can have %d parts at most, of %d bytes here: raise %v for larger "+
-			"ones", MaxParts, u.part, option.MemoryBytes)
+		return fmt.Errorf(
+			"an object can have %d parts at most, of %d bytes here: raise %v for larger "+
+				"ones",
+			MaxParts, u.part, option.MemoryBytes,
+		)
 	}
 	if err := u.await(); err != nil || u.filled.memory != nil {
 		return err
@@ -120,12 +138,14 @@ func (u *Upload) buffer() error {
 	return err
 }
 
-// await takes a buffer that is free, else one of lent memory, or waits for one.
+// await takes a free buffer or one in lent memory, or waits for one.
 func (u *Upload) await() error {
 	if len(u.free) == 0 && u.most < cap(u.free) && u.Lender != nil && u.Lender.Lend(int64(u.part)) {
-		u.most, u.filled = u.most+1, &buffer{lent: true}
+		u.most += 1
+		u.filled = &buffer{lent: true}
 		return nil
 	}
+
 	select {
 	case u.filled = <-u.free:
 		return nil
@@ -134,12 +154,13 @@ func (u *Upload) await() error {
 	}
 }
 
-// freeAll frees the memory of all parts. REQUIRES: none is being sent.
+// freeAll frees the memory of all parts. REQUIRES: no part is being sent
 func (u *Upload) freeAll() {
 	if u.filled != nil {
 		u.free <- u.filled
 		u.filled = nil
 	}
+
 	for range u.most {
 		b := <-u.free
 		b.memory.Free()
@@ -147,19 +168,24 @@ func (u *Upload) freeAll() {
 			u.Lender.Return(int64(u.part))
 		}
 	}
+
 	u.most = 0
 }
 
-// send sends the part that is filled.
+// send sends the filled part.
 func (u *Upload) send() {
 	part := u.filled.memory.Bytes()[:u.filled.bytes]
-	u.ask(func(ctx context.Context, number int) (string, error) { return u.store.Put(ctx, number, part) })
+	u.transfer(func(ctx context.Context, number int) (string, error) {
+		return u.store.Put(ctx, number, part)
+	})
 }
 
-// ask has the store take a part, while nobody else uses the buffer.
-func (u *Upload) ask(take func(ctx context.Context, number int) (tag string, err error)) {
-	buffer, tag := u.filled, new(string)
-	u.filled, u.tags = nil, append(u.tags, tag)
+// transfer passes a part to the store. Its buffer is not reused until that is done.
+func (u *Upload) transfer(take func(ctx context.Context, number int) (tag string, err error)) {
+	buffer := u.filled
+	tag := new(string)
+	u.filled = nil
+	u.tags = append(u.tags, tag)
 	number := len(u.tags)
 	u.group.Go(func() error {
 		defer func() {
@@ -173,26 +199,28 @@ func (u *Upload) ask(take func(ctx context.Context, number int) (tag string, err
 	})
 }
 
-// Copy appends an object of the same store, whose bytes do not come here. REQUIRES: what was appended so before has
-// MinPart bytes, and nothing was written.
+// Copy appends an object of the same store without transferring its bytes to this machine.
+// REQUIRES: each object appended before has at least MinPart bytes, and nothing was written
 func (u *Upload) Copy(from *Object) error {
 	pieces := (from.Size + copyBytes - 1) / copyBytes
 	for i := range pieces {
 		if err := u.buffer(); err != nil {
 			return fmt.Errorf("copy %s to %s: %w", from.Name, u.name, err)
 		}
-		u.ask(func(ctx context.Context, number int) (string, error) {
+		u.transfer(func(ctx context.Context, number int) (string, error) {
 			return u.store.Copy(ctx, number, from, from.Size*i/pieces, from.Size*(i+1)/pieces)
 		})
 	}
+
 	return nil
 }
 
-// Commit makes the object appear. It has the bytes written so far. If ctx is cancelled while the store completes the
-// object, Commit returns without knowing whether the object has appeared.
+// Commit makes the object appear, with the bytes written so far. If ctx is cancelled while the
+// store completes the object, Commit returns without knowing whether the object has appeared.
 func (u *Upload) Commit(ctx context.Context, _ int64) error {
 	stop := context.AfterFunc(ctx, u.cancel)
 	defer stop()
+
 	err := cmp.Or(context.Cause(ctx), context.Cause(u.ctx))
 	if err == nil && u.filled != nil {
 		u.send()
@@ -206,6 +234,7 @@ func (u *Upload) Commit(ctx context.Context, _ int64) error {
 			return u.store.Complete(ctx, tags, u.New)
 		})
 	}
+
 	if err != nil {
 		return fmt.Errorf("finish output %s: %w", u.name, errors.Join(err, u.Abort()))
 	}
@@ -215,7 +244,7 @@ func (u *Upload) Commit(ctx context.Context, _ int64) error {
 	return nil
 }
 
-// Abort gives up the object and has the store forget its parts. It does nothing after Commit.
+// Abort discards the object and its parts. It does nothing after Commit.
 func (u *Upload) Abort() error {
 	if u.over {
 		return nil
@@ -227,8 +256,10 @@ func (u *Upload) Abort() error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(u.ctx), abortTime)
 	defer cancel()
 	if err := u.store.Abort(ctx); err != nil {
-		return fmt.Errorf("give up the parts of %s, which stay in the store until it removes them: %w",
-			u.name, WithoutURL(err))
+		return fmt.Errorf(
+			"give up the parts of %s, which stay in the store until it removes them: %w",
+			u.name, WithoutURL(err),
+		)
 	}
 	return nil
 }
