@@ -2,11 +2,11 @@ package plan
 
 import "testing"
 
-// Toy is the strategy of RegisterToy, and ToyStage its stage.
-const (
-	Toy      Strategy = "toss"
-	ToyStage          = "toss and sort"
-)
+// Toy is the strategy of RegisterToy.
+const Toy Strategy = "toss"
+
+// ToyStage is the stage of Toy.
+const ToyStage = "toss and sort"
 
 // RegisterToy adds a strategy to the table until the end of a test: it can run whenever one chunk holds everything, and
 // is predicted to take no time.
