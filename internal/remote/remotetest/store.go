@@ -100,10 +100,6 @@ func (s *store) remove() {
 // program starts the program of the stores once, and returns its URL.
 var program = sync.OnceValues(startProgram)
 
-// programInput is the standard input of the program. The system closes it at the end of this process, which ends the
-// program; until then it must not be collected as garbage.
-var programInput io.Closer
-
 func startProgram() (address string, err error) {
 	folder, err := programFolder()
 	if err != nil {
@@ -115,8 +111,7 @@ func startProgram() (address string, err error) {
 	var complaints bytes.Buffer
 	command.Stderr = &complaints
 
-	input, err := command.StdinPipe()
-	if err != nil {
+	if _, err := command.StdinPipe(); err != nil { // the program ends when the system closes it
 		return "", err
 	}
 	output, err := command.StdoutPipe()
@@ -126,12 +121,11 @@ func startProgram() (address string, err error) {
 	if err := command.Start(); err != nil {
 		return "", err
 	}
-	programInput = input
-
 	address, err = bufio.NewReader(output).ReadString('\n')
 	if err != nil {
 		return "", fmt.Errorf("go run in %s: %w: %s", folder, errors.Join(err, command.Wait()), &complaints)
 	}
+	go command.Wait() // until this process ends: it keeps the pipes of the program open
 	return strings.TrimSpace(address), nil
 }
 
