@@ -1,49 +1,50 @@
 // Package extsort sorts files of fixed-size binary records. The files may be far larger than memory. A sort stays
 // within a memory limit and uses a GPU if there is one.
 //
-//	report, err := extsort.Sort(ctx, extsort.Options{
-//		Inputs: []string{"keys.bin"},
-//		Record: extsort.Keys(extsort.U64),
-//		Output: "sorted.bin",
+//	report, err := extsort.Sort(ctx, extsort.Job{
+//		Input:  extsort.Input{Paths: []string{"log.bin"}},
+//		Record: extsort.Record{Size: 16, Keys: []extsort.KeyField{{Offset: 8, Type: extsort.U32}}},
+//		Output: extsort.Output{Path: "sorted.bin"},
 //	})
 //
 // The result is exact and stable: records with equal keys keep their input order, and every device and strategy
-// produces the same bytes. The output appears under its name only when it is complete. Temporary files do not outlive
-// the process, unless Options.Checkpoint is set. With a checkpoint, the same sort can continue after a crash.
+// produces the same bytes. The output appears under its path only when it is complete. Temporary files do not outlive
+// the process, unless Job.Checkpoint is set. With a checkpoint, the same sort can continue after a crash.
 //
-// # How a sort works
+// # Where to start
 //
-// [Sort] opens the inputs and takes a sample of their keys. A cost model then chooses one of these strategies. [Plan]
-// returns the choice without sorting, and [PlanFor] does so for an input that does not exist yet.
+//   - [Sort] sorts files, readers and object stores into a file, a writer or a [Sink]. [Job] describes the sort.
+//   - [SortSlice] sorts a slice of numbers or structs in memory, and [SortBytes] a slice of bytes.
+//   - [Records] iterates over the sorted records instead of writing them.
+//   - [Merge] merges inputs that are already sorted. [Cuts] divides a merge among several processes.
+//   - [Check] reports whether an input is in order.
+//   - [Plan] predicts how a sort will run. [PlanFor] does so for an input that does not exist yet.
+//   - [Devices] lists the devices that can sort.
 //
-//   - copy: the input is already in order, or in reverse order.
-//   - in-core: all records fit in one chunk. The input is read once and written once.
-//   - spread: the records fit in the memory of several GPUs. Each GPU sorts a share, and the shares are merged into the
-//     output.
-//   - sift: the input is nearly sorted. It is read twice. The first pass finds the records that are out of order and
-//     sorts them in memory; the second pass writes everything.
-//   - reread: a multi-pass sort, for an input in the page cache. Each pass reads the whole input and sorts one chunk,
-//     starting with the lowest keys.
-//   - merge: the input is cut into chunks by position. Each chunk is sorted and spilled as a run, and the runs are
-//     merged. The last chunk, which is as large as possible, is merged from memory without being spilled.
-//   - partition: one pass distributes the records to partitions, by the leading digits of their keys or by splitters
-//     from the sample. Each partition is sorted as a chunk and appended to the output.
+// The zero value of every field is its default, except that a job needs an input, a record and an output. The package
+// never uses the standard streams of the process by itself: pass os.Stdin as Input.Reader or os.Stdout as
+// Output.Writer. It never logs unless Job.Logger is set.
 //
-// [Merge] merges files that are already sorted, and [Check] checks whether a file is. [SortSlice] sorts records in
-// memory, and [Records] iterates over the sorted records instead of writing them.
+// # Options and errors
 //
-// # Packages
+// Each function checks all fields before it opens a file, and reports all invalid fields at once. Errors are data: use
+// errors.As or errors.AsType with *[OptionError], *[ResourceError], *[PartialRecordError], *[FileError],
+// *[DisorderError] or *[PanicError]. Other errors wrap their cause, such as an *fs.PathError.
 //
-// Each package imports only packages above it in this list:
+// Each function returns soon after its context is cancelled, in every phase. The error is then the cause of the
+// cancellation, and no output appears.
 //
-//	format           record layouts, keys and their normalized form, containers, codecs, test data
-//	device           the Device contract: a device sorts one chunk; the devices cpu and opencl
-//	chunker          divides the input, by position or by key; input, spill and plan are below it
-//	merge            the k-way merge; merge/output writes outputs that appear completely or not at all
-//	internal/engine  runs a plan, with one function for each strategy
-//	extsort          this package: options, facts, the report
-//	cmd/extsort      the command
+// # Object stores and brotli
 //
-// A sort has three steps: [Sort] gathers facts about the inputs, the devices and the disks; chunker/plan chooses a plan
-// from these facts and a profile of the machine; internal/engine runs the plan. See docs/dev/architecture.md.
+// A path may be a URL if the program imports a driver for it:
+//
+//	import _ "github.com/extsort/extsort/remote/s3" // s3://, gs://, https:// and http://
+//
+// Likewise, programs that read or write brotli import github.com/extsort/extsort/format/brotli. Without these imports,
+// a program links no client of object stores and no brotli.
+//
+// # Stability
+//
+// Only this package is stable. All other packages of the module may change in any version. docs/library.md has a guide,
+// and docs/how-it-works.md explains the strategies.
 package extsort

@@ -112,7 +112,7 @@ func (s *scatterer) run(ctx context.Context, src device.Source) error {
 		if n == 0 {
 			return s.flushAll()
 		}
-		if err := ctx.Err(); err != nil {
+		if err := context.Cause(ctx); err != nil {
 			return err
 		}
 		if err := s.scatter(n); err != nil {

@@ -237,7 +237,7 @@ func InOrder(ctx context.Context, workers, tasks int, do func(ctx context.Contex
 	var claimed atomic.Int64
 	return Each(ctx, workers, func(ctx context.Context, worker int) error {
 		for i := int(claimed.Add(1)) - 1; i < tasks; i = int(claimed.Add(1)) - 1 {
-			if err := ctx.Err(); err != nil {
+			if err := context.Cause(ctx); err != nil {
 				return err
 			}
 			if err := do(ctx, worker, i); err != nil {
@@ -263,6 +263,6 @@ func Copy(ctx context.Context, src Source, workers, blockRecords, size int, w Bl
 				return err
 			}
 		}
-		return ctx.Err()
+		return context.Cause(ctx)
 	})
 }

@@ -1,13 +1,13 @@
 package input
 
 import (
-	"fmt"
 	"io"
 	"os"
 	"slices"
 
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
+	"github.com/extsort/extsort/internal/fileerr"
 )
 
 // UseDirectIO makes the files bypass the page cache and be read ahead, with the requests of a
@@ -83,7 +83,7 @@ func (in *Input) directRequest(
 			if err == io.EOF || got%plan.SpillAlign != 0 {
 				err = errShorter
 			}
-			return nil, fmt.Errorf("read %s at byte %d: %w", in.Name, in.Offset(first), err)
+			return nil, &fileerr.Error{Op: "read", File: in.Name, Offset: in.Offset(first), Err: err}
 		}
 
 		recs := memory[skip:end]

@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/fileerr"
 	"github.com/extsort/extsort/internal/safely"
 )
 
@@ -443,7 +444,7 @@ func (in *Input) ReadRecords(p []byte, first int64) error {
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}
-	return fmt.Errorf("read %s at byte %d: %w", in.Name, off+int64(n), err)
+	return &fileerr.Error{Op: "read", File: in.Name, Offset: off + int64(n), Err: err}
 }
 
 // Offset returns the offset of a record in the decompressed file.

@@ -12,6 +12,7 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/fileerr"
 )
 
 // A Stream consists of inputs of which at least one can only be read sequentially. It contains
@@ -229,7 +230,7 @@ func (s *sequence) Read(p []byte) (int, error) {
 		return n, cmp.Or(err, s.input.closeStream(), io.EOF)
 	}
 
-	return n, fmt.Errorf("read %s at byte %d: %w", s.input.Name, s.input.Offset(0)+s.read, err)
+	return n, &fileerr.Error{Op: "read", File: s.input.Name, Offset: s.input.Offset(0) + s.read, Err: err}
 }
 
 // closeStream closes a stream, once. A seekable input stays open, because it may be read again.

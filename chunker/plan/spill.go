@@ -54,7 +54,12 @@ func spillCodecMemory(name string, atOnce, blockBytes int) int64 {
 }
 
 // RoomError says that temporary directories have too little room: there may be more at another time, or elsewhere.
-type RoomError struct{ text string }
+type RoomError struct {
+	Free   int64 // bytes that the temporary files may use
+	Needed int64 // bytes of temporary files, at least
+
+	text string
+}
 
 func (e *RoomError) Error() string { return e.text }
 
@@ -68,6 +73,7 @@ func NoRoom(folders []string, least, free, output int64, kept bool) error {
 	if kept {
 		advice = fmt.Sprintf("free some space, or name another with %v", option.Checkpoint)
 	}
-	return &RoomError{fmt.Sprintf("temporary directory %s: the sort needs at least %s%s, but only %s is free (%s)",
-		strings.Join(folders, ", "), human.Bytes(least), beside, human.Bytes(free), advice)}
+	text := fmt.Sprintf("temporary directory %s: the sort needs at least %s%s, but only %s is free (%s)",
+		strings.Join(folders, ", "), human.Bytes(least), beside, human.Bytes(free), advice)
+	return &RoomError{Free: free, Needed: least + output, text: text}
 }

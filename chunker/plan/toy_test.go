@@ -11,10 +11,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
+	"github.com/extsort/extsort/internal/session"
 )
 
 // runToy is the function of the toy in engine.Strategies: it reads all records into memory and sorts them there.
@@ -61,9 +62,9 @@ func TestToyStrategy(t *testing.T) {
 
 			in, want := randomNumbers(t, 5000)
 			out := filepath.Join(t.TempDir(), "out")
-			report, err := extsort.Sort(t.Context(), extsort.Options{
+			report, err := session.Sort(t.Context(), session.Options{
 				Inputs:   []string{in},
-				Record:   extsort.Keys(extsort.U64),
+				Record:   format.Spec{Type: "u64"},
 				Output:   out,
 				Strategy: c.requested,
 				Verify:   true,
@@ -78,7 +79,7 @@ func TestToyStrategy(t *testing.T) {
 				t.Errorf("%s sorted, changes %v, verified: %t", report.Strategy, report.Detail.Changes, report.Verified)
 			}
 			phases := report.Detail.Phases
-			tossed := slices.ContainsFunc(phases, func(p extsort.Phase) bool { return p.Name == plan.ToyStage })
+			tossed := slices.ContainsFunc(phases, func(p session.Phase) bool { return p.Name == plan.ToyStage })
 			if tossed != (c.ran == plan.Toy) {
 				t.Errorf("the stages are %v", phases)
 			}

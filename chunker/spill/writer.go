@@ -52,7 +52,7 @@ func (s *Spill) NewMerged(others []*Run) *RunWriter {
 
 // WriteBlock stores records as one block.
 func (w *RunWriter) WriteBlock(ctx context.Context, first int64, recs []byte) error {
-	if err := ctx.Err(); err != nil || len(recs) == 0 {
+	if err := context.Cause(ctx); err != nil || len(recs) == 0 {
 		return err
 	}
 	b, err := w.spill.put(recs, new(extent), 0, &w.written)

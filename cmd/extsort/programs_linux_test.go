@@ -20,14 +20,12 @@ import (
 	"os"
 
 	"github.com/extsort/extsort"
-	"github.com/extsort/extsort/format"
 )
 
 var (
 	_ = binary.LittleEndian
 	_ = os.ReadFile
-	_ extsort.Options
-	_ format.Spec
+	_ extsort.Job
 )
 
 func main() {

@@ -67,7 +67,7 @@ func (b *Resident) Time(ctx context.Context, c Case, runs int) (Timing, error) {
 	}
 	var timing Timing
 	for run := range runs + 1 {
-		if err := ctx.Err(); err != nil {
+		if err := context.Cause(ctx); err != nil {
 			return timing, err
 		}
 		seconds, err := b.keys.sort(b.queue, s)

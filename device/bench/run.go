@@ -39,7 +39,7 @@ func Run(ctx context.Context, bed Bed, cases []Case, opt Options) ([]Result, err
 		if r.Skipped == "" {
 			r = one(ctx, bed, c, opt.Runs)
 		}
-		if err := ctx.Err(); err != nil {
+		if err := context.Cause(ctx); err != nil {
 			return results, context.Cause(ctx)
 		}
 		guard.note(r)

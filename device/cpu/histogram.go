@@ -235,7 +235,7 @@ func (h *histogram) Sort(ctx context.Context) error {
 		end += n
 		h.ends[i] = end
 	}
-	return ctx.Err()
+	return context.Cause(ctx)
 }
 
 func (h *histogram) Store(ctx context.Context, limit int64, _ bool, w device.BlockWriter) error {

@@ -38,7 +38,7 @@ func newIntake(src device.Source, s *sizes) *intake {
 func (in *intake) next(
 	ctx context.Context, place func(first int64, n int) []byte,
 ) (recs []byte, first int64, err error) {
-	if err := ctx.Err(); err != nil {
+	if err := context.Cause(ctx); err != nil {
 		return nil, 0, err
 	}
 	claim := in.claim()

@@ -59,7 +59,7 @@ func (s *sections) each(
 	elements := s.order
 	return device.Each(ctx, s.workers, func(ctx context.Context, i int) error {
 		f(&s.table[i], elements[i*n/s.workers:(i+1)*n/s.workers])
-		return ctx.Err()
+		return context.Cause(ctx)
 	})
 }
 

@@ -281,7 +281,7 @@ func (e *engine[K, E]) eachPiece(
 
 		for piece := range e.pieces(&l, from) {
 			if start(); ctx.Err() != nil {
-				return ctx.Err()
+				return context.Cause(ctx)
 			}
 			piece = piece[:min(int64(len(piece)), left)]
 			f(i, e.workers[i], piece)

@@ -75,11 +75,11 @@ func (c *chunk) Sort(ctx context.Context) error {
 
 func (c *chunk) sortRecords(ctx context.Context) error {
 	if _, err := c.program(); err != nil || c.records == 0 {
-		return errors.Join(err, ctx.Err())
+		return errors.Join(err, context.Cause(ctx))
 	}
 	c.session.sorting.Lock()
 	defer c.session.sorting.Unlock()
-	if err := ctx.Err(); err != nil {
+	if err := context.Cause(ctx); err != nil {
 		return err
 	}
 	sort := c.sortByIndex

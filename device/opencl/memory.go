@@ -121,7 +121,7 @@ func (r *ring) take(ctx context.Context) (*slot, error) {
 }
 
 func (r *ring) next(ctx context.Context) (s *slot, err error) {
-	if err := ctx.Err(); err != nil {
+	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
 	select {
@@ -134,7 +134,7 @@ func (r *ring) next(ctx context.Context) (s *slot, err error) {
 		return s, nil
 	case s = <-r.unpinned:
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, context.Cause(ctx)
 	}
 	if s.Pinned, err = r.session.ctx.NewPinned(r.session.admin, r.slotBytes); err != nil {
 		r.unpinned <- s

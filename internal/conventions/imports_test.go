@@ -32,6 +32,7 @@ var packageLayers = []struct{ folder, layer string }{
 	{"device/tune", "device"},
 
 	{"internal/fields", "format"},
+	{"internal/fileerr", "format"},
 	{"internal/filelock", "format"},
 	{"internal/filename", "format"},
 	{"internal/human", "format"},

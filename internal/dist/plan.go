@@ -300,7 +300,7 @@ func together(ctx context.Context, n int, do func(ctx context.Context, i int) er
 			return err
 		}
 	}
-	return cmp.Or(append(errs, ctx.Err())...)
+	return cmp.Or(append(errs, context.Cause(ctx))...)
 }
 
 // Estimate says what a plan costs.

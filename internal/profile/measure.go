@@ -61,7 +61,7 @@ func Measure(ctx context.Context, folders []string) (*plan.Profile, map[string]p
 	t.processor(ctx, p)
 	disks := t.disks(ctx, p, folders)
 	mend(p)
-	if err := cmp.Or(ctx.Err(), t.err); err != nil {
+	if err := cmp.Or(context.Cause(ctx), t.err); err != nil {
 		return nil, nil, fmt.Errorf("measure this machine: %w", err)
 	}
 	return p, disks, nil
@@ -262,7 +262,7 @@ func (t *trials) files(
 		}
 		write += time.Since(from).Seconds()
 		from = time.Now()
-		t.err = cmp.Or(t.err, file.Sync(), ctx.Err())
+		t.err = cmp.Or(t.err, file.Sync(), context.Cause(ctx))
 		sync += time.Since(from).Seconds()
 	}
 
@@ -312,7 +312,7 @@ func (t *trials) disk(ctx context.Context, file *os.File, bytes int64, mixed boo
 		if mixed && n%2 == 1 {
 			move = file.WriteAt
 		}
-		if err := ctx.Err(); err != nil || (n+1)*plan.RequestBytes > bytes {
+		if err := context.Cause(ctx); err != nil || (n+1)*plan.RequestBytes > bytes {
 			return 0, err
 		}
 		return move(block, n*plan.RequestBytes)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/extsort/extsort/device/arena"
+	"github.com/extsort/extsort/internal/fileerr"
 	"github.com/extsort/extsort/internal/option"
 	"github.com/extsort/extsort/internal/safely"
 )
@@ -106,7 +107,7 @@ func NewUpload(ctx context.Context, name string, to Store, part, parallel int) *
 func (u *Upload) Write(p []byte) (n int, err error) {
 	for n < len(p) {
 		if err := u.buffer(); err != nil {
-			return n, fmt.Errorf("write %s at byte %d: %w", u.name, u.bytes, err)
+			return n, &fileerr.Error{Op: "write", File: u.name, Offset: u.bytes, Err: err}
 		}
 		m := copy(u.filled.memory.Bytes()[u.filled.bytes:], p[n:])
 		u.filled.bytes, n, u.bytes = u.filled.bytes+m, n+m, u.bytes+int64(m)

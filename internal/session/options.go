@@ -144,7 +144,7 @@ type faults struct {
 // withDefaults returns the options with defaults in place of zero values.
 func (o Options) withDefaults() Options {
 	if o.Sink != nil {
-		o.Stdout = o.Sink
+		o.Stdout = struct{ io.Writer }{o.Sink} // without Abort, so that a blocked Write can be left behind
 	}
 	o.Stdin = cmp.Or[io.Reader](o.Stdin, os.Stdin)
 	o.Stdout = cmp.Or[io.Writer](o.Stdout, os.Stdout)

@@ -2,37 +2,15 @@ package session
 
 import (
 	"context"
-	"errors"
 	"io"
-	"iter"
 
 	"github.com/extsort/extsort/internal/engine"
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// Records sorts the inputs and iterates over the sorted records instead of writing them. Each record is valid only
-// until the next iteration. If the sort fails, the last element is a nil record with the error. Breaking out of the
-// loop cancels the sort. The fields Output, Stdout, Sink and Compress of opt must be empty.
-func Records(ctx context.Context, opt Options) iter.Seq2[[]byte, error] {
-	return func(yield func([]byte, error) bool) {
-		if opt.hasOutput() {
-			yield(nil, errors.New("records: the iterator is the output: leave Output, Stdout, Sink and Compress empty"))
-			return
-		}
-		if err := eachRecord(ctx, opt, yield); err != nil {
-			yield(nil, err)
-		}
-	}
-}
-
-// hasOutput reports whether the options say where to write the records, or in which compression.
-func (o *Options) hasOutput() bool {
-	return o.Output != "" || o.Stdout != nil || o.Sink != nil || o.Compress != ""
-}
-
-// eachRecord sorts the inputs and calls yield with each sorted record. If yield returns false, the sort is cancelled
-// and its error is not reported.
-func eachRecord(ctx context.Context, opt Options, yield func([]byte, error) bool) error {
+// EachRecord sorts the inputs and calls yield with each sorted record. If yield returns false, the sort is cancelled,
+// and EachRecord returns neither a report nor an error.
+func EachRecord(ctx context.Context, opt Options, yield func([]byte, error) bool) (*Report, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	from, to := io.Pipe()
@@ -42,18 +20,19 @@ func eachRecord(ctx context.Context, opt Options, yield func([]byte, error) bool
 
 	s, err := prepare(ctx, opt, false)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	form := s.opt.form(s.run.Input)
 	header, _, size, err := form.Shape(s.run.Input)
 	if err != nil {
-		return s.end(err)
+		return nil, s.end(err)
 	}
 
 	sorted := make(chan error, 1)
+	var report *Report
 	go func() {
-		err := safely.Call(func() error {
-			_, err := s.sort(ctx, opt)
+		err := safely.Call(func() (err error) {
+			report, err = s.sort(ctx, opt)
 			return err
 		})
 		to.CloseWithError(err)
@@ -67,10 +46,10 @@ func eachRecord(ctx context.Context, opt Options, yield func([]byte, error) bool
 	from.Close() // a blocked writer gets an error
 	sortErr := <-sorted
 	if !wantsMore {
-		return nil
+		return nil, nil
 	}
 	if err == nil {
 		err = sortErr
 	}
-	return err
+	return report, err
 }

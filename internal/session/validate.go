@@ -28,6 +28,12 @@ func (p *problems) check(ok bool, field option.Field, format string, args ...any
 	}
 }
 
+// Validate reports everything that is wrong with the options at once. Every call validates its options, too.
+func (o Options) Validate() error {
+	o.Record = o.recordSpec()
+	return o.validate()
+}
+
 // validate reports everything that is wrong with the options at once.
 func (o *Options) validate() error {
 	var p problems

@@ -1,12 +1,12 @@
 package output
 
 import (
-	"fmt"
 	"os"
 	"sync"
 	"sync/atomic"
 
 	"github.com/extsort/extsort/chunker/spill"
+	"github.com/extsort/extsort/internal/fileerr"
 )
 
 // A directWriter writes an output with direct I/O, bypassing the page cache. It collects writes
@@ -185,5 +185,5 @@ func (w *directWriter) discard(last func(block *fileBlock, at int64)) {
 func (o *Output) Restart() { o.direct.giveUp() }
 
 func writeError(o *Output, at int64, err error) error {
-	return fmt.Errorf("write %s at byte %d: %w", o.name, at, advise(err))
+	return &fileerr.Error{Op: "write", File: o.name, Offset: at, Err: advise(err)}
 }

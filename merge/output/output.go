@@ -28,6 +28,7 @@ import (
 
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/internal/fileerr"
 	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/safely"
 )
@@ -181,9 +182,7 @@ func (o *Output) ReadAt(p []byte, offset int64) (n int, err error) {
 	}
 	n, err = attempt(o, "read output back", func() (int, error) { return o.file.ReadAt(p, offset) })
 	if err != nil {
-		err = fmt.Errorf(
-			"read back %s at byte %d: %w", o.name, offset+int64(n), device.WithoutPath(err),
-		)
+		err = &fileerr.Error{Op: "read back", File: o.name, Offset: offset + int64(n), Err: device.WithoutPath(err)}
 	}
 	return n, err
 }

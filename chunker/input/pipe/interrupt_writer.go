@@ -79,7 +79,7 @@ func (w *detachedWriter) Write(p []byte) (written int, err error) {
 }
 
 func (w *detachedWriter) step(p []byte) (int, error) {
-	if err := w.ctx.Err(); err != nil || w.left {
+	if err := context.Cause(w.ctx); err != nil || w.left {
 		return 0, context.Cause(w.ctx)
 	}
 	w.buf = append(w.buf[:0], p...)

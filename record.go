@@ -1,0 +1,139 @@
+package extsort
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/extsort/extsort/format"
+)
+
+// A Record describes the records of the inputs. Set exactly one of Format, Type and Size:
+//
+//	Record{Type: U64}                                               // a file of numbers
+//	Record{Size: 100}                                               // 100-byte records, ordered by all their bytes
+//	Record{Size: 16, Keys: []KeyField{{Offset: 8, Type: U32}}}      // ordered by the number at byte 8
+//	Record{Format: "npy", Keys: []KeyField{{Name: "mass"}}}         // a NumPy array, ordered by its field mass
+//
+// Some formats use Type, Size or Keys in addition to Format.
+type Record struct {
+	// Format is the name of a file format: gensort, npy, npz, sosd, fvecs, bvecs, ivecs, fbin, u8bin or ibin. The
+	// output has the same format as the inputs. "" means plain records without a header.
+	Format string
+
+	Type   Type       // the type of plain numbers; also the element type that sosd and npy files must have
+	Size   int        // bytes of a plain record
+	Keys   []KeyField // the key fields, the most significant first; none: the whole record, compared as bytes
+	Member string     // the name of the array in an npz archive; "": its only array
+
+	NaN NaNOrder // the position of NaNs in all key fields; "": IEEE 754 totalOrder
+
+	// NumericFloats compares floats by value: −0 equals +0, and all NaNs are equal. They sort last, unless NaN is
+	// NaNFirst. By default, floats are in IEEE 754 totalOrder: −0 sorts before +0, NaNs with a sign bit first, and
+	// other NaNs last.
+	NumericFloats bool
+}
+
+// A KeyField is one field of the key.
+type KeyField struct {
+	Offset int  // bytes from the beginning of the record
+	Type   Type // the type of the field
+
+	// Name replaces Offset and Type for arrays of Format npy and npz. It is the name of a field of a structured
+	// array, or the number of a column, from 0.
+	Name string
+
+	Desc bool // largest values first
+}
+
+// A Type is the type of a key. These are all types:
+//
+//	u8 u16 u24 u32 u40 u48 u64 u128    unsigned integers
+//	i8 i16 i24 i32 i40 i48 i64 i128    signed integers, in two's complement
+//	f16 bf16 f32 f64                   IEEE 754 floats, and bfloat16
+//	f80 f80in96 f80in128               80-bit floats of the x87, padded to 12 or 16 bytes
+//	bytesN                             N bytes, compared as by bytes.Compare; see Bytes
+//	ucsN                               N characters of 4 bytes, compared by their code points
+//
+// Numbers and characters are little-endian. The suffix be, as in u32be, makes them big-endian; see Type.BigEndian.
+// Types without a constant are written as Type("u24").
+type Type string
+
+// The most common types.
+const (
+	U8  Type = "u8"
+	U16 Type = "u16"
+	U32 Type = "u32"
+	U64 Type = "u64"
+	I8  Type = "i8"
+	I16 Type = "i16"
+	I32 Type = "i32"
+	I64 Type = "i64"
+	F32 Type = "f32"
+	F64 Type = "f64"
+)
+
+// Bytes returns the type of n bytes, which are compared as by bytes.Compare. n must be from 1 to 65,536.
+func Bytes(n int) Type { return Type("bytes" + strconv.Itoa(n)) }
+
+// BigEndian returns the big-endian form of t, with the most significant byte first. Types without a byte order stay
+// the same.
+func (t Type) BigEndian() Type {
+	parsed, err := format.ParseType(string(t))
+	if err != nil || parsed.Kind == format.Bytes || parsed.Size == 1 {
+		return t
+	}
+	parsed.BigEndian = true
+	return Type(parsed.String())
+}
+
+// A NaNOrder is the position of NaNs and of NumPy's NaT. The zero value is IEEE 754 totalOrder: NaNs are at both
+// ends, by their sign bits.
+type NaNOrder string
+
+// The positions of NaNs, in both directions of the sort.
+const (
+	NaNFirst NaNOrder = "first"
+	NaNLast  NaNOrder = "last"
+)
+
+// spec returns the description of the record that package format reads.
+func (r *Record) spec() (format.Spec, []error) {
+	spec := format.Spec{
+		Format:     r.Format,
+		Type:       string(r.Type),
+		Member:     r.Member,
+		RecordSize: r.Size,
+		NaN:        string(r.NaN),
+	}
+	if r.NumericFloats {
+		spec.Float = "numeric"
+	}
+
+	var faults []error
+	for i, key := range r.Keys {
+		text, err := key.text(fmt.Sprintf("Record.Keys[%d]", i))
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
+		spec.Keys = append(spec.Keys, text)
+	}
+	return spec, faults
+}
+
+// text returns the field as package format reads it: OFFSET:TYPE[:desc] or NAME[:desc].
+func (k KeyField) text(option string) (string, error) {
+	text := k.Name
+	switch {
+	case k.Name != "" && (k.Type != "" || k.Offset != 0):
+		return "", optionErrorf(option, "has a Name, which replaces Offset and Type: leave them out")
+	case k.Name == "" && k.Type == "":
+		return "", optionErrorf(option+".Type", "is missing: set it, for example to extsort.U32")
+	case k.Name == "":
+		text = fmt.Sprintf("%d:%s", k.Offset, k.Type)
+	}
+	if k.Desc {
+		text += ":desc"
+	}
+	return text, nil
+}
