@@ -54,7 +54,7 @@ func bigann(v vecsFormat) *container {
 		encode:   b.encode,
 		withCount: func(h *Header) error {
 			return fmt.Errorf(
-				"a %s file has vectors alone, and no place for counts: sort it by %v %d %v %d %v OFFSET:TYPE",
+				"a %s file has only vectors and no room for counts: use %v %d %v %d %v OFFSET:TYPE",
 				v.name, option.SkipBytes, bigannHeaderSize, option.RecordSize,
 				h.layout.RecordSize-countBytes, option.Keys,
 			)
@@ -103,7 +103,7 @@ func readBigann(r io.Reader) (count, dimension int64, err error) {
 func (b bigannFormat) array(dimension int64) (*Array, error) {
 	if most := int64(MaxRecordSize / b.value.Size); dimension < 1 || dimension > most {
 		return nil, fmt.Errorf(
-			"a dimension of %d at byte 4 cannot be, only 1 to %d: is this a %s file?",
+			"a dimension of %d at byte 4 is impossible (1 to %d): is this a %s file?",
 			dimension, most, b.name,
 		)
 	}
@@ -123,7 +123,7 @@ func (b bigannFormat) create(s Spec) (*Header, error) {
 	if s.RecordSize == 0 || s.RecordSize%b.value.Size != 0 {
 		return nil, option.Errorf(
 			option.Format,
-			" %s needs the size of the vectors to be made: add %v BYTES, %d for each "+
+			" %s needs the size of the vectors to generate: add %v BYTES, %d for each "+
 				"component",
 			b.name, option.RecordSize, b.value.Size,
 		)

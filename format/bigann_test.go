@@ -31,8 +31,8 @@ func TestBigannHeaders(t *testing.T) {
 
 		{Spec{Format: "fbin"}, bigannHeader(2, 3), "3 columns, so name the columns to sort by"},
 		{Spec{Format: "fbin", Keys: []string{"3"}}, bigannHeader(2, 3), "a record has columns 0 to 2"},
-		{Spec{Format: "fbin", Keys: []string{"0"}}, bigannHeader(2, 0), "of 0 at byte 4 cannot be, only 1 to 262144"},
-		{Spec{Format: "u8bin", Keys: []string{"0"}}, "\x01\x00\x00\x00\x01\x00\x10\x00", "only 1 to 1048576"},
+		{Spec{Format: "fbin", Keys: []string{"0"}}, bigannHeader(2, 0), "of 0 at byte 4 is impossible (1 to 262144)"},
+		{Spec{Format: "u8bin", Keys: []string{"0"}}, "\x01\x00\x00\x00\x01\x00\x10\x00", "impossible (1 to 1048576)"},
 		{Spec{Format: "ibin", Keys: []string{"0"}}, strings.Repeat("\xff", 8), "a dimension of 4294967295 at byte 4"},
 		{Spec{Format: "fbin", Keys: []string{"0"}}, "", "ends after 0 of the 8 bytes of the number and the dimension"},
 		{Spec{Format: "fbin", Keys: []string{"0"}}, "1234567", "ends after 7 of the 8 bytes"},

@@ -165,7 +165,7 @@ func ParseCompression(s, name string) (Compression, error) {
 	if c == None && isCompressionSuffix(suffix) || !codecs[c].isWritten() {
 		return None, option.Errorf(
 			option.Output,
-			" %s: nothing is written as %s: use %s, or %v none to "+
+			" %s: extsort cannot write %s: use %s, or %v none to "+
 				"write it uncompressed under that name",
 			name, suffix, codecs[Zstd].suffix, option.Compress,
 		)
@@ -276,7 +276,7 @@ type windowError struct{ error }
 func (e *windowError) Unwrap() error { return e.error }
 
 // errTrailing reports data after the end of a compressed stream.
-var errTrailing = errors.New("other bytes follow the compressed ones: decompress it first")
+var errTrailing = errors.New("other bytes follow the compressed data: decompress it first")
 
 // explain adds the position to an error and, unless the source caused the error, advice.
 func (d *decompressor) explain(err error) error {
@@ -321,7 +321,7 @@ func (d *decompressor) Close() error {
 // error if the codec cannot be written.
 func NewWriter(w io.Writer, c Compression, workers int) (io.WriteCloser, error) {
 	if !codecs[c].isWritten() {
-		return nil, fmt.Errorf("compress by %v: %w", c, errors.ErrUnsupported)
+		return nil, fmt.Errorf("compress with %v: %w", c, errors.ErrUnsupported)
 	}
 	return codecs[c].writer(w, max(workers, 1))
 }

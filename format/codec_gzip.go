@@ -72,7 +72,7 @@ func (z gzipWriter) Close() error {
 	return err
 }
 
-var errGzipTrailing = fmt.Errorf("%w (gzip -dc leaves them out)", errTrailing)
+var errGzipTrailing = fmt.Errorf("%w (gzip -dc drops them)", errTrailing)
 
 // gzipMagic is the beginning of each member of a gzip stream.
 const gzipMagic = "\x1f\x8b"

@@ -51,7 +51,7 @@ func (s2Blocks) decompress(dst, src []byte) ([]byte, error) {
 		return nil, err
 	}
 	if size > len(dst) {
-		return nil, fmt.Errorf("it holds %d bytes, where %d were expected", size, len(dst))
+		return nil, fmt.Errorf("it contains %d bytes instead of %d", size, len(dst))
 	}
 	return s2.Decode(dst[:size], src)
 }
@@ -71,7 +71,7 @@ const (
 	s2End   = "extsort end"
 )
 
-var errS2Cut = fmt.Errorf("extsort wrote more of it: %w", io.ErrUnexpectedEOF)
+var errS2Cut = fmt.Errorf("the end that extsort wrote is missing: %w", io.ErrUnexpectedEOF)
 
 // An s2Writer writes these chunks around the blocks. It delays the first one until the first
 // block or the end.

@@ -191,7 +191,7 @@ func (h *Header) CheckRecords(recs []byte, at int64) error {
 		for i, c := range h.begin {
 			if j := start + int64(i); j >= 0 && j < int64(len(recs)) && recs[j] != c {
 				return fmt.Errorf(
-					"%s: record %d (byte %d) has another dimension than the first record, %d: "+
+					"%s: record %d (byte %d) has a different dimension than the first record, %d: "+
 						"is this a %s file?",
 					h.name, (at+start)/size+1, at+start, binary.LittleEndian.Uint32(h.begin),
 					h.kind().Name,

@@ -33,7 +33,7 @@ func parseLiteral(text string) (v any, err error) {
 	d := json.NewDecoder(strings.NewReader(pyToken.ReplaceAllStringFunc(text, toJSON)))
 	d.UseNumber()
 	if err := d.Decode(&v); err != nil {
-		return nil, fmt.Errorf("not a Python literal of the kind that headers have: %w", err)
+		return nil, fmt.Errorf("not a Python literal that a header may contain: %w", err)
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return nil, errors.New("unexpected text after the literal")

@@ -171,7 +171,7 @@ func parseNpyText(text string) (*Array, error) {
 	}
 	fortran, ok := dict["fortran_order"].(bool)
 	if !ok {
-		return nil, errors.New("it has no 'fortran_order' of True or False")
+		return nil, errors.New("its 'fortran_order' is missing, or not True or False")
 	}
 	records, columns, err := npyShape(dict["shape"])
 	if err != nil {
@@ -179,7 +179,7 @@ func parseNpyText(text string) (*Array, error) {
 	}
 	if fortran && columns > 1 {
 		return nil, errors.New("the array is in Fortran order, so its rows are not contiguous: " +
-			"save numpy.ascontiguousarray of it")
+			"convert it with numpy.ascontiguousarray")
 	}
 	descr, ok := dict["descr"]
 	if !ok {
@@ -200,12 +200,12 @@ func parseNpyText(text string) (*Array, error) {
 func npyShape(v any) (records, columns int64, err error) {
 	shape, ok := v.([]any)
 	if !ok {
-		return 0, 0, errors.New("it has no 'shape' that is a tuple")
+		return 0, 0, errors.New("its 'shape' is missing, or not a tuple")
 	}
 	if len(shape) < 1 || len(shape) > 2 {
 		return 0, 0, fmt.Errorf(
-			"the array has %d dimensions: only arrays of one or two can be sorted, "+
-				"of two by rows",
+			"the array has %d dimensions, but only arrays of one or two can be sorted: "+
+				"reshape it",
 			len(shape),
 		)
 	}
@@ -224,7 +224,7 @@ func npyShape(v any) (records, columns int64, err error) {
 func (s Spec) newNpy() (*Header, error) {
 	if s.Type == "" {
 		return nil, option.Errorf(
-			option.Format, " npy needs the type of the array to be made: add %v TYPE",
+			option.Format, " npy needs the type of the array to generate: add %v TYPE",
 			option.Type,
 		)
 	}

@@ -85,7 +85,7 @@ func (a *Array) add(name string, offset int, descr any) (size int, err error) {
 			}
 			if size += n; size > MaxRecordSize {
 				return 0, fmt.Errorf(
-					"field %.99s ends after the largest record, %d bytes", pyRepr(item, true),
+					"field %.99s ends beyond the maximum record size, %d bytes", pyRepr(item, true),
 					MaxRecordSize,
 				)
 			}

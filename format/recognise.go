@@ -113,7 +113,7 @@ func (r Recognition) CheckRecords(s Spec, first []byte) error {
 	}
 	if t, err := ParseType(s.Type); err == nil && t.Kind != Bytes && looksLikeText(first) {
 		return fmt.Errorf(
-			"this is text, not binary numbers of type %s: sort sorts lines, %v lines of equal length; or %v "+
+			"this is text, not binary numbers of type %s: use sort, or %v for lines of equal length, or %v "+
 				"to sort its bytes as they are",
 			s.Type, option.RecordSize, option.Raw,
 		)
@@ -134,7 +134,7 @@ func (r Recognition) TextDoubt(s Spec, first []byte) string {
 	for end := size; end <= min(len(first), DetectBytes); end += size {
 		if first[end-1] != '\n' {
 			return fmt.Sprintf(
-				"this is text, and its lines are not records of %d bytes each: sort sorts lines "+
+				"this is text, and its lines are not records of %d bytes each: use sort for lines "+
 					"(%v: no warning)",
 				size, option.Raw,
 			)
@@ -216,7 +216,7 @@ type foreign struct {
 func (f *foreign) advice() string {
 	if f.hint == frameHint {
 		return fmt.Sprintf(
-			"name what surrounds its records by %v and %v or %v", option.SkipBytes,
+			"skip the bytes around its records with %v and %v or %v", option.SkipBytes,
 			option.Records, option.SkipTail,
 		)
 	}
@@ -224,11 +224,11 @@ func (f *foreign) advice() string {
 }
 
 const (
-	exportHint = "have a program that reads it write plain records"
+	exportHint = "convert it to plain records with a program that reads it"
 
 	// frameHint is for files with binary records of equal length. advice adds the names of
 	// options.
-	frameHint = "name what surrounds its records"
+	frameHint = "skip the bytes around its records"
 )
 
 var foreignCompressions = []foreign{
@@ -282,8 +282,8 @@ var foreignFiles = []foreign{
 	{"\x7fELF\x02\x01\x01", "an ELF program or library", ""},
 	{"\x7fELF\x02\x02\x01", "an ELF program or library", ""},
 	{"%PDF-?.", "a PDF document", ""},
-	{"BAM\x01???\x00@", "a BAM file", "samtools sort sorts it"},
-	{"BAM\x01\x00\x00\x00\x00", "a BAM file", "samtools sort sorts it"},
+	{"BAM\x01???\x00@", "a BAM file", "use samtools sort"},
+	{"BAM\x01\x00\x00\x00\x00", "a BAM file", "use samtools sort"},
 	{tarStart + "ustar\x0000", "a tar archive", "extract its files"},
 	{tarStart + "ustar  \x00", "a tar archive", "extract its files"},
 }

@@ -41,7 +41,7 @@ var sosd = container{
 	},
 	withCount: func(*Header) error {
 		return fmt.Errorf(
-			"a sosd file has only keys and no room for counts: sort it by %v, with %v 8",
+			"a sosd file has only keys and no room for counts: use %v TYPE %v 8 instead of its format",
 			option.Type, option.SkipBytes,
 		)
 	},

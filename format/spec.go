@@ -177,7 +177,7 @@ func (s Spec) NewHeader() (*Header, error) {
 	}
 	create := s.container().create
 	if create == nil {
-		return nil, option.Errorf(option.Format, " %s can be sorted, but not made", s.Format)
+		return nil, option.Errorf(option.Format, " %s can be sorted, but not generated", s.Format)
 	}
 	h, err := create(s)
 	if err != nil {

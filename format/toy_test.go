@@ -60,7 +60,7 @@ func TestToyContainer(t *testing.T) {
 		opt  session.Options
 		want string
 	}{
-		"too many": {session.Options{Inputs: []string{in, in}, Record: toy}, "at most 5 records, and the output has 8"},
+		"too many": {session.Options{Inputs: []string{in, in}, Record: toy}, "at most 5 records, but the output has 8"},
 		"plain": {session.Options{Inputs: []string{in}, Record: format.Spec{Type: "u16"}},
 			"this is a toy: play with it; or Options.Raw"},
 		"unknown": {session.Options{Inputs: []string{in}, Record: format.Spec{Format: "x"}}, "ibin or toy"},

@@ -35,7 +35,7 @@ func vecs(name string, t Type) *container {
 		read: v.read,
 		withCount: func(h *Header) error {
 			return fmt.Errorf(
-				"a %s file has only vectors and no room for counts: sort it by %v %d %v "+
+				"a %s file has only vectors and no room for counts: use %v %d %v "+
 					"OFFSET:TYPE",
 				name, option.RecordSize, h.layout.RecordSize-countBytes, option.Keys,
 			)

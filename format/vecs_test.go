@@ -67,7 +67,7 @@ func TestVecs(t *testing.T) {
 	}
 }
 
-// TestVecsOfOneDimension finds a vector of another dimension wherever the bytes are cut.
+// TestVecsOfOneDimension finds a vector of a different dimension wherever the bytes are cut.
 func TestVecsOfOneDimension(t *testing.T) {
 	good := vectors(3, 12, 5)
 	h, err := Spec{Format: "fvecs", Keys: []string{"0"}}.ReadHeader(bytes.NewReader(good), "v.fvecs")
@@ -85,7 +85,7 @@ func TestVecsOfOneDimension(t *testing.T) {
 			if seen := from <= 16*3+1 && 16*3+1 < to; (err != nil) != seen {
 				t.Fatalf("bytes %d to %d: %v", from, to, err)
 			}
-			if err != nil && !strings.Contains(err.Error(), "v.fvecs: record 4 (byte 48) has another dimension") {
+			if err != nil && !strings.Contains(err.Error(), "v.fvecs: record 4 (byte 48) has a different dimension") {
 				t.Fatal(err)
 			}
 		}

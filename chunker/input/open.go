@@ -165,7 +165,7 @@ func (all inputs) checkTotal() error {
 			continue
 		}
 		return fmt.Errorf(
-			"%s: its header announces %d records, and all inputs cannot have more than 1 EiB: is the format "+
+			"%s: its header announces %d records, but all inputs can have at most 1 EiB: is the format "+
 				"right?",
 			in.Name, in.Records,
 		)

@@ -90,7 +90,7 @@ func checkOurs(folder string) error {
 	for _, e := range entries {
 		if !isOurs(e.Name()) || !e.Type().IsRegular() && e.Name() == manifestName {
 			return fmt.Errorf(
-				"%q does not belong to a checkpoint: name an empty or a new directory",
+				"%q does not belong to a checkpoint: name an empty or new directory",
 				e.Name(),
 			)
 		}
@@ -124,11 +124,11 @@ func (c *Checkpoint) Identify(now Identity, output string) error {
 			c.complete = false
 			left := ""
 			if c.kept.Output != nil {
-				left = "; what it has written is " + string(c.kept.Output.Name)
+				left = "; its unfinished output is " + string(c.kept.Output.Name)
 			}
 			return atCheckpoint(
 				c.folder,
-				errAnew("it is of another sort: %v was %s, and is %s now%s",
+				errAnew("it belongs to another sort: %v was %s and is now %s%s",
 					option.Field(was[i][0]), was[i][1], id[i][1], left),
 			)
 		}

@@ -332,7 +332,7 @@ func TestSpillOfLittle(t *testing.T) {
 // states the required space if there is no other.
 func TestSpillFullFolder(t *testing.T) {
 	for full, says := range map[error]string{
-		syscall.ENOSPC: "is full", syscall.EDQUOT: "has no quota left", syscall.EFBIG: "takes no larger file",
+		syscall.ENOSPC: "is full", syscall.EDQUOT: "has no quota left", syscall.EFBIG: "allows no larger file",
 	} {
 		for _, queue := range []*Queue{nil, newTestQueue(t)} {
 			t.Run(fmt.Sprint(says, queue != nil), func(t *testing.T) { testFullFolder(t, full, says, queue) })
@@ -380,7 +380,7 @@ func TestSpillSaysWhatItNeeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = s.put(numbered(0, 10), new(extent), 0, new(safely.Group))
-	if err == nil || !strings.Contains(err.Error(), "temporary data needs 3 MiB in total, 0 B were written") {
+	if err == nil || !strings.Contains(err.Error(), "temporary data needs 3 MiB in total, 0 B was written") {
 		t.Errorf("the error is: %v", err)
 	}
 }

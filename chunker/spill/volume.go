@@ -213,7 +213,7 @@ func OutOfRoom(err error) string {
 	case errors.Is(err, syscall.EDQUOT):
 		return "has no quota left"
 	case errors.Is(err, syscall.EFBIG):
-		return "takes no larger file, by ulimit -f or its own limit"
+		return "allows no larger file (ulimit -f, or its own limit)"
 	}
 	return ""
 }
@@ -237,7 +237,7 @@ func (s *Spill) writeError(v *volume, offset, need int64, err error) error {
 		advice = "free some space, and run the same command again"
 	}
 	return fmt.Errorf(
-		"temporary directory %s %s: temporary data needs %s%s in total, %s were written (%s): %w",
+		"temporary directory %s %s: temporary data needs %s%s in total, %s was written (%s): %w",
 		v.folder, how, least, all, human.Bytes(written), advice, device.WithoutPath(err),
 	)
 }

@@ -57,9 +57,9 @@ func distCommand(a *app) *cobra.Command {
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		verbs := inWords(names(cmd.Commands()))
 		if len(args) == 0 {
-			return fmt.Errorf("dist: name a verb: %s", verbs)
+			return fmt.Errorf("dist: name a command: %s", verbs)
 		}
-		return fmt.Errorf("dist: unknown verb %q: use %s", args[0], verbs)
+		return fmt.Errorf("dist: unknown command %q: use %s", args[0], verbs)
 	}
 	cmd.AddCommand(distPlan(a), distTask(a, "run", "Sort slices of the inputs, each into a run.", (*dist.Worker).Run),
 		distTask(a, "cut", "Find where each part begins in each run, by the indexes of the runs.",

@@ -142,7 +142,7 @@ func TestDistOnSlurm(t *testing.T) {
 			launch+"extsort dist run --part auto -S 64M plan && extsort dist cut plan && "+
 				launch+"extsort dist merge --part auto -S 64M plan && extsort dist verify plan")
 		d.wait(job)
-		if log := string(readFile(t, d.dir, "log.json")); strings.Contains(log, "was done by") {
+		if log := string(readFile(t, d.dir, "log.json")); strings.Contains(log, "is already done") {
 			t.Errorf("two ranks did the same: %s", log)
 		}
 		d.check("out")

@@ -66,7 +66,8 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 	}
 	size := header.Layout().RecordSize
 	if whole := records * int64(size); f.bytes > whole {
-		a.warn(fmt.Sprintf("--size: %d bytes are not whole records of %d: %d are written", f.bytes, size, whole))
+		a.warn(fmt.Sprintf("--size: %d bytes is not a multiple of the record size, %d: %d bytes are written",
+			f.bytes, size, whole))
 	}
 	if doubt := misnamed(f.output, f.compress, f.record.Container().IsArray); doubt != "" {
 		a.warn(doubt)
@@ -130,7 +131,7 @@ func (a *app) openSink(ctx context.Context, f *genFlags, header *format.Header, 
 func (f *genFlags) data() (header *format.Header, records int64, err error) {
 	err = validateRecord(f.record)
 	if (f.records == 0) == (f.bytes == 0) {
-		err = errors.Join(err, errors.New("give the amount: either -n COUNT or --size SIZE"))
+		err = errors.Join(err, errors.New("name the amount: either -n COUNT or --size SIZE"))
 	}
 	if err == nil {
 		header, err = f.record.NewHeader()
@@ -143,7 +144,7 @@ func (f *genFlags) data() (header *format.Header, records int64, err error) {
 	case f.records > math.MaxInt64/size:
 		err = fmt.Errorf("-n: %d records of %d bytes are more than fit in a file", f.records, size)
 	case f.bytes > 0 && f.bytes < size:
-		err = fmt.Errorf("--size: %d bytes are less than one record of %d", f.bytes, size)
+		err = fmt.Errorf("--size: %d bytes is less than one record of %d", f.bytes, size)
 	}
 	return header, max(f.records, f.bytes/size), err
 }

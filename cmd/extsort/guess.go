@@ -228,20 +228,20 @@ func typeParts(name string) (kind, number, order string) {
 // gnuFlags are flags of GNU sort, or what one may expect of them, that have no meaning here, with what does.
 var gnuFlags = map[string]string{
 	"b": "records have no blanks to ignore",
-	"g": "numbers are binary here: -t f64, or -k OFFSET:f64",
-	"i": "bytes are compared as they are: -k OFFSET:bytesN",
-	"j": "threads are --parallel N",
-	"M": "there are no names of months: -k OFFSET:TYPE",
-	"n": "numbers are binary here: -t TYPE, or -k OFFSET:TYPE (only gen, plan and tune have -n COUNT)",
-	"v": "-V is the version, --stats tells what was done",
-	"z": "records end by their size, not by a byte: -R BYTES",
+	"g": "numbers are binary here: use -t f64 or -k OFFSET:f64",
+	"i": "bytes are compared as they are: use -k OFFSET:bytesN",
+	"j": "use --parallel N for N threads",
+	"M": "extsort does not know names of months: use -k OFFSET:TYPE",
+	"n": "numbers are binary here: use -t TYPE or -k OFFSET:TYPE (only gen, plan and tune have -n COUNT)",
+	"v": "-V prints the version, and --stats a report",
+	"z": "records have a fixed size, not a final byte: use -R BYTES",
 
-	"dry-run":         "extsort plan does that",
-	"input":           "a FILE to read has no flag before it",
-	"field-separator": "fields have no separator here: -R BYTES -k OFFSET:TYPE",
-	"random-sort":     "extsort shuffle puts records into a random order",
-	"sort":            "records are sorted by their TYPE, -t or -k; extsort shuffle is the random order",
-	"version-sort":    "there are no names of versions: -k OFFSET:TYPE",
+	"dry-run":         "use extsort plan",
+	"input":           "name the FILE to read without a flag",
+	"field-separator": "fields have no separator here: use -R BYTES -k OFFSET:TYPE",
+	"random-sort":     "use extsort shuffle for a random order",
+	"sort":            "the TYPE of -t or -k says how to compare; use extsort shuffle for a random order",
+	"version-sort":    "extsort does not know names of versions: use -k OFFSET:TYPE",
 }
 
 // gnuNames are the long names of those that have a letter, or of others that mean as much.

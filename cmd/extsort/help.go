@@ -151,11 +151,11 @@ func helpCommand() *cobra.Command {
 				about.HelpFunc()(about, []string{"--help"})
 				return nil
 			case about.HasParent() && !about.HasSubCommands():
-				return errors.New("help: name one verb")
+				return errors.New("help: name one command")
 			case otherVerbs[rest[0]] != "":
-				return fmt.Errorf("help: unknown verb %q: use %s", rest[0], otherVerbs[rest[0]])
+				return fmt.Errorf("help: unknown command %q: use %s", rest[0], otherVerbs[rest[0]])
 			}
-			return fmt.Errorf("help: unknown verb %q: %s --help lists them", rest[0], about.CommandPath())
+			return fmt.Errorf("help: unknown command %q: %s --help lists them", rest[0], about.CommandPath())
 		})
 }
 

@@ -91,7 +91,7 @@ func readSummary(ctx context.Context, name string) (*session.CheckReport, error)
 		report = &session.CheckReport{Summary: *of.Summary, Sorted: true}
 	}
 	if err != nil || report.Validate() != nil {
-		return nil, errors.New("is not a summary as written by extsort -c --stats=json:FILE or by a sort " +
+		return nil, errors.New("is not a summary written by extsort -c --stats=json:FILE or by a sort " +
 			"with --verify")
 	}
 	return report, context.Cause(ctx)

@@ -16,7 +16,7 @@ func manCommand() *cobra.Command {
 		func(cmd *cobra.Command, args []string) error {
 			about, rest, _ := cmd.Root().Find(args) // arguments that name no verb are the rest
 			if len(rest) > 0 {
-				return fmt.Errorf("man: unknown verb %q: extsort --help lists them", rest[0])
+				return fmt.Errorf("man: unknown command %q: extsort --help lists them", rest[0])
 			}
 			writeManual(cmd.OutOrStdout(), about)
 			return nil

@@ -126,9 +126,9 @@ const maxMessage = 160
 
 // longMessages have words that no message of their length could do without: it may only lose rows.
 var longMessages = []string{
-	"is of another sort",                  // what was, what is, what it left behind, and two ways on
+	"belongs to another sort",             // what was, what is, what it left behind, and two ways on
 	"has changed since the plan was made", // from when to when
-	"takes no larger file",                // how much is needed, how much was written, and what the system said
+	"allows no larger file",               // how much is needed, how much was written, and what the system said
 	"unknown type",                        // all types, and the nearest one
 	"was cut short or is damaged",         // two places, what was wrong, and whether it is another format
 }

@@ -63,7 +63,7 @@ func (s *simulation) parseLoss(text string) (map[int]time.Duration, error) {
 	i, bad := strconv.Atoi(node)
 	after, err := parseTime(at)
 	if err != nil || bad != nil || i < 0 {
-		return nil, fmt.Errorf("%q: want the number of a node, from 0, and a time, as 3@20m", text)
+		return nil, fmt.Errorf("%q: want NODE@TIME, such as 3@20m; nodes are numbered from 0", text)
 	}
 	s.cluster.Losses[i] = after
 	return s.cluster.Losses, nil

@@ -88,7 +88,7 @@ func misnamed(name, compress string, isArray bool) string {
 	promises := foreign != nil || named != format.None
 	switch codec, _ := format.ParseCompression(compress, name); {
 	case promises && codec != format.None && codec != named && suffix != "."+codec.String():
-		return fmt.Sprintf("%s will be compressed with %v, whatever its name says", name, codec)
+		return fmt.Sprintf("%s will be compressed with %v, although its name says otherwise", name, codec)
 	case (suffix == ".npy" || suffix == ".npz") && !isArray:
 		return name + " will have no NumPy header: read it with numpy.fromfile and the dtype"
 	case suffix == ".npz" && isArray:

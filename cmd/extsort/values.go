@@ -180,7 +180,7 @@ func parsePart(s string) (session.Part, error) {
 	part.K, bad[0] = strconv.ParseInt(k, 10, 64)
 	part.N, bad[1] = strconv.ParseInt(n, 10, 64)
 	if cmp.Or(bad[0], bad[1], part.Validate()) != nil || part.N == 0 {
-		return part, fmt.Errorf("%q: want K/N, the K-th of N parts, with K from 0 to N-1, as 0/4", s)
+		return part, fmt.Errorf("%q: want K/N, the K-th of N parts, with K from 0 to N-1, such as 0/4", s)
 	}
 	return part, nil
 }
@@ -192,7 +192,7 @@ func splitOf(opt *session.Options) func(string) (string, error) {
 		if files, notFiles := strconv.ParseUint(plain(s), 10, 64); notFiles != nil {
 			opt.SplitBytes, err = parseSize(s)
 		} else if opt.SplitFiles = int(min(files, session.MaxSplitFiles)); files != uint64(opt.SplitFiles) || files == 0 {
-			err = fmt.Errorf("%q: 1 to %s files, or a size with its unit, as 64M or 100B", s,
+			err = fmt.Errorf("%q: want 1 to %s files, or a size with a unit, such as 64M or 100B", s,
 				humanize.Comma(session.MaxSplitFiles))
 		}
 		return s, err
@@ -213,7 +213,7 @@ func bytesOf(to *int) pflag.Value {
 func parseMemory(s string) (int64, error) {
 	n, err := parsePlain(s, session.ParseMemory)
 	if err == nil && n < session.MinMemory {
-		err = fmt.Errorf("%q is too little: at least %s are needed", s, human.Bytes(session.MinMemory))
+		err = fmt.Errorf("%q is too little: at least %s is needed", s, human.Bytes(session.MinMemory))
 	}
 	return n, err
 }

@@ -57,11 +57,11 @@ func ReadReport(r io.Reader) (report Report, err error) {
 	text, err := io.ReadAll(r)
 	text = bytes.ReplaceAll(text, []byte(`"keysPerSecond"`), []byte(`"keys_per_second"`))
 	if err = cmp.Or(err, json.Unmarshal(text, &report)); err != nil {
-		return report, fmt.Errorf("read figures: %w", err)
+		return report, fmt.Errorf("read results: %w", err)
 	}
 	for i, result := range report.Results {
 		if result.Label == "" || result.Dist == "" || result.Key.WordBytes == 0 || result.Records < 1 {
-			return report, fmt.Errorf("read figures: result %d does not tell label, key, dist and records", i)
+			return report, fmt.Errorf("read results: result %d lacks its label, key, dist or records", i)
 		}
 	}
 	return report, nil

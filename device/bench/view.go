@@ -102,7 +102,7 @@ func (v View) Cases(info device.Info, s Scope) ([]Case, error) {
 		}
 	}
 	if len(s.Algorithms) > 0 && !v.algorithm {
-		return nil, fmt.Errorf("table %s: has its own algorithms", v.Name)
+		return nil, fmt.Errorf("table %s: leave out --algorithm: the table has its own algorithms", v.Name)
 	}
 	if len(s.Algorithms) == 0 {
 		s.Algorithms = info.Algorithms
@@ -121,7 +121,7 @@ func (v View) Cases(info device.Info, s Scope) ([]Case, error) {
 	}
 	if s.Min < 1 || s.Max < s.Min || s.Max > sizesAtMost {
 		return nil,
-			fmt.Errorf("sizes from %d to %d: the first must be at least 1 and not above the last, which is 2^40 at most",
+			fmt.Errorf("sizes from %d to %d: --min must be at least 1, and --max from --min to 2^40",
 				s.Min, s.Max)
 	}
 	cases := v.cases(s)
@@ -135,7 +135,7 @@ func (v View) Cases(info device.Info, s Scope) ([]Case, error) {
 func (s Scope) checkMemory(cases []Case) error {
 	c := slices.MaxFunc(cases, func(a, b Case) int { return cmp.Compare(chunksBytes(a), chunksBytes(b)) })
 	if need := chunksBytes(c); s.Memory > 0 && need > s.Memory {
-		return fmt.Errorf("%d keys of %s need %s bytes of memory, there are %s: give a smaller --max",
+		return fmt.Errorf("%d keys of %s need %s bytes of memory, but there are %s: use a smaller --max",
 			c.Records, c.Key, humanize.Comma(need), humanize.Comma(s.Memory))
 	}
 	return nil

@@ -39,7 +39,7 @@ func devices() ([]*cl.Device, error) {
 		return nil, fmt.Errorf("list OpenCL devices: %w (%s)", err, why)
 	}
 	if err != nil {
-		err = fmt.Errorf("an OpenCL driver fails: %w", err)
+		err = fmt.Errorf("an OpenCL driver failed: %w", err)
 	}
 	return list, err
 }

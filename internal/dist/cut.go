@@ -34,7 +34,7 @@ func (w *Worker) Cut(ctx context.Context, s session.Part) error {
 	p, began := w.Plan, time.Now()
 	from, to := s.Of(int64(p.Parts))
 	if isCut(ctx, p, int(from), int(to)) {
-		w.Tell("the cuts are there")
+		w.Tell("the cuts are already done")
 		return nil
 	}
 	opt, err := w.ofRuns(ctx)
@@ -63,7 +63,7 @@ func (w *Worker) find(ctx context.Context, opt session.MergeOptions) (found []cu
 			from, to := opt.Part.Of(int64(p.Parts))
 			return w.brackets(ctx, levels, int(from), int(to))
 		}
-		w.Tell(fmt.Sprintf("the runs are searched, since an index is missing: %v", missing))
+		w.Tell(fmt.Sprintf("searching the runs, because an index cannot be used: %v", missing))
 	}
 	all, err := session.Cuts(ctx, opt, int64(p.Parts))
 	for _, at := range all {
@@ -95,7 +95,7 @@ func (p *Plan) cutsOf(k int) (found [2]cut, err error) {
 			err = fmt.Errorf("%s: belongs to another plan", name)
 		}
 		if err != nil {
-			return found, fmt.Errorf("%w (extsort dist cut %s makes it)", err, shellescape.Quote(p.folder))
+			return found, fmt.Errorf("%w (run extsort dist cut %s)", err, shellescape.Quote(p.folder))
 		}
 	}
 	return found, nil

@@ -84,7 +84,7 @@ func TestVerifyLooksAtParts(t *testing.T) {
 			t.Fatal(err)
 		}
 		_, err = c.Verify(t.Context(), false)
-		refused(t, err, "another size than was written")
+		refused(t, err, "its size has changed")
 		if err := os.Remove(name); err != nil {
 			t.Fatal(err)
 		}

@@ -70,8 +70,9 @@ func (s scheduler) share(tasks int, getenv func(string) string) (session.Part, e
 	case bad != nil:
 		return session.Part{}, bad
 	case step != 1 || share.K >= share.N || share.K < 0:
-		return session.Part{}, fmt.Errorf("--part auto: %s=%s is not one of %d tasks that are numbered one by one from %d, "+
-			"as after some of an array were submitted again: say --part K/N", s.index, getenv(s.index), share.N, first)
+		return session.Part{}, fmt.Errorf("--part auto: %s=%s is not one of %d tasks numbered without gaps from %d, "+
+			"perhaps because only some tasks of an array were submitted: use --part K/N",
+			s.index, getenv(s.index), share.N, first)
 	}
 	return share, nil
 }

@@ -316,7 +316,7 @@ func TestWhatIsOfAnotherPlanIsMadeAnew(t *testing.T) {
 	if status, err := c.Plan.Status(t.Context()); err != nil || status.Next != "cut" {
 		t.Errorf("status %+v, error %v", status, err)
 	}
-	refused(t, c.Merge(t.Context(), partOf(0, 1)), "cuts/00000.json: belongs to another plan (extsort dist cut ")
+	refused(t, c.Merge(t.Context(), partOf(0, 1)), "cuts/00000.json: belongs to another plan (run extsort dist cut ")
 	c.all(2)
 	c.check()
 }
@@ -365,7 +365,7 @@ func TestReadBackNoticesDamage(t *testing.T) {
 	part := read(t, name)
 	part[15] ^= 1
 	write(t, name, part)
-	refused(t, c.ReadBack(t.Context(), partOf(0, 1)), "00004: contains other records")
+	refused(t, c.ReadBack(t.Context(), partOf(0, 1)), "00004: does not contain the records that were written")
 }
 
 // TestCancelledTaskLeavesNothing ends a task before it is done.
@@ -419,7 +419,7 @@ func TestLostOutputIsMadeAgain(t *testing.T) {
 	c.ok(c.Cut(t.Context(), partOf(0, 1)))
 	c.ok(c.Merge(t.Context(), partOf(0, 2)))
 	c.ok(os.Remove(c.Plan.partial()))
-	refused(t, c.Merge(t.Context(), partOf(1, 2)), "extsort dist plan makes it")
+	refused(t, c.Merge(t.Context(), partOf(1, 2)), "make the same plan again")
 	_, err := Make(t.Context(), c.folder, c.req)
 	c.ok(err)
 	c.all(2)

@@ -284,7 +284,7 @@ func readJSON(name string, v any) error {
 		return fmt.Errorf("%s: %w (%v)", name, errDamaged, err)
 	}
 	if v, ok := v.(sealed); ok && sumOf(withSum(text, *v.seal(), "")) != *v.seal() {
-		return fmt.Errorf("%s: %w: its checksum does not fit", name, errDamaged)
+		return fmt.Errorf("%s: %w: its checksum does not match", name, errDamaged)
 	}
 	return nil
 }

@@ -224,7 +224,7 @@ func (w *Worker) exact(ctx context.Context, k int, cuts [2]cut) ([][]int64, erro
 		return err
 	})
 	if err == errBracket {
-		w.Tell(fmt.Sprintf("%v: the cuts of part %d are searched in all of the runs", err, k))
+		w.Tell(fmt.Sprintf("%v: searching all runs for the cuts of part %d", err, k))
 		return nil, nil
 	}
 	return all, err

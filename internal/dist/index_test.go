@@ -179,7 +179,7 @@ func TestDamagedIndexDoesNoHarm(t *testing.T) {
 		"ones":     {damage(func(b []byte) []byte { return bytes.Repeat([]byte{255}, len(b)) }), nil, "does not fit"},
 		"reversed": {damage(func(b []byte) []byte { slices.Reverse(b); return b }), nil, "does not fit"},
 		"random":   {damage(func(b []byte) []byte { random.Read(b); return b }), nil, "does not fit"},
-		"short":    {damage(func(b []byte) []byte { return b[1:] }), nil, "an index is missing: /"},
+		"short":    {damage(func(b []byte) []byte { return b[1:] }), nil, "an index cannot be used: /"},
 		"missing":  {func(c *cluster) { c.ok(os.Remove(indexFile(c.Plan.runFile(7)))) }, nil, "00007.idx: no such file"},
 		"brackets": {nil, func(c *cluster) {
 			wrong := &cut{Schema: schema, Plan: c.Plan.Fingerprint, At: []int64{1}, To: []int64{0}}

@@ -90,7 +90,7 @@ func (p *Plan) createPart(ctx context.Context, k int, opt *session.MergeOptions)
 	}
 	file, err := os.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w (the same extsort dist plan makes it, and has all parts merged)", name,
+		return nil, fmt.Errorf("%s: %w (make the same plan again, then merge all parts)", name,
 			device.WithoutPath(err))
 	}
 	return &target{
@@ -109,7 +109,7 @@ func createObject(ctx context.Context, name string, bytes int64, opt *session.Me
 	size, parallel := plan.UploadParts(memory, bytes)
 	taken := int64(size) * int64(parallel)
 	if opt.MemoryBytes = memory - taken; opt.MemoryBytes < session.MinMemory {
-		return nil, fmt.Errorf("-S: %d MiB are too little to send an object in parts of %d MiB: at least %d MiB are needed",
+		return nil, fmt.Errorf("-S: %d MiB is too little to send an object in parts of %d MiB: at least %d MiB is needed",
 			memory>>20, size>>20, (taken+session.MinMemory)>>20)
 	}
 	u, err := remote.Create(ctx, name, size, parallel)

@@ -158,10 +158,10 @@ func (r *Request) validate() error {
 	case len(r.Inputs) == 0:
 		return errors.New("dist plan: name the inputs after the directory of the plan")
 	case r.Record.Validate() == nil && !r.Record.Container().IsPlain:
-		return fmt.Errorf("-f %s: runs and parts are bare records: describe those of the inputs by -t or -R", r.Record.Format)
+		return fmt.Errorf("-f %s: dist sorts plain records only: describe them with -t or -R", r.Record.Format)
 	case r.OneFile && remote.Is(r.Output):
-		return errors.New("--into: an object cannot be written by many machines: write one for each part by -o, and join " +
-			"them by extsort dist cat -o")
+		return errors.New("--into: many machines cannot write one object: use -o to write one per part, and join " +
+			"them with extsort dist cat -o")
 	case r.Output == "":
 		return errors.New("dist plan: name the output: -o DIR for one file per part, or --into FILE")
 	}

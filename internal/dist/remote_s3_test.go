@@ -248,7 +248,7 @@ func TestRemoteObjectsOfOthersAreKept(t *testing.T) {
 	s, c := merged(t)
 	theirs := []byte("sixteen bytes...")
 	c.ok(s.Put("sorted/part-00003", theirs))
-	refused(t, c.Merge(t.Context(), partOf(0, 1)), "part-00003: contains other records than were written ("+
+	refused(t, c.Merge(t.Context(), partOf(0, 1)), "part-00003: does not contain the records that were written ("+
 		"an older file: remove it)")
 	if got := s.Get("sorted/part-00003"); !bytes.Equal(got, theirs) {
 		t.Errorf("the object is now %q", got)
@@ -277,7 +277,7 @@ func TestRemoteLostObjectIsMadeAgain(t *testing.T) {
 	damaged := s.Get("sorted/part-00002")
 	damaged[15] ^= 1
 	c.ok(s.Put("sorted/part-00002", damaged))
-	refused(t, c.ReadBack(t.Context(), partOf(0, 1)), "part-00002: contains other records than were written (remove ")
+	refused(t, c.ReadBack(t.Context(), partOf(0, 1)), "does not contain the records that were written (remove ")
 }
 
 // TestRemoteCat makes one object of the parts: of small ones by reading, of large ones within the store, and of files.

@@ -80,7 +80,7 @@ func (w *Worker) once(ctx context.Context, of kind, k int, do task) error {
 		return classed(err)
 	}
 	if r != nil {
-		w.Tell(fmt.Sprintf("%s %d was done by %s, %s", of.name, k, r.Host, r.Began.Format(time.RFC3339)))
+		w.Tell(fmt.Sprintf("%s %d is already done, by %s at %s", of.name, k, r.Host, r.Began.Format(time.RFC3339)))
 		return nil
 	}
 	began := time.Now()

@@ -80,7 +80,7 @@ func allThere(ctx context.Context, p *Plan) error {
 		r.File, r.Offset = p.file(parts, k)
 		fits, err := p.fits(ctx, r)
 		if err == nil && !fits {
-			err = fmt.Errorf("part %d of %d: %s: is missing or has another size than was written: restore it, or remove "+
+			err = fmt.Errorf("part %d of %d: %s: is missing, or its size has changed: restore it, or remove "+
 				"%s and sort again", k, p.Parts, r.File, p.folder)
 		}
 		return err
@@ -119,7 +119,7 @@ func (p *Plan) join(ctx context.Context, again bool) (*Manifest, error) {
 		}
 	}
 	if in.Records != p.Records || out.Records != in.Records || out.Checksum != in.Checksum {
-		return nil, fmt.Errorf("%d records with checksum %s went into the runs, and %d with %s came out: remove %s, and "+
+		return nil, fmt.Errorf("the runs have %d records with checksum %s, but the parts have %d with %s: remove %s, and "+
 			"start over", in.Records, in.Checksum, out.Records, out.Checksum, p.folder)
 	}
 	return &Manifest{
@@ -175,7 +175,7 @@ func (w *Worker) ReadBack(ctx context.Context, s session.Part) error {
 		if err != nil {
 			return classed(fmt.Errorf("part %d of %d: %w", k, w.Plan.Parts, err))
 		}
-		w.Tell(fmt.Sprintf("part %d is as it was written", k))
+		w.Tell(fmt.Sprintf("part %d is unchanged", k))
 	}
 	return nil
 }
@@ -191,7 +191,7 @@ func (w *Worker) readBack(ctx context.Context, k int, want *session.Summary, hin
 	}
 	found, err := session.Check(ctx, opt)
 	if err == nil && found.Summary != *want {
-		err = fmt.Errorf("%s: contains other records than were written", name)
+		err = fmt.Errorf("%s: does not contain the records that were written", name)
 	}
 	if err != nil && found != nil {
 		err = fmt.Errorf("%w (%s)", err, hint)

@@ -64,7 +64,7 @@ func CanSort(info device.Info, algorithm string, digitBits int) error {
 	if digitBits > 0 && !info.VariableDigits {
 		return option.Errorf(
 			option.DigitBits,
-			" %d: device %d (%s) chooses its digits by the data; name "+
+			" %d: device %d (%s) chooses its digits itself; name "+
 				"an OpenCL device",
 			digitBits, info.Index, info.Name,
 		)

@@ -26,7 +26,7 @@ func (o *Output) tail() ([]byte, error) {
 	tail, known := first.KeptTail()
 	if !known {
 		return nil, fmt.Errorf(
-			"%s: the bytes after its records are not known: it was not read to its end; "+
+			"%s: the bytes after its records are unknown, because it was not read to its end; "+
 				"the output is discarded",
 			first.Name,
 		)
@@ -46,7 +46,7 @@ func (o *Output) checkTail(stopsEarly, compressedSet bool) error {
 		return nil
 	}
 	return fmt.Errorf(
-		"%s: the bytes after its records come too late for this output: write it to a plain "+
+		"%s: the bytes after its records are read too late for this output: write it to a plain "+
 			"file first",
 		first.Name,
 	)

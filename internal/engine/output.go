@@ -85,7 +85,7 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 	}
 	switch {
 	case set && remote.Is(opt.Name):
-		return fmt.Errorf("create output %s: several files must be local", remote.Shown(opt.Name))
+		return fmt.Errorf("create output %s: a split output must be a local file", remote.Shown(opt.Name))
 	case remote.Is(opt.Name):
 		object, err := remote.Create(ctx, opt.Name, s.PartBytes, s.Parts)
 		if err != nil {
@@ -325,7 +325,7 @@ func (r *Run) allThere() error {
 		return nil
 	}
 	return fmt.Errorf(
-		"internal error: %d records came in, but %d of %d due went out; the output is discarded",
+		"internal error: %d records were read, but %d instead of %d were written; the output is discarded",
 		in, out, want,
 	)
 }

@@ -128,7 +128,7 @@ func (r *Run) verify(ctx context.Context) error {
 	r.Result.ChecksumIn, r.Result.ChecksumOut = r.Input.sum.sum.String(), watch.sum.sum.String()
 	if r.Result.ChecksumIn != r.Result.ChecksumOut && !asked.Unique && asked.Limit == 0 {
 		return fmt.Errorf(
-			"verify: the checksum of what was read is %s, of what was written %s; the output "+
+			"verify: the input has checksum %s, but the output has %s; the output "+
 				"is discarded",
 			r.Result.ChecksumIn, r.Result.ChecksumOut,
 		)

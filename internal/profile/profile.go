@@ -137,7 +137,7 @@ func Save(p *plan.Profile, found map[string]plan.Disk, command string) (k Kept, 
 		err = measured.Save(k.File, k)
 	}
 	if err != nil {
-		err = fmt.Errorf("keep the profile of this machine: %w", err)
+		err = fmt.Errorf("store the profile of this machine: %w", err)
 	}
 	return k, err
 }

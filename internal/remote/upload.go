@@ -258,7 +258,7 @@ func (u *Upload) Abort() error {
 	defer cancel()
 	if err := u.store.Abort(ctx); err != nil {
 		return fmt.Errorf(
-			"give up the parts of %s, which stay in the store until it removes them: %w",
+			"abort the upload of %s, whose parts stay in the store until it removes them: %w",
 			u.name, WithoutURL(err),
 		)
 	}

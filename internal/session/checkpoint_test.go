@@ -222,7 +222,8 @@ func TestCheckpointOfAnotherSort(t *testing.T) {
 			func() error { _, err := Plan(t.Context(), changed); return err },
 		} {
 			err := run()
-			if err == nil || !strings.Contains(err.Error(), "it is of another sort: ") || !strings.Contains(err.Error(), what) ||
+			if err == nil || !strings.Contains(err.Error(), "belongs to another sort: ") ||
+				!strings.Contains(err.Error(), what) ||
 				!strings.Contains(err.Error(), "remove the directory to start over") {
 				t.Errorf("%s: the error is: %v", what, err)
 			}
@@ -585,7 +586,7 @@ func TestCheckpointOfAnotherOutput(t *testing.T) {
 			checkKept(t, opt, want, what)
 			continue
 		}
-		if err == nil || !strings.Contains(err.Error(), "it is of another sort: "+c.refused) {
+		if err == nil || !strings.Contains(err.Error(), "it belongs to another sort: "+c.refused) {
 			t.Errorf("%s: the error is: %v", what, err)
 		}
 		if _, err := os.Stat(opt.Checkpoint); err != nil {

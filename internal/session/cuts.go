@@ -25,7 +25,7 @@ func Cuts(ctx context.Context, opt MergeOptions, n int64) ([][]int64, error) {
 		return nil, err
 	}
 	if n < 1 {
-		return nil, fmt.Errorf("cuts: for %d parts: must be at least 1", n)
+		return nil, fmt.Errorf("cuts: the number of parts is %d, but must be at least 1", n)
 	}
 	from, to := opt.Part.Of(n)
 	opt.Part = Part{}

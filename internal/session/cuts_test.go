@@ -127,7 +127,7 @@ func TestCheckpointIsOfOnePart(t *testing.T) {
 	other := opt
 	other.Part.K = 2
 	_, err := Sort(t.Context(), other)
-	if err == nil || !strings.Contains(err.Error(), "Options.Part was 1/3, and is 2/3 now") {
+	if err == nil || !strings.Contains(err.Error(), "Options.Part was 1/3 and is now 2/3") {
 		t.Errorf("another part: %v", err)
 	}
 	if _, err := Sort(t.Context(), opt); err != nil {
@@ -239,7 +239,7 @@ func TestPartsOfMergesAreRefused(t *testing.T) {
 	base := MergeOptions{Record: format.Spec{Type: "u8"}, Inputs: []string{a, a}}
 	for want, change := range map[string]func(*MergeOptions){
 		"part and limit cannot":           func(o *MergeOptions) { o.Part, o.Unique, o.Limit = partOf(0, 2), true, 1 },
-		"3 cuts are needed":               func(o *MergeOptions) { o.Part, o.Cuts = partOf(0, 2), [][]int64{{0, 0}, {3, 3}} },
+		"needs 3 cuts":                    func(o *MergeOptions) { o.Part, o.Cuts = partOf(0, 2), [][]int64{{0, 0}, {3, 3}} },
 		"but there are 2":                 func(o *MergeOptions) { o.Part, o.Cuts = partOf(0, 1), [][]int64{{0}, {3}} },
 		"not all inputs are sorted":       func(o *MergeOptions) { o.Part, o.Cuts = partOf(0, 1), [][]int64{{2, 0}, {1, 3}} },
 		"is both an input and the output": func(o *MergeOptions) { o.Part, o.Output = partOf(0, 1), a },
@@ -262,7 +262,7 @@ func TestPartsOfMergesAreRefused(t *testing.T) {
 		t.Error("no share is not refused")
 	}
 	base.Cuts = [][]int64{{0}, {3}}
-	if _, err := mergeToBytes(t, base); err == nil || !strings.Contains(err.Error(), "cuts: for a merge") {
+	if _, err := mergeToBytes(t, base); err == nil || !strings.Contains(err.Error(), "cuts: a merge") {
 		t.Errorf("cuts of no part: %v", err)
 	}
 }

@@ -141,7 +141,8 @@ func (o *Options) validatePart() error {
 		return o.Part.Validate()
 	}
 	if o.merge.Cuts != nil && int64(len(o.merge.Cuts)) != o.Part.N+1 {
-		return fmt.Errorf("cuts: for a merge of one of %d parts, %d cuts are needed", o.Part.N, o.Part.N+1)
+		return fmt.Errorf("cuts: a merge of %d parts needs %d cuts, but there are %d",
+			o.Part.N, o.Part.N+1, len(o.merge.Cuts))
 	}
 	if o.Part.N > 0 && o.Limit > 0 && (o.Unique || o.Duplicates) {
 		return errors.New("part and limit cannot be combined with unique or duplicates")

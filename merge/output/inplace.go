@@ -108,7 +108,7 @@ func (e *streamEnd) cutOff() error {
 	}
 	if err != nil {
 		return fmt.Errorf(
-			"shorten %s to its %d bytes: %w", file.Name(), end, device.WithoutPath(err),
+			"truncate %s to %d bytes: %w", file.Name(), end, device.WithoutPath(err),
 		)
 	}
 	return nil

@@ -27,7 +27,7 @@ func makeFIFO(t *testing.T, name string) {
 func TestOutputWithoutRoom(t *testing.T) {
 	for cause, says := range map[error]string{
 		syscall.ENOSPC: "is full: free some space", syscall.EDQUOT: "has no quota left: free some space",
-		syscall.EFBIG: "takes no larger file, by ulimit -f or its own limit: raise ulimit -f",
+		syscall.EFBIG: "allows no larger file (ulimit -f, or its own limit): raise ulimit -f",
 	} {
 		for _, at := range []string{"write output", "reserve output"} {
 			name := filepath.Join(t.TempDir(), "out")

@@ -111,7 +111,7 @@ const MaxSetFiles = 10_000
 
 func (s *set) checkCount(name string, count int64) error {
 	if count > MaxSetFiles {
-		return fmt.Errorf("create output %s: files of %s would be more than %s: use a larger size",
+		return fmt.Errorf("create output %s: with files of %s, there would be more than %s: use a larger size",
 			name, human.Bytes(s.split.Bytes), humanize.Comma(MaxSetFiles))
 	}
 	return nil

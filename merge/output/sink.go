@@ -78,7 +78,7 @@ func (o *Options) header(records int64) []byte {
 // checkCount returns an error if the header cannot announce the number of records.
 func (o *Options) checkCount(records int64) error {
 	if o.MaxRecords > 0 && records > o.MaxRecords {
-		return fmt.Errorf("the header can count at most %d records, and the output has %d: "+
+		return fmt.Errorf("the header can count at most %d records, but the output has %d: "+
 			"limit or split it, or write it without a header", o.MaxRecords, records)
 	}
 	return nil
@@ -233,7 +233,7 @@ func (w *inOrder) commit(ctx context.Context, records int64) error {
 		return err
 	}
 	if len(w.opt.header(0)) > 0 && w.opt.Records >= 0 && records != w.opt.Records {
-		return fmt.Errorf("the output's header says %d records, and %d came", w.opt.Records, records)
+		return fmt.Errorf("the header of the output says %d records, but there are %d", w.opt.Records, records)
 	}
 	if err := w.headed.writeHeader(); err != nil { // there were no records
 		return err
@@ -263,7 +263,7 @@ func (s *Sink) begin(to *headedWriter, opt Options) error {
 		to.header = opt.header(max(opt.Records, 0))
 		return nil
 	case opt.Keep == nil:
-		return errors.New("the header needs the number of records before the first one, and that is not known: " +
+		return errors.New("the header needs the number of records, which is unknown until the input ends: " +
 			"write to a file")
 	}
 	return s.wait(opt.Keep, 1, func(records int64) error {

@@ -108,7 +108,7 @@ func TestCountsThatDoNotFit(t *testing.T) {
 					err = cmp.Or(err, sink.Commit(t.Context(), records))
 				}
 				if records > 2 {
-					if err == nil || !strings.Contains(err.Error(), "at most 2 records, and the output has 3") {
+					if err == nil || !strings.Contains(err.Error(), "at most 2 records, but the output has 3") {
 						t.Errorf("known %t, a file %t: %v", known, isFile, err)
 					}
 					continue

@@ -309,7 +309,7 @@ func (driver) Forget(ctx context.Context, prefix string) error {
 		})
 	}
 	if err != nil {
-		err = fmt.Errorf("give up unfinished uploads of %s…: %w", prefix, err)
+		err = fmt.Errorf("abort unfinished uploads of %s…: %w", prefix, err)
 	}
 	return err
 }
