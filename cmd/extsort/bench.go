@@ -35,7 +35,7 @@ func benchCaseFlags(g group, v *flagValues) {
 	f.table = bench.Views[0].Name
 	distribution := func(s string) (string, error) { return s, checkWord(s, format.Distributions) }
 	for _, d := range []definition{
-		g.add(single(&f.device, "DEVICE"), "device,d",
+		g.add(text(&f.device, "DEVICE"), "device,d",
 			"the device, by number or name (see extsort devices); otherwise a GPU if there is one").
 			hints("gpu").offers("cpu", "gpu"),
 		g.add(oneOf(&f.table, "TABLE", bench.ViewNames()...), "table", "the table to print"),
@@ -47,9 +47,9 @@ func benchCaseFlags(g group, v *flagValues) {
 			hints("keys", "types").offers("u32", "u64", "u32+u32", "u64+u32"),
 		g.add(listOf(&f.scope.Dists, "NAMES", distribution), "dist", "these distributions of the keys; otherwise uniform").
 			hints("distribution").offers(format.Distributions...),
-		g.add(size(&f.scope.Min, "COUNT", parseCount), "min", "smallest number of keys, such as 1000, 1M or 2^20"),
-		g.add(size(&f.scope.Max, "COUNT", parseCount), "max", "largest number of keys; sizes are powers of two"),
-		g.add(number(&f.runs, "N", 1), "runs", "take the median of N runs; otherwise 5").
+		g.add(amount(&f.scope.Min, "COUNT", parseCount), "min", "smallest number of keys, such as 1000, 1M or 2^20"),
+		g.add(amount(&f.scope.Max, "COUNT", parseCount), "max", "largest number of keys; sizes are powers of two"),
+		g.add(wholeNumber(&f.runs, "N", 1), "runs", "take the median of N runs; otherwise 5").
 			hints("count", "repeat"),
 	} {
 		d.notWith("--from")
@@ -63,7 +63,7 @@ func benchShowFlags(g group, v *flagValues) {
 	f.format = "text"
 	g.add(oneOf(&f.format, "FORM", "text", "json"), "format", "print tables or JSON").
 		hints("json", "stats")
-	g.add(single(&f.svg, "FILE"), "svg", "also plot the rates by number of keys, as an SVG image in FILE").
+	g.add(text(&f.svg, "FILE"), "svg", "also plot the rates by number of keys, as an SVG image in FILE").
 		hints("plot")
 }
 

@@ -34,12 +34,12 @@ func demoSizeFlags(g group, v *flagValues) {
 	f := &v.demo
 	f.size = 256 << 20
 	v.opt.MemoryBytes = 64 << 20
-	g.add(size(&f.size, "SIZE", parseByteLimit), "size",
+	g.add(amount(&f.size, "SIZE", parseByteLimit), "size",
 		"size of the data; needs three times as much free disk space; otherwise 256M").
 		hints("bytes")
-	g.add(size(&v.opt.MemoryBytes, "SIZE", parseMemory), "buffer-size,S", "memory limit of the sort; otherwise 64M").
+	g.add(amount(&v.opt.MemoryBytes, "SIZE", parseMemory), "buffer-size,S", "memory limit of the sort; otherwise 64M").
 		hints("memory", "mem", "ram")
-	g.add(single(&f.folder, "DIR"), "temporary-directory,T", "write all files to DIR; otherwise TMPDIR, else /var/tmp").
+	g.add(text(&f.folder, "DIR"), "temporary-directory,T", "write all files to DIR; otherwise TMPDIR, else /var/tmp").
 		hints("tmpdir", "tmp", "temp-dir").directory()
 }
 
@@ -90,7 +90,7 @@ func (a *app) tour(ctx context.Context, f *demoFlags, bytes int64) error {
 	if err != nil {
 		return err
 	}
-	a.tellOfSort(report)
+	a.printSortSummary(report)
 	return nil
 }
 
@@ -100,7 +100,7 @@ func timed(f func() error) (float64, error) {
 	return time.Since(start).Seconds(), err
 }
 
-func (a *app) tellOfSort(r *session.Report) {
+func (a *app) printSortSummary(r *session.Report) {
 	sorting, verifying := r.Seconds, 0.0
 	for _, p := range r.Detail.Phases {
 		if p.Name == plan.StageVerify {

@@ -98,20 +98,20 @@ func shortOf(about string) string {
 }
 
 func distOutputFlags(g group, v *flagValues) {
-	g.add(single(&v.dist.request.Output, "OUTDIR"), "output,o",
+	g.add(text(&v.dist.request.Output, "OUTDIR"), "output,o",
 		"write one file per part into directory OUTDIR, or one object per part below s3://BUCKET/PREFIX").
 		sets(option.Output).directory()
-	g.add(single(&v.dist.into, "FILE"), "into", "write all parts into one FILE")
+	g.add(text(&v.dist.into, "FILE"), "into", "write all parts into one FILE")
 }
 
 func distPlanFlags(g group, v *flagValues) {
 	r := &v.dist.request
 	r.RunBytes = 16 << 30
-	g.add(number(&r.Runs, "R", 1), "runs", "sort the input as R runs; otherwise by --run-size")
-	g.add(size(&r.RunBytes, "SIZE", parseByteLimit), "run-size",
+	g.add(wholeNumber(&r.Runs, "R", 1), "runs", "sort the input as R runs; otherwise by --run-size")
+	g.add(amount(&r.RunBytes, "SIZE", parseByteLimit), "run-size",
 		"approximate size of each run; fast if twice that size fits in memory; otherwise 16G").
 		notWith("--runs")
-	g.add(number(&r.Parts, "P", 1), "parts", "write the output as P equal parts; otherwise as many as runs")
+	g.add(wholeNumber(&r.Parts, "P", 1), "parts", "write the output as P equal parts; otherwise as many as runs")
 	g.bool(&r.NoIndex, "no-index",
 		"write no index of keys for each run; dist cut then reads single records of the runs")
 }
@@ -185,8 +185,8 @@ func planDist(ctx context.Context, a *app, sim *simulation, folder string, r dis
 	return nil
 }
 
-// worked is what a verb does with a plan that is there, and resources for tasks. DIR is the last operand.
-func worked(a *app, opt *session.Options,
+// withPlan returns a function that reads the plan in DIR, the last operand, and runs a verb with it.
+func withPlan(a *app, opt *session.Options,
 	do func(ctx context.Context, w *dist.Worker, args []string) error) func(context.Context, []string) error {
 	return func(ctx context.Context, args []string) error {
 		p, err := dist.Read(args[len(args)-1])
@@ -199,7 +199,7 @@ func worked(a *app, opt *session.Options,
 }
 
 func distTaskFlags(g group, v *flagValues) {
-	g.add(single(&v.dist.part, "K/N"), "part",
+	g.add(text(&v.dist.part, "K/N"), "part",
 		"run share K of N of the tasks, K from 0; auto takes K and N from the environment of "+
 			"MPI, Slurm, AWS Batch, Cloud Run, Kubernetes or SGE; otherwise all").
 		offers("auto")
@@ -210,7 +210,7 @@ func distTask(a *app, name, about string, do func(*dist.Worker, context.Context,
 	v := &flagValues{}
 	return distVerb(name+" [flags] DIR", about+"\nFinished tasks are skipped.",
 		fmt.Sprintf("  extsort dist %s --part 3/8 plan\n  extsort dist %s --part auto -S 32G plan", name, name),
-		v, worked(a, &v.opt, func(ctx context.Context, w *dist.Worker, _ []string) error {
+		v, withPlan(a, &v.opt, func(ctx context.Context, w *dist.Worker, _ []string) error {
 			tasks := map[string]int{"run": w.Plan.Runs, "cut": dist.CutTasks(w.Plan), "merge": w.Plan.Parts}
 			s, err := tasksOf(tasks[name], v.dist.part)
 			if err != nil {
@@ -236,7 +236,7 @@ func tasksOf(n int, text string) (session.Part, error) {
 }
 
 func distVerifyFlags(g group, v *flagValues) {
-	g.add(single(&v.dist.part, "K/N"), "part",
+	g.add(text(&v.dist.part, "K/N"), "part",
 		"only read the parts of share K of N, K from 0, and compare their checksums; otherwise "+
 			"combine the checksums of all tasks and complete the output").
 		offers("auto")
@@ -250,7 +250,7 @@ func distVerify(a *app) *cobra.Command {
 		"Use the checksums of the tasks to check that the parts follow each other and\ncontain all records of the inputs. "+
 			"Then give the output of --into its name, and\nremove the runs.",
 		"  extsort dist verify plan\n  extsort dist verify --part 3/8 plan",
-		v, worked(a, &v.opt, func(ctx context.Context, w *dist.Worker, _ []string) error {
+		v, withPlan(a, &v.opt, func(ctx context.Context, w *dist.Worker, _ []string) error {
 			s, err := tasksOf(w.Plan.Parts, v.dist.part)
 			if err != nil {
 				return err
@@ -274,7 +274,7 @@ func distStatusFlags(g group, v *flagValues) { g.bool(&v.dist.json, "json", "pri
 func distStatus(a *app) *cobra.Command {
 	v := &flagValues{}
 	return distVerb("status [flags] DIR", "Show which tasks are done and what to run next.", "  extsort dist status plan",
-		v, worked(a, &v.opt, func(ctx context.Context, w *dist.Worker, args []string) error {
+		v, withPlan(a, &v.opt, func(ctx context.Context, w *dist.Worker, args []string) error {
 			s, err := w.Plan.Status(ctx)
 			if err != nil {
 				return err
@@ -287,23 +287,23 @@ func distStatus(a *app) *cobra.Command {
 				next = fmt.Sprintf("extsort dist %s %s", s.Next, shellWord(args[0]))
 			}
 			writeRows(a.out, []row{
-				{"runs", done(s.Runs, s.RunsLeft)}, {"cut", when(s.Cut, "done") + when(!s.Cut, "not done")},
-				{"parts", done(s.Parts, s.Left)},
+				{"runs", taskProgress(s.Runs, s.RunsLeft)}, {"cut", when(s.Cut, "done") + when(!s.Cut, "not done")},
+				{"parts", taskProgress(s.Parts, s.Left)},
 				{"next", next},
 			})
 			return nil
 		}))
 }
 
-// done says how many of all tasks are, and which are not.
-func done(all int, left []int) string {
+// taskProgress says how many of all tasks are done, and which are not.
+func taskProgress(all int, left []int) string {
 	return fmt.Sprintf("%d of %d done", all-len(left), all) + when(len(left) > 0, ", missing: %s", dist.Ranges(left))
 }
 
 func distScriptFlags(g group, v *flagValues) {
-	g.add(number(&v.dist.use.Tasks, "N", 1), "tasks",
+	g.add(wholeNumber(&v.dist.use.Tasks, "N", 1), "tasks",
 		"divide the runs, and the parts, among N tasks; otherwise one task for each, at most 1000")
-	g.add(read(&v.opt.MemoryBytes, "SIZE", parseMemory), "buffer-size,S",
+	g.add(parsed(&v.opt.MemoryBytes, "SIZE", parseMemory), "buffer-size,S",
 		"memory limit of each task; otherwise half of the memory of its machine or cgroup").
 		hints("memory", "mem", "ram")
 }
@@ -321,7 +321,7 @@ func distScript(a *app) *cobra.Command {
 			"processors for its workers, and a GPU if -d names one.\nRead and adapt the script before you run "+
 			"it; nothing is submitted.",
 		"  extsort dist script slurm -d gpu --parallel 8 plan > sort.sh\n  extsort dist script local -S 8G plan | sh",
-		v, worked(a, &v.opt, func(_ context.Context, w *dist.Worker, args []string) error {
+		v, withPlan(a, &v.opt, func(_ context.Context, w *dist.Worker, args []string) error {
 			use := v.dist.use
 			use.MemoryBytes, use.Workers, use.Devices = v.opt.MemoryBytes, v.opt.Workers, v.opt.Devices
 			text, err := w.Plan.Script(args[0], use)
@@ -331,7 +331,7 @@ func distScript(a *app) *cobra.Command {
 }
 
 func distCatFlags(g group, v *flagValues) {
-	g.add(single(&v.dist.output, "FILE"), "output,o",
+	g.add(text(&v.dist.output, "FILE"), "output,o",
 		"write to FILE or an object, completely or not at all; otherwise standard "+
 			"output")
 }
@@ -340,7 +340,7 @@ func distCat(a *app) *cobra.Command {
 	v := &flagValues{}
 	return distVerb("cat [flags] DIR", "Write the parts of a complete output, one after another.",
 		"  extsort dist cat -o sorted.bin plan\n  extsort dist cat plan | zstd > sorted.zst",
-		v, worked(a, &v.opt, func(ctx context.Context, w *dist.Worker, _ []string) error {
+		v, withPlan(a, &v.opt, func(ctx context.Context, w *dist.Worker, _ []string) error {
 			if err := a.checkOutput(v.dist.output); err != nil {
 				return err
 			}

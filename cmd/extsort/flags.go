@@ -149,7 +149,7 @@ func typeFlag(g group, v *flagValues) {
 }
 
 func recordSizeFlag(g group, v *flagValues) {
-	g.add(bytesOf(&v.opt.Record.RecordSize), "record-size,R",
+	g.add(byteCount(&v.opt.Record.RecordSize), "record-size,R",
 		"record size in bytes; without -k, records are compared whole, byte by byte").
 		sets(option.RecordSize).notWith("--join")
 }
@@ -160,7 +160,7 @@ func keyFlag(g group, v *flagValues) {
 		text, err := notEmpty(s)
 		return append(*keys, keyName(text)), err
 	}
-	g.add(read(keys, "FIELD", parse), "key,k",
+	g.add(parsed(keys, "FIELD", parse), "key,k",
 		"a key to sort by: OFFSET:TYPE[:desc] (OFFSET in bytes, from 0), NAME[:desc] (npy) or COLUMN[:desc] (npy, "+
 			"vectors; from 0); repeat -k for more keys, the most significant first").
 		sets(option.Keys).notWith("--join").
@@ -175,13 +175,13 @@ func recognizedFormatFlag(g group, v *flagValues) {
 }
 
 func addFormat(g group, v *flagValues) definition {
-	return g.add(single(&v.opt.Record.Format, "FORMAT"), "format,f",
+	return g.add(text(&v.opt.Record.Format, "FORMAT"), "format,f",
 		"file format; "+format.ContainerHelp()).
 		sets(option.Format).notWith("--join").offers(format.ContainerNames()...)
 }
 
 func memberFlag(g group, v *flagValues) {
-	g.add(single(&v.opt.Record.Member, "NAME"), "member", "the array to sort in an npz archive; otherwise the only one").
+	g.add(text(&v.opt.Record.Member, "NAME"), "member", "the array to sort in an npz archive; otherwise the only one").
 		sets(option.Member).notWith("--join")
 }
 
@@ -261,7 +261,7 @@ func duplicatesFlag(g group, v *flagValues) {
 }
 
 func limitFlag(g group, v *flagValues) {
-	g.add(read(&v.opt.Limit, "N", parseLimit), "limit",
+	g.add(parsed(&v.opt.Limit, "N", parseLimit), "limit",
 		"write only the first N records of the result, without sorting the rest; otherwise all").
 		sets(option.Limit).hints("top", "head").notWith("-c")
 }
@@ -273,7 +273,7 @@ func stableFlag(g group, _ *flagValues) {
 // The output.
 
 func outputFlag(g group, v *flagValues) {
-	g.add(single(&v.opt.Output, "FILE"), "output,o",
+	g.add(text(&v.opt.Output, "FILE"), "output,o",
 		"write to FILE, completely or not at all; FILE can be an input; otherwise standard output").
 		sets(option.Output).notWith("-c")
 }
@@ -285,7 +285,7 @@ func compressFlag(g group, v *flagValues) {
 }
 
 func splitFlag(g group, v *flagValues) {
-	g.add(&value[string]{to: new(string), kind: "N|SIZE", once: true, parse: splitOf(&v.opt)}, "split",
+	g.add(&value[string]{to: new(string), kind: "N|SIZE", once: true, parse: parseSplit(&v.opt)}, "split",
 		"write N files, or files of SIZE bytes (such as 4G), split by key range: FILE.000, FILE.001 and so on, and "+
 			"FILE.index with their first keys; all files appear or none; otherwise one file").
 		sets("Options.SplitFiles", "Options.SplitBytes").notWith("-c")
@@ -294,37 +294,37 @@ func splitFlag(g group, v *flagValues) {
 // The resources of a run.
 
 func memoryFlag(g group, v *flagValues) {
-	g.add(size(&v.opt.MemoryBytes, "SIZE", parseMemory), "buffer-size,S",
+	g.add(amount(&v.opt.MemoryBytes, "SIZE", parseMemory), "buffer-size,S",
 		"memory limit of the whole run, at least 16M, or a percentage of the machine's memory; otherwise 50%").
 		sets(option.MemoryBytes).hints("memory", "mem", "ram").notWith("--join")
 }
 
 func tempDirFlag(g group, v *flagValues) {
-	g.add(many(&v.opt.TempDirs, "DIR"), "temporary-directory,T",
+	g.add(textList(&v.opt.TempDirs, "DIR"), "temporary-directory,T",
 		"directory for temporary data; repeat -T to use several disks in parallel; otherwise TMPDIR, else /var/tmp").
 		sets(option.TempDirs).hints("tmpdir", "tmp", "temp-dir").notWith("-c").directory()
 }
 
 func checkpointFlag(g group, v *flagValues) {
-	g.add(single(&v.opt.Checkpoint, "DIR"), "checkpoint",
+	g.add(text(&v.opt.Checkpoint, "DIR"), "checkpoint",
 		"keep finished work in DIR; after a crash, the same command resumes from it").
 		sets(option.Checkpoint).hints("resume").notWith("-c", "-m").directory()
 }
 
 func parallelFlag(g group, v *flagValues) {
 	v.opt.Workers = processors
-	g.add(number(&v.opt.Workers, "N", 1), "parallel", "number of worker threads; otherwise one for each processor").
+	g.add(wholeNumber(&v.opt.Workers, "N", 1), "parallel", "number of worker threads; otherwise one for each processor").
 		sets(option.Workers).hints("threads", "workers", "jobs").notWith("--join")
 }
 
 func deviceFlag(g group, v *flagValues) {
-	g.add(many(&v.opt.Devices, "DEVICE"), "device,d",
+	g.add(textList(&v.opt.Devices, "DEVICE"), "device,d",
 		"sort on DEVICE: auto, cpu, gpu, or a number or name from extsort devices; repeatable; otherwise auto").
 		sets("Options.Devices").hints("gpu").notWith("-c", "-m").offers("auto", "cpu", "gpu")
 }
 
 func deviceMemoryFlag(g group, v *flagValues) {
-	g.add(size(&v.opt.DeviceMemory, "SIZE", parseByteLimit), "device-memory",
+	g.add(amount(&v.opt.DeviceMemory, "SIZE", parseByteLimit), "device-memory",
 		"limit the memory used on each device; otherwise all free memory").
 		sets(option.DeviceMemory).notWith("-c", "-m")
 }
@@ -337,13 +337,13 @@ func strategyFlag(g group, v *flagValues) {
 }
 
 func algorithmFlag(g group, v *flagValues) {
-	g.add(single(&v.opt.Algorithm, "NAME"), "algorithm",
+	g.add(text(&v.opt.Algorithm, "NAME"), "algorithm",
 		"sort with algorithm NAME (extsort devices lists them); otherwise the device's choice").
 		sets(option.Algorithm).notWith("-c", "-m")
 }
 
 func digitBitsFlag(g group, v *flagValues) {
-	g.add(number(&v.opt.DigitBits, "N", 1), "digit-bits",
+	g.add(wholeNumber(&v.opt.DigitBits, "N", 1), "digit-bits",
 		"on OpenCL devices, sort by N bits in each pass; otherwise the device's choice").
 		sets(option.DigitBits).notWith("-c", "-m")
 }
@@ -356,7 +356,7 @@ func spillCompressFlag(g group, v *flagValues) {
 }
 
 func batchSizeFlag(g group, v *flagValues) {
-	g.add(number(&v.opt.BatchSize, "N", 2), "batch-size",
+	g.add(wholeNumber(&v.opt.BatchSize, "N", 2), "batch-size",
 		"merge at most N runs at once; otherwise as many as memory and open files allow").
 		sets(option.BatchSize).notWith("-c")
 }

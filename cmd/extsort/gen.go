@@ -32,13 +32,13 @@ type genFlags struct {
 func genDataFlags(g group, v *flagValues) {
 	f := &v.gen
 	f.dist = "uniform"
-	g.add(size(&f.records, "COUNT", parseCount), "count,n", "number of records").
+	g.add(amount(&f.records, "COUNT", parseCount), "count,n", "number of records").
 		hints("records", "rows", "number")
-	g.add(size(&f.bytes, "SIZE", parseByteLimit), "size", "total size of the records, rounded down to whole records").
+	g.add(amount(&f.bytes, "SIZE", parseByteLimit), "size", "total size of the records, rounded down to whole records").
 		hints("bytes")
 	g.add(oneOf(&f.dist, "NAME", format.Distributions...), "dist", "distribution of the keys").
 		hints("distribution")
-	g.add(read(&f.seed, "N", parseSeed), "seed",
+	g.add(parsed(&f.seed, "N", parseSeed), "seed",
 		"seed of the random numbers; the same seed gives the same bytes on every machine; otherwise seed 0")
 }
 

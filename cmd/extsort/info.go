@@ -38,11 +38,11 @@ func infoCommand(a *app) *cobra.Command {
 			"of NumPy arrays. If you describe the records (-t, -R and -k, or -f), info also\n"+
 			"shows their order and the distribution of their keys.",
 		"  extsort info unknown.bin\n  extsort info -R 16 -k 8:u32 --all log.bin\n  extsort info --json trades.npy",
-		v, func(cmd *cobra.Command, files []string) error { return tellOfFiles(cmd.Context(), a, v, files) })
+		v, func(cmd *cobra.Command, files []string) error { return describeFiles(cmd.Context(), a, v, files) })
 }
 
-// tellOfFiles tells of each file that can be read; the others are an error in the end.
-func tellOfFiles(ctx context.Context, a *app, v *flagValues, files []string) error {
+// describeFiles describes each file that it can read. The others are errors, which it returns at the end.
+func describeFiles(ctx context.Context, a *app, v *flagValues, files []string) error {
 	if len(files) == 0 {
 		return errors.New("info: name a FILE (- is standard input)")
 	}

@@ -47,26 +47,26 @@ func filesFlag(g group, v *flagValues) {
 }
 
 func partFlag(g group, v *flagValues) {
-	g.add(read(&v.opt.Part, "K/N", parsePart), "part",
+	g.add(parsed(&v.opt.Part, "K/N", parsePart), "part",
 		"sort only slice K of N equal slices of the inputs, K from 0; with -m, write only part K of N equal parts of "+
 			"the result; otherwise all").
 		sets(option.Part).notWith("--join")
 }
 
 func skipBytesFlag(g group, v *flagValues) {
-	g.add(read(&v.opt.SkipBytes, "N", parseSize), "skip-bytes",
+	g.add(parsed(&v.opt.SkipBytes, "N", parseSize), "skip-bytes",
 		"skip the first N bytes of each input, after decompression; offsets count from their end; otherwise none").
 		sets(option.SkipBytes).hints("header").notWith("--join")
 }
 
 func recordsFlag(g group, v *flagValues) {
-	g.add(read(&v.opt.Records, "N", parseLimit), "records",
+	g.add(parsed(&v.opt.Records, "N", parseLimit), "records",
 		"read only the first N records of each input, and ignore the bytes after them; otherwise all").
 		sets(option.Records).notWith("--join")
 }
 
 func skipTailFlag(g group, v *flagValues) {
-	g.add(read(&v.opt.SkipTail, "N", parseSize), "skip-tail",
+	g.add(parsed(&v.opt.SkipTail, "N", parseSize), "skip-tail",
 		"skip the last N bytes of each input, after decompression; otherwise none").
 		sets(option.SkipTail).notWith("--join")
 }
@@ -90,8 +90,8 @@ func rawFlag(g group, v *flagValues) {
 		sets(option.Raw).notWith("--join")
 }
 
-// named returns the inputs: the operands, or the names in a list.
-func (f *sortFlags) named(operands []string, stdin io.Reader) ([]string, error) {
+// inputNames returns the inputs: the operands, or the names in a list.
+func (f *sortFlags) inputNames(operands []string, stdin io.Reader) ([]string, error) {
 	list := f.names
 	switch {
 	case list.file == "":
@@ -99,14 +99,14 @@ func (f *sortFlags) named(operands []string, stdin io.Reader) ([]string, error) 
 	case len(operands) > 0:
 		return nil, fmt.Errorf("%s: %s lists all inputs: leave this operand out", operands[0], list.flag)
 	case list.file == "-":
-		return list.read("standard input", stdin)
+		return list.readNames("standard input", stdin)
 	}
 	file, err := os.Open(list.file)
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", list.flag, list.file, device.WithoutPath(err))
 	}
 	defer file.Close() // which was only read
-	return list.read(list.file, file)
+	return list.readNames(list.file, file)
 }
 
 // isName reports whether a name can be that of a file. One with control characters has to exist.
@@ -125,8 +125,8 @@ func isName(name string) bool {
 // maxNames bounds the list of names in bytes, so that a file of data by mistake does not fill the memory.
 const maxNames = 64 << 20
 
-// read reads the names. The end of the last one may be missing. GNU sort has the same rules for --files0-from.
-func (l nameList) read(shown string, from io.Reader) ([]string, error) {
+// readNames reads the names. The end of the last one may be missing. GNU sort has the same rules for --files0-from.
+func (l nameList) readNames(shown string, from io.Reader) ([]string, error) {
 	text, err := io.ReadAll(io.LimitReader(from, maxNames+1))
 	switch {
 	case err != nil:

@@ -5,9 +5,11 @@
 //
 //	main.go       run, the exit codes
 //	commands.go   the tree of commands and how a verb is told from a file
-//	flags.go, values.go   the flags and what they mean
+//	flag_table.go, flags.go, values.go   the flags of all verbs, and the values that they have
+//	option_names.go       the flags by which messages of the library name options
 //	sort.go …     one file for each command
-//	help.go, man.go, guess.go, version.go   what helps whoever types: help, the manual page, "did you mean?"
+//	help.go, man.go, version.go   what helps whoever types: help, the manual page
+//	did_you_mean.go       what a mistyped flag, verb or type may have been
 //	progress.go, report.go   what is shown while a sort runs, and after it
 //	signals*.go   interruption, and what else is asked of the system
 package main

@@ -36,10 +36,10 @@ func (a *app) planCommand() *cobra.Command {
 
 // planInputFlags describe an input that does not exist yet.
 func planInputFlags(g group, v *flagValues) {
-	g.add(size(&v.gen.records, "COUNT", parseCount), "records,n",
+	g.add(amount(&v.gen.records, "COUNT", parseCount), "records,n",
 		"plan for COUNT records with random keys, without a file; with FILE, read only the first COUNT records of "+
 			"each input, as in a sort")
-	g.add(size(&v.gen.bytes, "SIZE", parseByteLimit), "size",
+	g.add(amount(&v.gen.bytes, "SIZE", parseByteLimit), "size",
 		"plan for SIZE bytes of records with random keys, without a file").notWith("-n")
 }
 
@@ -84,7 +84,7 @@ func assumedOutput(files []string) string {
 
 func (a *app) plan(cmd *cobra.Command, f *planFlags, files []string) error {
 	ctx := cmd.Context()
-	files, err := f.named(files, a.stdin)
+	files, err := f.inputNames(files, a.stdin)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (a *app) plan(cmd *cobra.Command, f *planFlags, files []string) error {
 	defer f.report.side.drop()
 	p, err := f.plan(ctx, f.options(a, files))
 	if err != nil {
-		return placed(err, f.opt.SkipBytes)
+		return countedFrom(err, f.opt.SkipBytes)
 	}
 	if file, ok := f.report.json(); file != "" {
 		return f.report.side.write(ctx, func(w io.Writer) error { return writeObject(w, p, nil) })

@@ -32,9 +32,9 @@ type bars struct {
 	stop    func()      // ends the drawing; nil: nothing is drawn
 }
 
-// standing describes how far a run is, in one line. Bytes are those of the running phase. Each phase processes all of
-// the input, so that they compare with the size of the file.
-func standing(s session.Snapshot) string {
+// progressLine describes how far a run is, in one line. Bytes are those of the running phase. Each phase processes
+// all of the input, so that they compare with the size of the file.
+func progressLine(s session.Snapshot) string {
 	if s.PhaseIndex == 0 {
 		return "starting"
 	}
@@ -103,7 +103,7 @@ func (b *bars) End() {
 	b.Tracker.End()
 	if b.running && b.wide == 0 && b.w != io.Discard {
 		b.shown.Store(true)
-		fmt.Fprintln(b.w, standing(b.Snapshot()))
+		fmt.Fprintln(b.w, progressLine(b.Snapshot()))
 	}
 	b.running = false
 }
@@ -141,7 +141,7 @@ func (b *bars) show(ctx context.Context) {
 		switch {
 		case b.wide == 0:
 			b.shown.Store(true)
-			fmt.Fprintln(b.w, standing(s))
+			fmt.Fprintln(b.w, progressLine(s))
 		case s.Elapsed >= b.quick:
 			b.shown.Store(true)
 			line.draw(s)

@@ -132,7 +132,7 @@ func TestStanding(t *testing.T) {
 		b.quick = time.Hour
 		b.Expect(c.expected)
 		c.do(b)
-		if got := standing(b.Snapshot()); !strings.HasPrefix(got, c.want) {
+		if got := progressLine(b.Snapshot()); !strings.HasPrefix(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 		b.Close()

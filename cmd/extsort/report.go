@@ -57,8 +57,9 @@ func (f *reportFlags) open(ctx context.Context, taken []place) (err error) {
 	return err
 }
 
-// last writes the JSON of a run that is over. On standard error it is the last line, after that of an error.
-func (f *reportFlags) last(ctx context.Context, a *app, failed error) error {
+// writeJSON writes the report of a finished run if it is to be JSON. On standard error it is the last line, even after
+// an error.
+func (f *reportFlags) writeJSON(ctx context.Context, a *app, failed error) error {
 	file, ok := f.json()
 	defer f.side.drop()
 	if !ok || ctx.Err() != nil { // a signal came, of which the process dies

@@ -24,22 +24,22 @@ func shuffleCommand(a *app) *cobra.Command {
 			if drawn {
 				f.opt.Seed = rand.Uint64()
 			}
-			return f.report.last(cmd.Context(), a, f.shuffle(cmd.Context(), a, files, drawn))
+			return f.report.writeJSON(cmd.Context(), a, f.shuffle(cmd.Context(), a, files, drawn))
 		})
 }
 
 func shuffleOrderFlags(g group, v *flagValues) {
-	g.add(read(&v.opt.Seed, "N", parseSeed), "seed",
+	g.add(parsed(&v.opt.Seed, "N", parseSeed), "seed",
 		"seed of the random order: the same seed gives the same order; otherwise a random one, which is printed").
 		hints("random-source")
-	g.add(read(&v.opt.Limit, "N", parseLimit), "limit",
+	g.add(parsed(&v.opt.Limit, "N", parseLimit), "limit",
 		"write only the first N records in this order, a random sample; otherwise all").
 		sets(option.Limit).hints("top", "head", "head-count")
 }
 
 // shuffle is a sort. drawn: the seed is one that nobody asked for.
 func (f *sortFlags) shuffle(ctx context.Context, a *app, operands []string, drawn bool) error {
-	files, err := f.named(operands, a.stdin)
+	files, err := f.inputNames(operands, a.stdin)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ func tellWhenAsked(a *app) (stop func()) {
 		for {
 			select {
 			case <-asked:
-				tellProgress(a)
+				printProgress(a)
 			case <-again.C:
 				signal.Ignore(asking) // else Notify takes its handler for the one that is set
 				signal.Notify(asked, asking)

@@ -52,13 +52,13 @@ func (a *app) sortCommand() *cobra.Command {
 			fmt.Fprint(a.out, firstLines)
 			return nil
 		}
-		return f.report.last(cmd.Context(), a, a.sortCheckOrMerge(cmd.Context(), f, files))
+		return f.report.writeJSON(cmd.Context(), a, a.sortCheckOrMerge(cmd.Context(), f, files))
 	}
 	return cmd
 }
 
 func (a *app) sortCheckOrMerge(ctx context.Context, f *sortFlags, files []string) error {
-	files, err := f.named(files, a.stdin)
+	files, err := f.inputNames(files, a.stdin)
 	if err != nil {
 		return err
 	}
@@ -209,7 +209,7 @@ func (a *app) produce(ctx context.Context, f *sortFlags, opt session.Options,
 	progress := a.bars(f.report.shown())
 	opt.Progress, opt.MeasureMemory = progress, f.report.stats != ""
 	report, err := run(ctx, opt)
-	err = placed(err, opt.SkipBytes)
+	err = countedFrom(err, opt.SkipBytes)
 	progress.Close()
 	f.report.keep(report)
 	if _, ok := errors.AsType[*session.DisorderError](err); ok {
@@ -251,9 +251,9 @@ func barColumns(w io.Writer) int {
 	return terminalColumns(w)
 }
 
-func tellProgress(a *app) {
+func printProgress(a *app) {
 	b := cmp.Or(a.running.Load(), &bars{})
-	fmt.Fprintf(a.stderr, "extsort: %s\n", standing(b.Snapshot()))
+	fmt.Fprintf(a.stderr, "extsort: %s\n", progressLine(b.Snapshot()))
 }
 
 func (f *reportFlags) shown() string {
@@ -300,7 +300,7 @@ func (a *app) check(ctx context.Context, f *sortFlags, all session.Options) erro
 	progress := a.bars(f.report.shown())
 	opt.Progress, opt.Brief = progress, f.report.stats == ""
 	report, err := session.Check(ctx, opt)
-	err = placed(err, opt.SkipBytes)
+	err = countedFrom(err, opt.SkipBytes)
 	read := progress.Snapshot()
 	progress.Close()
 	if err == nil {
@@ -312,8 +312,8 @@ func (a *app) check(ctx context.Context, f *sortFlags, all session.Options) erro
 	return f.verdict(a, report, err)
 }
 
-// placed says of an error's places from where they count, if that is not the beginning of the file.
-func placed(err error, skipped int64) error {
+// countedFrom adds to an error where its positions count from, if that is not the beginning of the file.
+func countedFrom(err error, skipped int64) error {
 	_, disorder := errors.AsType[*session.DisorderError](err)
 	_, partial := errors.AsType[*session.PartialRecordError](err)
 	if skipped == 0 || !disorder && !partial {

@@ -39,20 +39,20 @@ func tuneTrialFlags(g group, v *flagValues) {
 	f := &v.tune
 	f.budget = tune.DefaultBudget
 	for _, d := range []definition{
-		g.add(single(&f.device, "DEVICE"), "device,d",
+		g.add(text(&f.device, "DEVICE"), "device,d",
 			"the device, by number or name (see extsort devices); otherwise the GPU").
 			hints("gpu").offers("cpu", "gpu"),
-		g.add(read(&f.budget, "TIME", parseTime), "budget",
+		g.add(parsed(&f.budget, "TIME", parseTime), "budget",
 			"approximate time for the device, such as 30s or 5m; otherwise "+
 				strings.TrimSuffix(tune.DefaultBudget.String(), "0s")).
 			hints("time", "duration"),
 		g.add(listOf(&f.keys, "TYPES", opencl.ParseKeyKind), "type,t",
 			"only these key types: u32, u64, u32+u32, u64+u32 (with a 32-bit index); otherwise all").
 			hints("keys", "types").offers("u32", "u64", "u32+u32", "u64+u32"),
-		g.add(size(&f.count, "COUNT", parseCount), "count,n",
+		g.add(amount(&f.count, "COUNT", parseCount), "count,n",
 			"number of keys to sort, such as 1M or 2^24; otherwise enough to keep the device busy").
 			hints("records"),
-		g.add(many(&f.folders, "DIR"), "temporary-directory,T",
+		g.add(textList(&f.folders, "DIR"), "temporary-directory,T",
 			"measure the disk of DIR, which takes a few seconds and up to 768M of space; "+
 				"repeatable; otherwise TMPDIR, else /var/tmp").
 			hints("tmpdir", "tmp", "temp-dir").directory(),

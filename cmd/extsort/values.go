@@ -58,19 +58,19 @@ func choices(f *pflag.Flag) []string {
 	return nil
 }
 
-// read is a value that parse reads.
-func read[T any](to *T, kind string, parse func(string) (T, error)) pflag.Value {
+// parsed returns a value that parse reads.
+func parsed[T any](to *T, kind string, parse func(string) (T, error)) pflag.Value {
 	return &value[T]{to: to, kind: kind, parse: parse}
 }
 
-// single is a text that may be given only once.
-func single(to *string, kind string) pflag.Value {
+// text returns a value that is any text but an empty one, and that may be given only once.
+func text(to *string, kind string) pflag.Value {
 	return &value[string]{to: to, kind: kind, once: true, parse: notEmpty}
 }
 
-// many is a text that may be given again and again.
-func many(to *[]string, kind string) pflag.Value {
-	return read(to, kind, func(s string) ([]string, error) {
+// textList returns a value that is a list of texts: each time the flag is given adds one.
+func textList(to *[]string, kind string) pflag.Value {
+	return parsed(to, kind, func(s string) ([]string, error) {
 		text, err := notEmpty(s)
 		return append(*to, text), err
 	})
@@ -83,9 +83,9 @@ func notEmpty(s string) (string, error) {
 	return s, nil
 }
 
-// listOf is words with commas between them, each read by parse.
+// listOf returns a value that is a list of words, separated by commas, each read by parse.
 func listOf[T any](to *[]T, kind string, parse func(string) (T, error)) pflag.Value {
-	return read(to, kind, func(s string) ([]T, error) {
+	return parsed(to, kind, func(s string) ([]T, error) {
 		var list []T
 		for word := range strings.SplitSeq(s, ",") {
 			item, err := parse(strings.TrimSpace(word))
@@ -98,9 +98,9 @@ func listOf[T any](to *[]T, kind string, parse func(string) (T, error)) pflag.Va
 	})
 }
 
-// size is a number of bytes (or of records) read by parse.
-func size(to *int64, kind string, parse func(string) (int64, error)) pflag.Value {
-	return read(to, kind, func(s string) (int64, error) {
+// amount returns a value that is a number of bytes or records, at least 1, read by parse.
+func amount(to *int64, kind string, parse func(string) (int64, error)) pflag.Value {
+	return parsed(to, kind, func(s string) (int64, error) {
 		n, err := parse(s)
 		if err == nil && n < 1 {
 			err = fmt.Errorf("%q: must be at least 1", s)
@@ -112,8 +112,8 @@ func size(to *int64, kind string, parse func(string) (int64, error)) pflag.Value
 // shorthand is a number that is not written with digits and a point alone, and what follows it.
 var shorthand = regexp.MustCompile(`^(?:2\^([0-9]{1,2})|([0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?(?:[eE][0-9]{1,2})?))(.*)$`)
 
-// plain writes 2^20, 1e6 and 10_000_000 with digits alone; a suffix stays. What is none of these stays as it is.
-func plain(s string) string {
+// expandShorthand writes 2^20, 1e6 and 10_000_000 with digits alone. It keeps a suffix, and any other text.
+func expandShorthand(s string) string {
 	parts := shorthand.FindStringSubmatch(strings.TrimSpace(s))
 	if parts == nil {
 		return s
@@ -139,7 +139,7 @@ func parseByteLimit(s string) (int64, error) { return parsePlain(s, format.Parse
 
 // parsePlain reads s by parse after its shorthand is written out.
 func parsePlain(s string, parse func(string) (int64, error)) (int64, error) {
-	n, err := parse(plain(s))
+	n, err := parse(expandShorthand(s))
 	if err == nil {
 		return n, nil
 	}
@@ -151,7 +151,7 @@ func parsePlain(s string, parse func(string) (int64, error)) (int64, error) {
 
 // parseCount reads a number of records: k M G are thousands, Ki Mi Gi powers of 1024.
 func parseCount(s string) (int64, error) {
-	text := plain(s)
+	text := expandShorthand(s)
 	digits := strings.TrimRight(text, "kKmMgGtTpPeEi ")
 	unit, badUnit := humanize.ParseBytes("1" + text[len(digits):])
 	count, ok := new(big.Rat).SetString(digits)
@@ -185,11 +185,11 @@ func parsePart(s string) (session.Part, error) {
 	return part, nil
 }
 
-// splitOf reads into how many files the output is split or, with a suffix, the bytes of each.
-func splitOf(opt *session.Options) func(string) (string, error) {
+// parseSplit reads the number of files that the output is split into or, with a suffix, the bytes of each file.
+func parseSplit(opt *session.Options) func(string) (string, error) {
 	return func(s string) (string, error) {
 		var err error
-		if files, notFiles := strconv.ParseUint(plain(s), 10, 64); notFiles != nil {
+		if files, notFiles := strconv.ParseUint(expandShorthand(s), 10, 64); notFiles != nil {
 			opt.SplitBytes, err = parseSize(s)
 		} else if opt.SplitFiles = int(min(files, session.MaxSplitFiles)); files != uint64(opt.SplitFiles) || files == 0 {
 			err = fmt.Errorf("%q: want 1 to %s files, or a size with a unit, such as 64M or 100B", s,
@@ -199,8 +199,9 @@ func splitOf(opt *session.Options) func(string) (string, error) {
 	}
 }
 
-func bytesOf(to *int) pflag.Value {
-	return read(to, "BYTES", func(s string) (int, error) {
+// byteCount returns a value that is the size of a record in bytes.
+func byteCount(to *int) pflag.Value {
+	return parsed(to, "BYTES", func(s string) (int, error) {
 		n, err := parseSize(s)
 		if err == nil && (n < 1 || n > math.MaxInt32) {
 			err = fmt.Errorf("%q: must be from 1 to %d", s, format.MaxRecordSize)
@@ -235,8 +236,9 @@ func parseSeed(s string) (uint64, error) {
 	return n, err
 }
 
-func number(to *int, kind string, least int) pflag.Value {
-	return read(to, kind, func(s string) (int, error) {
+// wholeNumber returns a value that is a whole number, at least the least.
+func wholeNumber(to *int, kind string, least int) pflag.Value {
+	return parsed(to, kind, func(s string) (int, error) {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < least {
 			err = fmt.Errorf("%q: want a whole number, at least %d", s, least)
@@ -245,6 +247,7 @@ func number(to *int, kind string, least int) pflag.Value {
 	})
 }
 
+// oneOf returns a value that is one of some words.
 func oneOf[T ~string](to *T, kind string, words ...string) pflag.Value {
 	return &value[T]{to: to, kind: kind, words: words, text: string(*to), parse: func(s string) (T, error) {
 		return T(s), checkWord(s, words)
