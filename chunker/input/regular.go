@@ -206,7 +206,7 @@ func (f *seekable) check(warn func(message string)) error {
 	case now.Size() > before:
 		warn(
 			fmt.Sprintf(
-				"%s: the file grew while it was being read: %d bytes before, %d now; what was appended is left out",
+				"%s: the file grew while it was being read: %d bytes before, %d now; the appended bytes are left out",
 				f.shown, before, now.Size(),
 			),
 		)

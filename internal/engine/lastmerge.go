@@ -117,7 +117,7 @@ func (l *lastMerge) countKept(before, kept int64) {
 	}
 
 	if damaged := (before - kept) * int64(r.Output.Size); damaged > 0 {
-		r.Warn(fmt.Sprintf("checkpoint %s: %s of the output are damaged and are written again",
+		r.Warn(fmt.Sprintf("checkpoint %s: %s of the output is damaged and is written again",
 			r.Kept.Folder(), human.Bytes(damaged)))
 	}
 }

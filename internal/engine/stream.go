@@ -43,7 +43,7 @@ func (p *partitioning) sortStream(ctx context.Context) error {
 			}
 			return err
 		}
-		why = "the keys of the first chunks are not those of the input's start"
+		why = "the first chunks have other keys than the start of the input"
 	}
 
 	p.r.change(p.candidate.Strategy, plan.Merge, why)

@@ -398,7 +398,7 @@ func TestKeptOutputIsDamaged(t *testing.T) {
 		}
 		for _, warning := range warnings {
 			expected := !a.whole && a.what != "nothing" && a.what != "a copy"
-			if !expected || !strings.Contains(warning, "are damaged and are written again") {
+			if !expected || !strings.Contains(warning, "is damaged and is written again") {
 				t.Errorf("%s: the warning is %q", a.what, warning)
 			}
 		}
