@@ -47,13 +47,11 @@ func (e *PartialRecordError) Error() string { return e.text }
 type FileError struct {
 	Op     string // what failed, such as read or write
 	File   string // the path or name of the file
-	Offset int64  // in the decompressed file, after Input.HeaderBytes
+	Offset int64  // in the decompressed file, after Input.HeaderBytes; -1: while its format was detected
 	Err    error  // the cause
 }
 
-func (e *FileError) Error() string {
-	return fmt.Sprintf("%s %s at byte %d: %v", e.Op, e.File, e.Offset, e.Err)
-}
+func (e *FileError) Error() string { return (*fileerr.Error)(e).Error() }
 
 // A DisorderError describes the first record that is out of order. Merge returns it for an input that is not sorted.
 // For Check, it is part of the result.

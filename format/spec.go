@@ -73,7 +73,7 @@ func (s Spec) Validate() error {
 		"to %d bytes", s.RecordSize, MaxRecordSize)
 	_, err := ParseType(s.Type)
 	if s.Type != "" && err != nil {
-		faults = append(faults, fmt.Errorf("%v: %w", option.Type, err))
+		faults = append(faults, option.Errorf(option.Type, ": %v", err))
 	}
 	if s.RecordSize > 0 && s.RecordSize <= MaxRecordSize && s.Format == "" {
 		_, err = s.plainLayout()

@@ -318,7 +318,7 @@ func (c *checkedReader) open(source io.Reader, windowBytes int64) error {
 	buffered := newLateBuffer(source)
 	first, err := buffered.first.Peek(format.DetectBytes)
 	if err != nil && err != io.EOF {
-		return fmt.Errorf("read %s: %w", in.Name, err)
+		return &fileerr.Error{Op: "read", File: in.Name, Offset: -1, Err: err}
 	}
 
 	codec := c.kind.Compression(in.Name, first)

@@ -11,6 +11,7 @@ import (
 	"github.com/extsort/extsort/chunker/input/pipe"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/fileerr"
 	"github.com/extsort/extsort/internal/remote"
 )
 
@@ -174,7 +175,7 @@ func newSeekable(s Source) (*seekable, error) {
 	}
 	p.first = make([]byte, min(format.DetectBytes, s.Size))
 	if n, err := p.ReadAt(p.first, 0); n < len(p.first) {
-		return nil, fmt.Errorf("read %s: %w", s.Name, err)
+		return nil, &fileerr.Error{Op: "read", File: s.Name, Offset: -1, Err: err}
 	}
 	return p, nil
 }
