@@ -17,7 +17,7 @@ func TestEmptyStreams(t *testing.T) {
 		made   string
 		codec  Compression
 		stream string
-		cut    int // the least number of bytes whose loss goes unnoticed; 0 if there is none
+		cut    int // the least number of bytes whose loss goes unnoticed; 0 if none exists
 	}{
 		{"gzip -n", Gzip, "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03\x03\x00\x00\x00\x00\x00\x00\x00\x00\x00", 0},
 		{"zstd", Zstd, "\x28\xb5\x2f\xfd\x24\x00\x01\x00\x00\x99\xe9\xd8\x51", 0},

@@ -109,7 +109,7 @@ func (z *gzipReader) Read(p []byte) (n int, err error) {
 	}
 }
 
-// next begins the next member. It returns io.EOF if there is none.
+// next begins the next member. It returns io.EOF if none exists.
 func (z *gzipReader) next() error {
 	magic, err := z.source.Peek(len(gzipMagic))
 	switch {

@@ -25,7 +25,7 @@ type Header struct {
 	begin     []byte      // beginning of each record, if all records begin alike
 	isOpen    bool        // a file without vectors, whose dimension is not known
 	before    []byte      // bytes before the header in the output
-	count     *CountField // in before; nil if there is none
+	count     *CountField // in before; nil if none exists
 }
 
 // kind returns the row of the file's container.

@@ -76,7 +76,7 @@ func (d *directory) ReadAt(p []byte, off int64) (int, error) {
 	return n, err
 }
 
-// Members returns the arrays of an archive of size bytes. It is an error if there is none.
+// Members returns the arrays of an archive of size bytes. It is an error if none exists.
 func Members(r io.ReaderAt, size int64) (all []Member, err error) {
 	d := &directory{r, maxDirectory}
 	archive, err := zip.NewReader(d, size)

@@ -20,7 +20,7 @@ type Requests struct {
 	most        int
 	prefetchers map[*spill.Prefetcher]bool
 	buffers     []*arena.Memory // buffers of completed requests, kept while there are prefetchers
-	queue       *spill.Queue    // provides the memory instead; nil if there is none
+	queue       *spill.Queue    // provides the memory instead; nil if none exists
 }
 
 const (

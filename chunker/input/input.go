@@ -38,7 +38,7 @@ type Input struct {
 
 	decoder io.ReadCloser // of the stream; nil if it is not compressed
 	begins  []byte        // the first compressed bytes of the stream
-	file    *seekable     // the file under at or stream; nil if there is none
+	file    *seekable     // the file under at or stream; nil if none exists
 	close   []io.Closer
 
 	requests *Requests // prefetch a remote input; otherwise nil

@@ -29,7 +29,7 @@ type seekable struct {
 	pages *mmap.ReaderAt // the whole file; nil if it is not mapped
 
 	requests *Requests      // prefetch a remote source; otherwise nil
-	ahead    *sequenceAhead // the current sequential reader; nil if there is none
+	ahead    *sequenceAhead // the current sequential reader; nil if none exists
 
 	last os.FileInfo // state at the end of reading; nil if the file is open or mapped
 }

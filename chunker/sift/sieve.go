@@ -13,50 +13,56 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// Options says what a Sieve sifts and with how much memory.
+// Options configures a Sieve.
 type Options struct {
 	Keyer        *format.Keyer
 	Workers      int
-	BlockRecords int   // that are looked at together
-	Strays       int64 // that there is memory for
+	BlockRecords int   // number of records examined together
+	Strays       int64 // maximum number of strays
 }
 
-// spareViews is how many blocks are in memory beside those that workers look at: one that waits for the block after it,
-// and one that comes too soon.
+// spareViews is the number of blocks in memory in addition to those being examined: one that
+// waits for its successor, and one that arrives too early.
 const spareViews = 2
 
-// ErrTooMany is the error of data that have more strays than there is memory for.
+// ErrTooMany reports more strays than fit into memory.
 var ErrTooMany = errors.New("more records are out of order than fit in memory")
 
-// Sieve sifts data in two readings: Read, then Write. Between them the strays are to be sorted.
+// A Sieve sifts data in two passes: Read, then Write. The caller must sort the strays in between.
 type Sieve struct {
 	opt   Options
 	size  int
 	views chan *view
 
-	Early, Late *Strays // records before their place in the data, and behind it
+	Early, Late *Strays // strays that occur before and after their place in the data
 
-	mu      sync.Mutex // protects the following
+	mu      sync.Mutex // protects the fields below
 	pending map[int64]*view
-	next    int64  // first record of the block that is due
-	held    *view  // the block before it, of which records may still leave
-	base    []byte // normalized key of the last record before that which stays; nil: there is none
-	blocks  []block
+	next    int64 // first record of the next block to join
+	held    *view // the last joined block, whose records may still become strays
+	// base is the normalized key of the last record that stays in the blocks before held; nil if
+	// none stays.
+	base   []byte
+	blocks []block
 }
 
-// block is what is known of a block after the first reading.
+// A block describes a block after the first pass.
 type block struct {
 	records, stay int
-	before        int64  // records before it that stay
-	after         int    // the next block of which records stay
+	before        int64  // number of records that stay in earlier blocks
+	after         int    // next block in which a record stays
 	lower, upper  []byte // see view
-	key           []byte // normalized, of the first record that stays
-	sum           uint64 // XXH3 (64 bits) of all its records
+	key           []byte // normalized key of the first record that stays
+	sum           uint64 // XXH3 (64 bits) of all of its records
 }
 
-// New reserves the memory of a Sieve, which Close gives back.
+// New returns a Sieve and reserves its memory, which Close releases.
 func New(opt Options) (*Sieve, error) {
-	s := &Sieve{opt: opt, size: opt.Keyer.Layout().RecordSize, pending: map[int64]*view{}}
+	s := &Sieve{
+		opt:     opt,
+		size:    opt.Keyer.Layout().RecordSize,
+		pending: map[int64]*view{},
+	}
 	s.views = make(chan *view, opt.Workers+spareViews)
 	for range cap(s.views) {
 		s.views <- newView(opt.Keyer, opt.BlockRecords)
@@ -67,10 +73,12 @@ func New(opt Options) (*Sieve, error) {
 	return s, errors.Join(errs[:]...)
 }
 
-// Close gives the memory back.
-func (s *Sieve) Close() error { return errors.Join(s.Early.memory.Free(), s.Late.memory.Free()) }
+// Close releases the memory.
+func (s *Sieve) Close() error {
+	return errors.Join(s.Early.memory.Free(), s.Late.memory.Free())
+}
 
-// Read finds the strays of src. It fails with ErrTooMany if they are more than there is memory for.
+// Read finds the strays of src. It returns ErrTooMany if they do not fit into memory.
 func (s *Sieve) Read(ctx context.Context, src device.Source) error {
 	src = device.FullBlocks(src, s.size)
 	err := device.Each(ctx, s.opt.Workers, func(ctx context.Context, _ int) error {
@@ -91,7 +99,7 @@ func (s *Sieve) Read(ctx context.Context, src device.Source) error {
 	return err
 }
 
-// view is the next block of src; nil: there is none.
+// view returns the next block of src, or nil at the end.
 func (s *Sieve) view(ctx context.Context, src device.Source) (*view, error) {
 	var v *view
 	select {
@@ -99,20 +107,24 @@ func (s *Sieve) view(ctx context.Context, src device.Source) (*view, error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
+
 	first, n, err := src.Next(s.opt.BlockRecords, func(int64, int) []byte { return v.recs })
 	if n == 0 || err != nil {
 		s.views <- v
 		return nil, err
 	}
+
 	v.begin(first, n)
 	return v, nil
 }
 
-// add enters a block, and those behind it that have waited for it.
+// add adds a block, and the later blocks that have waited for it.
 func (s *Sieve) add(v *view) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+
 	s.pending[v.first] = v
+
 	for {
 		v := s.pending[s.next]
 		if v == nil {
@@ -126,8 +138,8 @@ func (s *Sieve) add(v *view) error {
 	}
 }
 
-// join has a block begin where the one before it ends: either records at its begin leave, or, if they are too many,
-// those at that end.
+// join makes a block continue the one before it. Either records at its beginning become strays
+// or, if that would be too many, records at the end of the block before it.
 func (s *Sieve) join(v *view) error {
 	if before := s.lastKey(); before != nil && v.compareKey(int(v.stay[0]), before) < 0 {
 		alone := len(v.stay)
@@ -137,6 +149,7 @@ func (s *Sieve) join(v *view) error {
 			v.choose(s.lastKey(), nil)
 		}
 	}
+
 	held := s.held
 	s.held = v
 	if held == nil {
@@ -145,7 +158,7 @@ func (s *Sieve) join(v *view) error {
 	return s.finish(held)
 }
 
-// lastKey is the normalized key of the last record that stays; nil: there is none.
+// lastKey returns the normalized key of the last record that stays, or nil.
 func (s *Sieve) lastKey() []byte {
 	if s.held == nil || len(s.held.stay) == 0 {
 		return s.base
@@ -153,14 +166,15 @@ func (s *Sieve) lastKey() []byte {
 	return bytes.Clone(s.held.keyOf(s.held.last()))
 }
 
-// cut has records of the block that is held leave which are above a key, if they are no more than so many, and those
-// before it are not.
+// cut makes the records of the held block that are above a key strays. It does so only if they
+// are at most the given number, and if the key is not below the records of earlier blocks.
 func (s *Sieve) cut(upper []byte, most int) bool {
 	held := s.held
 	if held == nil || bytes.Compare(upper, s.base) < 0 {
 		return false
 	}
-	stayed, lower := len(held.stay), held.lower
+	stayed := len(held.stay)
+	lower := held.lower
 	if held.choose(s.base, upper); stayed-len(held.stay) <= most {
 		return true
 	}
@@ -168,13 +182,21 @@ func (s *Sieve) cut(upper []byte, most int) bool {
 	return false
 }
 
-// finish settles which records of a block stay and takes the strays, when the begin of the next is known.
+// finish fixes which records of a block stay, after the beginning of the next block is known, and
+// collects the strays.
 func (s *Sieve) finish(v *view) error {
-	b := block{records: v.n, stay: len(v.stay), lower: v.lower, upper: v.upper, sum: v.sum}
+	b := block{
+		records: v.n,
+		stay:    len(v.stay),
+		lower:   v.lower,
+		upper:   v.upper,
+		sum:     v.sum,
+	}
 	if len(s.blocks) > 0 {
 		last := &s.blocks[len(s.blocks)-1]
 		b.before = last.before + int64(last.stay)
 	}
+
 	if b.stay > 0 {
 		b.key, s.base = bytes.Clone(v.keyOf(int(v.stay[0]))), bytes.Clone(v.keyOf(v.last()))
 	}
@@ -194,7 +216,8 @@ func (s *Sieve) finish(v *view) error {
 	return err
 }
 
-// Strays is records out of order: in that of the data, until they are sorted.
+// Strays contains records that are out of order. They are in the order of the data until they are
+// sorted.
 type Strays struct {
 	keyer  *format.Keyer
 	size   int64
@@ -208,22 +231,24 @@ func newStrays(k *format.Keyer, most int64) (*Strays, error) {
 	return &Strays{keyer: k, size: size, memory: memory}, err
 }
 
-// Records is how many they are.
+// Records returns the number of strays.
 func (s *Strays) Records() int64 { return s.n }
 
-func (s *Strays) at(i int64) []byte { return s.memory.Bytes()[i*s.size : (i+1)*s.size] }
+func (s *Strays) at(i int64) []byte {
+	return s.memory.Bytes()[i*s.size : (i+1)*s.size]
+}
 
 func (s *Strays) add(rec []byte) {
 	copy(s.at(s.n), rec)
 	s.n++
 }
 
-// Source is the strays as they are.
+// Source returns a source of the strays in their current order.
 func (s *Strays) Source() device.Source {
 	return input.ReaderSource(bytes.NewReader(s.memory.Bytes()), 0, s.n, int(s.size))
 }
 
-// WriteBlock puts sorted ones in their place. It is a device.BlockWriter.
+// WriteBlock stores sorted strays. It is a device.BlockWriter.
 func (s *Strays) WriteBlock(_ context.Context, first int64, recs []byte) error {
 	if end := first*s.size + int64(len(recs)); end > s.n*s.size {
 		return fmt.Errorf("internal error: byte %d of %d of strays", end, s.n*s.size)

@@ -33,7 +33,7 @@ func sorted(k *format.Keyer, recs []byte) []byte {
 	return slices.Concat(all...)
 }
 
-// sifted is what a Sieve makes of records, and how many were out of order.
+// sifted returns the output of a Sieve for the given records, and the number of strays.
 func sifted(k *format.Keyer, recs []byte, block, workers int, most int64) (out []byte, strays int64, err error) {
 	size := k.Layout().RecordSize
 	s, err := New(Options{Keyer: k, Workers: workers, BlockRecords: block, Strays: most})
@@ -117,7 +117,7 @@ func TestSift(t *testing.T) {
 	}
 }
 
-// astray is a key in its place, or one of so many anywhere.
+// astray returns a key in its place, or with probability 1/of a random one.
 func astray(i, of int, r *rand.Rand) uint32 {
 	if r.IntN(of) == 0 {
 		return r.Uint32N(5000)

@@ -10,32 +10,38 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// view is a block of records and those of them that stay, in order.
+// A view is a block of records together with those of them that stay.
 type view struct {
 	keyer *format.Keyer
 	recs  []byte
-	first int64 // index of the first record in the data
+	first int64 // index of its first record within the data
 	n     int
-	sum   uint64 // XXH3 (64 bits) of all of them
+	sum   uint64 // XXH3 (64 bits) of all records
 
-	lower, upper []byte // normalized keys that those that stay are not below and not above; nil: there is none
+	lower, upper []byte // bounds of the records that stay, as normalized keys; nil for no bound
 
 	prefixes []uint64
-	stay     []int32 // indexes in the block
-	strays   []int32 // the others
-	leaves   []bool  // that a record was chosen once and given up
+	stay     []int32 // indexes within the block
+	strays   []int32 // indexes of the other records
+	leaves   []bool  // whether a record was selected once and given up
 	key      []byte
 }
 
 func newView(k *format.Keyer, records int) *view {
-	return &view{keyer: k, recs: make([]byte, records*k.Layout().RecordSize), prefixes: make([]uint64, records),
-		stay: make([]int32, 0, records), strays: make([]int32, 0, records/fewStrays), leaves: make([]bool, records)}
+	return &view{
+		keyer:    k,
+		recs:     make([]byte, records*k.Layout().RecordSize),
+		prefixes: make([]uint64, records),
+		stay:     make([]int32, 0, records),
+		strays:   make([]int32, 0, records/fewStrays),
+		leaves:   make([]bool, records),
+	}
 }
 
-// fewStrays is of how many records one leaves, or fewer, in data that are worth to be sifted.
+// fewStrays is the minimum ratio of records to strays in data that is worth sifting.
 const fewStrays = 16
 
-// begin enters what was read into recs.
+// begin examines the records that were read into recs.
 func (v *view) begin(first int64, n int) {
 	v.first, v.n, v.sum = first, n, xxh3.Hash(v.recs[:n*v.keyer.Layout().RecordSize])
 	v.keyer.Prefixes(v.prefixes[:n], v.recs[:n*v.keyer.Layout().RecordSize])
@@ -46,13 +52,13 @@ func (v *view) rec(i int) []byte {
 	return v.recs[i*size : (i+1)*size]
 }
 
-// keyOf is the normalized key of a record, until the next call.
+// keyOf returns the normalized key of a record. The result is valid until the next call.
 func (v *view) keyOf(i int) []byte {
 	v.key = v.keyer.Append(v.key[:0], v.rec(i))
 	return v.key
 }
 
-// compare orders two records of the block by their keys.
+// compare compares two records of the block by their keys.
 func (v *view) compare(i, j int) int {
 	if c := cmp.Compare(v.prefixes[i], v.prefixes[j]); c != 0 || v.keyer.KeySize() <= 8 {
 		return c
@@ -60,7 +66,7 @@ func (v *view) compare(i, j int) int {
 	return v.keyer.Compare(v.rec(i), v.rec(j))
 }
 
-// compareKey orders a record and a normalized key.
+// compareKey compares a record with a normalized key.
 func (v *view) compareKey(i int, key []byte) int {
 	if c := cmp.Compare(v.prefixes[i], format.PrefixOf(key)); c != 0 || v.keyer.KeySize() <= 8 {
 		return c
@@ -68,7 +74,7 @@ func (v *view) compareKey(i int, key []byte) int {
 	return bytes.Compare(v.keyOf(i), key)
 }
 
-// last is the last record that stays; -1: none does.
+// last returns the last record that stays, or -1.
 func (v *view) last() int {
 	if len(v.stay) == 0 {
 		return -1
@@ -76,7 +82,7 @@ func (v *view) last() int {
 	return int(v.stay[len(v.stay)-1])
 }
 
-// fits reports whether a record can stay after one, -1: none, that does.
+// fits reports whether a record can stay after record last, or as the first record if last is -1.
 func (v *view) fits(i, last int) bool {
 	if last >= 0 {
 		return v.compare(i, last) >= 0
@@ -84,13 +90,16 @@ func (v *view) fits(i, last int) bool {
 	return v.lower == nil || v.compareKey(i, v.lower) >= 0
 }
 
-// mostSteps bounds the looks at a record, on average, that giving others up takes.
+// mostSteps limits the average number of times that a record is examined because others are given
+// up.
 const mostSteps = 8
 
-// choose chooses the records that stay: each that is not less than the last of them. Of those that are less it follows
-// the last that rise. Where no more of those that stay are greater than the first of these, they leave in their place,
-// and what came after them is looked at again. So whatever leaves is strictly less, or strictly greater, than the last
-// before it that stays, on which the order of equal keys rests.
+// choose selects the records that stay. A record stays if it is not less than the last one that
+// stays. Otherwise it belongs to a rising sequence of smaller records. When this sequence is as
+// long as the list of staying records that exceed its first record, those are given up in its
+// place, and the records after them are examined again. So each stray is strictly less or
+// strictly greater than the last staying record before it. The order of equal keys depends on
+// this.
 func (v *view) choose(lower, upper []byte) {
 	v.lower, v.upper, v.stay = lower, upper, v.stay[:0]
 	clear(v.leaves[:v.n])
@@ -113,7 +122,8 @@ func (v *view) choose(lower, upper []byte) {
 	v.settle()
 }
 
-// keep has a record stay, and those behind it whose prefixes rise, and returns the last of them.
+// keep makes a record stay, together with the following records whose prefixes rise. It returns
+// the last of them.
 func (v *view) keep(i int) int {
 	prefixes, leaves, stay := v.prefixes[:v.n], v.leaves[:v.n], append(v.stay, int32(i))
 	last, most := prefixes[i], uint64(math.MaxUint64)
@@ -131,7 +141,8 @@ func (v *view) keep(i int) int {
 	return i - 1
 }
 
-// rising is the last so many records, from one on, that are less than the last that stays and do not fall.
+// A rising sequence consists of the last n records that are less than the last staying record and
+// in order among themselves.
 type rising struct{ n, first, last int }
 
 func (v *view) follow(r *rising, i int) {
@@ -141,7 +152,7 @@ func (v *view) follow(r *rising, i int) {
 	r.n, r.last = r.n+1, i
 }
 
-// before is the record that stays before the last so many that do; -1: there is none.
+// before returns the staying record before the last many ones, or -1.
 func (v *view) before(many int) int {
 	if many >= len(v.stay) {
 		return -1
@@ -149,7 +160,8 @@ func (v *view) before(many int) int {
 	return int(v.stay[len(v.stay)-1-many])
 }
 
-// giveUp has those leave that record i is less than, and returns the first of them.
+// giveUp gives up the staying records that are greater than record i, and returns the first of
+// them.
 func (v *view) giveUp(i int) (first int) {
 	for len(v.stay) > 0 && v.compare(i, v.last()) < 0 {
 		first = v.last()
@@ -159,7 +171,7 @@ func (v *view) giveUp(i int) (first int) {
 	return first
 }
 
-// settle finds the records that leave, once it is settled which stay.
+// settle determines the strays after the staying records have been selected.
 func (v *view) settle() {
 	v.strays = v.strays[:0]
 	next := 0
@@ -168,14 +180,16 @@ func (v *view) settle() {
 			v.strays = append(v.strays, int32(next))
 		}
 		n := together(stay)
-		next, stay = next+n, stay[n:]
+		next += n
+		stay = stay[n:]
 	}
+
 	for ; next < v.n; next++ {
 		v.strays = append(v.strays, int32(next))
 	}
 }
 
-// together is how many of rising indexes, from the first on, are of neighbours.
+// together returns how many leading indexes are consecutive.
 func together(indexes []int32) int {
 	const step = 32
 	n := 1
@@ -188,10 +202,11 @@ func together(indexes []int32) int {
 	return n
 }
 
-// eachStray calls f for each record that leaves. early: it is greater than the last before it that stays, and comes
-// before all that equal it; else it is less, and comes after them.
+// eachStray calls f for each stray. If early is true, the stray is greater than the last staying
+// record before it, and precedes all records with an equal key. Otherwise it is less and follows
+// them.
 func (v *view) eachStray(f func(rec []byte, early bool) error) error {
-	next := 0 // of those that stay, behind the stray
+	next := 0 // index of the staying record after the stray
 	for n, i := range v.strays {
 		next = int(i) - n
 		last := -1
@@ -202,5 +217,6 @@ func (v *view) eachStray(f func(rec []byte, early bool) error) error {
 			return err
 		}
 	}
+
 	return nil
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/extsort/extsort/device"
 )
 
-// Write reads the data again and writes all records in order; input.ErrChanged where they are not what they were. The
-// strays have to be sorted.
+// Write reads the data again and writes all records in order. It returns input.ErrChanged if the
+// data has changed. REQUIRES: the strays are sorted
 func (s *Sieve) Write(ctx context.Context, src device.Source, w device.BlockWriter) error {
 	after := len(s.blocks)
 	for i := len(s.blocks) - 1; i >= 0; i-- {
@@ -20,9 +20,14 @@ func (s *Sieve) Write(ctx context.Context, src device.Source, w device.BlockWrit
 			after = i
 		}
 	}
+
 	src = device.FullBlocks(src, s.size)
 	return device.Each(ctx, s.opt.Workers, func(ctx context.Context, _ int) error {
-		m := &merger{s, device.Emitter{To: w, Size: s.size, Buf: make([]byte, 0, s.opt.BlockRecords*s.size)}}
+		m := &merger{s, device.Emitter{
+			To:   w,
+			Size: s.size,
+			Buf:  make([]byte, 0, s.opt.BlockRecords*s.size),
+		}}
 		for {
 			v, err := s.view(ctx, src)
 			if v == nil || err != nil {
@@ -37,13 +42,14 @@ func (s *Sieve) Write(ctx context.Context, src device.Source, w device.BlockWrit
 	})
 }
 
-// place is where the records of a block go, or the first that follows them.
+// A place is a position in the output: how many records of each kind precede it.
 type place struct{ stay, early, late int64 }
 
 func (p place) output() int64 { return p.stay + p.early + p.late }
 
-// placeOf is the place of the first record of a block that stays: behind all strays of lesser keys, and the early ones
-// of the same key. The first block with such a record takes what comes before it as well.
+// placeOf returns the position of the first staying record of a block. It follows all strays with
+// smaller keys, and the early strays with the same key. The first block with a staying record
+// also includes everything before that record.
 func (s *Sieve) placeOf(i int) place {
 	if i == len(s.blocks) {
 		last := &s.blocks[i-1]
@@ -53,11 +59,12 @@ func (s *Sieve) placeOf(i int) place {
 	if b.before == 0 {
 		return place{}
 	}
-	return place{b.before, s.Early.upTo(b.key, true), s.Late.upTo(b.key, false)}
+	return place{b.before, s.Early.countUpTo(b.key, true), s.Late.countUpTo(b.key, false)}
 }
 
-// upTo is how many sorted strays have keys that are less than one, or equal.
-func (s *Strays) upTo(key []byte, orEqual bool) int64 {
+// countUpTo returns how many sorted strays have keys less than key, or at most key if orEqual is
+// set.
+func (s *Strays) countUpTo(key []byte, orEqual bool) int64 {
 	var buffer []byte
 	return int64(sort.Search(int(s.n), func(i int) bool {
 		buffer = s.keyer.Append(buffer[:0], s.at(int64(i)))
@@ -66,7 +73,7 @@ func (s *Strays) upTo(key []byte, orEqual bool) int64 {
 	}))
 }
 
-// merger writes the records of a block that stay, with the strays between them.
+// A merger writes the staying records of a block together with the strays between them.
 type merger struct {
 	sieve *Sieve
 	out   device.Emitter
@@ -86,9 +93,12 @@ func (m *merger) write(ctx context.Context, v *view) error {
 		return nil
 	}
 	if v.choose(b.lower, b.upper); len(v.stay) != b.stay {
-		return fmt.Errorf("internal error: %d records of a block stay, where %d did", len(v.stay), b.stay)
+		return fmt.Errorf(
+			"internal error: %d records of a block stay, where %d did", len(v.stay), b.stay,
+		)
 	}
-	at, end := s.placeOf(i), s.placeOf(b.after)
+	at := s.placeOf(i)
+	end := s.placeOf(b.after)
 	m.out.First, m.out.Left, m.out.Buf = at.output(), end.output()-at.output(), m.out.Buf[:0]
 	if err := m.merge(ctx, v, at, end); err != nil {
 		return err
@@ -96,9 +106,9 @@ func (m *merger) write(ctx context.Context, v *view) error {
 	return m.out.Flush(ctx)
 }
 
-// merge puts out what lies between two places.
+// merge writes the records between two positions.
 func (m *merger) merge(ctx context.Context, v *view, at, end place) error {
-	next := 0 // of those that stay
+	next := 0 // of the staying records
 	for at.early < end.early || at.late < end.late {
 		rec, early := m.sieve.stray(&at, end)
 		until := v.behind(rec, early, next)
@@ -110,10 +120,12 @@ func (m *merger) merge(ctx context.Context, v *view, at, end place) error {
 		}
 		next = until
 	}
+
 	return m.putStaying(ctx, v, v.stay[next:])
 }
 
-// stray takes the next stray: of equal keys the early ones come first, since they stood before what they were ahead of.
+// stray returns the next stray. If keys are equal, early strays come first, because they precede
+// the records that they were ahead of.
 func (s *Sieve) stray(at *place, end place) (rec []byte, early bool) {
 	early = at.early < end.early
 	if early && at.late < end.late {
@@ -123,11 +135,13 @@ func (s *Sieve) stray(at *place, end place) (rec []byte, early bool) {
 		at.early++
 		return s.Early.at(at.early - 1), true
 	}
+
 	at.late++
 	return s.Late.at(at.late - 1), false
 }
 
-// behind is the first of those that stay, from one on, that comes behind a stray. It looks nearby first.
+// behind returns the index of the first staying record, starting at from, that follows a stray.
+// It searches nearby positions first.
 func (v *view) behind(stray []byte, early bool, from int) int {
 	prefix := v.keyer.Prefix(stray)
 	isBehind := func(i int) bool {
@@ -147,7 +161,7 @@ func (v *view) behind(stray []byte, early bool, from int) int {
 	return low + sort.Search(most, func(i int) bool { return isBehind(low + i) })
 }
 
-// putStaying puts out records that stay, neighbours together.
+// putStaying writes staying records, consecutive ones together.
 func (m *merger) putStaying(ctx context.Context, v *view, stay []int32) error {
 	for len(stay) > 0 {
 		n := together(stay)

@@ -34,7 +34,7 @@ type Checkpoint struct {
 	// opened.
 	ends  []int64
 	files []*os.File // the open spill files
-	index *os.File   // the file of long indexes; nil if there is none
+	index *os.File   // the file of long indexes; nil if none exists
 
 	handedOver bool // the caller has taken over the file of the output
 	complete   bool // the output has its final name
@@ -331,7 +331,7 @@ func (c *Checkpoint) Folder() string {
 	return whole
 }
 
-// Output returns the file that the last merge writes to, or nil if there is none yet. From now on
+// Output returns the file that the last merge writes to, or nil if none exists yet. From now on
 // the caller is responsible for it.
 func (c *Checkpoint) Output() *KeptOutput {
 	c.handedOver = true

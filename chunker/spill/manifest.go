@@ -46,7 +46,7 @@ type manifest struct {
 type kept struct {
 	Identity keptIdentity `json:"identity,omitempty"`
 	Runs     []*keptRun   `json:"runs,omitempty"`    // in the order of their origins
-	Output   *KeptOutput  `json:"output,omitempty"`  // nil if there is none yet
+	Output   *KeptOutput  `json:"output,omitempty"`  // nil if none exists yet
 	Written  *Written     `json:"written,omitempty"` // nil if nothing is written
 	Complete string       `json:"complete,omitempty"`
 }

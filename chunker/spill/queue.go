@@ -69,7 +69,7 @@ func (q *Queue) Read(read func(memory []byte)) {
 func (q *Queue) Ahead() int { return cap(q.ahead) }
 
 // TakeAhead returns memory for reading ahead, and a function that returns it to the queue. It
-// returns nil if there is none.
+// returns nil if none exists.
 func (q *Queue) TakeAhead() (memory []byte, give func()) {
 	select {
 	case q.ahead <- struct{}{}:

@@ -40,7 +40,7 @@ type Run struct {
 	Result Result
 
 	pool  *pool        // chunks of the current candidate
-	queue *spill.Queue // direct I/O requests; nil if there are none
+	queue *spill.Queue // direct I/O requests; nil if none exist
 	spill *spill.Spill // nil until something is spilled
 	mu    sync.Mutex   // protects Result while chunks are sorted
 

@@ -40,7 +40,7 @@ type merging struct {
 	most      int    // maximum number of runs for now; 0 means no limit
 	kept      int64  // memory of a chunk that is merged from memory, in bytes
 
-	// next is the source of the chunk after the first most runs; nil if there is none or if it
+	// next is the source of the chunk after the first most runs; nil if none exists or if it
 	// has not been cut.
 	next   device.Source
 	origin spill.Origin // of the records of next
@@ -160,7 +160,7 @@ func (m *merging) mergeSome(ctx context.Context) error {
 	return err
 }
 
-// cut returns the source of the next chunk, or nil if there is none.
+// cut returns the source of the next chunk, or nil if none exists.
 func (m *merging) cut() (src device.Source, origin spill.Origin, err error) {
 	if src, m.next = m.next, nil; src != nil {
 		return src, m.origin, nil

@@ -111,7 +111,7 @@ func (p *partitioning) isOversized(part *chunker.Part) bool {
 	return part.AllEqual || part.Records() > p.candidate.ChunkRecords
 }
 
-// readNext starts reading the first part that is not empty. It returns nil if there is none or if
+// readNext starts reading the first part that is not empty. It returns nil if none exists or if
 // it is oversized.
 func (p *partitioning) readNext(ctx context.Context, parts []*chunker.Part) (device.Source, error) {
 	i := slices.IndexFunc(parts, func(part *chunker.Part) bool { return part.Records() > 0 })

@@ -65,7 +65,7 @@ func (p *pace) note(bytes int64, took time.Duration) {
 }
 
 // request requests the bytes [first, end). If the response is late, it sends a second request. It
-// returns the first successful response, or an error if there is none.
+// returns the first successful response, or an error if none exists.
 func (o *Object) request(ctx context.Context, first, end int64) (a *Answer, err error) {
 	type reply struct {
 		*Answer

@@ -13,7 +13,7 @@ import (
 type access struct {
 	mode     fs.FileMode // permission bits; with an ACL, the group bits are its mask
 	uid, gid int         // -1 if the system has none
-	// a POSIX ACL in the form of Linux's extended attribute; nil if there is none
+	// a POSIX ACL in the form of Linux's extended attribute; nil if none exists
 	acl []byte
 }
 

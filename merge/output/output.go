@@ -56,10 +56,10 @@ type Output struct {
 	root     directory   // the directory of the output
 	folder   *os.File    // the same directory, for syncing it
 	syncable bool        // whether the directory itself can be synced
-	temp     string      // temporary name within the directory; "" if there is none
+	temp     string      // temporary name within the directory; "" if none exists
 	unlocked bool        // no lock shows other processes that this one is running
 	kept     *Kept       // nil if an aborted output leaves nothing behind
-	replaces fs.FileInfo // the file to be replaced; nil if there is none
+	replaces fs.FileInfo // the file to be replaced; nil if none exists
 	access   *access     // the access that the file gets; nil for the default of a new file
 	held     bool        // a set gives the file its name
 	file     *os.File

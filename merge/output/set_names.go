@@ -38,7 +38,7 @@ type IndexEntry struct {
 	RawName  []byte `json:"name_base64,omitempty"`
 	Records  int64  `json:"records"`
 	Bytes    int64  `json:"bytes"`               // size of the file
-	FirstKey string `json:"first_key,omitempty"` // normalized, in hex; "" if there is none
+	FirstKey string `json:"first_key,omitempty"` // normalized, in hex; "" if none exists
 	First    string `json:"first,omitempty"`     // the first key in its type
 }
 

@@ -80,7 +80,7 @@ func (s *store) request(method, name string, content []byte) (*http.Response, []
 	return answer, body, err
 }
 
-// tag returns the ETag of an object without its quotes, or "" if there is none.
+// tag returns the ETag of an object without its quotes, or "" if none exists.
 func (s *store) tag(name string) string {
 	answer, _, err := s.request(http.MethodHead, name, nil)
 	if err != nil {
