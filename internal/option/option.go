@@ -1,13 +1,14 @@
 // Package option names the options of the library in messages.
 //
-// A message names an option by its Field, never by a word of its own. A program that calls the library reads
-// Options.MemoryBytes. A program with words of its own, such as the command's -S, gives them to Rename once, before
-// any message is made. So no finished message is ever searched for names: it may contain the names of files.
+// A message names an option by its Field, never by a word of its own. The packages below the root have fields such as
+// Options.MemoryBytes. The root and the command have names of their own, such as Resources.Memory and -S. They give
+// them to Rename once, before any message is made. So no finished message is ever searched for names: it may contain
+// the names of files.
 package option
 
 import "fmt"
 
-// A Field is an option: a field of extsort.Options or of format.Spec, which is Options.Record.
+// A Field is an option: a field of session.Options or of format.Spec, which is Options.Record.
 type Field string
 
 // The options that messages name.
