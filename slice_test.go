@@ -16,12 +16,18 @@ import (
 	"github.com/extsort/extsort"
 )
 
-// sliceSizes are sizes on both sides of the size at which SortSlice becomes parallel.
-var sliceSizes = []int{0, 1, 2, 3, 100, 32_767, 32_768, 100_003}
+// sliceSizes returns sizes on both sides of the size at which SortSlice becomes parallel.
+func sliceSizes() []int {
+	if testing.Short() {
+		return []int{0, 1, 2, 100, 32_768}
+	}
+	return []int{0, 1, 2, 3, 100, 32_767, 32_768, 100_003}
+}
 
 // TestSortSliceNumbers compares SortSlice with sort.SliceStable for all types of numbers, in both directions, with and
 // without a key function.
 func TestSortSliceNumbers(t *testing.T) {
+	t.Parallel()
 	testNumbers[int](t)
 	testNumbers[int8](t)
 	testNumbers[int16](t)
@@ -47,7 +53,7 @@ func testNumbers[V integer](t *testing.T) {
 	t.Helper()
 	t.Run(fmt.Sprintf("%T", V(0)), func(t *testing.T) {
 		random := rand.New(rand.NewPCG(1, 2))
-		for _, n := range sliceSizes {
+		for _, n := range sliceSizes() {
 			values := make([]V, n)
 			for i := range values {
 				values[i] = V(random.Uint64()) >> (random.UintN(8) * 8 % 64) // also small ones, and equal ones
@@ -81,8 +87,9 @@ func checkSlice[T comparable](t *testing.T, values []T, less func(a, b T) bool, 
 
 // TestSortSliceFloats holds floats to IEEE 754 totalOrder, also NaNs and zeros.
 func TestSortSliceFloats(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))
-	for _, n := range sliceSizes {
+	for _, n := range sliceSizes() {
 		wide := make([]float64, n)
 		narrow := make([]float32, n)
 		for i := range wide {
@@ -172,8 +179,9 @@ func (p padded) less(q padded) bool {
 
 // TestSortSliceStructs sorts structs with padding, nested fields and pointers, by tags and by functions.
 func TestSortSliceStructs(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(5, 6))
-	for _, n := range sliceSizes {
+	for _, n := range sliceSizes() {
 		values := make([]padded, n)
 		for i := range values {
 			v := &values[i]
@@ -213,8 +221,9 @@ func randomName(random *rand.Rand) string {
 
 // TestSortSliceStrings sorts strings by their value, and pointers by a string.
 func TestSortSliceStrings(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(7, 8))
-	for _, n := range sliceSizes {
+	for _, n := range sliceSizes() {
 		names := make([]string, n)
 		pointers := make([]*padded, n)
 		for i := range names {
@@ -235,8 +244,9 @@ func TestSortSliceStrings(t *testing.T) {
 
 // TestSortSliceArrays sorts arrays of bytes and booleans by their value.
 func TestSortSliceArrays(t *testing.T) {
+	t.Parallel()
 	random := rand.New(rand.NewPCG(9, 10))
-	for _, n := range sliceSizes {
+	for _, n := range sliceSizes() {
 		arrays := make([][5]byte, n)
 		flags := make([]bool, n)
 		for i := range arrays {
@@ -250,6 +260,7 @@ func TestSortSliceArrays(t *testing.T) {
 
 // TestSortSliceRefusesKeys lists slices without an order.
 func TestSortSliceRefusesKeys(t *testing.T) {
+	t.Parallel()
 	refuse(t, []struct{ A int }{{1}}, "give fields of")
 	refuse(t, []*int{nil}, "elements of type *int have no order")
 	refuse(t, [][]byte{nil}, "elements of type []uint8 have no order")
@@ -281,6 +292,7 @@ func refuse[T any](t *testing.T, s []T, want string, keys ...extsort.Key[T]) {
 
 // TestSortSliceFails makes a key function panic and cancels the sort. Both leave the slice unchanged.
 func TestSortSliceFails(t *testing.T) {
+	t.Parallel()
 	for _, n := range []int{1000, 200_000} {
 		values := make([]int, n)
 		for i := range values {
