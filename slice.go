@@ -40,8 +40,8 @@ import (
 // is the order of [Sort], but not that of cmp.Compare. Strings and arrays are compared byte by byte, and false sorts
 // before true.
 //
-// SortSlice needs memory for a copy of the slice, and up to 40 bytes more for each element. After an error, the slice
-// is unchanged.
+// SortSlice needs memory for a copy of the slice and for its keys. It puts keys that do not fit the default of
+// Resources.Memory into temporary files. After an error, the slice is unchanged.
 func SortSlice[T any](ctx context.Context, s []T, keys ...Key[T]) error {
 	order, err := newOrdering(keys)
 	if err != nil {
