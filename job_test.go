@@ -193,8 +193,8 @@ func TestErrorsAreData(t *testing.T) {
 
 	_, err = Sort(t.Context(), job(panicking{}, io.Discard))
 	panicked, ok := errors.AsType[*PanicError](err)
-	if !ok || panicked.Value != any(failedRead) || !bytes.Contains(panicked.Stack, []byte("panicking")) ||
-		!errors.Is(err, failedRead) {
+	if !ok || panicked.Value != any(errFailedRead) || !bytes.Contains(panicked.Stack, []byte("panicking")) ||
+		!errors.Is(err, errFailedRead) {
 		t.Errorf("a panic is %#v of %v", panicked, err)
 	}
 
@@ -241,11 +241,11 @@ func TestResourceErrors(t *testing.T) {
 	}
 }
 
-var failedRead = errors.New("the reader panics")
+var errFailedRead = errors.New("the reader panics")
 
 type panicking struct{}
 
-func (panicking) Read([]byte) (int, error) { panic(failedRead) }
+func (panicking) Read([]byte) (int, error) { panic(errFailedRead) }
 
 // TestSelections sorts by each selection that can be written, and compares the number of records.
 func TestSelections(t *testing.T) {
