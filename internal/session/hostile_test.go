@@ -32,7 +32,7 @@ type hostile struct {
 	want   string // a part of the error; "": it is sorted
 }
 
-const impossible = "cannot have more than 1 EiB"
+const impossible = "all inputs can have at most 1 EiB"
 
 // hostileInputs have headers that lie, and compressed streams that grow. What they cost is bounded by the memory limit,
 // and each ends with an error or with an output.

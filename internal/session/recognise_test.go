@@ -35,7 +35,7 @@ func TestForeignInputsAreRefused(t *testing.T) {
 	for first, want := range map[string]string{
 		"\x93NUMPY\x01\x00v\x00": "this is a NumPy array: Record.Format npy; or Options.Raw to sort its bytes as they are",
 		"\xfd7zXZ\x00\x00\x04":   "this is compressed with xz: decompress it first",
-		"\x89HDF\r\n\x1a\n":      "this is an HDF5 file: have a program",
+		"\x89HDF\r\n\x1a\n":      "this is an HDF5 file: convert it to plain records with a program",
 	} {
 		data := beginning(first)
 		for way, opt := range waysIn(t, data) {
