@@ -170,7 +170,7 @@ func (s *remadeSource) Next(most int, place func(first int64, n int) []byte) (in
 	})
 	if end := s.base + first + int64(n); err == nil && s.m.MaxRecords > 0 && end > s.m.MaxRecords {
 		return first, 0, fmt.Errorf(
-			"there are more than %d records: use 8-byte indexes (u64)", s.m.MaxRecords,
+			"there are more than %d records: use positions of type u64", s.m.MaxRecords,
 		)
 	}
 	if n > 0 && err == nil {

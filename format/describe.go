@@ -111,8 +111,8 @@ func (a *Array) columnLayout(s Spec) (Layout, error) {
 	}
 	if len(s.Keys) == 0 {
 		return Layout{}, fmt.Errorf(
-			"a record has %d columns, so name the columns to sort by, the first "+
-				"deciding, as %v COLUMN[:desc], from 0 to %d",
+			"a record has %d columns, so name the columns to sort by, most "+
+				"significant first, as %v COLUMN[:desc], from 0 to %d",
 			a.Columns, option.Keys, a.Columns-1,
 		)
 	}

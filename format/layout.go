@@ -147,7 +147,7 @@ func ParseField(s string) (Field, error) {
 		)
 	case strings.Contains(rest, ","):
 		return Field{}, fmt.Errorf(
-			"key %q: give each field as %v OFFSET:TYPE of its own", s, option.Keys,
+			"key %q: give each field its own %v OFFSET:TYPE", s, option.Keys,
 		)
 	case notNumber != nil || at < 0:
 		return Field{}, fmt.Errorf("key %q: offset %q is not a number of bytes", s, offset)

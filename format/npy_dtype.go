@@ -336,7 +336,7 @@ func (a *Array) resolve(key string) (Field, error) {
 	}
 	if strings.Contains(key, ",") {
 		return Field{}, fmt.Errorf(
-			"key %q: give each field as %v NAME of its own; the fields are %s", key,
+			"key %q: give each field its own %v NAME; the fields are %s", key,
 			option.Keys, a.names(),
 		)
 	}

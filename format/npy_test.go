@@ -108,7 +108,7 @@ func TestNpyRows(t *testing.T) {
 		{"'<u8'", "(9, 1)", Spec{}, "bare u64"}, {"'<u8'", "(9, 1)", Spec{Type: "u64"}, "bare u64"},
 		{"'<c8'", "(9, 2)", Spec{Keys: []string{"12:f32"}}, "16-byte records by 12:f32"},
 
-		{"'<f4'", "(9, 3)", Spec{}, "3 columns, so name the columns to sort by, the first deciding, as " +
+		{"'<f4'", "(9, 3)", Spec{}, "3 columns, so name the columns to sort by, most significant first, as " +
 			"Record.Keys COLUMN[:desc],"},
 		{"'<f4'", "(9, 3)", Spec{Keys: []string{"3"}}, "no such column: a record has columns 0 to 2"},
 		{"'<f4'", "(9, 3)", Spec{Keys: []string{"-1"}}, "no such column"},

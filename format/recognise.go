@@ -163,7 +163,7 @@ func (r Recognition) CountDoubt(s Spec, name string, first []byte, bytes int64) 
 		flags += fmt.Sprintf(" %v %s", option.Type, found.Type)
 	}
 	return fmt.Sprintf(
-		"its first 8 bytes are %s, and are sorted as keys: if they are not, use %s (%v: no warning)",
+		"its first 8 bytes are %s, and are sorted as keys: if they are not keys, use %s (%v: no warning)",
 		c.counts, flags, option.Raw,
 	)
 }

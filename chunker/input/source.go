@@ -165,7 +165,7 @@ func (c *Content) Close() error {
 // newSeekable returns random access to a source.
 func newSeekable(s Source) (*seekable, error) {
 	if s.Size < 0 {
-		return nil, fmt.Errorf("%s: its size is %d bytes", s.Name, s.Size)
+		return nil, fmt.Errorf("%s: its size is %d bytes: it must not be negative", s.Name, s.Size)
 	}
 	p := &seekable{
 		shown:   s.Name,

@@ -62,9 +62,9 @@ func distCommand(a *app) *cobra.Command {
 		return fmt.Errorf("dist: unknown command %q: use %s", args[0], verbs)
 	}
 	cmd.AddCommand(distPlan(a), distTask(a, "run", "Sort slices of the inputs, each into a run.", (*dist.Worker).Run),
-		distTask(a, "cut", "Find where each part begins in each run, by the indexes of the runs.",
+		distTask(a, "cut", "Find where each part begins in each run, using the indexes of the runs.",
 			(*dist.Worker).Cut),
-		distTask(a, "merge", "Merge parts of the output, each from all runs.", (*dist.Worker).Merge),
+		distTask(a, "merge", "Merge all runs into parts of the output.", (*dist.Worker).Merge),
 		distVerify(a), distStatus(a), distScript(a), distCat(a))
 	return cmd
 }
@@ -248,7 +248,7 @@ func distVerify(a *app) *cobra.Command {
 	v := &flagValues{}
 	return distVerb("verify [flags] DIR",
 		"Use the checksums of the tasks to check that the parts follow each other and\ncontain all records of the inputs. "+
-			"Then give the output of --into its name, and\nremove the runs.",
+			"Then give the output of --into its final name, and\nremove the runs.",
 		"  extsort dist verify plan\n  extsort dist verify --part 3/8 plan",
 		v, withPlan(a, &v.opt, func(ctx context.Context, w *dist.Worker, _ []string) error {
 			s, err := tasksOf(w.Plan.Parts, v.dist.part)

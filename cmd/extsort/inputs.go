@@ -55,7 +55,7 @@ func partFlag(g group, v *flagValues) {
 
 func skipBytesFlag(g group, v *flagValues) {
 	g.add(parsed(&v.opt.SkipBytes, "N", parseSize), "skip-bytes",
-		"skip the first N bytes of each input, after decompression; offsets count from their end; otherwise none").
+		"skip the first N bytes of each input, after decompression; key offsets count from there; otherwise none").
 		sets(option.SkipBytes).hints("header").notWith("--join")
 }
 

@@ -193,7 +193,7 @@ func writePlan(w io.Writer, p *session.SortPlan, f *planFlags, shown planContext
 		{"strategy", string(p.Strategy) + when(p.Chunks > 1, ", %s", plural(p.Chunks, "chunk")) + ": " +
 			p.Strategy.Properties().Way},
 		{"memory", "at most " + human.Bytes(p.MemoryLimit) + when(p.Unified, ", including the buffers of the device") +
-			when(p.UnusedMemory > 0, "; %s of it stay unused, which is faster here", human.Bytes(p.UnusedMemory))},
+			when(p.UnusedMemory > 0, "; %s of it stays unused, which is faster here", human.Bytes(p.UnusedMemory))},
 		{"output", planOutput(p, opt) + when(shown.assumedOutput && planFills(p, opt), " (assumed, as there is no -o)") +
 			when(shown.assumedOutput && !planFills(p, opt), "assumed to be a file, as there is no -o")},
 		{"replaces", planReplaced(opt)},
@@ -347,7 +347,7 @@ func writeConsidered(w io.Writer, p *session.SortPlan) {
 		text := "-"
 		switch {
 		case !c.Possible:
-			text = "not possible"
+			text = "ruled out"
 		case p.Records >= 0:
 			text = known(c.Seconds)
 		}

@@ -28,7 +28,7 @@ var schedulers = []scheduler{
 }
 
 var errNoScheduler = errors.New("--part auto: no variable of MPI, Slurm, AWS Batch, Cloud Run, Kubernetes or SGE " +
-	"says which task this is: say --part K/N")
+	"says which task this is: use --part K/N")
 
 // Detect finds which task of how many this is by the first scheduler that has set its variable; getenv gives it. Where
 // a scheduler does not say how many there are, there are as many as tasks.

@@ -286,7 +286,7 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 	}
 	c := newCluster(t, numbers, "uniform", 10_000, nil)
 	refused(c.Merge(t.Context(), partOf(0, 8)), "cuts/00000.json: no such file")
-	refused(c.Cut(t.Context(), partOf(0, 1)), "run 0 of 8 is not done: extsort dist run --part 0/8")
+	refused(c.Cut(t.Context(), partOf(0, 1)), "run 0 of 8 is not done: run extsort dist run --part 0/8")
 	_, err := c.Verify(t.Context(), false)
 	refused(err, "run 0 of 8 is not done")
 	refused(c.Plan.Cat(t.Context(), nil), "not verified")

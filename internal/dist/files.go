@@ -39,7 +39,7 @@ func (p *Plan) makeFolders(ctx context.Context) error {
 	if name, _ := p.partFile(0); remote.Is(name) {
 		_, err := remote.Open(ctx, name)
 		if err == nil {
-			err = fmt.Errorf("%s: already exists: remove it and the files next to it, or name another output", name)
+			err = fmt.Errorf("%s: already exists: remove the objects of the earlier output, or name another output", name)
 		}
 		if !errors.Is(err, remote.ErrMissing) {
 			return err

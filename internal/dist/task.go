@@ -119,7 +119,7 @@ func recorded(p *Plan, ctx context.Context, of kind) ([]*Record, error) {
 			return classed(err)
 		}
 		if records[k] == nil {
-			return fmt.Errorf("%s %d of %d is not done: extsort dist %s --part %d/%d %s",
+			return fmt.Errorf("%s %d of %d is not done: run extsort dist %s --part %d/%d %s",
 				of.name, k, total, of.name, k, total, shellescape.Quote(p.folder))
 		}
 		return nil

@@ -111,7 +111,7 @@ func (p *Plan) join(ctx context.Context, again bool) (*Manifest, error) {
 	}
 	for k, r := range merged {
 		if !out.Precedes(&r.Summary, false) {
-			return nil, fmt.Errorf("part %d begins before the one before it ends (remove %s, and merge it again)",
+			return nil, fmt.Errorf("part %d overlaps the previous part (remove %s, and merge it again)",
 				k, p.recordFile(parts, k))
 		}
 		if err := out.Add(&r.Summary); err != nil {
@@ -166,7 +166,7 @@ func (w *Worker) ReadBack(ctx context.Context, s session.Part) error {
 	for k := int(from); k < int(to); k++ {
 		r, err := w.Plan.record(parts, k)
 		if err == nil && r == nil {
-			err = fmt.Errorf("is not done: extsort dist merge --part %d/%d %s", k, w.Plan.Parts,
+			err = fmt.Errorf("is not done: run extsort dist merge --part %d/%d %s", k, w.Plan.Parts,
 				shellescape.Quote(w.Plan.folder))
 		}
 		if err == nil {

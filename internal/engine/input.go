@@ -99,7 +99,7 @@ func NewInput(files []*input.Input, m *Meter, opt InputOptions) (*Input, error) 
 	if remaking != nil {
 		if most := remaking.MaxRecords; most > 0 && in.Before+data.Records() > most {
 			return nil, fmt.Errorf(
-				"there are %d records, but a 4-byte index can count only %d: use 8-byte indexes (u64)",
+				"there are %d records, but positions of type u32 can number only %d: use u64",
 				in.Before+data.Records(), most,
 			)
 		}

@@ -72,7 +72,7 @@ func (o *Options) validateFrame(p *problems) {
 
 	container := o.Record.Container()
 	p.check(o.Records == 0 || !container.IsArchive, option.Records,
-		": an array of an archive (%v %s) says how many records there are", option.Format, o.Record.Format)
+		": the archive (%v %s) already gives the number of records: leave it out", option.Format, o.Record.Format)
 	p.check(o.Records == 0 || !container.HasCount || container.IsArchive, option.Records,
 		": %v %s says how many records there are: use %v for bytes after them", option.Format, o.Record.Format,
 		option.SkipTail)
@@ -116,7 +116,7 @@ func (o *Options) validateSelection(p *problems) {
 func (o *Options) validateTransform(p *problems) {
 	p.check(o.Argsort == "" || argsortBytes[o.Argsort] > 0, option.Argsort, " %q: use u32 or u64", o.Argsort)
 	p.check(o.Argsort == "" || !o.Count && !o.KeepHeader && !o.Verify, option.Argsort,
-		" writes bare indexes: leave %v, %v and %v out", option.Count, option.KeepHeader, option.Verify)
+		" writes only positions: leave %v, %v and %v out", option.Count, option.KeepHeader, option.Verify)
 
 	usesKeys := o.Unique || o.Duplicates || o.Argsort != "" || o.Reverse || o.Verify
 	p.check(!o.Shuffle || !usesKeys, "",
@@ -164,7 +164,7 @@ func (o *Options) validateCheckpoint() error {
 	case slices.ContainsFunc(o.sources(), isReadOnce):
 		return errors.New("checkpoint: needs input files, since standard input cannot be read again")
 	case slices.ContainsFunc(o.sources(), hasNoVersion):
-		return fmt.Errorf("checkpoint: each of %v that implements At needs a Version", option.Sources)
+		return fmt.Errorf("checkpoint: each of %v that is an io.ReaderAt needs a Version", option.Sources)
 	case len(o.TempDirs) > 0:
 		return fmt.Errorf("checkpoint: also holds the temporary data: leave %v out", option.TempDirs)
 	case strategy.Requestable && !strategy.Resumable:

@@ -21,8 +21,8 @@ const (
 )
 
 // Kinds are the names of what holds tasks up.
-var Kinds = [kinds]string{"reads from the store", "writes to the store", "requests to the store", "network in",
-	"network out", "disks", "processors", "start and latency", "no task ready", "nodes down"}
+var Kinds = [kinds]string{"reads from the store", "writes to the store", "requests to the store", "incoming network",
+	"outgoing network", "disks", "processors", "start and latency", "no task ready", "nodes down"}
 
 // Sort is what the tasks do together.
 type Sort struct {
