@@ -62,7 +62,8 @@ func (f *sortFlags) outOfOrder(next *session.CheckReport, name string, whole *fo
 	case unique && next.Duplicates > 0:
 		return fmt.Errorf("%s: its keys are not unique: it has %s", name, plural(next.Duplicates, "duplicate"))
 	case !whole.Precedes(&next.Summary, unique):
-		return fmt.Errorf("%s: does not follow %s: it begins with %s, but that file ends with %s", name, before, next.First, whole.Last)
+		return fmt.Errorf("%s: does not follow %s: it begins with %s, but that file ends with %s",
+			name, before, next.First, whole.Last)
 	}
 	return nil
 }
