@@ -203,11 +203,8 @@ func (t *trial) judgeStopped(o outcome) error {
 	default:
 		t.tally.terminated++
 	}
-	if t.output.where == "over" {
-		if t.signal == syscall.SIGKILL || bytes.Contains(o.stderr, []byte("is now incomplete")) {
-			return nil // a run that is ended while it writes leaves a part of the output
-		}
-		return t.isOld()
+	if t.output.where == "over" && (t.signal == syscall.SIGKILL || bytes.Contains(o.stderr, []byte("is now incomplete"))) {
+		return nil // a run that is ended while it writes leaves a part of the output
 	}
 	if t.output.where == "pipe" {
 		isRaw := t.layout.container == nil && (t.output.kind == "" || t.output.kind == "none")
