@@ -21,6 +21,8 @@ type app struct {
 	stderr io.Writer
 	args   []string // of the command line, with the verb first
 
+	verbCommands []*cobra.Command // the commands of verbTable, once verbs has made them
+
 	running    atomic.Pointer[bars] // the last that were made
 	out, notes *heard               // stdout and stderr, for text: the first error is the command's
 	afterError func() error         // what comes after the line of an error; nil: nothing
@@ -29,7 +31,7 @@ type app struct {
 func (a *app) execute(ctx context.Context, args []string) error {
 	root := a.sortCommand()
 	verbs := a.verbs()
-	args, isVerb := verbFirst(args, verbs)
+	args, isVerb := verbFirst(args, root, verbs)
 	if isVerb {
 		root.AddCommand(verbs...)
 	}
@@ -91,21 +93,24 @@ var verbTable = []verbRow{
 	{"print a completion script for a shell", (*app).completionCommand},
 }
 
+// verbs returns the command of each verb. It makes them only once, because a start of the program asks several times.
 func (a *app) verbs() []*cobra.Command {
-	var verbs []*cobra.Command
+	if a.verbCommands != nil {
+		return a.verbCommands
+	}
 	for _, row := range verbTable {
 		cmd := row.command(a)
 		cmd.Short = row.short
-		verbs = append(verbs, cmd)
+		a.verbCommands = append(a.verbCommands, cmd)
 	}
-	return verbs
+	return a.verbCommands
 }
 
 // verbUsages returns a line of usage for each verb.
-func verbUsages() string {
+func verbUsages(verbs []*cobra.Command) string {
 	var b strings.Builder
-	for _, row := range verbTable {
-		fmt.Fprintf(&b, "  extsort %-27s %s\n", row.command(&app{}).Use, row.short)
+	for _, cmd := range verbs {
+		fmt.Fprintf(&b, "  extsort %-27s %s\n", cmd.Use, cmd.Short)
 	}
 	return b.String()
 }
@@ -149,12 +154,12 @@ func noOperands(cmd *cobra.Command, args []string) error {
 //
 // What a shell asks for completion is the command line so far, after a word of its own; the last argument is
 // still being typed.
-func verbFirst(args []string, verbs []*cobra.Command) ([]string, bool) {
+func verbFirst(args []string, root *cobra.Command, verbs []*cobra.Command) ([]string, bool) {
 	from, to := 0, len(args)
 	if len(args) > 1 && isCompletion(args[0]) {
 		from, to = 1, len(args)-1
 	}
-	at := firstOperand(args[from:to], verbs)
+	at := firstOperand(args[from:to], append([]*cobra.Command{root}, verbs...))
 	if at < 0 || !slices.Contains(names(verbs), args[from+at]) {
 		return args, false
 	}
@@ -176,9 +181,9 @@ func names(verbs []*cobra.Command) []string {
 }
 
 // firstOperand is the index of the first argument that is neither a flag nor the value of one, or -1.
-func firstOperand(args []string, verbs []*cobra.Command) int {
+func firstOperand(args []string, commands []*cobra.Command) int {
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
-	for _, c := range append([]*cobra.Command{(&app{}).sortCommand()}, verbs...) {
+	for _, c := range commands {
 		c.InitDefaultHelpFlag()
 		all.AddFlagSet(c.Flags())
 	}

@@ -77,7 +77,8 @@ func TestPercentOfMemory(t *testing.T) {
 }
 
 func TestVerbIsTheFirstOperand(t *testing.T) {
-	verbs := (&app{}).verbs()
+	a := &app{}
+	root, verbs := a.sortCommand(), a.verbs()
 	cases := map[string]string{ // what cobra gets, with | in front when it is for a verb
 		"gen -n 5":                 "|gen -n 5",
 		"-t u32 gen -n 5":          "|gen -t u32 -n 5",
@@ -95,7 +96,7 @@ func TestVerbIsTheFirstOperand(t *testing.T) {
 		"__complete -t u8 gen --d": "|__complete gen -t u8 --d",
 	}
 	for line, want := range cases {
-		args, isVerb := verbFirst(strings.Fields(line), verbs)
+		args, isVerb := verbFirst(strings.Fields(line), root, verbs)
 		got := strings.Join(args, " ")
 		if isVerb {
 			got = "|" + got

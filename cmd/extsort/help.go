@@ -196,7 +196,7 @@ extsort --help lists all flags, extsort man | man -l - is the manual.
 `
 
 // rootLong returns the beginning of the help: what extsort is for, and the usage of the sort and of each verb.
-func rootLong() string {
+func rootLong(verbs []*cobra.Command) string {
 	return `
 Sort large files of fixed-size binary records within a memory limit, on a GPU if
 you have one.
@@ -205,7 +205,7 @@ Usage:
   extsort [flags] [FILE ...]          sort FILEs ("-" or none: standard input)
   extsort -c | -C [flags] [FILE]      check that FILE is sorted (-C: silently)
   extsort -m [flags] FILE ...         merge files that are already sorted
-` + verbUsages() + `Write ./gen for a file named like a verb. -h prints a summary of the flags.`
+` + verbUsages(verbs) + `Write ./gen for a file named like a verb. -h prints a summary of the flags.`
 }
 
 const rootExample = `  extsort -t u64 -o sorted.bin keys.bin        a file of 64-bit keys

@@ -33,7 +33,7 @@ func (a *app) sortCommand() *cobra.Command {
 	f := &v.sortFlags
 	cmd := &cobra.Command{
 		Use:               "extsort",
-		Long:              rootLong(),
+		Long:              rootLong(a.verbs()),
 		Example:           rootExample,
 		Args:              cobra.ArbitraryArgs,
 		SilenceErrors:     true,
