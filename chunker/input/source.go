@@ -21,9 +21,11 @@ type Source struct {
 	// for messages.
 	Name string
 
-	At      io.ReaderAt // contains Size bytes; may be called concurrently
+	// At contains Size bytes. Several goroutines read it at once, at any offset, and may read bytes
+	// more than once. Version identifies the contents for a checkpoint.
+	At      io.ReaderAt
 	Size    int64
-	Version string // distinguishes the content of At from other content of the same name
+	Version string
 
 	Reader io.Reader // read sequentially, once
 }

@@ -26,14 +26,19 @@ type Tracker struct {
 	expected []plan.Stage // planned stages of the run
 }
 
-// A Snapshot describes the progress of a run.
+// A Snapshot describes the progress of a run. Each phase processes about as many bytes as the input
+// has, so Total is a multiple of the size of the input.
 type Snapshot struct {
-	Phase                 string
-	PhaseIndex, Phases    int
-	PhaseDone, PhaseTotal int64
-	PhaseElapsed          time.Duration
-	Done, Total           int64
-	Elapsed, Remaining    time.Duration
+	Phase        string // the running phase; "" before the first
+	PhaseIndex   int    // its number, from 1
+	Phases       int    // the number of phases, as planned
+	PhaseDone    int64  // bytes of the running phase
+	PhaseTotal   int64  // its size in bytes; -1: unknown
+	PhaseElapsed time.Duration
+	Done         int64 // bytes of all phases so far
+	Total        int64 // bytes of all phases; -1: unknown
+	Elapsed      time.Duration
+	Remaining    time.Duration // the remaining time at the rate so far, in whole seconds; -1: unknown
 }
 
 // Expect sets the planned stages of a run and resets the counters.

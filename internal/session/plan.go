@@ -77,7 +77,7 @@ func (o Options) withoutPipes() (Options, error) {
 		if isPipe(s) {
 			s = s.Unread()
 		}
-		o.Sources = append(o.Sources, Source(s))
+		o.Sources = append(o.Sources, s)
 	}
 
 	wrap := o.faults.wrapDataset

@@ -9,7 +9,7 @@ import (
 	"github.com/extsort/extsort/internal/engine"
 )
 
-// A SortPlan describes how a sort would run, and its predicted cost. Like Detail, it may change in any version.
+// A SortPlan describes how a sort would run, and its predicted cost.
 type SortPlan = plan.Plan
 
 // Rates are the rates of one worker from which a plan predicts times.
@@ -23,7 +23,7 @@ type Phase = plan.Stage
 // impossible, and the strategy that Ran instead.
 type Change = engine.Change
 
-// A Report describes a finished sort or merge. Its fields are stable, except those of Detail.
+// A Report describes a finished sort or merge.
 type Report struct {
 	Records        int64    `json:"records"`       // number of records read
 	RecordsOut     int64    `json:"records_out"`   // number of records written
@@ -42,7 +42,7 @@ type Report struct {
 	Detail Detail `json:"-"`
 }
 
-// Detail describes how a run went. It is not stable: its fields and their values may change in any version.
+// Detail describes how a run went.
 type Detail struct {
 	BytesKept   int64     `json:"bytes_kept"`        // part of BytesRead that a checkpoint had already processed
 	SpillCodec  string    `json:"spill_codec"`       // compression of temporary data; "": nothing was spilled

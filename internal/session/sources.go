@@ -1,33 +1,16 @@
 package session
 
-import (
-	"io"
-
-	"github.com/extsort/extsort/chunker/input"
-)
+import "github.com/extsort/extsort/chunker/input"
 
 // stdio is the name that stands for standard input and standard output.
 const stdio = input.Stdin
 
-// A Source is one input: the file Name, or At, or Reader. Sort does not close At or Reader.
-type Source struct {
-	Name string // name of a file; "-": Options.Stdin. With At or Reader, messages use this name for the input
-
-	// At provides Size bytes, for example from a *bytes.Reader or an object store. Several goroutines read it concurrently
-	// at any offset, and may read bytes more than once. Version identifies the contents for a checkpoint.
-	At      io.ReaderAt
-	Size    int64
-	Version string
-
-	Reader io.Reader // read once, sequentially
-}
+// A Source is one input. Without At and Reader, the name "-" stands for Options.Stdin.
+type Source = input.Source
 
 // sources returns all inputs in their order. There is at least one.
 func (o *Options) sources() []input.Source {
-	all := input.Named(o.Inputs...)
-	for _, s := range o.Sources {
-		all = append(all, input.Source(s))
-	}
+	all := append(input.Named(o.Inputs...), o.Sources...)
 	if len(all) == 0 {
 		return input.Named(stdio)
 	}

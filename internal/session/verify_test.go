@@ -55,7 +55,7 @@ func checkOptions(opt Options) CheckOptions {
 	c := fields.Shared[CheckOptions](opt)
 	c.faults = opt.faults
 	for _, source := range opt.sources() {
-		c.Input = Source(source)
+		c.Input = source
 	}
 	return c
 }
