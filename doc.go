@@ -27,9 +27,10 @@
 //
 // # Options and errors
 //
-// Each function checks all fields before it opens a file, and reports all invalid fields at once. Errors are data: use
-// errors.As or errors.AsType with *[OptionError], *[ResourceError], *[PartialRecordError], *[FileError],
-// *[DisorderError] or *[PanicError]. Other errors wrap their cause, such as an *fs.PathError.
+// Each function checks all fields before it opens a file, and reports all invalid fields at once; of Record, it may
+// report only the first fault. Errors are data: use errors.As or errors.AsType with *[OptionError], *[ResourceError],
+// *[PartialRecordError], *[FileError], *[DisorderError] or *[PanicError]. Other errors wrap their cause, so that
+// errors.Is finds fs.ErrNotExist or syscall.ENOSPC.
 //
 // Each function returns soon after its context is cancelled, in every phase. The error is then the cause of the
 // cancellation, and no output appears.

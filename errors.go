@@ -12,8 +12,8 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// An OptionError reports an invalid or missing field of a job. A call reports all invalid fields at once, joined as by
-// errors.Join.
+// An OptionError reports an invalid or missing field of a job. A call joins the errors of several fields by
+// errors.Join; errors.As finds the first of them.
 type OptionError struct {
 	Option string // the field, such as Output.Path; "": several fields contradict each other
 	text   string
@@ -42,8 +42,8 @@ type PartialRecordError struct {
 
 func (e *PartialRecordError) Error() string { return e.text }
 
-// A FileError reports that reading or writing failed at some offset of a file. Files that could not be opened are
-// reported as *fs.PathError instead.
+// A FileError reports that reading or writing failed at some offset of a file or Reader. The error of a file that could
+// not be opened has no type of its own: use errors.Is with fs.ErrNotExist or fs.ErrPermission.
 type FileError struct {
 	Op     string // what failed, such as read or write
 	File   string // the path or name of the file

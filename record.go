@@ -16,8 +16,8 @@ import (
 //
 // Some formats use Type, Size or Keys in addition to Format.
 type Record struct {
-	// Format is the name of a file format: gensort, npy, npz, sosd, fvecs, bvecs, ivecs, fbin, u8bin or ibin. The
-	// output has the same format as the inputs. "" means plain records without a header.
+	// Format is the name of a file format: gensort, npy, npz, sosd, fvecs, bvecs, ivecs, fbin, u8bin, i8bin or
+	// ibin. The output has the same format as the inputs. "" means plain records without a header.
 	Format string
 
 	Type   Type       // the type of plain numbers; also the element type that sosd and npy files must have
@@ -27,7 +27,7 @@ type Record struct {
 
 	NaN NaNOrder // the position of NaNs in all key fields; "": IEEE 754 totalOrder
 
-	// NumericFloats compares floats by value: −0 equals +0, and all NaNs are equal. They sort last, unless NaN is
+	// NumericFloats compares floats by value: −0 equals +0, and all NaNs are equal. NaNs sort last, unless NaN is
 	// NaNFirst. By default, floats are in IEEE 754 totalOrder: −0 sorts before +0, NaNs with a sign bit first, and
 	// other NaNs last.
 	NumericFloats bool

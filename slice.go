@@ -22,7 +22,7 @@ import (
 )
 
 // SortSlice sorts a slice in memory, in parallel. The sort is stable. Elements may be numbers, strings, structs or any
-// other type, and may contain pointers and padding, because SortSlice copies elements as Go does.
+// other type, and may contain pointers and padding.
 //
 // The keys order the elements, the most significant key first; see [By]. Without keys, elements that are numbers,
 // strings, booleans or arrays of bytes are ordered by their value, and structs by the fields that have a tag:
@@ -40,8 +40,9 @@ import (
 // is the order of [Sort], but not that of cmp.Compare. Strings and arrays are compared byte by byte, and false sorts
 // before true.
 //
-// SortSlice needs memory for a copy of the slice and for its keys. It puts keys that do not fit the default of
-// Resources.Memory into temporary files. After an error, the slice is unchanged.
+// SortSlice needs memory for a copy of the slice and for its keys. If the keys need more than the default of
+// Resources.Memory, they go to temporary files. After an error, the slice is unchanged. SortSlice pays for numbers and
+// for keys of few bytes. For string keys and large structs, slices.SortStableFunc may be faster.
 func SortSlice[T any](ctx context.Context, s []T, keys ...Key[T]) error {
 	order, err := newOrdering(keys)
 	if err != nil {
@@ -112,7 +113,8 @@ func (k Key[T]) Desc() Key[T] {
 }
 
 const (
-	// minParallel is the number of elements from which on a parallel sort is faster than that of the standard library.
+	// minParallel is the number of elements from which on SortSlice sorts in parallel. For numbers, that is then faster
+	// than the standard library.
 	minParallel = 1 << 15
 
 	// stringPrefix is the number of bytes of a string in its normalized form. Longer strings are compared in full if

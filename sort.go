@@ -45,8 +45,7 @@ type MergeJob struct {
 	Select  Selection
 	Output  Output
 
-	// Cuts is the result of the function Cuts for Input.Part.Count parts. Without it, a merge of one part computes its
-	// cuts itself.
+	// Cuts is the result of the function Cuts for n = Input.Part.Count. If it is nil, the merge computes it.
 	Cuts [][]int64
 
 	Resources Resources // TempDirs are only used if memory or open files do not suffice for all inputs at once
@@ -219,8 +218,8 @@ func SortBytes(ctx context.Context, records []byte, job Job) ([]byte, *Report, e
 }
 
 // Plan returns how Sort would run the job. It reads a sample of each input file and writes nothing. Job.Output may be
-// empty: then the output is a stream. Plan does not read from pipes, because these bytes would be missing in a later
-// sort: a FIFO, or a Reader that is not a regular file. For a pipe, the forecast assumes random keys in random order.
+// empty: then the output is a stream. Plan does not read from a FIFO or from a Reader that is not a regular
+// file, because a later sort would miss these bytes. The forecast then assumes random keys in random order.
 func Plan(ctx context.Context, job Job) (*Forecast, error) {
 	opt, err := job.options(needsInput)
 	if err != nil {
@@ -244,9 +243,10 @@ func PlanFor(ctx context.Context, job Job, records int64) (*Forecast, error) {
 
 // Cuts returns the positions at which to cut sorted inputs, so that Merge can merge them in n parts. For the result c,
 // part k consists of the records c[k][i] to c[k+1][i]-1 of each input i. The sizes of the parts differ by at most one
-// record. Records are ordered by key, input and position. If job.Select is Unique, Counted or Duplicates, records with
-// equal keys are in the same part. Cuts reads only single records. With Input.Part, it returns only the cuts of that
-// share of the parts; the first of them is c[0]. Job.Output may be empty.
+// record, unless job.Select is Unique, Counted or Duplicates, which keep records with equal keys in the same part.
+// Records are ordered by key, input and position. Cuts reads only a few records of each input. With Input.Part, it
+// returns only the cuts of that share of the parts, beginning with c[0], so that several processes can divide the work.
+// Job.Output may be empty.
 func Cuts(ctx context.Context, job MergeJob, n int64) ([][]int64, error) {
 	opt, err := job.options(needsInput)
 	if err != nil {

@@ -27,8 +27,8 @@ type Input struct {
 	// the suffix .br of a path. Offsets in reports and errors refer to the decompressed bytes.
 	Compression Compression
 
-	// Raw says that the inputs are plain records, although they look like files of another format. Without Raw, a
-	// file of a known format that Record does not mention is an error.
+	// Raw says that the inputs are plain records, although they look like files of another format. Without Raw, an
+	// input that looks like a file of a known format is an error, unless Record.Format names that format.
 	Raw bool
 
 	// Part selects one of several equal parts of the records of all inputs: by position for a sort or a check, and by
@@ -73,8 +73,8 @@ type Output struct {
 	// Compression is the compression of the output. By default, the suffix of Path selects it (.gz, .zst, .s2 or .br).
 	Compression Compression
 
-	// SplitFiles or SplitBytes split the output into several files (Path.000, Path.001 …) with different keys. The file
-	// Path.index lists their first keys. Either all files appear or none. Set at most one of the two.
+	// SplitFiles or SplitBytes split the output into several files (Path.000, Path.001 …), so that no key is in two of
+	// them. The file Path.index lists their first keys. Either all files appear or none. Set at most one of the two.
 	SplitFiles int   // the number of files, with about the same number of records each; at most 10,000
 	SplitBytes int64 // the size of each file before compression; a file may exceed it to keep equal keys together
 
@@ -96,8 +96,8 @@ type Sink interface {
 	Abort() error
 }
 
-// A Compression is the compression of files. The zero value means that it is detected, or selected by the suffix of the
-// output. Inputs can have any compression.
+// A Compression is the compression of files. For inputs, the zero value means that it is detected; for an output, the
+// suffix of its path selects it. Inputs can have any compression.
 type Compression string
 
 // The compressions. CompressionBrotli requires an import; see the package documentation.
