@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// app is what the commands share: where they read, write and talk.
+// An app holds the streams and the state that all commands share.
 type app struct {
 	stdin  io.Reader
 	stdout io.Writer
@@ -25,7 +25,7 @@ type app struct {
 
 	running    atomic.Pointer[bars] // the last that were made
 	out, notes *heard               // stdout and stderr, for text: the first error is the command's
-	afterError func() error         // what comes after the line of an error; nil: nothing
+	afterError func() error         // called after the line of an error was printed; may be nil
 }
 
 func (a *app) execute(ctx context.Context, args []string) error {
@@ -58,7 +58,7 @@ func (a *app) execute(ctx context.Context, args []string) error {
 	return cmp.Or(a.notes.err, err, a.out.err)
 }
 
-// heard remembers the first error of a writer, so that nobody who writes text has to look at it.
+// A heard writer remembers the first error, so that code that writes text need not check for one.
 type heard struct {
 	io.Writer
 	err error
@@ -70,7 +70,7 @@ func (w *heard) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// A verbRow is a verb: what it does in a few words, for lists of verbs, and its command.
+// A verbRow is a row of verbTable: what the verb does, for lists of verbs, and its command.
 type verbRow struct {
 	short   string
 	command func(*app) *cobra.Command
@@ -115,8 +115,7 @@ func verbUsages(verbs []*cobra.Command) string {
 	return b.String()
 }
 
-// verb returns a command below the root, whose flags in flagTable set v. Its help shows what it is for, then its usage,
-// which says whether it has operands.
+// verb returns a command below the root. Its flags in flagTable set v. use says whether it has operands.
 func verb(use, about, example string, v *flagValues, run func(*cobra.Command, []string) error) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Long: about + "\n\nUsage:\n  extsort " + use, Example: example, RunE: run}
 	if !strings.Contains(strings.TrimSuffix(use, " [flags]"), " ") {
@@ -139,7 +138,7 @@ func verbName(use string) string {
 	return strings.Join(words, " ")
 }
 
-// noOperands refuses what is neither a flag nor the value of one.
+// noOperands refuses arguments that are neither flags nor values of flags.
 func noOperands(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("%s takes no operands, but got %q: %s --help lists its flags",
@@ -148,12 +147,11 @@ func noOperands(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// verbFirst tells whether the command line is for a verb, that is whether its first operand is the name of one,
-// and then moves that name to the front, where cobra looks for it. Sorting gets a command without sub-commands,
-// so that no file is ever mistaken for one. (Cobra itself would take the value of -o in "-ro gen" for a verb.)
+// verbFirst reports whether the first operand of the command line is the name of a verb. If so, it moves the name to
+// the front, where cobra expects it. A sort has a command without sub-commands, so that no file is mistaken for a verb.
+// (Cobra alone would take the value of -o in "-ro gen" for a verb.)
 //
-// What a shell asks for completion is the command line so far, after a word of its own; the last argument is
-// still being typed.
+// To ask for completions, a shell puts a word of cobra's before the command line. The last argument is then incomplete.
 func verbFirst(args []string, root *cobra.Command, verbs []*cobra.Command) ([]string, bool) {
 	from, to := 0, len(args)
 	if len(args) > 1 && isCompletion(args[0]) {

@@ -44,7 +44,7 @@ func (a *app) devices(ctx context.Context, asJSON bool) error {
 	return nil
 }
 
-// deviceRows tell of a device. What extsort tune has not measured is left out.
+// deviceRows describes a device. It leaves out rates that extsort tune has not measured.
 func deviceRows(ctx context.Context, d device.Info) []row {
 	measured := func(r float64) string { return when(r > 0, "%s", human.Rate(int64(r), 1)) }
 	return []row{

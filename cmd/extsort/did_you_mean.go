@@ -18,10 +18,10 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// What is certain is guessed here, and what is not is a question: did you mean?
+// The functions in this file correct mistakes if the meaning is certain. Otherwise the error asks "did you mean …?".
 
-// guess takes inputs that begin as NumPy arrays or archives of them as such, unless flags say what a record is. -k
-// names fields then.
+// guess sets the format if the inputs begin like NumPy arrays or archives, and no flag describes the records. -k then
+// names fields.
 func (f *sortFlags) guess(files []string) {
 	r := &f.opt.Record
 	open := r.Type+r.Format == "" && r.RecordSize == 0 && !f.opt.Raw && f.opt.SkipBytes == 0
@@ -49,7 +49,7 @@ func beginning(name string) []byte {
 	return first[:n]
 }
 
-// otherVerbs are verbs that one may expect, with what does that here.
+// otherVerbs maps verbs that users may expect to the way to do the same here.
 var otherVerbs = map[string]string{
 	"sort": "extsort FILE", "check": "extsort -c", "verify": "extsort -c", "merge": "extsort -m",
 	"uniq": "extsort -u",
@@ -225,7 +225,7 @@ func typeParts(name string) (kind, number, order string) {
 	return kind, number, strings.TrimPrefix(order, "le")
 }
 
-// gnuFlags are flags of GNU sort, or what one may expect of them, that have no meaning here, with what does.
+// gnuFlags maps flags of GNU sort that extsort does not have to the way to get the same effect.
 var gnuFlags = map[string]string{
 	"b": "records have no blanks to ignore",
 	"g": "numbers are binary here: use -t f64 or -k OFFSET:f64",
@@ -244,7 +244,7 @@ var gnuFlags = map[string]string{
 	"version-sort":    "extsort does not know names of versions: use -k OFFSET:TYPE",
 }
 
-// gnuNames are the long names of those that have a letter, or of others that mean as much.
+// gnuNames maps long names of flags to the letters in gnuFlags.
 var gnuNames = map[string]string{
 	"ignore-leading-blanks": "b", "general-numeric-sort": "g", "dictionary-order": "i", "ignore-case": "i",
 	"ignore-nonprinting": "i", "in": "input", "month-sort": "M", "numeric-sort": "n", "human-numeric-sort": "n",

@@ -36,7 +36,7 @@ Usage:
 
 Exit status: 0 success, 75 a temporary error (run it again), 2 any other error.`
 
-// distFlags are what the flags of dist's verbs set, in addition to those that others have.
+// distFlags holds the values of flags that only the verbs of dist have.
 type distFlags struct {
 	request    dist.Request // but for the record and what surrounds the records
 	into       string
@@ -220,7 +220,8 @@ func distTask(a *app, name, about string, do func(*dist.Worker, context.Context,
 		}))
 }
 
-// tasksOf are those that this one does of so many: all unless the text says which.
+// tasksOf returns the share of n tasks that this process does. text is a part K/N, "auto" for the part that a scheduler
+// has assigned, or "" for all.
 func tasksOf(n int, text string) (session.Part, error) {
 	switch text {
 	case "":

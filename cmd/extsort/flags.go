@@ -15,7 +15,7 @@ import (
 	"github.com/extsort/extsort/internal/option"
 )
 
-// A group is flags that stand under one heading of the help, its name.
+// A group holds the flags below one heading of the help. The name of the set is the heading.
 type group struct{ flags *pflag.FlagSet }
 
 func newGroup(title string) group {
@@ -24,8 +24,8 @@ func newGroup(title string) group {
 	return g
 }
 
-// add defines a flag; name may have a letter after a comma. What holds without it stands behind "; otherwise" in the
-// usage, or is the value that there is. The values that there may be stand behind the usage.
+// add defines a flag. name may end in a comma and a letter. If the usage contains "; otherwise", the text after it is
+// the default for the help; if not, the default is the current value of v. The values to choose from follow the usage.
 func (g group) add(v pflag.Value, name, usage string) definition {
 	name, letter, _ := strings.Cut(name, ",")
 	usage, otherwise, _ := strings.Cut(usage, "; otherwise ")
@@ -185,7 +185,8 @@ func memberFlag(g group, v *flagValues) {
 		sets(option.Member).notWith("--join")
 }
 
-// validateRecord reports what is wrong with the description. Somebody who gave none may never have seen the help.
+// validateRecord reports faults of a record description. If there is no description at all, the error points to the
+// help.
 func validateRecord(spec format.Spec) error {
 	err := spec.Validate()
 	if near := nearestType(spec); err != nil && near != "" {
@@ -372,7 +373,7 @@ func strategyHints() string {
 	return strings.Join(hints, "; ")
 }
 
-// reportFlags say what is told of a run.
+// reportFlags select what is reported about a run.
 type reportFlags struct {
 	progress string
 	stats    string // "", text, json or json:FILE

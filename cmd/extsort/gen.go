@@ -105,7 +105,7 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 	return nil
 }
 
-// What gen writes to a store goes in such parts, so many at a time.
+// gen uploads objects in parts of remotePart bytes, up to remoteParts of them at a time.
 const remotePart, remoteParts = 16 << 20, 8
 
 func (a *app) openSink(ctx context.Context, f *genFlags, header *format.Header, records int64) (
@@ -127,7 +127,7 @@ func (a *app) openSink(ctx context.Context, f *genFlags, header *format.Header, 
 	})
 }
 
-// data is the header of what is to be written, and how many records follow it.
+// data returns the header to write and the number of records after it.
 func (f *genFlags) data() (header *format.Header, records int64, err error) {
 	err = validateRecord(f.record)
 	if (f.records == 0) == (f.bytes == 0) {

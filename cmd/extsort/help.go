@@ -118,13 +118,13 @@ func nameWithValue(f *pflag.Flag) string {
 	return f.Name + " " + f.Value.Type()
 }
 
-// columns is how wide the terminal is that w is; for a file or a pipe what the environment says, or 80.
+// columns returns the width of the terminal w. If w is not a terminal, it returns $COLUMNS or 80.
 func columns(w io.Writer) int {
 	width, _ := strconv.Atoi(os.Getenv("COLUMNS"))
 	return max(cmp.Or(terminalColumns(w), max(width, 0), 80), leastColumns)
 }
 
-// terminalColumns is how wide the terminal is that w is; 0: it is none.
+// terminalColumns returns the width of the terminal w, or 0 if w is not a terminal.
 func terminalColumns(w io.Writer) int {
 	if h, ok := w.(*heard); ok {
 		w = h.Writer

@@ -298,7 +298,8 @@ func writeRecord(w io.Writer, rec info.Record) {
 	writeColumns(w, lines)
 }
 
-// shown are the first bytes of a part in pairs of digits, and as text with points for what is none.
+// shown returns the first bytes of a part as pairs of hexadecimal digits and as text. A point stands for a byte that is
+// not a printable character.
 func shown(p info.Part, most int) (digits, text string) {
 	b, _ := hex.DecodeString(p.Hex) // which info has made
 	b = b[:min(len(b), most)]

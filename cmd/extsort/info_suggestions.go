@@ -83,7 +83,8 @@ func guessKey(shown []info.Record, size int) keyGuess {
 	return keyGuess{key: fmt.Sprintf("0:bytes%d", min(size, 8))}
 }
 
-// numbersAt reads 8 bytes of each shown record; nil: not all have them, or one is none of a time.
+// numbersAt reads the 8 bytes at offset of each shown record. It returns nil if a record is too short, or if one of the
+// numbers cannot be a time.
 func numbersAt(shown []info.Record, offset int, order binary.ByteOrder) (numbers []int64) {
 	for _, record := range shown {
 		if len(record.Parts) != 1 {

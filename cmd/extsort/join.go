@@ -13,10 +13,11 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// maxSummary bounds what is read of a file that is to be a summary.
+// maxSummary is the maximum number of bytes of a summary file.
 const maxSummary = 1 << 20
 
-// join tells whether the parts that summaries are of follow each other, and what they are together.
+// join reads the summaries of consecutive parts, checks that the parts follow each other, and prints their joint
+// summary.
 func (f *sortFlags) join(ctx context.Context, a *app, files []string) error {
 	if len(files) == 0 {
 		return errors.New("--join: name the summaries of the parts in order")

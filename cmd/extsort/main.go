@@ -4,14 +4,14 @@
 // exit status. Everything that touches a record happens in the packages below.
 //
 //	main.go       run, the exit codes
-//	commands.go   the tree of commands and how a verb is told from a file
-//	flag_table.go, flags.go, values.go   the flags of all verbs, and the values that they have
+//	commands.go   the tree of commands, and how to tell a verb from a file
+//	flag_table.go, flags.go, values.go   the flags of all verbs and their values
 //	option_names.go       the flags by which messages of the library name options
 //	sort.go …     one file for each command
-//	help.go, man.go, version.go   what helps whoever types: help, the manual page
-//	did_you_mean.go       what a mistyped flag, verb or type may have been
-//	progress.go, report.go   what is shown while a sort runs, and after it
-//	signals*.go   interruption, and what else is asked of the system
+//	help.go, man.go, version.go   help, the manual pages and the version
+//	did_you_mean.go       suggestions for mistyped flags, verbs and types
+//	progress.go, report.go   the progress bar and the report of a sort
+//	signals*.go   signals
 package main
 
 import (
@@ -179,7 +179,7 @@ func shortened(text string) string {
 	return string(runes[:half]) + " … " + string(runes[len(runes)-half:])
 }
 
-// printable escapes control characters and bytes that are no text, as in names of files, so that they do not reach a
+// printable escapes control characters and invalid UTF-8, for example in file names, so that they do not reach a
 // terminal.
 func printable(text string) string {
 	isPlain := func(r rune) bool { return unicode.IsPrint(r) && r != utf8.RuneError }

@@ -48,13 +48,13 @@ func planExplainFlag(g group, v *flagValues) {
 	g.bool(&v.report.explain, "explain", "also show the stages, the rates and the other strategies")
 }
 
-// planFlags are those of the sort and, where it has no input, what that would be.
+// planFlags holds the flags of the sort and those that describe an input that does not exist yet.
 type planFlags struct {
 	*sortFlags
 	made *genFlags
 }
 
-// plan plans for the inputs or, where there are none, for as many records as are said.
+// plan returns the plan for the inputs or, without inputs, for the number of records that --size or -n gives.
 func (f *planFlags) plan(ctx context.Context, opt session.Options) (*session.SortPlan, error) {
 	if len(opt.Inputs) > 0 && f.made.bytes == 0 {
 		opt.Records = f.made.records
