@@ -153,9 +153,9 @@ func (s *remadeSource) ReadAhead(ctx context.Context, maxBytes int64) {
 }
 
 func (s *remadeSource) Next(most int, place func(first int64, n int) []byte) (int64, int, error) {
-	buf, _ := s.read.Get().(*[plan.RemadeBytes]byte)
+	buf, _ := s.read.Get().(*[plan.TransformBytes]byte)
 	if buf == nil {
-		buf = new([plan.RemadeBytes]byte)
+		buf = new([plan.TransformBytes]byte)
 	}
 	defer s.read.Put(buf)
 

@@ -80,13 +80,13 @@ const (
 
 // Divide divides the memory limit. It does so for a merge of sorted inputs, too, which needs no device.
 func Divide(f *Facts) Sizes {
-	limit := f.Asked.MemoryBytes
+	limit := f.Request.MemoryBytes
 	b := Budget{[]line{{"chunks and buffers", limit}}}.with("runtime", runtimeBytes+limit/runtimePart)
 	if f.unified() {
 		b = b.with("driver", min(driverBytes, b.Chunks()/2))
 	}
 	b = b.with("unused: touching it takes longer than it saves", f.unused)
-	s := Sizes{Workers: limitWorkers(f, f.Asked.Workers, b.Chunks())}
+	s := Sizes{Workers: limitWorkers(f, f.Request.Workers, b.Chunks())}
 	s.PartBytes, s.Parts = f.parts(b.Chunks())
 	b = b.with("parts of a remote output", int64(s.Parts)*int64(s.PartBytes))
 	s.RequestBytes = f.requests(b.Chunks())
@@ -103,18 +103,18 @@ func Divide(f *Facts) Sizes {
 	s.BlockBytes = chooseBlock(f, b.Chunks(), s.Workers)
 	s.IndexBytes = indexShare(f, s.BlockBytes, b.Chunks())
 	b = b.with("index of temporary files", s.IndexBytes)
-	coders := func(n int) int64 { return spillCodecMemory(f.Asked.SpillCodec, n, s.BlockBytes) }
+	coders := func(n int) int64 { return spillCodecMemory(f.Request.SpillCodec, n, s.BlockBytes) }
 	s.SpillCoders = mostWorkers(s.Workers, b.Chunks()/8, coders)
 	b = b.with("compression of temporary files", min(coders(s.SpillCoders), b.Chunks()/2))
 	s.Queue = f.queue(b.Chunks())
 	b = b.with("direct I/O requests", s.Queue.memory())
-	if f.Asked.Unique {
+	if f.Request.Unique {
 		size := int64(f.recordSize())
-		block := int64(s.BlockBytes) + int64(s.BlockBytes)/size*int64(f.Asked.Beside)
+		block := int64(s.BlockBytes) + int64(s.BlockBytes)/size*int64(f.Request.ExtraBytes)
 		b = b.with("unique", min(int64(s.Workers)*block, b.Chunks()/4))
 	}
-	if f.Asked.Remade {
-		b = b.with("transformed records", min(int64(s.Workers)*int64(s.BlockBytes+RemadeBytes), b.Chunks()/4))
+	if f.Request.Transformed {
+		b = b.with("transformed records", min(int64(s.Workers)*int64(s.BlockBytes+TransformBytes), b.Chunks()/4))
 	}
 	s.Workers = limitWorkers(f, s.Workers, b.Chunks())
 	s.Budget, s.MergeBytes = b, b.Chunks()-b.Chunks()/8 // the rest: indexes in the order of keys, and garbage
@@ -123,8 +123,8 @@ func Divide(f *Facts) Sizes {
 }
 
 const (
-	// RemadeBytes is what one worker reads at a time where records are made anew, unless one is larger.
-	RemadeBytes = 64 << 10
+	// TransformBytes is what one worker reads at a time where records are made anew, unless one is larger.
+	TransformBytes = 64 << 10
 
 	// RemoteRequests of RemoteRequestBytes keep any network busy. They take a requestShare of the memory at most: what is
 	// read waits for the slowest of them.
@@ -154,7 +154,7 @@ func (f *Facts) parts(bytes int64) (size, parallel int) {
 	if !f.Output.Remote {
 		return 0, 0
 	}
-	record := int64(f.recordSize() + f.Asked.Beside)
+	record := int64(f.recordSize() + f.Request.ExtraBytes)
 	return UploadParts(bytes, max(f.OutputRecords(), f.Records, 0)*record)
 }
 
@@ -198,7 +198,7 @@ func DecoderShare(limit int64) int64 { return (limit - runtimeBytes - limit/runt
 // decoderBytes is the memory of the inputs' decompressors: of all, or of the largest where they take turns.
 func decoderBytes(f *Facts) (bytes int64) {
 	for _, one := range f.Decoders {
-		if f.Together {
+		if f.ConcurrentInputs {
 			bytes += one
 		} else {
 			bytes = max(bytes, one)
@@ -215,8 +215,8 @@ func chooseBlock(f *Facts, bytes int64, workers int) int {
 		block /= 2
 	}
 	block = max(block/size, 1) * size
-	if f.Asked.BlockBytes > 0 {
-		block = max(f.Asked.BlockBytes/size, 1) * size
+	if f.Request.BlockBytes > 0 {
+		block = max(f.Request.BlockBytes/size, 1) * size
 	}
 	return block
 }
@@ -246,7 +246,7 @@ func indexBytes(f *Facts, block int, memory int64) int64 {
 	spilled, limit := f.bytes(), f.First()
 	first := limit * int64(f.recordSize())
 	switch {
-	case f.Together || f.Asked.Strategy.Properties().SpillsAll:
+	case f.ConcurrentInputs || f.Request.Strategy.Properties().SpillsAll:
 	case f.onHost() && f.Devices[0].Histogram:
 		return 0
 	case limit >= 0 && limit < f.Records && first < memory/2:
@@ -269,8 +269,8 @@ func fanIn(f *Facts, s Sizes) int {
 	for workers := s.Workers; workers > 0 && n < fewRuns; workers-- {
 		n = max(n, MaxFanIn(f.Keyer, s.BlockBytes, workers, s.MergeBytes))
 	}
-	if f.Asked.BatchSize > 0 {
-		n = min(n, f.Asked.BatchSize)
+	if f.Request.BatchSize > 0 {
+		n = min(n, f.Request.BatchSize)
 	}
 	return max(n, 2)
 }
@@ -293,7 +293,7 @@ func (e *MemoryError) Error() string {
 // TooLittle is the error of a memory limit that is too little, with the least that is enough.
 func TooLittle(f *Facts) error {
 	workers, advice, least := "one worker", fmt.Sprintf("raise %v", option.MemoryBytes), leastMemory(f)
-	if least > f.Asked.MemoryBytes {
+	if least > f.Request.MemoryBytes {
 		advice = fmt.Sprintf("raise %v to at least %d MiB", option.MemoryBytes, least>>20)
 	} else {
 		least = 0
@@ -301,7 +301,7 @@ func TooLittle(f *Facts) error {
 	if s := Divide(f); s.Workers > 1 {
 		workers, advice = fmt.Sprintf("%d workers", s.Workers), fmt.Sprintf("%s, or lower %v", advice, option.Workers)
 	}
-	return &MemoryError{f.Asked.MemoryBytes, least,
+	return &MemoryError{f.Request.MemoryBytes, least,
 		fmt.Sprintf("too little to sort records of %d bytes with %s (%s)", f.recordSize(), workers, advice)}
 }
 
@@ -310,8 +310,8 @@ func TooLittle(f *Facts) error {
 func leastMemory(f *Facts) int64 {
 	enough := func(mib int) bool {
 		more := *f
-		more.Asked.Workers = Divide(f).Workers
-		more.Asked.MemoryBytes = int64(mib) << 20
+		more.Request.Workers = Divide(f).Workers
+		more.Request.MemoryBytes = int64(mib) << 20
 		s := Divide(&more)
 		return s.Merges(f) && s.Budget.Chunks() > 0
 	}

@@ -14,8 +14,8 @@ func (c *chooser) known() float64 { return float64(max(c.f.Records, 0)) }
 
 // written is how many records go to the output at most.
 func (c *chooser) written() float64 {
-	if c.f.Asked.Limit > 0 {
-		return min(c.known(), float64(c.f.Asked.Limit))
+	if c.f.Request.Limit > 0 {
+		return min(c.known(), float64(c.f.Request.Limit))
 	}
 	return c.known()
 }
@@ -114,7 +114,7 @@ func passesOf(records, capacity int64) int {
 // Wanted is about how many of the first records of the order are needed; -1: all may be. With unique keys that is as
 // many as have that many distinct keys by the sample, where neighbours that differ are taken to be all different.
 func (f *Facts) Wanted() int64 {
-	if f.Asked.Limit <= 0 || !f.Asked.Unique {
+	if f.Request.Limit <= 0 || !f.Request.Unique {
 		return f.First()
 	}
 	keys := f.Sample.Sorted()
@@ -127,8 +127,8 @@ func (f *Facts) Wanted() int64 {
 		case i == 0 || keys[i-1] != key:
 			seen++
 		}
-		if seen >= float64(f.Asked.Limit) {
-			return max(f.Asked.Limit, int64(each*float64(i)))
+		if seen >= float64(f.Request.Limit) {
+			return max(f.Request.Limit, int64(each*float64(i)))
 		}
 	}
 	return -1

@@ -37,8 +37,8 @@ func (s *Sizes) chunk(memory, source int64) Chunk {
 // chunkRecords is the number of records that a chunk can have on every device, of a source that has more of them.
 func (c *chooser) chunkRecords(source int64) int64 {
 	capacity := int64(math.MaxInt64)
-	if c.f.Asked.ChunkRecords > 0 {
-		capacity = c.f.Asked.ChunkRecords
+	if c.f.Request.ChunkRecords > 0 {
+		capacity = c.f.Request.ChunkRecords
 	}
 	for _, d := range c.f.Devices {
 		capacity = min(capacity, c.capacityOf(&d, source))
@@ -86,10 +86,10 @@ func (c *chooser) cut(records int64) (runs int, stays int64) {
 // NextChunk is how many records the next chunk has at most, of those that are left; negative: not known. Where the
 // last chunk stays in memory the first one is the smaller: of 1.2 chunks 0.2 are spilled.
 func (a *Candidate) NextChunk(left int64) int64 {
-	if left <= 0 || a.Stays == 0 {
+	if left <= 0 || a.KeptRecords == 0 {
 		return a.ChunkRecords
 	}
-	return (left-1)%a.Stays + 1
+	return (left-1)%a.KeptRecords + 1
 }
 
 // staying is the number of records of a chunk that can stay in memory beside a merge of runs. The chunk that
@@ -97,17 +97,17 @@ func (a *Candidate) NextChunk(left int64) int64 {
 func (c *chooser) staying(runs int) int64 {
 	const waste = 12
 	merge := mergeMemory(c.f.Keyer, c.sizes.BlockBytes, c.sizes.Workers, runs)
-	memory := c.sizes.Beside(merge + merge/waste)
+	memory := c.sizes.Without(merge + merge/waste)
 	return min(c.f.Devices[0].Capacity(c.sizes.chunk(memory, 0)), c.capacity)
 }
 
-// BesideMerge is the memory that a merge of runs does not need.
-func (s *Sizes) BesideMerge(f *Facts, runs int) int64 {
-	return s.Beside(mergeMemory(f.Keyer, s.BlockBytes, s.Workers, runs))
+// WithoutMerge is the memory that a merge of runs does not need.
+func (s *Sizes) WithoutMerge(f *Facts, runs int) int64 {
+	return s.Without(mergeMemory(f.Keyer, s.BlockBytes, s.Workers, runs))
 }
 
-// Beside is the memory beside bytes that are in use, but for what the Go heap keeps of the phase before.
-func (s *Sizes) Beside(bytes int64) int64 { return s.Budget.Chunks() - s.Budget.Chunks()/64 - bytes }
+// Without is the memory beside bytes that are in use, but for what the Go heap keeps of the phase before.
+func (s *Sizes) Without(bytes int64) int64 { return s.Budget.Chunks() - s.Budget.Chunks()/64 - bytes }
 
 const (
 	// partFill is how full a part's chunk is meant to be, so that the sample's error rarely makes one too large.
@@ -216,7 +216,7 @@ const minPacked = 0.95
 // how many numbers of each record it packs; 1 where that cannot be told, or runs stay in memory, as they are.
 func (c *chooser) packing(temp int64) (keeps float64, numbers int) {
 	keeps, numbers = 1, 1
-	codec := c.f.Asked.SpillCodec
+	codec := c.f.Request.SpillCodec
 	always := alwaysPacks(codec)
 	if c.f.Records <= c.capacity || !always && temp <= c.f.CachedSpill() {
 		return keeps, numbers

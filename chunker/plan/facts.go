@@ -9,36 +9,36 @@ import (
 // Facts is what is known before a sort begins: of the data, of what is asked for, of where the output and the spill
 // go, and of the devices. Whoever gathers them does not change them afterwards.
 type Facts struct {
-	Keyer    *format.Keyer // layout of a record, and the order of the keys
-	Records  int64         // in the inputs; -1: not known before their end
-	Seekable bool          // every input is a regular file: it can be read at any place, and again
-	Remote   bool          // an input is read over a network, and so only once
-	InPlace  bool          // the output is written over an input: see Properties.ReadsAllFirst
-	Decoders []int64       // memory of the decompressor of each input
-	Together bool          // inputs are read at the same time, not one after another
-	ReadRate float64       // bytes/s that a trial read from places all over the input; 0: there was none
-	FromDisk bool          // what that read first, here and there, came slower than from the page cache
-	Disk     Disk          // of the first input
-	Sample   Sample
+	Keyer            *format.Keyer // layout of a record, and the order of the keys
+	Records          int64         // in the inputs; -1: not known before their end
+	Seekable         bool          // every input is a regular file: it can be read at any place, and again
+	Remote           bool          // an input is read over a network, and so only once
+	InPlace          bool          // the output is written over an input: see Properties.ReadsAllFirst
+	Decoders         []int64       // memory of the decompressor of each input
+	ConcurrentInputs bool          // inputs are read at the same time, not one after another
+	ReadRate         float64       // bytes/s that a trial read from places all over the input; 0: there was none
+	FromDisk         bool          // what that read first, here and there, came slower than from the page cache
+	Disk             Disk          // of the first input
+	Sample           Sample
 
-	Asked   Asked
-	Output  Output
-	Spill   Spill
-	Kept    *Checkpoint // nil: none was asked for
-	Memory  int64       // bytes of the machine or its cgroup; 0: not asked, since nothing depends on it
-	Devices []Device
+	Request    Request
+	Output     Output
+	Spill      Spill
+	Checkpoint *Checkpoint // nil: none was asked for
+	Memory     int64       // bytes of the machine or its cgroup; 0: not asked, since nothing depends on it
+	Devices    []Device
 
 	unused     int64 // bytes of the memory limit that a plan leaves alone
 	spillIndex int64 // bytes that the index of the chosen strategy needs; 0: not known yet
 }
 
-// Asked is what the user asks for, with the defaults filled in.
-type Asked struct {
+// Request is what the user asks for, with the defaults filled in.
+type Request struct {
 	Strategy    Strategy
 	Unique      bool  // fewer records are written than read: one for all with equal keys, at most
-	Beside      int   // bytes that are written beside each record; negative: a part of it is written
-	Remade      bool  // what is sorted is made of the records as they are read
-	ReadSize    int   // bytes of a record as it is read; differs from that of the Keyer where Remade
+	ExtraBytes  int   // bytes that are written beside each record; negative: a part of it is written
+	Transformed bool  // what is sorted is made of the records as they are read
+	ReadSize    int   // bytes of a record as it is read; differs from that of the Keyer if the records are Transformed
 	Limit       int64 // 0: all records; negative: none
 	MemoryBytes int64 // the memory limit of the run
 	Workers     int
@@ -64,11 +64,11 @@ type Output struct {
 
 // Spill is where runs and parts go that do not fit memory.
 type Spill struct {
-	Folders []string
-	OnDisk  bool
-	Free    int64 // bytes that there is room for; -1: not known
-	Output  int64 // bytes of the output, for which the same file systems have room besides
-	Disk    Disk  // of the first folder
+	Dirs   []string
+	OnDisk bool
+	Free   int64 // bytes that there is room for; -1: not known
+	Output int64 // bytes of the output, for which the same file systems have room besides
+	Disk   Disk  // of the first folder
 }
 
 // lacks reports whether there is too little room for so many bytes.
@@ -190,8 +190,8 @@ func (f *Facts) bytes() int64 { return max(f.Records, 0) * int64(f.recordSize())
 
 // First is how many of the first records of a sorted chunk are needed at most; -1: all.
 func (f *Facts) First() int64 {
-	if f.Asked.Limit > 0 && !f.Asked.Unique {
-		return f.Asked.Limit
+	if f.Request.Limit > 0 && !f.Request.Unique {
+		return f.Request.Limit
 	}
 	return -1
 }
@@ -199,12 +199,12 @@ func (f *Facts) First() int64 {
 // OutputRecords is the number of records that the output will have; -1: not known before the end.
 func (f *Facts) OutputRecords() int64 {
 	switch {
-	case f.Asked.Limit < 0:
+	case f.Request.Limit < 0:
 		return 0
-	case f.Records < 0 || f.Asked.Unique:
+	case f.Records < 0 || f.Request.Unique:
 		return -1
-	case f.Asked.Limit > 0:
-		return min(f.Records, f.Asked.Limit)
+	case f.Request.Limit > 0:
+		return min(f.Records, f.Request.Limit)
 	}
 	return f.Records
 }
@@ -212,13 +212,13 @@ func (f *Facts) OutputRecords() int64 {
 // OutputBytes is the most bytes of records that are written, before compression; -1: not known before the end.
 func (f *Facts) OutputBytes() int64 {
 	records := f.Records
-	if f.Asked.Limit != 0 && records >= 0 {
-		records = min(records, max(f.Asked.Limit, 0))
+	if f.Request.Limit != 0 && records >= 0 {
+		records = min(records, max(f.Request.Limit, 0))
 	}
 	if records < 0 {
 		return -1
 	}
-	return records * int64(f.recordSize()+f.Asked.Beside)
+	return records * int64(f.recordSize()+f.Request.ExtraBytes)
 }
 
 // Ordered reports whether the data look as if they were in order.
@@ -226,8 +226,10 @@ func (f *Facts) Ordered() bool { return f.Seekable && f.Sample.Enough && f.Sampl
 
 // Mirrored reports whether the data look as if they were in reverse order, and can be copied from their end.
 func (f *Facts) Mirrored() bool {
-	all, placed := f.Asked.Limit == 0 && !f.Asked.Unique, f.Output.File && !f.Output.Set && f.Output.Codec == format.None
-	return f.Seekable && f.Sample.Enough && f.Sample.Ascents == 0 && !f.Ordered() && all && placed
+	all := f.Request.Limit == 0 && !f.Request.Unique
+	placed := f.Output.File && !f.Output.Set && f.Output.Codec == format.None
+	isMirrored := f.Sample.Enough && f.Sample.Ascents == 0 && !f.Ordered()
+	return f.Seekable && isMirrored && all && placed
 }
 
 // Reversed reports whether hardly a key is greater than the one before, so that runs do not overlap.

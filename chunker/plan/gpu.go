@@ -21,11 +21,11 @@ func GPUPays(f *Facts, p *Profile, gpu Device) bool {
 
 // gpuGain is by how many seconds the sort is predicted to be faster.
 func gpuGain(f *Facts, p *Profile, gpu Device) float64 {
-	host := p.price(f, f.Asked.Workers)
+	host := p.price(f, f.Request.Workers)
 	n, size := float64(f.Records), float64(f.recordSize())
 	memory := gpu.Memory
 	if gpu.Unified {
-		memory = min(memory, f.Asked.MemoryBytes)
+		memory = min(memory, f.Request.MemoryBytes)
 	}
 	onGPU := p.sortOnGPUs(p.assume(gpu), size, host)
 	outOfCore := func(memory float64) float64 {
@@ -35,6 +35,6 @@ func gpuGain(f *Facts, p *Profile, gpu Device) float64 {
 		levels := math.Log2(max(n*size/memory+1, 2))
 		return work{stores: n, fetches: n, merges: n * levels, follows: n}.cost(host)
 	}
-	return n*host[sorts] + outOfCore(float64(f.Asked.MemoryBytes)) -
+	return n*host[sorts] + outOfCore(float64(f.Request.MemoryBytes)) -
 		p.GPUStart - n*onGPU - outOfCore(gpuShare*float64(memory))
 }

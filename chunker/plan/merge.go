@@ -35,30 +35,30 @@ func (c *chooser) merge() Candidate {
 	a := Candidate{ChunkRecords: c.capacity, Possible: true,
 		Why: "one pass to sort runs, one to merge them"}
 	if c.f.Records < 0 {
-		a.Why, a.Temp, a.Room, a.Levels = "does not need to know the size of the input", -1, -1, 1
+		a.Why, a.TempBytes, a.RoomBytes, a.Levels = "does not need to know the size of the input", -1, -1, 1
 		a.Stages = []Stage{c.stage(StageRuns, work{}), c.stage(StageMerge, work{})}
 		return a
 	}
-	a.Chunks, a.Stays = c.cut(c.f.Records)
+	a.Chunks, a.KeptRecords = c.cut(c.f.Records)
 	a.Levels = Levels(a.Chunks, c.sizes.FanIn)
 	n := c.known()
-	merged, kept := n, float64(min(a.Stays, c.f.Records))
+	merged, kept := n, float64(min(a.KeptRecords, c.f.Records))
 	if limit := c.f.First(); limit >= 0 {
 		merged, kept = min(n, float64(limit)*float64(a.Chunks)), min(kept, float64(limit))
 	}
 	spilled := max(merged-kept, 0)
-	if a.Kept = int64(kept) * int64(c.f.recordSize()); a.Kept > 0 {
+	if a.KeptBytes = int64(kept) * int64(c.f.recordSize()); a.KeptBytes > 0 {
 		a.Why += "; the last run stays in memory"
 	}
 	if !c.sizes.Merges(c.f) {
 		a.Possible, a.Why = false, "too little memory for blocks of records this large"
 	}
 	again := rewritten(a.Chunks, c.sizes.FanIn)
-	a.Temp = int64(spilled) * int64(c.f.recordSize()) * int64(max(a.Levels, 1))
-	a.Room = roomFor(a.Temp, c.storedBlock(a.ChunkRecords))
+	a.TempBytes = int64(spilled) * int64(c.f.recordSize()) * int64(max(a.Levels, 1))
+	a.RoomBytes = roomFor(a.TempBytes, c.storedBlock(a.ChunkRecords))
 	stored, packed := spilled, 0.0
-	if keeps, numbers := c.packing(a.Temp); keeps < 1 {
-		stored, a.Stored, packed = keeps*spilled, int64(keeps*float64(a.Temp)), spilled*float64(numbers)
+	if keeps, numbers := c.packing(a.TempBytes); keeps < 1 {
+		stored, a.StoredBytes, packed = keeps*spilled, int64(keeps*float64(a.TempBytes)), spilled*float64(numbers)
 	}
 	a.fetched = (1 + again) * stored
 	runs, read := min(a.Chunks, c.sizes.FanIn), (1+again)*c.blocksOf(spilled, c.storedBlock(a.ChunkRecords))
@@ -83,7 +83,7 @@ func (c *chooser) merge() Candidate {
 
 // Merging is the plan of a merge of inputs that are sorted, which leaves nothing to choose.
 func Merging(f *Facts, inputs int) *Plan {
-	f.Together = true
+	f.ConcurrentInputs = true
 	p := planned(f, Divide(f))
 	p.Strategy, p.Device, p.Chunks = Merge, "cpu", inputs
 	return p

@@ -61,7 +61,7 @@ func indexOfParts(f *Facts, s Scatter, fit, passes int) int64 {
 func (c *chooser) partition() Candidate {
 	a := Candidate{ChunkRecords: c.capacity, Possible: true,
 		Why: "one pass to partition, one to sort the parts"}
-	switch limit := c.f.Asked.Limit; {
+	switch limit := c.f.Request.Limit; {
 	case limit > 0 && (c.f.Records < 0 || limit < c.f.Records):
 		a.Possible, a.Why = false, "would spill all records for a small result"
 	case !c.sizes.Merges(c.f):
@@ -80,8 +80,8 @@ func (c *chooser) partition() Candidate {
 	}
 	passes := float64(levels)
 	n := c.known()
-	a.Temp, a.fetched = int64(passes)*c.f.bytes(), passes*n
-	a.Room = roomFor(a.Temp, scatter.BlockBytes)
+	a.TempBytes, a.fetched = int64(passes)*c.f.bytes(), passes*n
+	a.RoomBytes = roomFor(a.TempBytes, scatter.BlockBytes)
 	a.index = indexOfParts(c.f, scatter, fit, levels)
 	if passes > 1 && a.Possible {
 		a.Why = fmt.Sprintf("%.0f passes to partition, %d parts at a time, and one to sort them",

@@ -77,14 +77,14 @@ type Candidate struct {
 	InFlight     int     `json:"-"` // chunks that share the memory of one of the host's processors; 0: one has it
 	Chunks       int     `json:"-"` // chunks, parts or passes
 	Levels       int     `json:"-"` // of merging
-	Temp         int64   `json:"-"` // bytes of records that are spilled; -1: not known
-	Room         int64   `json:"-"` // bytes of the file system that they take at most, in whole pages; -1: not known
-	Stored       int64   `json:"-"` // bytes that they take, packed; 0: as many
-	Kept         int64   `json:"-"` // bytes of the last chunk, which stays in memory
-	Stays        int64   `json:"-"` // records of a chunk of a merge whose last one stays in memory; 0: none does
+	TempBytes    int64   `json:"-"` // bytes of records that are spilled; -1: not known
+	RoomBytes    int64   `json:"-"` // bytes of the file system that they take at most, in whole pages; -1: not known
+	StoredBytes  int64   `json:"-"` // bytes that they take, packed; 0: as many
+	KeptBytes    int64   `json:"-"` // bytes of the last chunk, which stays in memory
+	KeptRecords  int64   `json:"-"` // records of a chunk of a merge whose last one stays in memory; 0: none does
 	Stages       []Stage `json:"-"`
 	Shares       []Share `json:"-"` // of a spread
-	Together     int     `json:"-"` // records that are sifted together
+	BlockRecords int     `json:"-"` // records that are sifted together
 
 	fetched float64 // records that are read back from spill, as stored
 	index   int64   // bytes of the index of all blocks that it spills; 0: no more than the budget has
@@ -105,12 +105,12 @@ const (
 // touched may take longer than it saves.
 func Choose(f *Facts, profile *Profile) (*Plan, error) {
 	best, err := newPlan(f, profile)
-	if err != nil || !f.onHost() || f.Asked.Strategy.isListed() {
+	if err != nil || !f.onHost() || f.Request.Strategy.isListed() {
 		return best, err
 	}
 	less := *f
-	for used := f.Asked.MemoryBytes / frugality; used >= limitedBytes; used /= frugality {
-		less.unused = f.Asked.MemoryBytes - used
+	for used := f.Request.MemoryBytes / frugality; used >= limitedBytes; used /= frugality {
+		less.unused = f.Request.MemoryBytes - used
 		if p, err := newPlan(&less, profile); err == nil && p.Seconds < worthLess*best.Seconds {
 			best = p
 		}
@@ -144,7 +144,7 @@ func newPlan(f *Facts, profile *Profile) (*Plan, error) {
 // planWith weighs the strategies with the memory that the facts give to the index.
 func planWith(f *Facts, profile *Profile) (*Plan, error) {
 	c := newChooser(f, profile)
-	if refuse := f.Asked.Strategy.Properties().refuse; refuse != nil {
+	if refuse := f.Request.Strategy.Properties().refuse; refuse != nil {
 		if err := refuse(c); err != nil {
 			return nil, err
 		}
@@ -162,15 +162,15 @@ func planWith(f *Facts, profile *Profile) (*Plan, error) {
 			output = f.ReservedBytes()
 		}
 		free := f.Spill.Free + f.Spill.Output
-		return nil, NoRoom(f.Spill.Folders, c.leastRoom, free, output, f.Kept != nil)
+		return nil, NoRoom(f.Spill.Dirs, c.leastRoom, free, output, f.Checkpoint != nil)
 	case !first.Possible, spills && f.Records > c.capacity && !c.sizes.Merges(f):
 		return nil, TooLittle(f)
 	}
 	p := planned(f, c.sizes)
-	p.Device, p.Unified, p.Algorithm, p.DigitBits = deviceNames(f), f.unified(), f.Asked.Algorithm, f.Asked.DigitBits
+	p.Device, p.Unified, p.Algorithm, p.DigitBits = deviceNames(f), f.unified(), f.Request.Algorithm, f.Request.DigitBits
 	p.Strategy, p.ChunkRecords, p.Chunks, p.MergeLevels = first.Strategy, first.ChunkRecords, first.Chunks, first.Levels
-	p.TempBytes, p.StoredBytes, p.KeptBytes = first.Temp, first.Stored, first.Kept
-	p.Checkpoint, p.Seconds, p.Stages, p.Considered = f.Kept, first.Seconds, first.Stages, all
+	p.TempBytes, p.StoredBytes, p.KeptBytes = first.TempBytes, first.StoredBytes, first.KeptBytes
+	p.Checkpoint, p.Seconds, p.Stages, p.Considered = f.Checkpoint, first.Seconds, first.Stages, all
 	p.Sizes.Queue = c.sizes.Queue.of(first.Strategy, profile.isCold(f))
 	p.Rates, p.Budget = profile.Rates(), c.sizes.Budget
 	p.Rates.DiskBytes = 1 / c.prices[waits]
@@ -181,9 +181,9 @@ func planWith(f *Facts, profile *Profile) (*Plan, error) {
 func planned(f *Facts, sizes Sizes) *Plan {
 	return &Plan{
 		Records: f.Records, RecordSize: f.recordSize(), KeySize: f.Keyer.KeySize(), Layout: f.Keyer.Layout().String(),
-		OutputBytes: f.OutputBytes(), MemoryLimit: f.Asked.MemoryBytes, UnusedMemory: f.unused, Workers: sizes.Workers,
-		FanIn: sizes.FanIn, BlockBytes: sizes.BlockBytes, TempDirs: f.Spill.Folders,
-		RawTempDirs: filename.RawAll(f.Spill.Folders), Sizes: sizes,
+		OutputBytes: f.OutputBytes(), MemoryLimit: f.Request.MemoryBytes, UnusedMemory: f.unused, Workers: sizes.Workers,
+		FanIn: sizes.FanIn, BlockBytes: sizes.BlockBytes, TempDirs: f.Spill.Dirs,
+		RawTempDirs: filename.RawAll(f.Spill.Dirs), Sizes: sizes,
 	}
 }
 
@@ -231,7 +231,7 @@ func (c *chooser) weigh() []Candidate {
 	}
 	c.leaveOutUnkept(all)
 	c.leaveOutOfRoom(all)
-	forced := slices.IndexFunc(all, func(a Candidate) bool { return a.Strategy == c.f.Asked.Strategy })
+	forced := slices.IndexFunc(all, func(a Candidate) bool { return a.Strategy == c.f.Request.Strategy })
 	if forced >= 0 && c.obeys(&all[forced]) {
 		all[forced].Why, all[forced].Possible = askedFor, true
 	} else {
@@ -272,7 +272,7 @@ func (a *Candidate) rank() int {
 func (c *chooser) obeys(asked *Candidate) bool {
 	p := asked.Strategy.Properties()
 	switch {
-	case c.f.Spill.lacks(asked.Room), c.f.InPlace && !p.ReadsAllFirst:
+	case c.f.Spill.lacks(asked.RoomBytes), c.f.InPlace && !p.ReadsAllFirst:
 		return false
 	case p.canForce != nil:
 		return p.canForce(c, asked)
@@ -295,10 +295,10 @@ func preferInCore(all []Candidate) {
 // leaveOutOfRoom leaves out the strategies for whose spill there is too little room.
 func (c *chooser) leaveOutOfRoom(all []Candidate) {
 	for i := range all {
-		if a := &all[i]; a.Possible && c.f.Spill.lacks(a.Room) {
+		if a := &all[i]; a.Possible && c.f.Spill.lacks(a.RoomBytes) {
 			a.Possible, a.Why = false, fmt.Sprintf("needs %s of temporary data, but only %s is free",
-				human.Bytes(a.Room), human.Bytes(c.f.Spill.Free))
-			c.leastRoom = min(cmp.Or(c.leastRoom, a.Room), a.Room)
+				human.Bytes(a.RoomBytes), human.Bytes(c.f.Spill.Free))
+			c.leastRoom = min(cmp.Or(c.leastRoom, a.RoomBytes), a.RoomBytes)
 		}
 	}
 }
@@ -315,16 +315,16 @@ func leaveOutInPlace(all []Candidate) {
 // leaveOutUnkept leaves out the strategies that spill or write what a checkpoint does not keep, and all but merge where
 // it has runs.
 func (c *chooser) leaveOutUnkept(all []Candidate) {
-	if c.f.Kept == nil {
+	if c.f.Checkpoint == nil {
 		return
 	}
 	for i := range all {
 		a := &all[i]
 		p := a.Strategy.Properties()
 		switch {
-		case p.Resumable && c.f.Kept.begun():
+		case p.Resumable && c.f.Checkpoint.begun():
 			a.Why = "continues with the runs of the checkpoint"
-		case c.f.Kept.begun():
+		case c.f.Checkpoint.begun():
 			a.Possible, a.Why = false, "the checkpoint already has runs to merge"
 		case p.losesWork != nil && p.losesWork(a):
 			a.Possible, a.Why = false, "a checkpoint can keep only runs"

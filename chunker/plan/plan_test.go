@@ -45,9 +45,9 @@ func factsOf(t *testing.T, records, memory int64) *Facts {
 	k := keyerOf(t, "u64")
 	f := &Facts{
 		Keyer: k, Records: records, Seekable: records >= 0, Memory: 64 * gib,
-		Asked:   Asked{MemoryBytes: memory, Workers: 2, SpillCodec: "none"},
+		Request: Request{MemoryBytes: memory, Workers: 2, SpillCodec: "none"},
 		Output:  Output{File: true, OnDisk: true},
-		Spill:   Spill{Folders: []string{"tmp"}, OnDisk: true, Free: -1},
+		Spill:   Spill{Dirs: []string{"tmp"}, OnDisk: true, Free: -1},
 		Devices: []Device{hostDevice(8)},
 	}
 	r := rand.New(rand.NewPCG(1, 2))
@@ -88,9 +88,9 @@ func TestBudgetAddsUp(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := &Facts{Keyer: k, Records: r.Int64N(1<<r.IntN(45)+1) - 1, Together: r.IntN(2) == 0}
+		f := &Facts{Keyer: k, Records: r.Int64N(1<<r.IntN(45)+1) - 1, ConcurrentInputs: r.IntN(2) == 0}
 		f.Decoders = decoders[:r.IntN(4)]
-		f.Asked = Asked{Unique: r.IntN(2) == 0, Limit: r.Int64N(1 << r.IntN(30)), Workers: 1 + r.IntN(256),
+		f.Request = Request{Unique: r.IntN(2) == 0, Limit: r.Int64N(1 << r.IntN(30)), Workers: 1 + r.IntN(256),
 			MemoryBytes: 16*mib + r.Int64N(1<<(24+r.IntN(17))), SpillCodec: []string{"auto", "none", "zstd"}[r.IntN(3)]}
 		f.Output = Output{Codec: codecs[r.IntN(4)], PipeBytes: r.Int64N(2) * 2 * mib}
 		s := Divide(f)
@@ -98,16 +98,16 @@ func TestBudgetAddsUp(t *testing.T) {
 		for _, line := range s.Budget.Lines {
 			sum += line.Bytes
 		}
-		if sum != f.Asked.MemoryBytes {
-			t.Fatalf("%+v: the lines %v add up to %d", f.Asked, s.Budget.Lines, sum)
+		if sum != f.Request.MemoryBytes {
+			t.Fatalf("%+v: the lines %v add up to %d", f.Request, s.Budget.Lines, sum)
 		}
 		for _, line := range s.Budget.Lines {
 			if line.Bytes < 0 {
-				t.Fatalf("%+v: %v", f.Asked, s.Budget.Lines)
+				t.Fatalf("%+v: %v", f.Request, s.Budget.Lines)
 			}
 		}
-		if s.Workers < 1 || s.Workers > f.Asked.Workers || s.BlockBytes%layout.RecordSize != 0 || s.FanIn < 2 {
-			t.Fatalf("%+v: %+v", f.Asked, s)
+		if s.Workers < 1 || s.Workers > f.Request.Workers || s.BlockBytes%layout.RecordSize != 0 || s.FanIn < 2 {
+			t.Fatalf("%+v: %+v", f.Request, s)
 		}
 	}
 }
@@ -118,19 +118,19 @@ func TestMemoryForFew(t *testing.T) {
 	whole := int64(allowed - runtimeBytes - allowed/runtimePart)
 	for _, c := range []struct {
 		name    string
-		asked   Asked
+		asked   Request
 		records int64
 		want    int64 // of memory at most, and at least half of it
 	}{
-		{"few of a stream", Asked{Limit: 1}, -1, limitedBytes},
-		{"more of a stream", Asked{Limit: 2_000_000}, -1, 2_000_000 * 8 * chunkOfLimit},
-		{"most of what may fit", Asked{Limit: 1 << 62}, -1, whole},
-		{"few of different keys", Asked{Limit: 1, Unique: true}, -1, whole},
-		{"all of a stream", Asked{}, -1, whole},
-		{"few of a file that fits", Asked{Limit: 1}, 100, whole},
+		{"few of a stream", Request{Limit: 1}, -1, limitedBytes},
+		{"more of a stream", Request{Limit: 2_000_000}, -1, 2_000_000 * 8 * chunkOfLimit},
+		{"most of what may fit", Request{Limit: 1 << 62}, -1, whole},
+		{"few of different keys", Request{Limit: 1, Unique: true}, -1, whole},
+		{"all of a stream", Request{}, -1, whole},
+		{"few of a file that fits", Request{Limit: 1}, 100, whole},
 	} {
 		f := factsOf(t, c.records, allowed)
-		f.Asked.Limit, f.Asked.Unique = c.asked.Limit, c.asked.Unique
+		f.Request.Limit, f.Request.Unique = c.asked.Limit, c.asked.Unique
 		s := Divide(f)
 		if got := s.Budget.Chunks(); got > c.want || got < c.want/2 {
 			t.Errorf("%s: memory of %d bytes, want up to %d", c.name, got, c.want)
@@ -152,11 +152,11 @@ func TestLeastMemory(t *testing.T) {
 			t.Fatalf("%d bytes: 13 MiB are enough", size)
 		}
 		for less, want := range map[int64]bool{0: true, mib: false} {
-			f.Asked.MemoryBytes = leastMemory(f) - less
+			f.Request.MemoryBytes = leastMemory(f) - less
 			if s := Divide(f); s.Merges(f) != want {
 				t.Errorf("%d bytes, %d bytes less than the least memory: enough is %t", size, less, s.Merges(f))
 			}
-			f.Asked.MemoryBytes = 13 * mib
+			f.Request.MemoryBytes = 13 * mib
 		}
 	}
 }
@@ -169,14 +169,14 @@ func TestCuts(t *testing.T) {
 	for range 2000 {
 		n := capacity + 1 + r.Int64N(capacity<<r.IntN(6))
 		f := factsOf(t, n, 40*mib)
-		f.Asked.Strategy = Merge
+		f.Request.Strategy = Merge
 		a := choose(t, f).Considered[0]
-		if a.Stays > a.ChunkRecords || a.Stays == 0 && a.Chunks < 10 {
+		if a.KeptRecords > a.ChunkRecords || a.KeptRecords == 0 && a.Chunks < 10 {
 			t.Fatalf("%d records in chunks of %d at most are cut as %+v", n, a.ChunkRecords, a)
 		}
 		sizes := cutAll(t, &a, n)
 		last := sizes[len(sizes)-1]
-		if len(sizes) != a.Chunks || a.Stays > 0 && (last != a.Stays || slices.Max(sizes) > a.Stays) {
+		if len(sizes) != a.Chunks || a.KeptRecords > 0 && (last != a.KeptRecords || slices.Max(sizes) > a.KeptRecords) {
 			t.Fatalf("%d records, %+v: chunks of %v", n, a, sizes)
 		}
 	}
@@ -215,7 +215,7 @@ func TestWanted(t *testing.T) {
 		{"one key", 2, make([]uint64, 1000), -1},
 		{"nothing is known", 1, nil, -1},
 	} {
-		f := &Facts{Records: 1_000_000, Asked: Asked{Limit: c.keys, Unique: true}, Sample: Sample{Prefixes: c.sample}}
+		f := &Facts{Records: 1_000_000, Request: Request{Limit: c.keys, Unique: true}, Sample: Sample{Prefixes: c.sample}}
 		if got := f.Wanted(); got < c.want-1000 || got > c.want+1000 || (got < 0) != (c.want < 0) {
 			t.Errorf("%s: %d records, want %d", c.name, got, c.want)
 		}
@@ -265,7 +265,7 @@ func TestGPUPays(t *testing.T) {
 		{"32 GiB on 16 cores", FastestGPU, 32 * gib, 64 * gib, 16, true},
 	} {
 		f := factsOf(t, c.bytes/8, c.memory)
-		f.Asked.Workers = c.workers
+		f.Request.Workers = c.workers
 		if got := GPUPays(f, DefaultProfile(), c.gpu); got != c.pays {
 			t.Errorf("%s: %t, by %.2f s", c.name, got, gpuGain(f, DefaultProfile(), c.gpu))
 		}
@@ -303,7 +303,7 @@ func TestSpreadIsPlanned(t *testing.T) {
 			*asked = *f
 			asked.Records, asked.Seekable = -1, false
 		}
-		asked.Asked.Strategy = Spread
+		asked.Request.Strategy = Spread
 		if _, err := Choose(asked, DefaultProfile()); err == nil {
 			t.Error("a spread that cannot be is no error")
 		}
@@ -367,7 +367,7 @@ func TestWaitsForTheDisk(t *testing.T) {
 	if got := seconds(Partition, noDisk); got > most {
 		t.Errorf("%.1f s without any disk, %.1f with one that is not waited for", got, most)
 	}
-	packed := func(f *Facts) { f.Memory, f.Asked.SpillCodec = 8*gib, "delta" }
+	packed := func(f *Facts) { f.Memory, f.Request.SpillCodec = 8*gib, "delta" }
 	if plain, with := seconds(Merge, memory(8*gib)), seconds(Merge, packed); with > plain {
 		t.Errorf("a merge takes %.1f s, %.1f with packed runs", plain, with)
 	}
@@ -434,7 +434,7 @@ func TestNoRoomForSpill(t *testing.T) {
 		if c.want == nil {
 			_, err := Choose(f, DefaultProfile())
 			f.Spill.Free = -1
-			room := candidate(t, choose(t, f), Merge).Room
+			room := candidate(t, choose(t, f), Merge).RoomBytes
 			if want := NoRoom([]string{"tmp"}, room, c.free, 0, false).Error(); err == nil || err.Error() != want {
 				t.Errorf("%d bytes free: error %v, want %s", c.free, err, want)
 			}
@@ -507,12 +507,12 @@ func TestIndexOfSpill(t *testing.T) {
 		at, most int64 // of all
 	}{
 		{"no limit", func(*Facts) {}, 1, 1},
-		{"few", func(f *Facts) { f.Asked.Limit = 1000 }, 0, 1000},
-		{"as many as a chunk", func(f *Facts) { f.Asked.Limit = 8 << 30 }, 1, 1},
-		{"few of a partition", func(f *Facts) { f.Asked.Limit, f.Asked.Strategy = 1000, Partition }, 1, 1},
-		{"few of a merge of files", func(f *Facts) { f.Asked.Limit, f.Together = 1000, true }, 1, 1},
+		{"few", func(f *Facts) { f.Request.Limit = 1000 }, 0, 1000},
+		{"as many as a chunk", func(f *Facts) { f.Request.Limit = 8 << 30 }, 1, 1},
+		{"few of a partition", func(f *Facts) { f.Request.Limit, f.Request.Strategy = 1000, Partition }, 1, 1},
+		{"few of a merge of files", func(f *Facts) { f.Request.Limit, f.ConcurrentInputs = 1000, true }, 1, 1},
 		{"counted", func(f *Facts) { f.Devices[0].Histogram = true }, 0, 1000},
-		{"counted, but partitioned", func(f *Facts) { f.Devices[0].Histogram, f.Asked.Strategy = true, Partition }, 1, 1},
+		{"counted, but partitioned", func(f *Facts) { f.Devices[0].Histogram, f.Request.Strategy = true, Partition }, 1, 1},
 	} {
 		f := factsOf(t, 1<<37, 64*gib)
 		c.change(f)
@@ -539,7 +539,7 @@ func TestIndexOfPartition(t *testing.T) {
 	} {
 		f := factsOf(t, c.records, c.memory)
 		f.Spill.OnDisk, f.Output.OnDisk = false, false
-		f.Asked.Workers, f.Asked.Strategy = c.workers, Partition
+		f.Request.Workers, f.Request.Strategy = c.workers, Partition
 		f.Devices = []Device{hostDevice(c.size)}
 		p := choose(t, f)
 		s := &p.Sizes
@@ -563,7 +563,7 @@ func TestIndexOfPartition(t *testing.T) {
 func TestKeysThatRepeatAreCompressed(t *testing.T) {
 	merged := func(distinct int, codec string) Candidate {
 		f := factsOf(t, 1<<32, gib)
-		f.Memory, f.Asked.SpillCodec, f.Asked.Strategy = 2*gib, codec, Merge
+		f.Memory, f.Request.SpillCodec, f.Request.Strategy = 2*gib, codec, Merge
 		for i := range f.Sample.Prefixes {
 			f.Sample.Prefixes[i] = uint64(i % distinct)
 		}
@@ -571,14 +571,14 @@ func TestKeysThatRepeatAreCompressed(t *testing.T) {
 	}
 	n := len(factsOf(t, 1, gib).Sample.Prefixes)
 	half, few := merged(n/2, "auto"), merged(4, "auto")
-	if half.Stored == 0 || half.Stored > half.Temp/15 || few.Stored != half.Stored {
-		t.Errorf("no key is there once: %d and %d bytes are stored of %d", half.Stored, few.Stored, half.Temp)
+	if half.StoredBytes == 0 || half.StoredBytes > half.TempBytes/15 || few.StoredBytes != half.StoredBytes {
+		t.Errorf("no key is there once: %d and %d bytes are stored of %d", half.StoredBytes, few.StoredBytes, half.TempBytes)
 	}
-	if once := merged(n, "s2"); once.Stored != 0 {
-		t.Errorf("all keys are different: %d bytes are stored of %d", once.Stored, once.Temp)
+	if once := merged(n, "s2"); once.StoredBytes != 0 {
+		t.Errorf("all keys are different: %d bytes are stored of %d", once.StoredBytes, once.TempBytes)
 	}
-	if none := merged(4, "none"); none.Stored != 0 {
-		t.Errorf("no compression: %d bytes are stored of %d", none.Stored, none.Temp)
+	if none := merged(4, "none"); none.StoredBytes != 0 {
+		t.Errorf("no compression: %d bytes are stored of %d", none.StoredBytes, none.TempBytes)
 	}
 }
 
@@ -588,7 +588,7 @@ func TestDearMemoryIsLeftAlone(t *testing.T) {
 	planned := func(touch float64, asked Strategy) *Plan {
 		t.Helper()
 		f, profile := factsOf(t, 128<<20, 4*gib), DefaultProfile()
-		f.Asked.Strategy, profile.Touch = asked, touch
+		f.Request.Strategy, profile.Touch = asked, touch
 		p, err := Choose(f, profile)
 		if err != nil {
 			t.Fatal(err)
@@ -624,15 +624,15 @@ func TestQueue(t *testing.T) {
 	}{
 		{func(*Facts) {}, mostRequests, true, true},
 		{func(f *Facts) { f.Memory = 64 * gib }, 0, false, false},
-		{func(f *Facts) { f.Asked.MemoryBytes = 32 * mib }, 0, false, false},
-		{func(f *Facts) { f.Asked.MemoryBytes = 128 * mib }, 25, true, true},
+		{func(f *Facts) { f.Request.MemoryBytes = 32 * mib }, 0, false, false},
+		{func(f *Facts) { f.Request.MemoryBytes = 128 * mib }, 25, true, true},
 		{func(f *Facts) { f.ReadRate = DefaultProfile().ReadBytes }, mostRequests, false, true},
 		{func(f *Facts) { f.ReadRate, f.FromDisk = DefaultProfile().ReadBytes, true }, mostRequests, true, true},
 		{func(f *Facts) { f.Remote = true }, mostRequests, false, true},
 		{func(f *Facts) { f.Output.Codec = format.Zstd }, mostRequests, true, false},
 		{func(f *Facts) { f.Output.Set = true }, mostRequests, true, false},
-		{func(f *Facts) { f.Asked.Unique = true }, mostRequests, true, false},
-		{func(f *Facts) { f.Kept = &Checkpoint{} }, mostRequests, true, false},
+		{func(f *Facts) { f.Request.Unique = true }, mostRequests, true, false},
+		{func(f *Facts) { f.Checkpoint = &Checkpoint{} }, mostRequests, true, false},
 		{func(f *Facts) { f.Sample.Descents = 0 }, mostRequests, false, false},
 		{func(f *Facts) { f.Devices = []Device{gpuDevice(8, gib)} }, mostRequests, false, false},
 	} {
@@ -648,7 +648,7 @@ func TestQueue(t *testing.T) {
 			t.Errorf("%+v, want %+v", q, c)
 		}
 		for _, workers := range []int{1, 16} { // with many of them a merge keeps the disk busy, and spills less
-			f.Asked.Workers, f.Asked.SpillCodec = workers, "auto"
+			f.Request.Workers, f.Request.SpillCodec = workers, "auto"
 			many, err := Choose(f, DefaultProfile())
 			if err != nil || c.input && c.output && (many.Strategy == Partition) != (workers == 1) {
 				t.Errorf("%+v, %d workers: %s, error %v", q, workers, many.Strategy, err)
@@ -724,7 +724,7 @@ func TestStrategiesInPlace(t *testing.T) {
 			for _, limit := range []int64{0, 10} {
 				f := factsOf(t, 1<<28, gib)
 				f.InPlace = true
-				f.Asked.Strategy, f.Asked.Limit = strategy, limit
+				f.Request.Strategy, f.Request.Limit = strategy, limit
 				f.Sample.Descents = descents
 				if descents < 1<<9 {
 					slices.Sort(f.Sample.Prefixes)

@@ -37,7 +37,7 @@ func (f *Facts) queue(bytes int64) Queue {
 		return Queue{}
 	}
 	q.Input = f.onHost() && f.Seekable && !f.Remote && !f.InPlace
-	q.Output = f.onHost() && f.Kept == nil && !f.Output.Set && f.ReservedBytes() > 0
+	q.Output = f.onHost() && f.Checkpoint == nil && !f.Output.Set && f.ReservedBytes() > 0
 	return q
 }
 
@@ -53,6 +53,6 @@ func (q *Queue) memory() int64 { return int64(q.Requests) * int64(q.Bytes) }
 
 // leavesCache reports whether the page cache is too small to hold spill until it is read back.
 func (f *Facts) leavesCache() bool {
-	beside := max(f.Memory-f.Asked.MemoryBytes, 0)
+	beside := max(f.Memory-f.Request.MemoryBytes, 0)
 	return f.Spill.OnDisk && f.Memory > 0 && f.bytes() > beside/cacheShare
 }

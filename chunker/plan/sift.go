@@ -22,7 +22,7 @@ var sifting = Properties{
 	DirectIO:    true,
 	weigh:       (*chooser).sift,
 	canForce: func(c *chooser, asked *Candidate) bool {
-		return c.f.canSift() && c.f.Kept == nil && asked.ChunkRecords > 0
+		return c.f.canSift() && c.f.Checkpoint == nil && asked.ChunkRecords > 0
 	},
 	losesWork: func(a *Candidate) bool { return a.Possible },
 }
@@ -50,11 +50,11 @@ const (
 
 // siftBlock returns how many records are sifted together, and the memory that the index of all such blocks takes. A
 // huge input has larger blocks, so that the index stays small. Records that are transformed as they are read come in
-// blocks of RemadeBytes, and larger ones would have to be pieced together.
+// blocks of TransformBytes, and larger ones would have to be pieced together.
 func (s *Sizes) siftBlock(f *Facts) (records int, index int64) {
 	records = max(min(s.BlockBytes, siftBlockBytes)/f.recordSize(), 1)
-	if f.Asked.Remade {
-		records = max(min(records, RemadeBytes/f.Asked.ReadSize), 1)
+	if f.Request.Transformed {
+		records = max(min(records, TransformBytes/f.Request.ReadSize), 1)
 	}
 	for ; ; records *= 2 {
 		blocks := f.Records/int64(records) + 1
@@ -71,8 +71,8 @@ func (c *chooser) sift() Candidate {
 	a := Candidate{Why: "nearly sorted: the records out of order are sorted in memory"}
 	size, workers := int64(c.f.recordSize()), int64(c.sizes.Workers)
 	var index int64
-	a.Together, index = c.sizes.siftBlock(c.f)
-	memory := c.sizes.Budget.Chunks() - index - int64(a.Together)*((workers+siftBlocks)*(size+siftBytes)+workers*size)
+	a.BlockRecords, index = c.sizes.siftBlock(c.f)
+	memory := c.sizes.Budget.Chunks() - index - int64(a.BlockRecords)*((workers+siftBlocks)*(size+siftBytes)+workers*size)
 	a.ChunkRecords = max(memory, 0) / strayShare / size
 	switch {
 	case !c.f.canSift():
@@ -97,7 +97,7 @@ func (c *chooser) sift() Candidate {
 
 // canSift reports whether an input can be read a second time, by the host, and all of it is wanted.
 func (f *Facts) canSift() bool {
-	return f.Records >= 0 && f.onHost() && f.Seekable && !f.Remote && f.Asked.Limit == 0
+	return f.Records >= 0 && f.onHost() && f.Seekable && !f.Remote && f.Request.Limit == 0
 }
 
 // strays is how many records are out of order, as the sample has it and some more: those that are not in the longest

@@ -79,8 +79,8 @@ func (c *chooser) shares() (all []Share, fit bool) {
 	room := 0.0
 	for _, d := range c.f.Devices {
 		n := d.Capacity(s.Chunk)
-		if c.f.Asked.ChunkRecords > 0 {
-			n = min(n, c.f.Asked.ChunkRecords)
+		if c.f.Request.ChunkRecords > 0 {
+			n = min(n, c.f.Request.ChunkRecords)
 		}
 		limits, room = append(limits, n), room+float64(n)
 	}
@@ -98,6 +98,6 @@ func (c *chooser) share() Chunk {
 	size, devices := c.f.recordSize(), len(c.f.Devices)
 	memory := c.sizes.Budget.Chunks() / int64(2*devices)
 	block := min(maxShareBlock, memory/minShareBlocks, int64(maxShareRecords*size))
-	block = cmp.Or(int64(c.f.Asked.BlockBytes), block)
+	block = cmp.Or(int64(c.f.Request.BlockBytes), block)
 	return Chunk{memory, int(max(block/int64(size), 1)) * size, max(1, c.sizes.Workers/devices), 0}
 }

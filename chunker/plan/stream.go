@@ -17,7 +17,7 @@ const RunsOfStream = 8
 // partitionStream is a partition by the keys of the first chunks, where a stream of likely length gains by it. Whether
 // the keys stay what they are at its start, and more of them come, is seen when those are there.
 func (c *chooser) partitionStream(a Candidate) Candidate {
-	a.Chunks, a.Temp, a.Room = partsOfStream, -1, -1
+	a.Chunks, a.TempBytes, a.RoomBytes = partsOfStream, -1, -1
 	a.Stages = []Stage{c.stage(StagePartition, work{}), c.stage(StageParts, work{})}
 	likely := *c.f
 	likely.Records = likelyChunks * c.capacity

@@ -22,7 +22,7 @@ func runCopy(ctx context.Context, r *Run, _ *plan.Candidate) error {
 	r.Meter.begin(plan.StageCopy, atInput, r.Input.DataBytes())
 	defer func() { r.Meter.end(r.Input.Bytes()) }()
 
-	if r.Output.Placed() && !r.Facts.Asked.Unique {
+	if r.Output.Placed() && !r.Facts.Request.Unique {
 		return copyOrdered(ctx, r, r.Output)
 	}
 	if err := copyOrdered(ctx, r, device.Discard); err != nil {

@@ -12,7 +12,7 @@ import (
 // Describe returns the facts about a device that a plan needs for the given records.
 func Describe(d device.Device, f *plan.Facts) plan.Device {
 	described := DescribeInfo(d.Info(), 0)
-	can := d.Capabilities(device.ChunkOptions{Keyer: f.Keyer, Algorithm: f.Asked.Algorithm})
+	can := d.Capabilities(device.ChunkOptions{Keyer: f.Keyer, Algorithm: f.Request.Algorithm})
 	described.WholeRecords = can.WholeRecords
 	described.Histogram = can.Histogram
 	described.Selects = can.Selects
@@ -22,7 +22,7 @@ func Describe(d device.Device, f *plan.Facts) plan.Device {
 			Keyer:         f.Keyer,
 			BlockBytes:    c.BlockBytes,
 			Workers:       c.Workers,
-			Algorithm:     f.Asked.Algorithm,
+			Algorithm:     f.Request.Algorithm,
 			Sample:        f.Sample.Prefixes,
 			SourceRecords: c.SourceRecords,
 		}

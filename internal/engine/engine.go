@@ -82,7 +82,7 @@ func (c Change) String() string {
 // If no record is wanted, it reads none.
 func (r *Run) Sort(ctx context.Context) error {
 	all := r.Plan.Considered
-	if r.Facts.Asked.Limit < 0 {
+	if r.Facts.Request.Limit < 0 {
 		r.Result.Strategy = r.Plan.Strategy
 		return nil
 	}
@@ -140,14 +140,14 @@ func (r *Run) runCandidate(ctx context.Context, c *plan.Candidate) error {
 func (r *Run) change(planned, ran plan.Strategy, why string) {
 	c := Change{planned, why, ran}
 	r.Result.Changes = append(r.Result.Changes, c)
-	if r.Facts.Asked.Strategy == planned {
+	if r.Facts.Request.Strategy == planned {
 		r.Warn(c.String())
 	}
 }
 
 // AskedFor records a change if the requested strategy is not the first one of the plan.
 func (r *Run) AskedFor() {
-	asked := r.Facts.Asked.Strategy
+	asked := r.Facts.Request.Strategy
 	for _, c := range r.Plan.Considered {
 		if c.Strategy == asked && asked != r.Plan.Strategy {
 			r.change(asked, r.Plan.Strategy, c.Why)
@@ -205,12 +205,12 @@ func (r *Run) Spill(expectBytes int64) (*spill.Spill, error) {
 		return r.spill, nil
 	}
 	s := &r.Plan.Sizes
-	asked := &r.Facts.Asked
+	asked := &r.Facts.Request
 	var err error
 	r.spill, err = spill.New(spill.Options{
 		Store:       r.Store,
 		Checkpoint:  r.Kept,
-		Folders:     r.Facts.Spill.Folders,
+		Folders:     r.Facts.Spill.Dirs,
 		Codec:       asked.SpillCodec,
 		Keyer:       r.Input.Keyer,
 		ExpectBytes: expectBytes,

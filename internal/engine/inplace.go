@@ -28,7 +28,7 @@ func (r *Run) mayOverwrite(now os.FileInfo) error {
 // wanted.
 func (r *Run) allRead() error {
 	in := r.Input
-	if r.Facts.Asked.Limit < 0 {
+	if r.Facts.Request.Limit < 0 {
 		return nil
 	}
 	if n := in.Data.Records(); n >= 0 && in.Records() == n {
@@ -55,7 +55,7 @@ func (r *Run) allRead() error {
 
 // mostRecords returns the maximum number of records in the output, after the input has been read.
 func mostRecords(r *Run) int64 {
-	asked := &r.Facts.Asked
+	asked := &r.Facts.Request
 	records := max(r.Input.Records(), r.Input.Data.Records())
 	switch {
 	case asked.Limit < 0:

@@ -52,7 +52,7 @@ func TestMayOverwrite(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		r.Facts.Asked.Limit = -1
+		r.Facts.Request.Limit = -1
 		if err := r.mayOverwrite(nil); err != nil {
 			t.Errorf("%s: no record is wanted: %v", how, err)
 		}

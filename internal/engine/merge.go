@@ -199,7 +199,7 @@ func (r *Run) beginSpill(c *plan.Candidate) error {
 	if !r.Plan.Sizes.Merges(r.Facts) {
 		return plan.TooLittle(r.Facts)
 	}
-	_, err := r.Spill(c.Room)
+	_, err := r.Spill(c.RoomBytes)
 	return err
 }
 
@@ -255,7 +255,7 @@ func (m *merging) keep(
 	if i == 0 || i >= m.r.Plan.Sizes.FanIn {
 		return nil, nil
 	}
-	kept, err := chunk.Keep(ctx, m.r.Facts.First(), m.r.Plan.Sizes.BesideMerge(m.r.Facts, i+1))
+	kept, err := chunk.Keep(ctx, m.r.Facts.First(), m.r.Plan.Sizes.WithoutMerge(m.r.Facts, i+1))
 	if kept == nil || err != nil {
 		return nil, err
 	}
@@ -296,7 +296,7 @@ func (m *merging) mergeRuns(ctx context.Context) error {
 	s := &m.r.Plan.Sizes
 	opt := m.r.mergeOptions()
 	if m.kept > 0 {
-		opt.MemoryBytes = s.Beside(m.kept)
+		opt.MemoryBytes = s.Without(m.kept)
 	}
 	m.r.Result.MergeLevels = max(m.r.Result.MergeLevels, plan.Levels(len(m.runs), s.FanIn))
 	runs, err := merge.Reduce(ctx, opt, m.runs, s.FanIn, m.r.spill.NewMerged)

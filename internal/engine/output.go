@@ -43,7 +43,7 @@ type Output struct {
 
 // Form describes a transformation of the output records.
 type Form struct {
-	Groups   output.GroupForm // for records with equal keys; the zero value follows plan.Asked
+	Groups   output.GroupForm // for records with equal keys; the zero value follows plan.Request
 	From, To int              // the part of a record to write; To 0 means all
 	Bare     bool             // omit the header
 }
@@ -148,7 +148,7 @@ func (o *Output) wait() (*spill.RunWriter, error) {
 	r := o.run
 	opt := spill.Options{
 		Store:       r.Store,
-		Folders:     r.Facts.Spill.Folders,
+		Folders:     r.Facts.Spill.Dirs,
 		Codec:       "none",
 		Keyer:       o.keyer,
 		ExpectBytes: -1,
@@ -197,7 +197,7 @@ func (f *Form) Shape(in *Input) (header *format.Header, keyer *format.Keyer, siz
 // sequentially or without duplicates always starts from the beginning.
 func (o *Output) open(ctx context.Context, opt OutputOptions) (err error) {
 	cp := o.run.Kept
-	if cp != nil && opt.Codec == format.None && !o.run.Facts.Asked.Unique {
+	if cp != nil && opt.Codec == format.None && !o.run.Facts.Request.Unique {
 		o.kept = &output.Kept{File: cp.Output(), Owner: cp.Folder()}
 	}
 	o.file, err = output.OpenKept(ctx, opt.Name, opt.Fault, o.kept)
@@ -226,7 +226,7 @@ func (o *Output) CanRestart() bool {
 
 // filters returns the chain of filters that the options require.
 func (o *Output) filters() device.BlockWriter {
-	asked := &o.run.Facts.Asked
+	asked := &o.run.Facts.Request
 	in := o.run.Input
 	w := output.Observe(o.observe, o.sink.BlockWriter)
 	if o.sent > 0 || asked.Limit > 0 {
@@ -311,7 +311,7 @@ func (r *Run) complete(ctx context.Context) error {
 func (r *Run) allThere() error {
 	in := r.Input.Records()
 	out := r.Output.Records()
-	limit := r.Facts.Asked.Limit
+	limit := r.Facts.Request.Limit
 	if known := r.Input.Data.Records(); known >= 0 && in != known && limit == 0 {
 		return fmt.Errorf(
 			"internal error: %d of %d records were read; the output is discarded", in, known,
@@ -321,7 +321,7 @@ func (r *Run) allThere() error {
 	if limit > 0 {
 		want = min(max(in, r.Input.Data.Records()), limit)
 	}
-	if out == want || r.Facts.Asked.Unique && out <= want {
+	if out == want || r.Facts.Request.Unique && out <= want {
 		return nil
 	}
 	return fmt.Errorf(

@@ -45,7 +45,7 @@ func (r *Run) chunkOptions(c *plan.Candidate) device.ChunkOptions {
 		Keyer:       r.Input.Keyer,
 		BlockBytes:  r.Plan.Sizes.BlockBytes,
 		Workers:     r.Plan.Sizes.Workers,
-		Algorithm:   r.Facts.Asked.Algorithm,
+		Algorithm:   r.Facts.Request.Algorithm,
 		Sample:      r.Facts.Sample.Prefixes,
 		MemoryBytes: r.Plan.Sizes.ChunkBytes / int64(max(c.InFlight, 1)),
 		Records:     c.ChunkRecords,

@@ -76,7 +76,7 @@ func (p *passes) run(ctx context.Context) error {
 
 	for more && err == nil {
 		// there were fewer distinct keys than the limit requires
-		if p.r.Facts.Asked.Unique && p.wanted >= 0 {
+		if p.r.Facts.Request.Unique && p.wanted >= 0 {
 			p.share = min(moreForKeys*p.share, p.most)
 		}
 		more, err = p.pass(ctx, p.r.Input.readAgain(), func(int64) {})
@@ -131,7 +131,7 @@ func (p *passes) pass(
 // enough reports whether the output is complete. With unique keys, fewer records are written than
 // selected.
 func (p *passes) enough() bool {
-	limit := p.r.Facts.Asked.Limit
+	limit := p.r.Facts.Request.Limit
 	return limit > 0 && p.r.Output.Records() >= limit
 }
 

@@ -21,7 +21,7 @@ func (m *merging) resume() error {
 	if !m.keeps() || m.r.Kept.State().Runs == 0 {
 		return nil
 	}
-	s, err := m.r.Spill(m.candidate.Room)
+	s, err := m.r.Spill(m.candidate.RoomBytes)
 	if err != nil {
 		return err
 	}

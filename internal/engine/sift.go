@@ -15,7 +15,7 @@ func runSift(ctx context.Context, r *Run, c *plan.Candidate) (err error) {
 	sieve, err := sift.New(sift.Options{
 		Keyer:        r.Input.Keyer,
 		Workers:      s.Workers,
-		BlockRecords: c.Together,
+		BlockRecords: c.BlockRecords,
 		Strays:       c.ChunkRecords,
 	})
 	defer func() { err = errors.Join(err, sieve.Close()) }()

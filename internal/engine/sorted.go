@@ -17,7 +17,7 @@ func (r *Run) MergeSorted(ctx context.Context) error {
 	r.Result.Strategy = plan.Merge
 	r.Result.MergeLevels = 1
 	r.Result.FanIn = len(r.Input.Files)
-	if r.Facts.Asked.Limit < 0 {
+	if r.Facts.Request.Limit < 0 {
 		return nil
 	}
 	r.Meter.begin(plan.StageMerge, atOutput, r.Input.DataBytes())

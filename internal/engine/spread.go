@@ -48,7 +48,7 @@ func (r *Run) loadShares(
 		end := at + share.Records
 		chunk, err := r.Devices[share.Device].NewChunk(ctx, device.ChunkOptions{
 			Keyer:       r.Input.Keyer,
-			Algorithm:   r.Facts.Asked.Algorithm,
+			Algorithm:   r.Facts.Request.Algorithm,
 			Sample:      sample[place(at):place(end)],
 			Records:     share.Records,
 			MemoryBytes: share.MemoryBytes,

@@ -25,7 +25,7 @@ func (p *partitioning) sortStream(ctx context.Context) error {
 		meter:     p.meter,
 	}
 	m.beginRuns()
-	asked := p.r.Facts.Asked.Strategy == p.candidate.Strategy
+	asked := p.r.Facts.Request.Strategy == p.candidate.Strategy
 	if m.most = plan.RunsOfStream; asked {
 		m.most = 1
 	}

@@ -103,7 +103,7 @@ func readBytes(s *plan.Sizes) int {
 func (r *Run) verify(ctx context.Context) error {
 	watch := r.Output.checked
 	out := r.Output.Records()
-	asked := &r.Facts.Asked
+	asked := &r.Facts.Request
 
 	if watch == nil {
 		var err error

@@ -41,7 +41,7 @@ func (u Usual) Plan(p *plan.Profile, workers int) (*plan.Plan, error) {
 		Seekable: true,
 		ReadRate: float64(u.read),
 		Memory:   2 * u.memory,
-		Asked: plan.Asked{
+		Request: plan.Request{
 			Strategy:    plan.Auto,
 			MemoryBytes: u.memory,
 			Workers:     workers,
@@ -49,9 +49,9 @@ func (u Usual) Plan(p *plan.Profile, workers int) (*plan.Plan, error) {
 		},
 		Output: plan.Output{File: true, OnDisk: true},
 		Spill: plan.Spill{
-			Folders: []string{"spill"},
-			OnDisk:  true,
-			Free:    math.MaxInt64,
+			Dirs:   []string{"spill"},
+			OnDisk: true,
+			Free:   math.MaxInt64,
 		},
 	}
 	f.Sample = chunker.ImaginedSample(keyer, f.Records, plan.SampleKeys)

@@ -45,9 +45,9 @@ func (s *session) identify(f *plan.Facts) error {
 		return nil
 	}
 	err := s.run.Kept.Identify(s.opt.identity(f, s.run.Input.Files), s.opt.Output)
-	f.Kept = s.run.Kept.State()
-	if f.Kept.Complete {
-		s.run.Plan = &SortPlan{Checkpoint: f.Kept}
+	f.Checkpoint = s.run.Kept.State()
+	if f.Checkpoint.Complete {
+		s.run.Plan = &SortPlan{Checkpoint: f.Checkpoint}
 		return err
 	}
 	if err != nil {

@@ -47,12 +47,12 @@ func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 		Seekable: in.Seekable(),
 		Remote:   in.Remote() || opt.faults.remote,
 		InPlace:  in.Overwritten() != nil,
-		Asked: plan.Asked{
+		Request: plan.Request{
 			Strategy:     opt.Strategy,
 			Unique:       opt.Unique || opt.Duplicates,
 			Limit:        opt.Limit,
-			Beside:       opt.extraBytes(in),
-			Remade:       opt.transform() != nil,
+			ExtraBytes:   opt.extraBytes(in),
+			Transformed:  opt.transform() != nil,
 			ReadSize:     in.ReadSize(),
 			MemoryBytes:  opt.MemoryBytes,
 			Workers:      opt.Workers,
@@ -64,7 +64,7 @@ func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 			BlockBytes:   opt.faults.blockBytes,
 		},
 		Output: outputOf(opt),
-		Spill:  plan.Spill{Folders: opt.TempDirs, Free: -1},
+		Spill:  plan.Spill{Dirs: opt.TempDirs, Free: -1},
 	}
 	decoders := decodingOf(opt, in.Files).memory
 	for i, file := range in.Files {
@@ -91,7 +91,7 @@ func gather(ctx context.Context, opt *Options, run *engine.Run, p *plan.Profile,
 
 	inputBytes := f.Records * int64(in.Keyer.Layout().RecordSize)
 	isSmall := inputBytes >= 0 && inputBytes < min(plan.SmallBytes, opt.MemoryBytes/2)
-	if isSmall && f.Asked.ChunkRecords == 0 {
+	if isSmall && f.Request.ChunkRecords == 0 {
 		return f, nil
 	}
 	f.Memory = systemMemory()
