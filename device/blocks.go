@@ -5,23 +5,24 @@ import (
 	"sync"
 )
 
-// FullBlocks returns a Source of the records of src, of size bytes each, that never cuts a block short: each call of
-// Next delivers as many records as the caller has room for, and only the last one fewer. Two passes over the same data
-// with blocks of the same size therefore see the same blocks.
+// FullBlocks returns a Source of the records of src, of size bytes each, that never cuts a block
+// short: each call of Next delivers as many records as the caller has room for. Only the last
+// block may be shorter. Two passes over the same data with blocks of the same size therefore see
+// the same blocks.
 //
-// Calls read at the same time as long as src fills their blocks. A block that takes several reads of src holds up the
-// claims of other calls until its last read has begun.
+// Calls read concurrently as long as src fills their blocks. If a block takes several reads of
+// src, other calls cannot claim records until its last read has begun.
 //
-// REQUIRES: src knows how many records it has.
+// REQUIRES: src knows its number of records.
 func FullBlocks(src Source, size int) Source { return &fullBlocks{src: src, size: size} }
 
 type fullBlocks struct {
 	src  Source
 	size int
 
-	claim sync.Mutex // is held by the call that claims records of src
-	next  int64      // the first record that no call has claimed
-	err   error      // ends all calls
+	claim sync.Mutex // held by the call that claims records of src
+	next  int64      // first record that no call has claimed
+	err   error      // if not nil, all calls fail with it
 }
 
 func (s *fullBlocks) Records() int64 { return s.src.Records() }
@@ -47,14 +48,14 @@ func (s *fullBlocks) Next(most int, place func(first int64, n int) []byte) (int6
 	return b.first, b.records, nil
 }
 
-// block is a block that one call fills by several reads.
+// A block is filled by one call of Next, which may take several reads.
 type block struct {
 	*fullBlocks
 	first   int64
 	records int
 	recs    []byte
 
-	claimed    int // records that a read has claimed or delivered
+	claimed    int // records that were claimed or delivered so far
 	holdsClaim bool
 }
 
@@ -72,7 +73,8 @@ func (b *block) fill() error {
 	return nil
 }
 
-// place returns the memory for the next n records. The block's last read lets other calls claim what follows.
+// place returns the memory for the next n records. The last read of a block unlocks the claim for
+// other calls.
 func (b *block) place(first int64, n int) []byte {
 	at := b.recs[b.claimed*b.size : (b.claimed+n)*b.size]
 	b.claimed += n
@@ -90,7 +92,7 @@ func (b *block) release() {
 	}
 }
 
-// fail ends all calls with an error.
+// fail makes this call and all others return an error.
 func (b *block) fail(err error) {
 	if !b.holdsClaim {
 		b.claim.Lock()

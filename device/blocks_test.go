@@ -11,8 +11,8 @@ import (
 	"github.com/extsort/extsort/device/devicetest"
 )
 
-// TestFullBlocks reads a source that cuts its blocks short, by several workers: every block but the last is full, and
-// its records have their places.
+// TestFullBlocks reads a source that cuts its blocks short with several workers. Every block but
+// the last must be full, and its records must be in their places.
 func TestFullBlocks(t *testing.T) {
 	const (
 		size         = 4
@@ -51,7 +51,8 @@ func TestFullBlocks(t *testing.T) {
 	}
 }
 
-// TestFullBlocksFail has a source fail in its third read, in the middle of a block: that call and all later ones fail.
+// TestFullBlocksFail uses a source whose third read fails, in the middle of a block. That call
+// and all later ones must fail.
 func TestFullBlocksFail(t *testing.T) {
 	broken := errors.New("broken")
 	source := devicetest.Source{Recs: make([]byte, 4000), Size: 4, Short: []int{10}, FailAt: 3, Err: broken}

@@ -2,16 +2,16 @@ package device
 
 import "context"
 
-// Emitter collects records into blocks and writes them.
+// An Emitter collects records into blocks and writes them.
 type Emitter struct {
 	To    BlockWriter
 	Size  int    // bytes of a record
 	First int64  // index of the first record in Buf
-	Left  int64  // records that may follow what is in Buf
+	Left  int64  // maximum number of records after those in Buf
 	Buf   []byte // its capacity is the size of a block
 }
 
-// Room makes place for up to n more records, at least one if any may come, and returns it.
+// Room returns space for up to n more records: at least one, unless Left is 0.
 func (e *Emitter) Room(ctx context.Context, n int) ([]byte, error) {
 	if len(e.Buf) == cap(e.Buf) {
 		if err := e.Flush(ctx); err != nil {
@@ -25,7 +25,7 @@ func (e *Emitter) Room(ctx context.Context, n int) ([]byte, error) {
 	return e.Buf[at:], nil
 }
 
-// Add appends records. What fills a block is written from where it lies.
+// Add appends records. It writes complete blocks directly from recs.
 func (e *Emitter) Add(ctx context.Context, recs []byte) error {
 	recs = recs[:min(int64(len(recs)), e.Left*int64(e.Size))]
 	for len(recs) > 0 {
@@ -46,7 +46,7 @@ func (e *Emitter) Add(ctx context.Context, recs []byte) error {
 	return nil
 }
 
-// Flush writes what is in Buf.
+// Flush writes the records in Buf.
 func (e *Emitter) Flush(ctx context.Context) error {
 	if len(e.Buf) == 0 {
 		return nil

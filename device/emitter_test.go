@@ -8,7 +8,8 @@ import (
 	"github.com/extsort/extsort/device"
 )
 
-// TestEmitter gives pieces of any length to blocks of three records, and checks which blocks are written.
+// TestEmitter adds pieces of various lengths to blocks of three records and checks which blocks
+// are written.
 func TestEmitter(t *testing.T) {
 	for _, c := range []struct {
 		left   int64

@@ -6,7 +6,8 @@ import (
 	"runtime/debug"
 )
 
-// WithoutPath is err without the path that the os package puts before it, for a message that names the file anyway.
+// WithoutPath returns err without the path that package os puts before it, for messages that name
+// the file themselves.
 func WithoutPath(err error) error {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return path.Err
@@ -14,8 +15,9 @@ func WithoutPath(err error) error {
 	return err
 }
 
-// Guard calls f, which uses a map of a file: where the file has become shorter since, or its disk fails, the system
-// signals a fault. For one of address at, Guard gives what fault makes of it; nil: it is none of the map's.
+// Guard calls f, which reads a memory-mapped file. If the file was truncated or its disk fails,
+// the system signals a fault. Guard then returns the error that fault returns for the address. If
+// that is nil, the address is not in the map, and the panic continues.
 func Guard(f func() error, fault func(at uintptr) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {

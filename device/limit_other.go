@@ -2,5 +2,5 @@
 
 package device
 
-// OpenFiles is how many files the inputs may keep open, or spill.
+// OpenFiles returns the number of files that inputs or spill files may keep open.
 func OpenFiles(most int) int { return most }

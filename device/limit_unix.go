@@ -4,8 +4,9 @@ package device
 
 import "golang.org/x/sys/unix"
 
-// OpenFiles is how many files the inputs may keep open, or spill: most, or a quarter of what the process may have, as
-// the output, Go's runtime and drivers need some, too. Go's runtime has raised that limit as far as it may.
+// OpenFiles returns the number of files that inputs or spill files may keep open: most, or a
+// quarter of the process's limit if that is lower. The output, the Go runtime and drivers need
+// descriptors, too. The Go runtime has already raised the limit as far as possible.
 func OpenFiles(most int) int {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {

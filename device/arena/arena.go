@@ -2,13 +2,14 @@
 //
 // Only the root package of this module is stable: this package may change in any version.
 //
-// The garbage collector neither scans nor counts an arena, its pages are zero and untouched until first use, and
-// Free gives them back to the system at once. So an arena may reserve for the worst case and cost only what is
-// touched, and a chunk of many GiB does not make the collector let the heap grow to twice its size. On Linux an
-// arena of 2 MiB or more asks for huge pages: the scatter of 2^27 keys into 2048 buckets touches more pages than
+// The garbage collector neither scans nor counts an arena. Its pages are zero and unallocated
+// until first use, and Free returns them to the system immediately. So an arena may reserve
+// address space for the worst case and cost only the pages it touches, and a chunk of many GiB
+// does not make the collector let the heap grow to twice its size. On Linux, an arena of 2 MiB or
+// more asks for huge pages: the scatter of 2^27 keys into 2048 buckets touches more pages than
 // the TLB holds.
 //
-// Where the system has no anonymous mappings, an arena is an ordinary slice.
+// On systems without anonymous mappings, an arena is an ordinary slice.
 package arena
 
 import (
@@ -20,17 +21,17 @@ import (
 	"github.com/extsort/extsort/internal/option"
 )
 
-// align is what the start of every arena is a multiple of, in bytes: a cache line, so that the line-wise stores
-// of the sort never straddle two.
+// align is the alignment of every arena in bytes. It is the size of a cache line, so that the
+// sort's stores of whole lines never straddle two lines.
 const align = 64
 
 // HugePage is the size of a huge page in bytes, on amd64 and arm64 with 4 KiB pages.
 const HugePage = 2 << 20
 
-// Memory is one arena. It is not safe to use its bytes, or views of them, after Free.
+// Memory is one arena. Its bytes, and views of them, must not be used after Free.
 type Memory struct {
 	bytes   []byte
-	mapping []byte // what the system gave, nil where bytes is of the Go heap
+	mapping []byte // mapping is the whole mapping; nil if bytes is on the Go heap
 }
 
 // Alloc reserves an arena of the given size, which may be 0.
@@ -49,11 +50,11 @@ func Alloc(bytes int) (*Memory, error) {
 	return m, nil
 }
 
-// Bytes is the arena's memory, aligned to a cache line.
+// Bytes returns the arena's memory, aligned to a cache line.
 func (m *Memory) Bytes() []byte { return m.bytes }
 
-// Discard gives back what the bytes [from, to) have touched, in whole pages and where the system can: from then on they
-// are zero, or as they were.
+// Discard returns the whole pages in [from, to) to the system, if it supports that. Afterwards
+// each byte there is either zero or unchanged.
 func (m *Memory) Discard(from, to int) {
 	page := os.Getpagesize()
 	from, to = (from+page-1)/page*page, min(to, len(m.bytes))
@@ -65,7 +66,7 @@ func (m *Memory) Discard(from, to int) {
 	}
 }
 
-// Free gives the memory back. It may be called again, and on nil.
+// Free returns the memory to the system. It may be called again, and on nil.
 func (m *Memory) Free() error {
 	if m == nil {
 		return nil
@@ -78,11 +79,11 @@ func (m *Memory) Free() error {
 	return release(mapping)
 }
 
-// Word is what an arena can be viewed as.
+// Word is the type of the words that View accepts.
 type Word interface{ ~uint32 | ~uint64 | [2]uint64 }
 
-// View reads bytes as words in the machine's own byte order; what is left of the last word is cut off.
-// REQUIRES: b is aligned to a word, as the start of an arena is.
+// View returns b as words in native byte order, without an incomplete last word. REQUIRES: b is
+// aligned to a word, like the start of an arena.
 func View[E Word](b []byte) []E {
 	var e E
 	n := len(b) / int(unsafe.Sizeof(e))
@@ -92,7 +93,7 @@ func View[E Word](b []byte) []E {
 	return unsafe.Slice((*E)(unsafe.Pointer(unsafe.SliceData(b))), n)
 }
 
-// ByteView is the inverse of View: the bytes of words.
+// ByteView returns the bytes of words. It is the inverse of View.
 func ByteView[E Word](words []E) []byte {
 	var e E
 	if len(words) == 0 {
@@ -101,8 +102,8 @@ func ByteView[E Word](words []E) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), len(words)*int(unsafe.Sizeof(e)))
 }
 
-// alignUp cuts b so that its start is a multiple of to, which is a power of two, and it has n bytes.
-// REQUIRES: len(b) ≥ n+to-1, or b is aligned already.
+// alignUp returns n bytes of b that start at a multiple of to, which is a power of two. REQUIRES:
+// len(b) ≥ n+to-1, or b is already aligned.
 func alignUp(b []byte, to uintptr, n int) []byte {
 	skip := -uintptr(unsafe.Pointer(unsafe.SliceData(b))) & (to - 1)
 	return b[skip : skip+uintptr(n) : skip+uintptr(n)]

@@ -61,7 +61,8 @@ func TestViewsShareMemory(t *testing.T) {
 	}
 }
 
-// TestDiscard gives back some bytes: the others stay, and those can be used again.
+// TestDiscard discards some bytes: the others keep their values, and the discarded ones can be
+// used again.
 func TestDiscard(t *testing.T) {
 	for _, size := range []int{0, 100, 5000, 20_000, 5 << 20} {
 		for _, from := range []int{0, 1, 4096, 4097, size / 2, size, size + 1} {

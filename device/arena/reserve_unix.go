@@ -8,10 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const linuxHugePages = 14 // MADV_HUGEPAGE, which the other systems do not have
+const linuxHugePages = 14 // MADV_HUGEPAGE, which only Linux has
 
-// reserve starts an arena of a huge page or more at a multiple of one; the address space skipped for that is never
-// touched.
+// reserve maps an arena. An arena of a huge page or more starts at a multiple of a huge page; the
+// address space skipped for that is never touched.
 func reserve(bytes int) (*Memory, error) {
 	length := bytes
 	if bytes >= HugePage {
@@ -25,7 +25,7 @@ func reserve(bytes int) (*Memory, error) {
 	if bytes >= HugePage {
 		m.bytes = alignUp(mapping, HugePage, bytes)
 		if runtime.GOOS == "linux" {
-			_ = unix.Madvise(m.bytes, linuxHugePages) // a refusal costs speed only
+			_ = unix.Madvise(m.bytes, linuxHugePages) // on failure, only speed is lost
 		}
 	}
 	return m, nil
@@ -33,5 +33,5 @@ func reserve(bytes int) (*Memory, error) {
 
 func release(mapping []byte) error { return unix.Munmap(mapping) }
 
-// discard gives pages back. A kernel that refuses keeps them, which costs memory only.
+// discard returns pages to the system. If the kernel refuses, only memory is lost.
 func discard(pages []byte) { _ = unix.Madvise(pages, unix.MADV_DONTNEED) }

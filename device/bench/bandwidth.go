@@ -7,8 +7,8 @@ import (
 	"github.com/extsort/extsort/device/opencl/algo"
 )
 
-// The published kernels of Harada and Howes have 64 work-items in a group; their figure 2 shows bandwidth against
-// work-items, which saturates before 10,000 of them.
+// The published kernels of Harada and Howes use 64 work-items per group. In their figure 2,
+// bandwidth over the number of work-items saturates before 10,000 of them.
 const (
 	bandwidthGroup = 64
 	bandwidthMost  = 1 << 10 // groups
@@ -24,7 +24,8 @@ func bandwidthCases(s Scope) []Case {
 	return s.each([]int64{s.Max}, settings...)
 }
 
-// bandwidthTables tell what the count reads, and what the reorder reads and writes, in a second.
+// bandwidthTables returns tables of the bytes per second that the count reads, and that the
+// reorder reads and writes.
 func bandwidthTables(results []Result) []Table {
 	var tables []Table
 	for _, g := range groups(results) {
@@ -43,7 +44,8 @@ func bandwidthTables(results []Result) []Table {
 	return tables
 }
 
-// bandwidth is what a kernel moves in a second, of bytes for each key and pass.
+// bandwidth returns the bytes per second of a kernel that moves the given bytes for each key and
+// pass.
 func bandwidth(r Result, kernel string, bytes float64) string {
 	seconds := r.Kernels[kernel]
 	if seconds == 0 {

@@ -18,7 +18,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// fakeBed takes as long for a case as seconds says.
+// fakeBed pretends that each case takes the seconds that its function returns.
 type fakeBed struct {
 	seconds func(Case) (float64, error)
 	timed   []Case
@@ -39,12 +39,12 @@ func (b *fakeBed) Time(_ context.Context, c Case, runs int) (Timing, error) {
 	}
 	t := Timing{Seconds: slices.Repeat([]float64{s}, runs), Passes: 4}
 	if runs > 1 {
-		t.Seconds[0] = 1000 * s // a run that something disturbed
+		t.Seconds[0] = 1000 * s // a run that was disturbed
 	}
 	return t, nil
 }
 
-// linear takes 1 ns for a key.
+// linear takes 1 ns per key.
 func linear(c Case) (float64, error) { return float64(c.Records) * 1e-9, nil }
 
 func run(t *testing.T, view string, bed *fakeBed, s Scope) Report {
@@ -148,7 +148,8 @@ ParallelSelection_Blocks, u32+u32, uniform, Mkeys/s by BLOCK_FACTOR
 	}
 }
 
-// The document's example: n = 2^20, e = 4, B = 256, h = 4, G = 64 moves (2^22 + 2^15 + 2^16 + 2^10)·8 words.
+// The document's example: n = 2^20, e = 4, B = 256, h = 4, G = 64 moves (2^22 + 2^15 + 2^16 +
+// 2^10)·8 words.
 func TestKoppelmansExample(t *testing.T) {
 	r := run(t, "koppelman", &fakeBed{seconds: linear}, Scope{Max: 1 << 20})
 	got := text(t, r)
@@ -170,7 +171,8 @@ func TestComputationOfTheExample(t *testing.T) {
 	}
 }
 
-// Bandwidth is that of the kernels alone: 2^20 keys of 4 bytes read in a quarter of a millisecond, in each pass.
+// Bandwidth counts the kernels alone: they read 2^20 keys of 4 bytes in a quarter of a
+// millisecond, in each pass.
 func TestBandwidth(t *testing.T) {
 	r := run(t, "bandwidth", &fakeBed{seconds: linear}, Scope{Max: 1 << 20})
 	if len(r.Results) != 11 {
@@ -204,7 +206,8 @@ func TestReportAsJSON(t *testing.T) {
 	}
 }
 
-// What another program measured stands beside what we did: its sizes in their rows, ours that it lacks with a gap.
+// A table shows the results of another program next to ours: in the rows of its sizes, with a gap
+// where it has none.
 func TestJoin(t *testing.T) {
 	ours := run(t, "all", &fakeBed{seconds: linear}, Scope{Algorithms: []string{"split"},
 		Keys: []opencl.KeyKind{keys32}, Min: 256, Max: 512})
@@ -252,7 +255,7 @@ func TestRunStopsAtTheLimit(t *testing.T) {
 	if err != nil || len(results) != 13 {
 		t.Fatalf("%d results, %v", len(results), err)
 	}
-	if n := len(bed.timed); n != 3 { // 0.07, 0.26 and 1.05 s; the next would take 4.2
+	if n := len(bed.timed); n != 3 { // 0.07, 0.26 and 1.05 s; the next would take 4.2 s
 		t.Errorf("%d cases were timed", n)
 	}
 	if last := results[len(results)-1]; last.Skipped == "" || last.Rate != 0 {
@@ -269,7 +272,7 @@ func TestRunEndsWithTheContext(t *testing.T) {
 	}
 }
 
-// Every distribution and kind of key passes the check on the CPU, at sizes around nothing.
+// Every distribution and kind of key passes the check on the CPU, also for 0, 1 and 2 records.
 func TestChunks(t *testing.T) {
 	bed := NewChunks(cpu.New())
 	defer bed.Close()
@@ -289,7 +292,7 @@ func TestChunks(t *testing.T) {
 	}
 }
 
-// A result that is wrong in any way is found.
+// The check finds results that are wrong in various ways.
 func TestCheck(t *testing.T) {
 	given := []uint64{5, 3, 3, 9}
 	column := func(keys []uint64, values []uint32) column {
@@ -343,7 +346,8 @@ func TestScopesThatCannotBe(t *testing.T) {
 	}
 }
 
-// TestMemoryOfCases refuses what the host has too little memory for before anything is timed, and only that.
+// TestMemoryOfCases refuses the cases that need more memory than the host has, and only those,
+// before anything is timed.
 func TestMemoryOfCases(t *testing.T) {
 	const need = 3 * 12 << 20 // of the largest case
 	onCPU, onGPU := cpu.New().Info(), (&fakeBed{}).Info()

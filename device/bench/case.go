@@ -10,9 +10,9 @@ import (
 	"github.com/extsort/extsort/device/opencl/algo"
 )
 
-// Case is one thing to time.
+// A Case is one sort to time.
 type Case struct {
-	Label     string         `json:"label"` // what tables and plots call algorithm and parameters
+	Label     string         `json:"label"` // name of the algorithm and its parameters in tables and plots
 	Algorithm string         `json:"algorithm"`
 	Params    algo.Params    `json:"params,omitzero"`
 	Key       opencl.KeyKind `json:"key"`
@@ -20,15 +20,15 @@ type Case struct {
 	Records   int64          `json:"records"`
 }
 
-// Timing is what a Bed measured.
+// Timing contains the measurements of a Bed.
 type Timing struct {
 	Seconds []float64 // of each run
-	Passes  int       // over the data, in one run; 0 where that is not told
+	Passes  int       // passes over the data in one run; 0: unknown
 
-	Kernels map[string]float64 // seconds that each kernel took in the last run; nil where that is not told
+	Kernels map[string]float64 // seconds of each kernel in the last run; nil: unknown
 }
 
-// Result is a case with its figures, or why there are none.
+// A Result is a case with its measurements, or with the reason why there are none.
 type Result struct {
 	Case
 	Seconds float64            `json:"seconds,omitempty"` // the median of the runs
@@ -36,26 +36,27 @@ type Result struct {
 	Passes  int                `json:"passes,omitempty"`
 	Kernels map[string]float64 `json:"kernels,omitempty"` // seconds of one run
 	Skipped string             `json:"skipped,omitempty"` // why it was not timed
-	Error   string             `json:"error,omitempty"`   // what went wrong: a wrong result, or a device that failed
+	Error   string             `json:"error,omitempty"`   // a wrong result, or a failure of the device
 }
 
-// What a Bed's errors wrap.
+// The errors of a Bed wrap one of these.
 var (
 	ErrWrong  = errors.New("wrong result")
-	ErrCannot = errors.New("not on this device") // parameters or sizes that it cannot have: no fault
+	ErrCannot = errors.New("not on this device") // the device does not support the parameters or the size; not a failure
 )
 
-// Bed is a device on which cases are timed, one at a time.
+// A Bed is a device on which cases are timed, one at a time.
 type Bed interface {
 	Info() device.Info
 
-	// Time sorts the keys of a case once, checks the result, and then times so many runs.
+	// Time sorts the keys of a case once, checks the result, and then times the given number of
+	// runs.
 	Time(ctx context.Context, c Case, runs int) (Timing, error)
 
 	Close() error
 }
 
-// median is the middle of the values, of which there is at least one.
+// median returns the median of values, which must not be empty.
 func median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	return sorted[len(sorted)/2]

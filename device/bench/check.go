@@ -6,14 +6,15 @@ import (
 	"sync"
 )
 
-// column is keys, with values perhaps, somewhere in memory.
+// A column is a sequence of keys, optionally with values, somewhere in memory.
 type column struct {
 	n     int64
 	key   func(i int64) uint64
-	value func(i int64) uint32 // nil: keys alone
+	value func(i int64) uint32 // nil: keys without values
 }
 
-// recordColumn looks at records: a little-endian key, then the value.
+// recordColumn returns the column of records that consist of a little-endian key and, optionally,
+// a value.
 func recordColumn(recs []byte, wordBytes int, values bool) column {
 	size := int64(wordBytes)
 	if values {
@@ -26,7 +27,8 @@ func recordColumn(recs []byte, wordBytes int, values bool) column {
 	return c
 }
 
-// wordReader reads the word at the begin of each stretch of size bytes.
+// wordReader returns a function that reads the word at the beginning of item i, where items have
+// size bytes.
 func wordReader(b []byte, size int64, wordBytes int, order binary.ByteOrder) func(i int64) uint64 {
 	if wordBytes == 8 {
 		return func(i int64) uint64 { return order.Uint64(b[i*size:]) }
@@ -34,8 +36,8 @@ func wordReader(b []byte, size int64, wordBytes int, order binary.ByteOrder) fun
 	return func(i int64) uint64 { return uint64(order.Uint32(b[i*size:])) }
 }
 
-// check holds a result to what was given: in order, the same keys, each with its value, equal keys in the order in
-// which they were given.
+// check returns an error unless got is the stable order of given: it must be in order, contain
+// the same keys with their values, and keep equal keys in their original order.
 func check(given, got column) error {
 	if got.n != given.n {
 		return fmt.Errorf("%w: %d keys of %d", ErrWrong, got.n, given.n)
@@ -58,7 +60,8 @@ func check(given, got column) error {
 	return failed
 }
 
-// checkPart checks a stretch. The sum of the differences of hashes, over all stretches, is 0 when no key was lost.
+// checkPart checks items begin to end. If no key was lost, the sums of all parts add up to 0: sum
+// is a sum of hashes of given minus those of got.
 func checkPart(given, got column, begin, end int64) (sum uint64, err error) {
 	for i := begin; i < end; i++ {
 		key := got.key(i)

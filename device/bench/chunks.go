@@ -12,14 +12,14 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// chunks is a Bed on a device.Device.
+// chunks is a Bed that times a device.Device.
 type chunks struct {
 	device device.Device
-	given  Case // what recs are
+	given  Case // the case that recs belongs to
 	recs   []byte
 }
 
-// NewChunks times a device through its chunks. Close closes the device.
+// NewChunks returns a Bed that times a device through its chunks. Its Close closes the device.
 func NewChunks(d device.Device) Bed { return &chunks{device: d} }
 
 func (b *chunks) Info() device.Info { return b.device.Info() }
@@ -68,12 +68,13 @@ func (b *chunks) Time(ctx context.Context, c Case, runs int) (Timing, error) {
 	return timing, nil
 }
 
-// chunksBytes is the least memory that a case takes: its records, those in the chunk, and the sorted ones.
+// chunksBytes returns the memory that a case needs at least: for its records, those in the chunk,
+// and the sorted ones.
 func chunksBytes(c Case) int64 { return 3 * c.Records * int64(layoutOf(c.Key).RecordSize) }
 
-const blockBytes = 1 << 20 // what a writer is handed at a time
+const blockBytes = 1 << 20 // maximum size of the blocks that a writer receives
 
-// prepare makes the case's records unless it has them.
+// prepare generates the case's records unless they are the same as before.
 func (b *chunks) prepare(c Case) (err error) {
 	if b.recs != nil && sameKeys(c, b.given) {
 		return nil
@@ -89,7 +90,7 @@ func sameKeys(a, b Case) bool { return a.Key == b.Key && a.Dist == b.Dist && a.R
 
 const sampleSize = 4096
 
-// sample is what a planner would have drawn.
+// sample returns a sample like that of the planner.
 func (b *chunks) sample(k *format.Keyer) []uint64 {
 	size := k.Layout().RecordSize
 	n := len(b.recs) / size
@@ -100,7 +101,7 @@ func (b *chunks) sample(k *format.Keyer) []uint64 {
 	return taken
 }
 
-// once takes the records through the chunk into out and returns how long it took.
+// once sends the records through the chunk to out and returns the seconds it took.
 func (b *chunks) once(ctx context.Context, chunk device.Chunk, size int, out []byte) (float64, error) {
 	started := time.Now()
 	if _, err := chunk.Load(ctx, &memorySource{recs: b.recs, size: size}); err != nil {
@@ -116,7 +117,7 @@ func (b *chunks) once(ctx context.Context, chunk device.Chunk, size int, out []b
 	return time.Since(started).Seconds(), err
 }
 
-// memorySource is a device.Source over records in memory.
+// memorySource is a device.Source of records in memory.
 type memorySource struct {
 	recs []byte
 	size int

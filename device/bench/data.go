@@ -9,10 +9,10 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// seed of all keys: the same keys in every run.
+// seed is the seed of all keys, so that every run sorts the same keys.
 const seed = 1
 
-// layoutOf is records as files have them: little-endian keys, the index behind.
+// layoutOf returns the layout of records as in files: a little-endian key, followed by the index.
 func layoutOf(k opencl.KeyKind) format.Layout {
 	key := format.Type{Kind: format.Unsigned, Size: k.WordBytes}
 	if !k.Values {
@@ -21,7 +21,7 @@ func layoutOf(k opencl.KeyKind) format.Layout {
 	return format.Layout{RecordSize: k.WordBytes + 4, Key: []format.Field{{Type: key}}}
 }
 
-// generate makes the records of a case. A value is the record's index.
+// generate returns the records of a case. The value of each record is its index.
 func generate(c Case) ([]byte, error) {
 	layout := layoutOf(c.Key)
 	g, err := format.NewGenerator(layout, c.Dist, seed, c.Records)
@@ -39,14 +39,15 @@ func generate(c Case) ([]byte, error) {
 	return recs, nil
 }
 
-// number puts the index of each record into its last four bytes.
+// number stores the index of each record in its last four bytes.
 func number(recs []byte, size int, first int64) {
 	for i := 0; i < len(recs)/size; i++ {
 		binary.LittleEndian.PutUint32(recs[(i+1)*size-4:], uint32(first)+uint32(i))
 	}
 }
 
-// inParts has all processors work on n items, in one part each.
+// inParts divides n items into one part for each processor and works on all parts at the same
+// time.
 func inParts(n int64, work func(begin, end int64)) {
 	parts := int64(runtime.GOMAXPROCS(0))
 	var group safely.Group
@@ -56,5 +57,5 @@ func inParts(n int64, work func(begin, end int64)) {
 			return nil
 		})
 	}
-	_ = group.Wait() // no part returns an error
+	_ = group.Wait() // work does not fail
 }

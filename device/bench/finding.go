@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// Finding is one sentence of what was found: which algorithm is the fastest, and by how much.
+// Finding returns one sentence about the results: which algorithm is the fastest, and by how
+// much.
 func (r Report) Finding() string {
 	var heats []heat
 	for _, g := range groups(only(r.Results, func(r Result) bool { return r.Rate > 0 })) {
@@ -27,8 +28,9 @@ func (r Report) Finding() string {
 	return sentence + "."
 }
 
-// heat is the largest size of one kind of key and distribution: its fastest result and the next one.
-type heat struct{ first, second Result } // second.Rate is 0 where there is none
+// A heat is the largest size for one kind of key and distribution, with its fastest result and
+// the runner-up.
+type heat struct{ first, second Result } // second.Rate is 0 if there is no runner-up
 
 func heatOf(results []Result) heat {
 	largest := slices.MaxFunc(results, func(a, b Result) int { return cmp.Compare(a.Records, b.Records) }).Records
@@ -59,7 +61,7 @@ func wins(heats []heat, label string) (n int) {
 	return n
 }
 
-// mostWins is the label that is the fastest most often, the first of equals.
+// mostWins returns the label that wins most often. Of several, it returns the first.
 func mostWins(heats []heat) string {
 	return slices.MaxFunc(heats, func(a, b heat) int {
 		return cmp.Compare(wins(heats, a.first.Label), wins(heats, b.first.Label))

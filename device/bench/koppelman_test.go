@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestDataMovement holds the formula to the numbers that Koppelman's document works out.
+// TestDataMovement compares the formula with the numbers in Koppelman's document.
 func TestDataMovement(t *testing.T) {
 	k := tiling{elementBytes: 4, keyBits: 32, digitBits: 4, items: 4, groupSize: 256, groups: 64}
 	want := float64((1<<22 + 1<<15 + 1<<16 + 1<<10) * 8)
@@ -14,8 +14,9 @@ func TestDataMovement(t *testing.T) {
 	}
 }
 
-// TestDataMovementBestDigit finds the document's best digit widths (6.00 to 7.33 bits for tiles of 128 to 1024) as the
-// whole numbers beside them, where k/h is not rounded up.
+// TestDataMovementBestDigit compares the formula's best digit widths with those of the document:
+// 6.00 to 7.33 bits for tiles of 128 to 1024. The best whole number must be next to the
+// document's, if k/h is not rounded up.
 func TestDataMovementBestDigit(t *testing.T) {
 	for tile, want := range map[int]float64{1024: 7.33, 512: 7.01, 256: 6.55, 128: 6.00} {
 		best, least := 0, 0.0
@@ -38,7 +39,8 @@ func TestMovedBytes(t *testing.T) {
 	}
 }
 
-// TestComputation holds the formula to the parts that the document works out for 2^20 elements with its example values.
+// TestComputation compares the formula with the document's parts for 2^20 elements and its
+// example values.
 func TestComputation(t *testing.T) {
 	k := tiling{elementBytes: 4, keyBits: 32, digitBits: 4, items: 4, groupSize: 256, groups: 64}
 	for name, part := range map[string]struct {
@@ -62,7 +64,8 @@ func TestComputation(t *testing.T) {
 	}
 }
 
-// TestBalancedTile: the document has 7.79 elements for h = 4, which solves its equation with the natural logarithm.
+// TestBalancedTile expects 8.0 elements for h = 4. The document has 7.79, because it solves the
+// equation with the natural logarithm.
 func TestBalancedTile(t *testing.T) {
 	k := tiling{digitBits: 4}
 	if got := k.balancedTile(costs{sort: 1, offset: 1 / math.Ln2}); math.Abs(got-7.79) > 0.01 {

@@ -10,7 +10,8 @@ import (
 	"github.com/extsort/extsort/internal/drivers"
 )
 
-// Open opens a device for timing: an OpenCL device with keys in its memory, any other device with chunks.
+// Open opens a device for timing. An OpenCL device keeps the keys in its memory; any other device
+// is timed by chunks.
 func Open(ctx context.Context, info device.Info) (Bed, error) {
 	if opencl.Owns(info) {
 		return NewResident(info)
@@ -22,7 +23,7 @@ func Open(ctx context.Context, info device.Info) (Bed, error) {
 	return NewChunks(d), nil
 }
 
-// ReadFiles reads reports and joins them into one.
+// ReadFiles reads several reports and joins them into one.
 func ReadFiles(names []string) (Report, error) {
 	var reports []Report
 	for _, name := range names {

@@ -11,25 +11,25 @@ import (
 	"github.com/extsort/extsort/device"
 )
 
-// Report is the results of a view on a device.
+// A Report contains the results of a view on a device.
 type Report struct {
-	Schema  int         `json:"schema"` // of this form; 0: an older one, or not ours
+	Schema  int         `json:"schema"` // version of this format; 0: an older one, or another program's
 	Device  string      `json:"device"`
 	Driver  string      `json:"driver,omitempty"`
 	Kind    device.Kind `json:"kind"`
 	View    string      `json:"table"`
-	Clock   string      `json:"clock"` // what was timed
+	Clock   string      `json:"clock"` // which time was measured
 	Runs    int         `json:"runs"`
 	Results []Result    `json:"results"`
 }
 
-// The clocks of the two kinds of Bed.
+// The values of Report.Clock for the two kinds of Bed.
 const (
 	ClockHost   = "Load, Sort and Store from memory to memory, by the host's clock"
 	ClockDevice = "keys resident on the device, by its clock"
 )
 
-// NewReport describes a bed; its results are yet to come.
+// NewReport returns a report that describes the bed and has no results yet.
 func NewReport(bed Bed, view string, runs int) Report {
 	info := bed.Info()
 	r := Report{
@@ -51,8 +51,8 @@ func (r Report) WriteJSON(w io.Writer) error {
 	return e.Encode(r)
 }
 
-// ReadReport reads what WriteJSON wrote, or what another program wrote in that form: docs/gpu/cub.cu does. Older files
-// call keys_per_second keysPerSecond.
+// ReadReport reads a report that WriteJSON or another program such as docs/gpu/cub.cu has
+// written. In older files, the field keys_per_second is called keysPerSecond.
 func ReadReport(r io.Reader) (report Report, err error) {
 	text, err := io.ReadAll(r)
 	text = bytes.ReplaceAll(text, []byte(`"keysPerSecond"`), []byte(`"keys_per_second"`))
@@ -67,7 +67,7 @@ func ReadReport(r io.Reader) (report Report, err error) {
 	return report, nil
 }
 
-// Join puts the results of several reports into the tables and plots of the first, by size.
+// Join returns the first report with the results of all, ordered by size.
 func Join(first Report, others ...Report) Report {
 	first.Results = slices.Clone(first.Results)
 	for _, r := range others {
@@ -77,7 +77,7 @@ func Join(first Report, others ...Report) Report {
 	return first
 }
 
-// WriteText writes what was found, and the view's tables.
+// WriteText writes the finding and the tables of the view.
 func (r Report) WriteText(w io.Writer) error {
 	view, err := FindView(r.View)
 	if err != nil {
@@ -98,7 +98,7 @@ func (r Report) WriteText(w io.Writer) error {
 	return nil
 }
 
-// Failed counts the results that are errors.
+// Failed returns the number of results that are errors.
 func (r Report) Failed() (n int) {
 	for _, result := range r.Results {
 		if result.Error != "" {

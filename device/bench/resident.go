@@ -15,13 +15,13 @@ import (
 	"github.com/extsort/extsort/internal/human"
 )
 
-// Resident is a Bed on an OpenCL device, with keys that lie in its memory.
+// Resident is a Bed on an OpenCL device, with the keys in the device's memory.
 type Resident struct {
 	info    device.Info
 	ctx     *cl.Context
 	queue   *cl.Queue
 	sorters map[string]*algo.Sorter
-	given   Case // what keys is
+	given   Case // the case that keys belongs to
 	keys    *residentKeys
 }
 
@@ -85,10 +85,11 @@ func (b *Resident) Time(ctx context.Context, c Case, runs int) (Timing, error) {
 	return timing, nil
 }
 
-// mostSorters is how many sorters are kept with their kernels: a search for parameters makes hundreds.
+// mostSorters limits how many sorters stay in memory with their kernels: a search for parameters
+// creates hundreds.
 const mostSorters = 32
 
-// sorter makes the case's sorter, or has it still.
+// sorter returns the case's sorter. It creates the sorter unless it exists.
 func (b *Resident) sorter(c Case) (*algo.Sorter, error) {
 	name := fmt.Sprint(c.Algorithm, c.Params)
 	if s := b.sorters[name]; s != nil {
@@ -112,7 +113,7 @@ func (b *Resident) dropSorters() {
 	clear(b.sorters)
 }
 
-// prepare puts the case's keys on the device unless they are there.
+// prepare copies the case's keys to the device unless they are there.
 func (b *Resident) prepare(c Case) error {
 	if b.keys != nil && sameKeys(c, b.given) {
 		return nil
@@ -139,7 +140,7 @@ func (b *Resident) prepare(c Case) error {
 	return nil
 }
 
-// deviceWords makes the keys of a case alone, in this machine's byte order.
+// deviceWords returns the keys of a case without values, in native byte order.
 func deviceWords(c Case) ([]byte, error) {
 	c.Key.Values = false
 	words, err := generate(c)
@@ -157,7 +158,7 @@ func deviceWords(c Case) ([]byte, error) {
 	return words, nil
 }
 
-// stopwatch reads the device's clock off the events of a sort's kernels.
+// A stopwatch reads times from the device's clock by the events of a sort's kernels.
 type stopwatch struct {
 	names  []string
 	events []*cl.Event
@@ -167,7 +168,8 @@ func (w *stopwatch) add(kernel string, e *cl.Event) {
 	w.names, w.events = append(w.names, kernel), append(w.events, e)
 }
 
-// kernels is the seconds that each kernel took, all its launches together. REQUIRES: they are done.
+// kernels returns the seconds of each kernel, summed over its launches. REQUIRES: the launches
+// are done.
 func (w *stopwatch) kernels() map[string]float64 {
 	sums := map[string]float64{}
 	for i, e := range w.events {
@@ -178,7 +180,8 @@ func (w *stopwatch) kernels() map[string]float64 {
 	return sums
 }
 
-// seconds is from the begin of the first kernel to the end of the last. REQUIRES: they are done.
+// seconds returns the time from the start of the first kernel to the end of the last one.
+// REQUIRES: they are done.
 func (w *stopwatch) seconds() (float64, error) {
 	var first, last time.Duration
 	for i, e := range w.events {

@@ -12,15 +12,16 @@ import (
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
-// residentKeys is keys in the memory of a device: as they were given, and where they are sorted.
+// residentKeys are the keys of a case in the memory of a device: a pristine copy, and buffers in
+// which they are sorted.
 type residentKeys struct {
-	words        []byte // as they were given
+	words        []byte // the unsorted keys
 	data         algo.Data
-	keys, values *cl.Buffer // as they were given; no sort sees these
+	keys, values *cl.Buffer // the pristine copy, which no sort touches
 	buffers      []*cl.Buffer
 	watch        stopwatch // of the last sort
 
-	got, gotValues []byte // results; of gigabytes, the first touch of their memory takes longer than all else
+	got, gotValues []byte // results; reused, because the first touch of gigabytes takes longer than everything else
 }
 
 func newResidentKeys(ctx *cl.Context, q *cl.Queue, kind opencl.KeyKind, words []byte) (*residentKeys, error) {
@@ -65,7 +66,7 @@ func (k *residentKeys) upload(q *cl.Queue) error {
 	return q.Upload(k.keys, k.words)
 }
 
-// sort sorts a fresh copy and returns how long the device took.
+// sort sorts a fresh copy of the keys and returns how long the device took.
 func (k *residentKeys) sort(q *cl.Queue, s *algo.Sorter) (float64, error) {
 	if err := k.reset(q); err != nil {
 		return 0, err
@@ -86,7 +87,7 @@ func (k *residentKeys) sort(q *cl.Queue, s *algo.Sorter) (float64, error) {
 	return k.watch.seconds()
 }
 
-// reset puts keys and values back as they were given.
+// reset restores the unsorted keys and values.
 func (k *residentKeys) reset(q *cl.Queue) error {
 	k.data.Passes = 0
 	_, err := q.Copy(k.data.Keys, k.keys, int64(len(k.words)))
@@ -99,7 +100,7 @@ func (k *residentKeys) reset(q *cl.Queue) error {
 	return q.Finish()
 }
 
-// check holds what lies on the device to what was given.
+// check downloads the result and compares it with the unsorted keys.
 func (k *residentKeys) check(q *cl.Queue) error {
 	if k.got == nil {
 		k.got = make([]byte, len(k.words))
@@ -129,7 +130,7 @@ func (k *residentKeys) readValues(q *cl.Queue) error {
 	return nil
 }
 
-// release gives the memory back; nil has none.
+// release frees the memory. It does nothing on nil.
 func (k *residentKeys) release() {
 	if k == nil {
 		return

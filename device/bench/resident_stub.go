@@ -7,16 +7,16 @@ import (
 	"github.com/extsort/extsort/device/opencl"
 )
 
-// Resident is a Bed on an OpenCL device, which this binary cannot have.
+// Resident is a Bed on an OpenCL device. This binary does not support it.
 type Resident struct{ Bed }
 
-// NewResident fails: this binary was built without OpenCL. The error tells how to build one with it.
+// NewResident returns an error that says how to build a binary with OpenCL.
 func NewResident(device.Info) (*Resident, error) {
 	_, err := opencl.Devices()
 	return nil, err
 }
 
-// LinkRate is not to be had.
+// LinkRate returns an error.
 func (*Resident) LinkRate() (float64, error) {
 	_, err := opencl.Devices()
 	return 0, err

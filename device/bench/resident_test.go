@@ -14,7 +14,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestMain gives PoCL a cache it can write and a memory limit that does not vary.
+// TestMain gives PoCL a cache directory that it can write and a constant memory limit.
 func TestMain(m *testing.M) {
 	folder, err := os.MkdirTemp("", "extsort-bench")
 	if err != nil {
@@ -76,7 +76,7 @@ func TestResidentSortsEveryDistribution(t *testing.T) {
 
 func TestViewsOnADevice(t *testing.T) {
 	bed := open(t)
-	for _, v := range Views[2:] { // the first two have been through every algorithm above
+	for _, v := range Views[2:] { // the first two views use all algorithms, which were tested above
 		cases, err := v.Cases(bed.Info(), Scope{Min: 256, Max: 256})
 		if err != nil {
 			t.Fatal(err)

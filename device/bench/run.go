@@ -8,10 +8,10 @@ import (
 	"github.com/extsort/extsort/device/opencl"
 )
 
-// Options say how cases are timed. The zero value is the default.
+// Options describes how cases are timed. The zero value is the default.
 type Options struct {
-	Runs      int     // of each case, of which the median counts; 0: 5
-	SortLimit float64 // seconds: a case of which one sort would take longer is left out; 0: 0.5
+	Runs      int     // timed runs of each case, whose median counts; 0: 5
+	SortLimit float64 // seconds; a case whose sort would take longer is skipped; 0: 0.5
 	OnResult  func(Result)
 	OnCase    func(Case)
 }
@@ -21,7 +21,8 @@ const (
 	defaultSortLimit = 0.5
 )
 
-// Run times the cases in their order. What fails is told in the results; the error is only the context's.
+// Run times the cases in order. Failures of cases are part of the results; Run returns an error
+// only if ctx ends.
 func Run(ctx context.Context, bed Bed, cases []Case, opt Options) ([]Result, error) {
 	if opt.Runs == 0 {
 		opt.Runs = defaultRuns
@@ -67,13 +68,13 @@ func one(ctx context.Context, bed Bed, c Case, runs int) Result {
 	return r
 }
 
-// guard leaves out what would take too long, judged by the smaller sizes of the same series.
+// A guard skips cases that would take too long, judging by smaller sizes of the same series.
 type guard struct {
 	limit float64
 	seen  map[series][]Result
 }
 
-// series is the cases that differ in size only.
+// A series consists of the cases that differ only in size.
 type series struct {
 	label string
 	key   opencl.KeyKind
@@ -89,8 +90,8 @@ func (g *guard) note(r Result) {
 	}
 }
 
-// reason is why a case is left out, or "". The time is taken to grow as it did between the last two sizes, and at
-// least in proportion to the keys.
+// reason returns why a case is skipped, or "". It assumes that the time grows as it did between
+// the last two sizes, and at least in proportion to the number of keys.
 func (g *guard) reason(c Case) string {
 	seen := g.seen[seriesOf(c)]
 	if len(seen) == 0 {

@@ -9,11 +9,12 @@ import (
 	"github.com/extsort/extsort/device/opencl/algo"
 )
 
-// The views in the shape of published tables.
+// This file contains the views that have the shape of published tables.
 
 var blockFactors = []int{1, 2, 4, 8, 16, 32}
 
-// bainvilleCases are those of Bainville's two tables ("OpenCL Sorting": ParallelSelection and its blocks).
+// bainvilleCases returns the cases of Bainville's two tables ("OpenCL Sorting": ParallelSelection
+// and its blocks).
 func bainvilleCases(s Scope) []Case {
 	settings := []setting{{label: "selection", algorithm: "selection"}}
 	for _, f := range blockFactors {
@@ -22,7 +23,8 @@ func bainvilleCases(s Scope) []Case {
 	return s.each(s.sizes(), settings...)
 }
 
-// bainvilleTables are ParallelSelection's, keys alone beside key and value, and one of blocks for each kind of key.
+// bainvilleTables returns one table of ParallelSelection, with columns for keys alone and for
+// keys with values, and one table of blocks for each kind of key.
 func bainvilleTables(results []Result) []Table {
 	var tables []Table
 	plain := only(results, func(r Result) bool { return r.Algorithm == "selection" })
@@ -54,22 +56,22 @@ func distsOf(results []Result) []string {
 	return list
 }
 
-// haradaCases are those of figure 5 of Harada and Howes, "Introduction to GPU Radix Sort": the published kernels of 4
-// bits, and beside them those of 8.
+// haradaCases returns the cases of figure 5 of Harada and Howes, "Introduction to GPU Radix
+// Sort": the published kernels with 4 bits, and for comparison those with 8 bits.
 func haradaCases(s Scope) []Case {
 	return s.each(s.sizes(),
 		setting{"4 bits", "count-scan-reorder", algo.Params{DigitBits: 4}},
 		setting{"8 bits", "count-scan-reorder", algo.Params{DigitBits: 8}})
 }
 
-// intelCases are the two widths of Intel's tutorial, which found 4 bits 30 % faster than 2.
+// intelCases returns cases of 2 and 4 bits. Intel's tutorial found 4 bits 30 % faster than 2.
 func intelCases(s Scope) []Case {
 	return s.each(s.sizes(),
 		setting{"2-bit", "binning", algo.Params{DigitBits: 2}},
 		setting{"4-bit", "binning", algo.Params{DigitBits: 4}})
 }
 
-// intelTables add the gain of 4 bits over 2.
+// intelTables returns tables with the gain of 4 bits over 2.
 func intelTables(results []Result) []Table {
 	tables := byGroup(results)
 	for i, g := range groups(results) {
@@ -88,7 +90,8 @@ func intelTables(results []Result) []Table {
 	return tables
 }
 
-// sizesOf are the sizes of results in order of appearance, as pivot has its rows.
+// sizesOf returns the sizes of the results in order of appearance, which is the order of pivot's
+// rows.
 func sizesOf(results []Result) []int64 {
 	var list []int64
 	for _, r := range results {
@@ -106,8 +109,8 @@ func ratio(a, b float64) string {
 	return fmt.Sprintf("%.2f", a/b)
 }
 
-// Koppelman's tiles of 1024, 512, 256 and 128 elements, all with e = 4 and h around their best, and his number of
-// blocks.
+// The parameters of Koppelman: tiles of 1024, 512, 256 and 128 elements with e = 4, values of h
+// around the best ones, and the number of blocks.
 var (
 	koppelmanBlocks = []int{256, 128, 64, 32}
 	koppelmanDigits = []int{2, 4, 5, 6, 7, 8}
@@ -130,7 +133,8 @@ func koppelmanCases(s Scope) []Case {
 	return s.each([]int64{s.Max}, settings...)
 }
 
-// koppelmanTables set the data movement of the analysis beside what tile.cl moves and how fast.
+// koppelmanTables compares the data movement according to the analysis with the data movement and
+// the speed of tile.cl.
 func koppelmanTables(results []Result) []Table {
 	var tables []Table
 	for _, g := range groups(results) {
@@ -150,7 +154,7 @@ func koppelmanTables(results []Result) []Table {
 	return tables
 }
 
-// tilingOf is the shape of a tile sort in Koppelman's symbols.
+// tilingOf returns the shape of a tile sort in Koppelman's symbols.
 func tilingOf(r Result) tiling {
 	t := tiling{
 		elementBytes: r.Key.WordBytes, keyBits: 8 * r.Key.WordBytes, digitBits: r.Params.DigitBits,
@@ -162,7 +166,7 @@ func tilingOf(r Result) tiling {
 	return t
 }
 
-const counterBytes = 4 // of a histogram's counter up to 2^30 elements
+const counterBytes = 4 // bytes of a histogram's counter, up to 2^30 elements
 
 func koppelmanRow(r Result) []string {
 	t := tilingOf(r)
@@ -177,7 +181,8 @@ func koppelmanRow(r Result) []string {
 	return append(row, fmt.Sprintf("%.3f", r.Seconds*1e3), fmt.Sprintf("%.1f", moved/r.Seconds/1e9), cell(r))
 }
 
-// koppelmanBest tells for each tile which h the formula likes best and which was fastest.
+// koppelmanBest returns one line for each tile: the best h according to the formula, and the
+// fastest h.
 func koppelmanBest(results []Result) []string {
 	var lines []string
 	for _, group := range koppelmanBlocks {
@@ -200,7 +205,8 @@ func koppelmanBest(results []Result) []string {
 	return []string{strings.Join(lines, "; ")}
 }
 
-// dillhoffCases are the sort of one bit and the coalesced one with larger radixes.
+// dillhoffCases returns cases of the sort by one bit, and of the coalesced sort with larger
+// radixes.
 func dillhoffCases(s Scope) []Case {
 	var settings []setting
 	for _, bits := range []int{1, 2, 4, 8} {
@@ -216,7 +222,8 @@ var (
 	computationDigits = []int{2, 4, 6, 8}
 )
 
-// stepsPerWord is where a GPU's computation balances its memory in Koppelman's example: 55 instructions for each word.
+// stepsPerWord is the number of instructions per word at which a GPU is as fast in computing as
+// in moving data, in Koppelman's example.
 const stepsPerWord = 55
 
 // computationCases vary e, B and h at the largest size.
@@ -233,7 +240,8 @@ func computationCases(s Scope) []Case {
 	return s.each([]int64{s.Max}, settings...)
 }
 
-// computationTables set the steps of the analysis beside the words that it has moved, and the rate.
+// computationTables returns tables of the steps according to the analysis, the words moved, and
+// the rate.
 func computationTables(results []Result) []Table {
 	var tables []Table
 	for _, g := range groups(results) {

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Table is figures as text.
+// A Table consists of rows of text.
 type Table struct {
 	Title string
 	Head  []string
@@ -18,7 +18,7 @@ type Table struct {
 	Notes []string
 }
 
-// Write writes the table with its columns aligned to the right.
+// Write writes the table with right-aligned columns.
 func (t Table) Write(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintln(&b, t.Title)
@@ -43,7 +43,8 @@ func (t Table) Write(w io.Writer) error {
 	return err
 }
 
-// pivot makes a table of results: a row for each size, a column for each label, Mkeys/s in the cells.
+// pivot returns a table of results in Mkeys/s, with one row for each size and one column for each
+// label.
 func pivot(title string, results []Result) Table {
 	type place struct {
 		n     int64
@@ -69,7 +70,7 @@ func pivot(title string, results []Result) Table {
 	return t
 }
 
-// faults are lines about results that are wrong.
+// faults returns one line for each wrong result.
 func faults(results []Result) []string {
 	var lines []string
 	for _, r := range results {
@@ -80,7 +81,7 @@ func faults(results []Result) []string {
 	return lines
 }
 
-// cell is the figure of a result.
+// cell returns the text of a result.
 func cell(r Result) string {
 	switch {
 	case r.Error != "":
@@ -91,7 +92,7 @@ func cell(r Result) string {
 	return mkeys(r.Rate)
 }
 
-// mkeys is keys per second in millions, to three digits or more.
+// mkeys returns millions of keys per second, with at least three digits.
 func mkeys(rate float64) string {
 	m := rate / 1e6
 	switch {
@@ -103,7 +104,7 @@ func mkeys(rate float64) string {
 	return strconv.FormatFloat(m, 'f', 0, 64)
 }
 
-// log2 is the logarithm of n, with what is above a power of two as a fraction.
+// log2 returns the logarithm of n; between two powers of two, it interpolates linearly.
 func log2(n int64) string {
 	whole := bits.Len64(uint64(n)) - 1
 	if n == 1<<whole {
@@ -112,7 +113,7 @@ func log2(n int64) string {
 	return fmt.Sprintf("%d+%d", whole, n-1<<whole)
 }
 
-// groups cuts results wherever the key or the distribution changes, in order of appearance.
+// groups splits the results wherever the kind of key or the distribution changes.
 func groups(results []Result) [][]Result {
 	var list [][]Result
 	at := map[series]int{}
@@ -128,7 +129,7 @@ func groups(results []Result) [][]Result {
 	return list
 }
 
-// only keeps the results that pass.
+// only returns the results for which pass returns true.
 func only(results []Result, pass func(Result) bool) []Result {
 	return slices.DeleteFunc(slices.Clone(results), func(r Result) bool { return !pass(r) })
 }

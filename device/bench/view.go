@@ -15,26 +15,26 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// Scope is what a user wants to see; what is zero a view chooses.
+// Scope restricts the cases of a view. The comment of each field says what the zero value means.
 type Scope struct {
-	Algorithms []string         // "": those of the device
-	Keys       []opencl.KeyKind // of the view
-	Dists      []string         // uniform
-	Min, Max   int64            // sizes: the powers of two between them
-	Memory     int64            // bytes that the host has; 0: not known
+	Algorithms []string         // empty: all algorithms of the device
+	Keys       []opencl.KeyKind // empty: the keys of the view
+	Dists      []string         // empty: uniform
+	Min, Max   int64            // the sizes are the powers of two between them; 0: chosen by the view
+	Memory     int64            // memory of the host in bytes; 0: unknown
 }
 
-// View is a choice of cases, and the tables made of their results.
+// A View is a selection of cases, and the tables made from their results.
 type View struct {
 	Name  string
 	About string
 	cases func(Scope) []Case
 	table func([]Result) []Table
 
-	needs     []string // algorithms that a device must have; none: any
-	algorithm bool     // takes Scope.Algorithms
+	needs     []string // algorithms that a device must have; nil: any
+	algorithm bool     // uses Scope.Algorithms
 	keys      []opencl.KeyKind
-	max       int64 // the largest size by default, where the device would take more
+	max       int64 // the largest size by default, if the device could do more
 }
 
 var (
@@ -42,7 +42,7 @@ var (
 	pairs32 = opencl.KeyKind{WordBytes: 4, Values: true}
 )
 
-// Views are all there are, the default first.
+// Views lists all views, the default first.
 var Views = []View{
 	{Name: "all", About: "every algorithm: Mkeys/s by size", algorithm: true, keys: opencl.KeyKinds,
 		cases: allCases, table: byGroup},
@@ -65,7 +65,7 @@ var Views = []View{
 		cases: bandwidthCases, table: bandwidthTables},
 }
 
-// ViewNames are the names of the views.
+// ViewNames returns the names of the views.
 func ViewNames() []string {
 	names := make([]string, len(Views))
 	for i, v := range Views {
@@ -74,7 +74,7 @@ func ViewNames() []string {
 	return names
 }
 
-// FindView is the view of that name.
+// FindView returns the view with the given name.
 func FindView(name string) (View, error) {
 	for _, v := range Views {
 		if v.Name == name {
@@ -84,17 +84,17 @@ func FindView(name string) (View, error) {
 	return View{}, fmt.Errorf("no table %q: use one of %s", name, strings.Join(ViewNames(), ", "))
 }
 
-// The sizes of a view that names none: what a device sorts in a moment.
+// The default sizes of a view. A device sorts them in a moment.
 const (
 	smallestSize   = 1 << 8
 	largestOnGPU   = 1 << 26
 	largestOnCPU   = 1 << 22
-	largestOnPOCL  = 1 << 16 // OpenCL on the host's processor is for tests
+	largestOnPOCL  = 1 << 16 // OpenCL on the host's CPU is for tests
 	sizesAtMost    = 1 << 40
 	defaultDistrib = "uniform"
 )
 
-// Cases are the view's cases for a device. Cases of the same keys follow each other.
+// Cases returns the view's cases for a device. Cases with the same keys are adjacent.
 func (v View) Cases(info device.Info, s Scope) ([]Case, error) {
 	for _, name := range v.needs {
 		if !slices.Contains(info.Algorithms, name) {
@@ -125,13 +125,14 @@ func (v View) Cases(info device.Info, s Scope) ([]Case, error) {
 				s.Min, s.Max)
 	}
 	cases := v.cases(s)
-	if !info.Host { // what a device's own memory is too small for is left out when its turn comes
+	// Cases that exceed the memory of a device are skipped later, when they run.
+	if !info.Host {
 		return cases, nil
 	}
 	return cases, s.checkMemory(cases)
 }
 
-// checkMemory reports that the host has too little memory for the largest case.
+// checkMemory returns an error if the host has too little memory for the largest case.
 func (s Scope) checkMemory(cases []Case) error {
 	c := slices.MaxFunc(cases, func(a, b Case) int { return cmp.Compare(chunksBytes(a), chunksBytes(b)) })
 	if need := chunksBytes(c); s.Memory > 0 && need > s.Memory {
@@ -141,7 +142,7 @@ func (s Scope) checkMemory(cases []Case) error {
 	return nil
 }
 
-// fill chooses what the user left open.
+// fill replaces the zero values in s by the defaults of the view.
 func (v View) fill(s *Scope, info device.Info) {
 	if len(s.Keys) == 0 {
 		s.Keys = v.keys
@@ -161,7 +162,7 @@ func (v View) fill(s *Scope, info device.Info) {
 	}
 }
 
-// largestSize returns the largest size of a view that names none.
+// largestSize returns the default for the largest size.
 func largestSize(info device.Info) int64 {
 	switch {
 	case info.Host:
@@ -172,7 +173,7 @@ func largestSize(info device.Info) int64 {
 	return largestOnPOCL
 }
 
-// sizes are the powers of two from Min to Max, and where there is none, Max.
+// sizes returns the powers of two from Min to Max. If there are none, it returns Max.
 func (s Scope) sizes() []int64 {
 	var list []int64
 	for n := int64(1) << bits.Len64(uint64(s.Min-1)); n <= s.Max; n *= 2 {
@@ -184,13 +185,13 @@ func (s Scope) sizes() []int64 {
 	return list
 }
 
-// setting is an algorithm with parameters.
+// A setting is an algorithm with parameters.
 type setting struct {
 	label, algorithm string
 	params           algo.Params
 }
 
-// each makes cases of settings: all of them for each kind of key, distribution and size.
+// each returns the cases of all settings, for each kind of key, distribution and size.
 func (s Scope) each(sizes []int64, settings ...setting) []Case {
 	var cases []Case
 	for _, key := range s.Keys {
@@ -213,7 +214,7 @@ func allCases(s Scope) []Case {
 	return s.each(s.sizes(), settings...)
 }
 
-// byGroup is one table for each kind of key and distribution.
+// byGroup returns one table for each kind of key and distribution.
 func byGroup(results []Result) []Table {
 	var tables []Table
 	for _, g := range groups(results) {
@@ -222,5 +223,5 @@ func byGroup(results []Result) []Table {
 	return tables
 }
 
-// Tables sets results out.
+// Tables returns the tables of the view for these results.
 func (v View) Tables(results []Result) []Table { return v.table(results) }

@@ -13,7 +13,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// testFull has sources with more records than the chunk takes.
+// testFull uses sources with more records than a chunk can hold.
 func testFull(t *testing.T, d device.Device) {
 	for _, units := range [][]int{nil, {1000, 1}} {
 		recs := uniform(rec16, 50_000, random())
@@ -28,7 +28,7 @@ func testFull(t *testing.T, d device.Device) {
 	}
 }
 
-// testBlocks has small blocks, and checks that none is larger.
+// testBlocks asks for small blocks and checks that no block is larger.
 func testBlocks(t *testing.T, d device.Device) {
 	for name, l := range map[string]format.Layout{"u64": u64, "rec16": rec16, "gensort": records(100, "0:bytes10")} {
 		n := fewer(20_000)
@@ -56,7 +56,8 @@ func testBlocks(t *testing.T, d device.Device) {
 	}
 }
 
-// testOrder has a writer that waits for the blocks before each one: any order of calls but the promised deadlocks.
+// testOrder uses a writer that waits for all blocks before the current one. Calls in any order
+// but the specified one deadlock.
 func testOrder(t *testing.T, d device.Device) {
 	for _, dist := range []string{"uniform", "equal", "low"} {
 		for _, workers := range []int{1, 2, 8} {
@@ -84,7 +85,7 @@ func testOrder(t *testing.T, d device.Device) {
 	}
 }
 
-// testReuse loads one chunk again and again, with other numbers of records and other distributions.
+// testReuse loads one chunk repeatedly, with various numbers of records and distributions.
 func testReuse(t *testing.T, d device.Device) {
 	for name, l := range map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16} {
 		t.Run(name, func(t *testing.T) {
@@ -106,7 +107,7 @@ func testReuse(t *testing.T, d device.Device) {
 	}
 }
 
-// testConcurrent has several chunks of one device at work at the same time.
+// testConcurrent uses several chunks of one device at the same time.
 func testConcurrent(t *testing.T, d device.Device) {
 	var all sync.WaitGroup
 	for name, l := range map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16} {
@@ -128,7 +129,8 @@ func testConcurrent(t *testing.T, d device.Device) {
 	all.Wait()
 }
 
-// sortOnce is checkOn that returns what is wrong, for use in goroutines.
+// sortOnce sorts a case and returns an error if the result is wrong. Unlike checkOn, it can be
+// used in goroutines.
 func sortOnce(chunk device.Chunk, c Case) error {
 	ctx, size := context.Background(), c.Layout.RecordSize
 	if _, err := chunk.Load(ctx, &Source{Recs: c.Recs, Size: size}); err != nil {
@@ -191,7 +193,7 @@ func testCancel(t *testing.T, d device.Device) {
 
 var errFault = errors.New("injected fault")
 
-// testSourceFails lets the source fail at its first, second … call until none fails any more.
+// testSourceFails makes the first call of a source fail, then the second, and so on.
 func testSourceFails(t *testing.T, d device.Device) {
 	count := fewer(100_000)
 	recs := uniform(rec16, count, random())
@@ -219,7 +221,7 @@ func testSourceFails(t *testing.T, d device.Device) {
 	}
 }
 
-// testWriterFails lets the writer fail at its first, second … call until none fails any more.
+// testWriterFails makes the first call of a writer fail, then the second, and so on.
 func testWriterFails(t *testing.T, d device.Device) {
 	n := fewer(100_000)
 	recs := uniform(u64, n, random())
@@ -244,7 +246,7 @@ func testWriterFails(t *testing.T, d device.Device) {
 	checkOn(t, chunk, c)
 }
 
-// noLeak waits for goroutines to end until there are no more than before.
+// noLeak waits until there are no more goroutines than before.
 func noLeak(t *testing.T, before int) {
 	t.Helper()
 	for range 6000 { // a minute
@@ -256,7 +258,7 @@ func noLeak(t *testing.T, before int) {
 	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
 }
 
-// testMemory fills chunks of exactly the size that MaxRecords allows, with the data that needs most room.
+// testMemory fills chunks of exactly MaxRecords records with the data that needs the most memory.
 func testMemory(t *testing.T, d device.Device) {
 	limits := []int64{0, 1 << 10, 1 << 20, 4 << 20, 16 << 20}
 	if testing.Short() {

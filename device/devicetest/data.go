@@ -10,7 +10,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// layouts are those of the suite: every bare type in both byte orders and directions, and records of odd sizes.
+// layouts returns the layouts of the suite: every bare type in both byte orders and directions,
+// and records of odd sizes.
 func layouts() map[string]format.Layout {
 	all := map[string]format.Layout{
 		"rec7":    records(7, "3:u16be:desc", "0:i8"),
@@ -55,10 +56,10 @@ func records(size int, fields ...string) format.Layout {
 	return l
 }
 
-// Distribution makes n records of a layout.
+// A Distribution generates n records of a layout.
 type Distribution func(l format.Layout, n int, r *rand.Rand) []byte
 
-// Distributions are by name those that the suite sorts.
+// Distributions contains the distributions of the suite by name.
 var Distributions = map[string]Distribution{
 	"uniform":      uniform,
 	"equal":        func(l format.Layout, n int, r *rand.Rand) []byte { return chosen(l, n, 1, r) },
@@ -73,7 +74,8 @@ var Distributions = map[string]Distribution{
 	"outlier":      outlier,
 }
 
-// fewer is n, or a fifth where time is short, as with the race detector: that is after how goroutines meet.
+// fewer returns n, or a fifth of it in short mode, for example with the race detector: then the
+// interleaving of goroutines matters more than the amount of data.
 func fewer(n int) int {
 	if testing.Short() {
 		return n / 5
@@ -89,13 +91,14 @@ func uniform(l format.Layout, n int, r *rand.Rand) []byte {
 	return recs
 }
 
-// withKeys gives each record the key fields of the record of pool that pick chooses. What is not key stays random.
+// withKeys returns random records. Each has the key fields of the record of pool that pick
+// chooses.
 func withKeys(l format.Layout, n int, r *rand.Rand, pool []byte, pick func() int) []byte {
 	recs, size := uniform(l, n, r), l.RecordSize
 	for i := range n {
 		from := pick() * size
 		for _, f := range l.Key {
-			for j := range f.Type.KeyBytes() { // without padding
+			for j := range f.Type.KeyBytes() { // excludes padding
 				at := f.Offset + f.Type.Place(j)
 				recs[i*size+at] = pool[from+at]
 			}
@@ -113,17 +116,20 @@ func zipf(l format.Layout, n int, r *rand.Rand) []byte {
 	return withKeys(l, n, r, uniform(l, 10000, r), func() int { return int(z.Uint64()) })
 }
 
-// low has keys that differ in their last two bytes only: a common prefix, or small numbers.
+// low returns keys that differ only in their last two bytes: they are small numbers, or share a
+// long prefix.
 func low(l format.Layout, n int, r *rand.Rand) []byte {
 	return inLastBytes(l, n, r, func() uint64 { return uint64(r.Uint32N(1 << 16)) })
 }
 
-// exponential has numbers spread evenly over the powers of two, so that any cut into equal widths is lopsided.
+// exponential returns numbers that are spread evenly over the powers of two, so that ranges of
+// equal width have very different sizes.
 func exponential(l format.Layout, n int, r *rand.Rand) []byte {
 	return inLastBytes(l, n, r, func() uint64 { return r.Uint64() >> r.IntN(64) })
 }
 
-// inLastBytes sets the last 8 bytes of the last field, most significant first, to values, all other fields to 0.
+// inLastBytes sets the last 8 bytes of the last field to big-endian values and all other fields
+// to 0.
 func inLastBytes(l format.Layout, n int, r *rand.Rand, value func() uint64) []byte {
 	pool := make([]byte, (n+1)*l.RecordSize)
 	for i := range n {
@@ -152,7 +158,7 @@ func nearlySorted(l format.Layout, n int, r *rand.Rand) []byte {
 	return recs
 }
 
-// outlier has small numbers and one anywhere, which stretches the range.
+// outlier returns small numbers and one random number, which stretches the range.
 func outlier(l format.Layout, n int, r *rand.Rand) []byte {
 	recs := low(l, n, r)
 	if n > 0 {
@@ -161,5 +167,5 @@ func outlier(l format.Layout, n int, r *rand.Rand) []byte {
 	return recs
 }
 
-// random is a generator that each test seeds alike, so that failures repeat.
+// random returns a generator with a fixed seed, so that failures are reproducible.
 func random() *rand.Rand { return rand.New(rand.NewPCG(1, 2)) }

@@ -1,16 +1,18 @@
-// Package devicetest holds every device to the contract of package device.
+// Package devicetest checks that a device fulfills the contract of package device.
 //
 // Only the root package of this module is stable: this package may change in any version.
 //
-// Run is the conformance suite. It compares what a device makes of many layouts, sizes and distributions with
-// slices.SortStableFunc, byte for byte, and checks what the contract says of sources of unknown size, limits,
-// blocks, reuse, cancelling, failing sources and writers, and memory. A new device joins with one test:
+// Run is the conformance suite. It sorts many layouts, sizes and distributions and compares the
+// result with slices.SortStableFunc, byte for byte. It also checks the rest of the contract:
+// sources of unknown size, limits, blocks, reuse, cancellation, failing sources and writers, and
+// memory. A new device needs one test:
 //
 //	func TestConformance(t *testing.T) {
 //		devicetest.Run(t, func(testing.TB) device.Device { return cpu.New() })
 //	}
 //
-// Source and Collector stand in for files in other tests too; Check is one comparison of the suite, for fuzzing.
+// Source and Collector also replace files in other tests. Check is one comparison of the suite,
+// for fuzz tests.
 package devicetest
 
 import (
@@ -29,7 +31,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// Run runs the suite on the device that open makes anew for each part of it.
+// Run runs the suite. It calls open for a new device for each part of the suite.
 func Run(t *testing.T, open func(testing.TB) device.Device) {
 	for _, part := range []struct {
 		name string
@@ -72,16 +74,16 @@ func Run(t *testing.T, open func(testing.TB) device.Device) {
 	}
 }
 
-// Case is one sort to compare.
+// A Case is one sort whose result is checked.
 type Case struct {
 	Layout  format.Layout
 	Recs    []byte
-	Sample  []uint64 // as in device.ChunkOptions; Sampled makes one
+	Sample  []uint64 // as in device.ChunkOptions; the function Sampled returns one
 	Block   int      // BlockBytes; 0: 64 KiB
-	Workers int      // 0: 3, so that a machine with one processor interleaves too
+	Workers int      // 0: 3, so that goroutines interleave even on a machine with one processor
 	Units   []int    // as in Source
 	Short   []int    // as in Source
-	Limit   int64    // -1: all. The zero Case writes nothing
+	Limit   int64    // maximum number of records to write; -1: all
 }
 
 func (c *Case) options(k *format.Keyer) device.ChunkOptions {
@@ -108,7 +110,7 @@ func Check(t testing.TB, d device.Device, c Case) {
 	}
 }
 
-// checkOn is Check on a chunk that exists.
+// checkOn is Check for an existing chunk.
 func checkOn(t testing.TB, chunk device.Chunk, c Case) {
 	t.Helper()
 	size := c.Layout.RecordSize
@@ -179,16 +181,18 @@ func compare(t testing.TB, got, want []byte, size int) {
 	}
 }
 
-// lastSorted is what Sorted gave last: many cases in a row are of the same records.
+// lastSorted caches the last result of Sorted, because many consecutive cases have the same
+// records.
 var lastSorted struct {
 	sync.Mutex
 	of   string
 	recs []byte
 }
 
-// Sorted is the stable order of recs: the reference.
+// Sorted returns the stable order of recs, which is the reference result.
 func Sorted(l format.Layout, recs []byte) []byte {
-	of := fmt.Sprintf("%#v %d %v", l, len(recs), xxh3.Hash128(recs)) // String of a layout leaves out where NaNs stand
+	// Layout.String leaves out the position of NaNs.
+	of := fmt.Sprintf("%#v %d %v", l, len(recs), xxh3.Hash128(recs))
 	lastSorted.Lock()
 	defer lastSorted.Unlock()
 	if lastSorted.of != of {
@@ -197,15 +201,15 @@ func Sorted(l format.Layout, recs []byte) []byte {
 	return slices.Clone(lastSorted.recs)
 }
 
-// stable gives the order of slices.SortStableFunc in a fifth of the time.
+// stable returns the order of slices.SortStableFunc in a fifth of the time.
 func stable(l format.Layout, recs []byte) []byte {
 	k, err := format.NewKeyer(l)
 	if err != nil {
 		panic(err)
 	}
 	type entry struct {
-		head  uint64 // the first bytes of the key
-		index int    // in recs, which decides between equal keys
+		head  uint64 // the first 8 bytes of the key
+		index int    // position in recs, which decides between equal keys
 	}
 	size, width := l.RecordSize, l.KeySize()
 	keys := make([]byte, 0, len(recs)/size*width)
@@ -230,7 +234,7 @@ func stable(l format.Layout, recs []byte) []byte {
 	return sorted
 }
 
-// Sampled is the prefixes of about n records of recs.
+// Sampled returns the prefixes of about n records of recs.
 func Sampled(l format.Layout, recs []byte, n int) []uint64 {
 	k, err := format.NewKeyer(l)
 	if err != nil {

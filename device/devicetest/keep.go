@@ -13,7 +13,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// testKeep reads chunks that keep their records, in place of storing them.
+// testKeep reads chunks that keep their records instead of storing them.
 func testKeep(t *testing.T, d device.Device) {
 	layouts := map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16, "gensort": records(100, "0:bytes10")}
 	for name, l := range layouts {
@@ -30,7 +30,7 @@ func testKeep(t *testing.T, d device.Device) {
 	}
 }
 
-// checkKept is Check of what the chunk keeps.
+// checkKept is Check for a chunk that keeps its records.
 func checkKept(t *testing.T, d device.Device, c Case) {
 	t.Helper()
 	k := keyer(t, c.Layout)
@@ -49,7 +49,7 @@ func checkKept(t *testing.T, d device.Device, c Case) {
 	if c.Limit >= 0 {
 		want = want[:min(int(c.Limit)*c.Layout.RecordSize, len(want))]
 	}
-	for range 2 { // what was read may be read again
+	for range 2 { // reading twice must work
 		got, err := readKept(c.Layout, c.options(nil).BlockBytes, kept)
 		if err != nil {
 			t.Fatal(err)
@@ -58,7 +58,7 @@ func checkKept(t *testing.T, d device.Device, c Case) {
 	}
 }
 
-// keepNothing has a chunk whose device says that it keeps nothing do so.
+// keepNothing checks that Keep returns nil if the device says that it does not support Keep.
 func keepNothing(t testing.TB, chunk device.Chunk) {
 	t.Helper()
 	if kept, err := chunk.Keep(context.Background(), -1, math.MaxInt64); kept != nil || err != nil {
@@ -78,7 +78,7 @@ func keep(t testing.TB, chunk device.Chunk, limit int64) *device.Kept {
 	return kept
 }
 
-// readKept reads all blocks at the same time and checks what the index says of them.
+// readKept reads all blocks at the same time and checks them against the index.
 func readKept(l format.Layout, blockBytes int, kept *device.Kept) ([]byte, error) {
 	k, err := format.NewKeyer(l)
 	if err != nil {
@@ -113,7 +113,7 @@ func readKept(l format.Layout, blockBytes int, kept *device.Kept) ([]byte, error
 	return all, errors.Join(faults...)
 }
 
-// testDrain empties a chunk again and again.
+// testDrain loads and drains a chunk repeatedly.
 func testDrain(t *testing.T, d device.Device) {
 	n := int64(fewer(300_000))
 	for name, l := range map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16} {

@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Library compiles a libOpenCL that a test has loaded in place of the real one. Without a compiler the test is skipped.
+// Library compiles a libOpenCL that a test loads instead of the real one. It skips the test if
+// there is no compiler.
 func Library(t *testing.T, source string, flags ...string) (name string) {
 	t.Helper()
 	compiler, err := exec.LookPath("gcc")
@@ -17,7 +18,7 @@ func Library(t *testing.T, source string, flags ...string) (name string) {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(compiler, append([]string{"-shared", "-fPIC", "-O1", "-Wall", "-Werror", source}, flags...)...)
-	cmd.Dir = t.TempDir() // where the compiler makes a.out
+	cmd.Dir = t.TempDir() // for the compiler's a.out
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("compile %s: %v\n%s", source, err, out)
 	}

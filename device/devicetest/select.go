@@ -11,13 +11,14 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// testSelect sorts in passes, in chunks that have room for all records and in such that have not.
+// testSelect sorts in several passes, with chunks that have room for all records and with smaller
+// ones.
 func testSelect(t *testing.T, d device.Device) {
 	layouts := map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16, "rec12": records(12, "8:u32"),
 		"pair": records(8, "4:u32")}
 	types := []string{"bytes3", "f32", "u128", "u8", "i16be", "i64be", "f64", "bytes12"}
 	if testing.Short() {
-		types = types[:3] // of fewer records no buckets could be left out
+		types = types[:3] // with fewer records, there are no buckets to leave out
 	}
 	for _, name := range types {
 		typ, err := format.ParseType(name)
@@ -32,7 +33,7 @@ func testSelect(t *testing.T, d device.Device) {
 				const n = 12_000
 				recs := generate(l, n, random())
 				for _, capacity := range []int64{n, n / 3} {
-					for _, sample := range []int{5000, 50} { // the few are used as they are
+					for _, sample := range []int{5000, 50} { // a small sample is used as it is
 						c := Case{Layout: l, Recs: recs, Sample: Sampled(l, recs, sample)}
 						checkSelect(t, d, c, capacity, dist == "uniform" && l.RecordSize > 2)
 					}
@@ -44,8 +45,9 @@ func testSelect(t *testing.T, d device.Device) {
 	}
 }
 
-// checkSelect sorts a case in passes of about equal sizes that just do not fit a chunk of so many records, with its
-// sample for all. manifold says that keys hardly ever come twice.
+// checkSelect sorts a case in passes of about equal size with a chunk of the given capacity in
+// records, which is just too small for all of them. All passes use the sample of the case.
+// manifold means that keys are almost all distinct.
 func checkSelect(t *testing.T, d device.Device, c Case, capacity int64, manifold bool) {
 	t.Helper()
 	size, k := c.Layout.RecordSize, keyer(t, c.Layout)
@@ -101,5 +103,5 @@ type SampledSource struct {
 	Prefixes []uint64
 }
 
-// Sample gives the sample.
+// Sample returns the sample.
 func (s *SampledSource) Sample() []uint64 { return s.Prefixes }

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestSortedIsTheStableOrder compares the reference with what it stands for.
+// TestSortedIsTheStableOrder compares the fast reference with the standard library's stable sort.
 func TestSortedIsTheStableOrder(t *testing.T) {
 	for name, l := range layouts() {
 		for dist, generate := range Distributions {

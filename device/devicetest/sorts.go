@@ -26,7 +26,8 @@ func testInfo(t *testing.T, d device.Device) {
 	}
 }
 
-// testCapabilities has what the device says of its chunks tally with what these do, layout by layout.
+// testCapabilities compares the capabilities of the device with the behavior of its chunks, for
+// each layout.
 func testCapabilities(t *testing.T, d device.Device) {
 	for name, l := range layouts() {
 		c := Case{Layout: l, Recs: uniform(l, 1000, random())}
@@ -83,7 +84,8 @@ func testSizes(t *testing.T, d device.Device) {
 	}
 }
 
-// testDistributions sorts enough records that every device needs more than one tile, bucket or block.
+// testDistributions sorts enough records that every device needs more than one tile, bucket or
+// block.
 func testDistributions(t *testing.T, d device.Device) {
 	for name, l := range map[string]format.Layout{
 		"u32": u32, "u64": u64, "rec16": rec16, "u8": format.Bare(format.Type{Size: 1}),
@@ -98,7 +100,7 @@ func testDistributions(t *testing.T, d device.Device) {
 	}
 }
 
-// testPrefixes sorts wide keys that agree in their first bytes, in groups large and small.
+// testPrefixes sorts wide keys that share their first bytes, in small and large groups.
 func testPrefixes(t *testing.T, d device.Device) {
 	l := records(48, "4:bytes40")
 	for _, shared := range []int{3, 8, 17, 38, 39} {
@@ -121,7 +123,7 @@ func shareprefixes(recs []byte, l format.Layout, shared, groups int, r *rand.Ran
 	}
 }
 
-// testSamples has samples that are missing, tiny, or of other data.
+// testSamples uses samples that are empty, tiny, or of other data.
 func testSamples(t *testing.T, d device.Device) {
 	for name, l := range map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16} {
 		recs := uniform(l, fewer(100_000), random())
@@ -152,7 +154,8 @@ func testUnknownSize(t *testing.T, d device.Device) {
 	}
 }
 
-// testShortBlocks has sources that know their size and deliver less than a device has room for.
+// testShortBlocks uses sources that know their size and deliver fewer records than a device has
+// room for.
 func testShortBlocks(t *testing.T, d device.Device) {
 	for name, l := range map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16,
 		"rec7": records(7, "3:u16be:desc", "0:i8")} {

@@ -8,20 +8,22 @@ import (
 	"sync"
 )
 
-// Source is a device.Source of records in memory.
+// A Source is a device.Source of records in memory.
 type Source struct {
 	Recs []byte
 	Size int // bytes of a record
 
-	// Units, if not empty, makes it a source that does not know its size: it asks for room for all that the
-	// device wants, and delivers Units[0], Units[1] … records, again and again.
+	// Units, if not empty, makes it a source that does not know its size. It asks for room for as
+	// many records as the device wants and then delivers Units[0], Units[1] … records,
+	// cyclically.
 	Units []int
 
-	// Short, if not empty, makes it a source that knows its size and cuts blocks short: it claims and delivers at most
-	// Short[0], Short[1] … records, again and again.
+	// Short, if not empty, makes it a source that knows its size and delivers short blocks: it
+	// claims and delivers at most Short[0], Short[1] … records, cyclically.
 	Short []int
 
-	// FailAt makes call number FailAt (from 1) fail with Err. Before, if not nil, is called at every call.
+	// FailAt makes call number FailAt (from 1) fail with Err. Before, if not nil, is called at
+	// every call.
 	FailAt int
 	Err    error
 	Before func(call int)
@@ -31,7 +33,7 @@ type Source struct {
 	at    int64
 }
 
-// Records is the number of records, or -1 with Units.
+// Records returns the number of records, or -1 if Units is not empty.
 func (s *Source) Records() int64 {
 	if len(s.Units) > 0 {
 		return -1
@@ -39,7 +41,7 @@ func (s *Source) Records() int64 {
 	return int64(len(s.Recs) / s.Size)
 }
 
-// Next claims and delivers records.
+// Next implements device.Source.
 func (s *Source) Next(limit int, place func(first int64, n int) []byte) (first int64, n int, err error) {
 	if len(s.Units) > 0 {
 		return s.nextOfPipe(limit, place)
@@ -74,7 +76,8 @@ func (s *Source) begin() {
 	}
 }
 
-// nextOfPipe reads as from a pipe: in turn, and into memory that is asked for before it is known what comes.
+// nextOfPipe reads as if from a pipe: sequentially, into memory requested before the amount of
+// data is known.
 func (s *Source) nextOfPipe(limit int, place func(first int64, n int) []byte) (first int64, n int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,11 +103,12 @@ func (s *Source) read(dst []byte, first int64, n int) {
 	copy(dst, s.Recs[first*int64(s.Size):])
 }
 
-// Collector is a device.BlockWriter that keeps what is written. Its zero value but for Size is ready.
+// A Collector is a device.BlockWriter that stores the blocks. Set Size; all other fields may be
+// zero.
 type Collector struct {
 	Size int // bytes of a record
 
-	// Max, if not 0, is the greatest length of a block in bytes that is taken.
+	// Max, if not 0, is the maximum size of a block in bytes. Larger blocks are errors.
 	Max int
 
 	// FailAt makes call number FailAt (from 1) fail with Err. Before, if not nil, is called at every call.
@@ -122,7 +126,7 @@ type block struct {
 	recs  []byte
 }
 
-// WriteBlock keeps a copy of the block.
+// WriteBlock stores a copy of the block.
 func (c *Collector) WriteBlock(_ context.Context, first int64, recs []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -142,7 +146,7 @@ func (c *Collector) WriteBlock(_ context.Context, first int64, recs []byte) erro
 	return nil
 }
 
-// Recs is the stream that was written, or what is wrong with its blocks.
+// Recs returns the stream that was written, or an error if its blocks are inconsistent.
 func (c *Collector) Recs() ([]byte, error) {
 	slices.SortFunc(c.blocks, func(a, b block) int { return cmp.Compare(a.first, b.first) })
 	var recs []byte
@@ -155,7 +159,7 @@ func (c *Collector) Recs() ([]byte, error) {
 	return recs, nil
 }
 
-// turnstile is a BlockWriter that lets blocks through in order only, as a pipe must.
+// A turnstile is a BlockWriter that accepts blocks only in order, as a pipe does.
 type turnstile struct {
 	Collector
 	mu   sync.Mutex

@@ -11,8 +11,9 @@ import (
 	"github.com/extsort/extsort/device/opencl/algo"
 )
 
-// A chunk is sorted by what was measured as fastest for its keys and their number, by the algorithm that was named, or
-// by the default where what was measured cannot be built.
+// A chunk uses the algorithm that the user named, or the one that was measured to be the fastest
+// for its keys and their number. If a measured algorithm cannot be built, the chunk uses the
+// default.
 func TestChunksAreSortedByTheFastest(t *testing.T) {
 	word := KeyKind{WordBytes: 8}
 	tuning := &Tuning{
@@ -31,7 +32,7 @@ func TestChunksAreSortedByTheFastest(t *testing.T) {
 		{8, 500, "", "selection-blocks"},
 		{8, 501, "", "tile"},
 		{8, 400, "split", "split"},
-		{4, 600, "", "tile"}, // with its defaults: digits of 99 bits there are not
+		{4, 600, "", "tile"}, // default parameters, because no device supports digits of 99 bits
 	} {
 		k := keyer(t, c.size, map[int]string{4: "0:u32", 8: "0:u64"}[c.size])
 		chunk, err := d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Records: 1000, Algorithm: c.named})
@@ -51,7 +52,8 @@ func TestChunksAreSortedByTheFastest(t *testing.T) {
 	}
 }
 
-// Digits are as wide as asked for, whatever was measured, and refused where an algorithm has its own.
+// OpenOptions.DigitBits overrides measured digits. It is an error if an algorithm has digits of
+// its own.
 func TestDigitBits(t *testing.T) {
 	tuning := &Tuning{Sorts: []TunedSort{{Key: narrow, Algorithm: "hybrid", Rate: 1e9}}}
 	k := keyer(t, 4, "0:u32")

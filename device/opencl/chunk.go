@@ -13,7 +13,7 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// chunk is the memory of one chunk, which is allocated when it is first loaded.
+// chunk is the memory of one chunk. The first Load allocates it.
 type chunk struct {
 	device.Plain
 	engine *engine
@@ -26,13 +26,13 @@ type chunk struct {
 	program func() (*cl.Program, error)
 
 	records int64
-	out     *cl.Buffer // bare: the sorted records
+	out     *cl.Buffer // for bare keys, the sorted records
 	stats   device.Stats
 }
 
 var errClosed = errors.New("OpenCL chunk: used after Close")
 
-// begin makes the chunk's memory at the first Load, and sets the building of kernels going.
+// begin allocates the chunk's memory at the first Load and starts building kernels.
 func (c *chunk) begin() error {
 	if c.session != nil {
 		return nil
@@ -47,10 +47,10 @@ func (c *chunk) begin() error {
 	}
 	c.session = s
 	c.program = sync.OnceValues(c.prepare)
-	go func() { // while the first records are read
+	go func() { // concurrently with reading the first records
 		_ = safely.Call(func() error {
 			_, err := c.program()
-			return err // as it gives to whoever needs the kernels
+			return err // everything that needs the kernels returns the same error
 		})
 	}()
 	return nil
@@ -91,12 +91,13 @@ func (c *chunk) sortRecords(ctx context.Context) error {
 		err = c.session.kernels.Wait()
 	}
 	if err != nil {
-		_ = c.session.kernels.Finish() // before the buffers go
+		_ = c.session.kernels.Finish() // the device must not use the buffers any more
 	}
 	return err
 }
 
-// settle waits until the device has done with the chunk's memory, after an error: what it says is of no interest.
+// settle waits after an error until the device no longer uses the chunk's memory. It ignores
+// further errors.
 func (c *chunk) settle() {
 	for _, q := range []*cl.Queue{c.session.upload, c.session.gather, c.session.down} {
 		_ = q.Finish()
@@ -116,7 +117,7 @@ func (c *chunk) Close() error {
 	return nil
 }
 
-// release gives back what there is, in whatever state the chunk is.
+// release frees the memory of the chunk, in any state.
 func (c *chunk) release() {
 	c.memory.release()
 	c.memory = deviceMemory{}

@@ -10,7 +10,8 @@ import (
 
 const driverName = "opencl"
 
-// Driver is the driver of OpenCL. In a binary without OpenCL, it lists no device and says why.
+// Driver is the driver for OpenCL. In a binary without OpenCL, its List returns an error that
+// says so.
 var Driver device.Driver = driver{}
 
 type driver struct{}
@@ -29,7 +30,7 @@ func (driver) Supports(layout format.Layout) error {
 	return nil
 }
 
-// List gives the devices the rates that extsort tune has measured.
+// List returns the devices with the rates that extsort tune has measured.
 func (driver) List(context.Context) ([]device.Info, error) {
 	list, err := Devices()
 	for i := range list {
@@ -41,7 +42,7 @@ func (driver) List(context.Context) ([]device.Info, error) {
 	return list, err
 }
 
-// Open has the device use the parameters that extsort tune has found.
+// Open opens a device with the parameters that extsort tune has found.
 func (driver) Open(_ context.Context, info device.Info, opt device.OpenOptions) (device.Device, error) {
 	return Open(info.Number, Options{
 		Index:       info.Index,

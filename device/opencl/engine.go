@@ -16,40 +16,41 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// engine is one opened device: what its chunks share.
+// engine is an open device, with the state that its chunks share.
 type engine struct {
-	number int // in the list of Devices
+	number int // Info.Number in the list of Devices
 	opt    Options
 	dev    *cl.Device
 
-	start func() (*session, error) // made at first use
+	start func() (*session, error) // creates the session at first use
 
 	mu         sync.Mutex
 	opened     *session
-	link, sort float64 // what MeasureRates has found
+	link, sort float64 // measured by MeasureRates
 }
 
-// session is what exists once the device is in use.
+// session contains the OpenCL objects of a device in use.
 type session struct {
 	ctx                  *cl.Context
-	admin                *cl.Queue // for mapping memory, which would wait for transfers on any other queue
+	admin                *cl.Queue // maps memory; on any other queue, that would wait for transfers
 	upload, gather, down *cl.Queue // to the device, kernels of Store, from the device
-	kernels              *cl.Queue // for sorting: a sorter, with its scratch memory, has one queue
+	kernels              *cl.Queue // sorting; a sorter, with its scratch memory, needs a queue of its own
 
-	radix func() string // the best of the radix sorts where nothing was measured
+	radix func() string // returns the best radix sort if nothing was measured
 
 	mu       sync.Mutex
 	programs map[string]*cl.Program  // by their defines
 	sorters  map[string]*algo.Sorter // by name and parameters
 
-	sorting sync.Mutex // held while a chunk is sorted: two at once would not be faster
+	sorting sync.Mutex // held while a chunk is sorted: sorting two at once is not faster
 }
 
 func (s *session) queues() []**cl.Queue {
 	return []**cl.Queue{&s.admin, &s.upload, &s.gather, &s.down, &s.kernels}
 }
 
-// made is the value of a key, made at its first use; others that want one wait.
+// made returns the value of a key. It creates the value at first use; concurrent callers wait for
+// it.
 func made[T any](s *session, values map[string]T, key string, make func() (T, error)) (T, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -63,8 +64,8 @@ func made[T any](s *session, values map[string]T, key string, make func() (T, er
 	return value, err
 }
 
-// Open opens the device with that Info.Number in the list of Devices. It costs nothing yet: the driver's context is
-// made with the first chunk, and kernels while it is loaded.
+// Open opens the device with this Info.Number in the list of Devices. That costs nothing yet: the
+// first chunk creates the driver's context, and the kernels are built while it is loaded.
 func Open(number int, opt Options) (device.Device, error) {
 	if err := algo.Check(opt.Algorithm, opt.DigitBits); err != nil {
 		return nil, err
@@ -109,13 +110,14 @@ func (e *engine) Info() device.Info {
 	return info
 }
 
-// Capabilities implements device.Device: a chunk's memory is the device's, and its records are stored from there.
+// Capabilities implements device.Device. A chunk has no capabilities, because its records are in
+// device memory.
 func (e *engine) Capabilities(device.ChunkOptions) device.Capabilities { return device.Capabilities{} }
 
 func (e *engine) BlockBytes(opt device.ChunkOptions, _ int64) int { return opt.BlockBytes }
 
-// MaxRecords implements device.Device. It is the capacity of one chunk that has the device to itself: for k chunks
-// at a time use a k-th of it.
+// MaxRecords implements device.Device. It returns the capacity of a chunk that has the device to
+// itself. For k chunks at a time, divide it by k.
 func (e *engine) MaxRecords(opt device.ChunkOptions, memoryBytes int64) int64 {
 	shape := shapeOf(opt.Keyer)
 	if e.stagingBytes(memoryBytes) < fewestSlots*int64(shape.size) {
@@ -130,7 +132,8 @@ func (e *engine) MaxRecords(opt device.ChunkOptions, memoryBytes int64) int64 {
 	return max(shape.capacity(memory, e.dev.MaxAllocBytes), 0)
 }
 
-// usableBytes is the device's memory that a chunk may use which has so much of the host's; 0: all.
+// usableBytes returns how much device memory a chunk may use. hostBytes is its limit for host
+// memory; 0: none.
 func (e *engine) usableBytes(hostBytes int64) int64 {
 	if !e.dev.UnifiedMemory || hostBytes == 0 {
 		return e.dev.MemoryBytes
@@ -138,8 +141,8 @@ func (e *engine) usableBytes(hostBytes int64) int64 {
 	return min(e.dev.MemoryBytes, hostBytes-e.stagingBytes(hostBytes))
 }
 
-// stagingBytes is the host memory for staging slots of a chunk that has so much, the device's included where it is
-// the host's.
+// stagingBytes returns how much host memory a chunk uses for staging slots. hostBytes is its
+// limit for host memory, which includes device memory if that is unified.
 func (e *engine) stagingBytes(hostBytes int64) int64 {
 	if e.dev.UnifiedMemory {
 		return hostBytes / unifiedStagingShare
@@ -158,16 +161,16 @@ func (e *engine) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Ch
 	if err := algo.Check(opt.Algorithm, e.opt.DigitBits); err != nil {
 		return nil, err
 	}
-	go func() { // the driver takes a while: let the caller look for its files meanwhile
+	go func() { // the driver takes a while to start, so the caller can open its files meanwhile
 		_ = safely.Call(func() error {
 			_, err := e.start()
-			return err // start gives it again to whoever needs the session
+			return err // start returns the same error to all other callers
 		})
 	}()
 	return &chunk{engine: e, opt: opt, shape: shapeOf(opt.Keyer)}, nil
 }
 
-// Close implements device.Device. REQUIRES: its chunks are closed.
+// Close implements device.Device. REQUIRES: all chunks are closed.
 func (e *engine) Close() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()

@@ -17,13 +17,13 @@ import (
 	"github.com/extsort/extsort/device/devicetest"
 )
 
-// The tests of this file run the test binary again with another libOpenCL: testdata/faulty.c, which fails one call
-// of all that a small sort makes, or none at all.
+// The tests in this file run the test binary again with another libOpenCL: testdata/faulty.c. It
+// makes one of the calls fail that a small sort makes, or none.
 
-// childVariable makes the child of a test do its part.
+// childVariable is set in the environment of the child process.
 const childVariable = "EXTSORT_TEST_CHILD"
 
-// child runs the test of that name in a process of its own and returns its output.
+// child runs the test with the given name in a child process and returns its output.
 func child(t *testing.T, name string, environment ...string) (string, error) {
 	t.Helper()
 	self, err := os.Executable()
@@ -37,16 +37,17 @@ func child(t *testing.T, name string, environment ...string) (string, error) {
 	return string(out), err
 }
 
-// buildFaulty compiles the library that fails.
+// buildFaulty compiles the library whose calls can fail.
 func buildFaulty(t *testing.T) string {
 	t.Helper()
-	open(t, Options{}) // skips where there is no device
+	open(t, Options{}) // skips the test if there is no device
 	return devicetest.Library(t, "testdata/faulty.c", "-ldl")
 }
 
-// TestFaults lets one call after another fail. Each must end in an error of a known kind, never in a crash, a hang
-// or a wrong order; where the call could be done without, in the right order. There are some 700 calls: every ninth
-// is failed, or with EXTSORT_TEST_EXHAUSTIVE=1 each (a minute and a half).
+// TestFaults makes one call after another fail. Each failure must lead to an error of a known
+// kind, or to the correct order if the call is not essential, but never to a crash, a hang or a
+// wrong order. Of about 700 calls, every ninth fails, or each one with EXTSORT_TEST_EXHAUSTIVE=1
+// (90 s).
 func TestFaults(t *testing.T) {
 	if os.Getenv(childVariable) != "" {
 		failEachCall(t)
@@ -61,9 +62,9 @@ func TestFaults(t *testing.T) {
 	t.Log(out)
 }
 
-// failEachCall is what the child does.
+// failEachCall is the test's part in the child process.
 func failEachCall(t *testing.T) {
-	seen := map[string]int{} // by call: how often it was failed
+	seen := map[string]int{} // number of failures of each call
 	step := 9
 	if os.Getenv("EXTSORT_TEST_EXHAUSTIVE") != "" {
 		step = 1
@@ -86,7 +87,8 @@ func failEachCall(t *testing.T) {
 	t.Log("faults injected: ", seen)
 }
 
-// failCall sorts with call n failing and returns the name of that call, "" if there were fewer.
+// failCall sorts while call n fails. It returns the name of that call, or "" if there were fewer
+// than n calls.
 func failCall(t *testing.T, n int, fields []string) string {
 	report, code := os.Getenv("EXTSORT_TEST_REPORT"), []int{-4, -5, -9999}[n%3]
 	os.Remove(report)
@@ -134,7 +136,8 @@ func sortWithFaults(t *testing.T, fields ...string) error {
 	return nil
 }
 
-// TestNoLibrary starts without libOpenCL: no device, and a reason; that a variable may hide devices is one.
+// TestNoLibrary runs without libOpenCL: there is no device, and the error mentions that a
+// variable may hide devices.
 func TestNoLibrary(t *testing.T) {
 	if os.Getenv(childVariable) == "" {
 		out, err := child(t, "TestNoLibrary", "EXTSORT_OPENCL_LIBRARY=/nonexistent/libOpenCL.so.1")
@@ -154,7 +157,7 @@ func TestNoLibrary(t *testing.T) {
 	}
 }
 
-// TestFailingDriver: a driver whose calls fail is not taken for one that is absent.
+// TestFailingDriver checks that a driver whose calls fail is not reported as missing.
 func TestFailingDriver(t *testing.T) {
 	if os.Getenv(childVariable) == "" {
 		out, err := child(t, "TestFailingDriver", "EXTSORT_OPENCL_LIBRARY="+buildFaulty(t))

@@ -12,8 +12,8 @@ import (
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
-// Installed reports whether there is an OpenCL library, which may know a driver. Unlike Devices it starts none, which
-// takes up to a second.
+// Installed reports whether there is an OpenCL library. Unlike Devices, it starts no driver,
+// which can take a second.
 func Installed() bool { return cl.Installed() }
 
 // Devices lists the OpenCL devices of this machine, numbered from 1. If there are none, the error wraps ErrUnavailable
@@ -44,8 +44,8 @@ func devices() ([]*cl.Device, error) {
 	return list, err
 }
 
-// Raw returns the device with that Info.Number in the list of Devices, for measurements that need its queues and
-// buffers.
+// Raw returns the device with this Info.Number in the list of Devices, for measurements that use
+// its queues and buffers directly.
 func Raw(number int) (*cl.Device, error) {
 	list, err := devices()
 	if err != nil && len(list) == 0 {
@@ -57,7 +57,8 @@ func Raw(number int) (*cl.Device, error) {
 	return list[number-1], nil
 }
 
-// Fingerprint tells the kernels of this binary from those of another: a Tuning holds only for its own.
+// Fingerprint identifies the kernels of this binary. A Tuning is valid only for the kernels it
+// was measured with.
 func Fingerprint() string { return algo.Fingerprint() }
 
 func infoOf(number int, d *cl.Device, tuning *Tuning) device.Info {

@@ -27,19 +27,20 @@ func (c *chunk) Load(ctx context.Context, src device.Source) (int64, error) {
 	return l.loaded, nil
 }
 
-// loader is the readers of one Load.
+// loader is the state that the readers of one Load share.
 type loader struct {
 	chunk *chunk
 	src   device.Source
 
 	mu        sync.Mutex
-	left      int64 // records that the chunk has room for and no reader has claimed
+	left      int64 // free room in the chunk, in records, not claimed by any reader
 	loaded    int64
-	base, end int64     // indexes in the source of the chunk's first record, and after the last one seen
-	last      *cl.Event // of the uploads
+	base, end int64     // source indexes of the chunk's first record and after the last one seen
+	last      *cl.Event // last upload
 }
 
-// run takes the first records alone, since they tell where in the source the chunk begins, and then all others at once.
+// run loads one slot first, to learn the source index of the chunk's first record. Then all
+// readers load concurrently.
 func (l *loader) run(ctx context.Context) error {
 	if n, err := l.fill(ctx); n == 0 || err != nil {
 		return err
@@ -60,7 +61,7 @@ func (l *loader) run(ctx context.Context) error {
 	return cl.Wait(l.last)
 }
 
-// fill moves one slot's records from the source to the device, and returns how many there were.
+// fill moves the records of one slot from the source to the device and returns their number.
 func (l *loader) fill(ctx context.Context) (int, error) {
 	s, err := l.chunk.ring.take(ctx)
 	if err != nil {
@@ -80,7 +81,8 @@ func (l *loader) fill(ctx context.Context) (int, error) {
 	return n, l.send(s, first, n)
 }
 
-// claim takes room for most records, or for what there is; less than none gives it back.
+// claim reserves room for at most most records and returns how many. A negative number frees room
+// again.
 func (l *loader) claim(most int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -90,7 +92,7 @@ func (l *loader) claim(most int) int {
 }
 
 func (l *loader) send(s *slot, first int64, n int) error {
-	l.mu.Lock() // one at a time, so that last is the last
+	l.mu.Lock() // serializes uploads, so that last really is the last one
 	defer l.mu.Unlock()
 	if l.loaded == 0 {
 		l.base = first
@@ -101,8 +103,8 @@ func (l *loader) send(s *slot, first int64, n int) error {
 	return err
 }
 
-// queueUpload starts the transfer of n records from a slot to their place, which may span segments, and returns the
-// event of the last part.
+// queueUpload starts the transfer of n records from a slot to their place, which may span
+// segments. It returns the event of the last part.
 func (c *chunk) queueUpload(s *slot, first int64, n int) (sent *cl.Event, err error) {
 	m, size := &c.memory, c.shape.size
 	if c.shape.bare {

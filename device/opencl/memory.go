@@ -11,18 +11,18 @@ import (
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
-// deviceMemory is the buffers of a chunk on the device.
+// deviceMemory contains the buffers of a chunk on the device.
 type deviceMemory struct {
 	allocator
-	data     algo.Data    // words and indexes, twice each
+	data     algo.Data    // words and indexes, two buffers each
 	segments []*cl.Buffer // records
-	shift    int          // log2 of the records in a segment
-	table    *cl.Buffer   // describes the key's bytes, see records.cl
-	bits     *cl.Buffer   // what survey finds: 16 bytes for each word
-	stage    []*cl.Buffer // pieces of gathered records on their way out
+	shift    int          // log2 of the records per segment
+	table    *cl.Buffer   // describes the bytes of the key, see records.cl
+	bits     *cl.Buffer   // result of survey: 16 bytes for each word
+	stage    []*cl.Buffer // pieces of gathered records, about to be downloaded
 }
 
-// allocate makes all buffers for the records; stageBytes is the size of a gathered piece.
+// allocate allocates all buffers for the records. stageBytes is the size of a gathered piece.
 func (m *deviceMemory) allocate(s *session, sh shape, records, allocBytes, stageBytes int64) error {
 	if m.shift = sh.segmentShift(allocBytes); !sh.bare && records > maxSegments<<m.shift {
 		return fmt.Errorf("%w: %d records need more than %d allocations of %d bytes",
@@ -50,7 +50,7 @@ func (m *deviceMemory) allocate(s *session, sh shape, records, allocBytes, stage
 	return s.admin.Upload(m.table, table)
 }
 
-// allocator makes buffers until one fails, and gives them back.
+// allocator allocates buffers until one fails, and frees them.
 type allocator struct {
 	ctx  *cl.Context
 	made []*cl.Buffer
@@ -73,7 +73,8 @@ func (a *allocator) release() {
 	*a = allocator{}
 }
 
-// pointers is the first arguments of the kernels in records.cl: the segments, and the last again for those not there.
+// pointers returns the first arguments of the kernels in records.cl: the segments, padded with
+// copies of the last one.
 func (m *deviceMemory) pointers(rest ...any) []any {
 	args := make([]any, 0, maxSegments+len(rest))
 	for i := range maxSegments {
@@ -82,14 +83,14 @@ func (m *deviceMemory) pointers(rest ...any) []any {
 	return append(args, rest...)
 }
 
-// slot is one pinned staging buffer of a ring.
+// A slot is one pinned staging buffer of a ring.
 type slot struct {
 	*cl.Pinned
-	busy *cl.Event // the transfer that still uses it
+	busy *cl.Event // the last transfer that uses the slot
 }
 
-// ring hands out staging slots. They are pinned one by one, only when all those there are in use, so that a small
-// chunk pins little; and they are given back oldest first, because transfers end in order.
+// ring provides staging slots. It pins a new slot only if all others are in use, so a small chunk
+// pins little memory. Slots are reused oldest first, because transfers end in order.
 type ring struct {
 	session   *session
 	slotBytes int
@@ -105,7 +106,7 @@ func newRing(s *session, slotBytes, slots int) *ring {
 	return r
 }
 
-// take waits for a slot that no transfer uses.
+// take returns a slot after waiting until no transfer uses it.
 func (r *ring) take(ctx context.Context) (*slot, error) {
 	s, err := r.next(ctx)
 	if err != nil {
@@ -143,10 +144,11 @@ func (r *ring) next(ctx context.Context) (s *slot, err error) {
 	return s, nil
 }
 
-// give puts a slot back; a transfer that s.busy stands for may still use it.
+// give returns a slot to the ring. The transfer s.busy may still use it.
 func (r *ring) give(s *slot) { r.free <- s }
 
-// release unpins all slots; a nil ring has none. REQUIRES: all are back and no transfer is under way.
+// release unpins all slots. It may be called on nil. REQUIRES: no slot is taken, and no transfer
+// is running.
 func (r *ring) release() {
 	for r != nil && len(r.free) > 0 {
 		(<-r.free).Release()

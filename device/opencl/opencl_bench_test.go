@@ -16,7 +16,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// benchSizes are log2 of the records of each benchmark; EXTSORT_BENCH_LOG2=n is for devices that are not PoCL.
+// benchSizes returns log2 of the number of records for each benchmark. Set EXTSORT_BENCH_LOG2=n
+// for devices other than PoCL.
 func benchSizes() []int {
 	if n, err := strconv.Atoi(os.Getenv("EXTSORT_BENCH_LOG2")); err == nil {
 		return []int{n}
@@ -24,10 +25,10 @@ func benchSizes() []int {
 	return []int{12, 17}
 }
 
-// discard takes blocks and keeps nothing, so that the way to the host is measured and not the host's memory.
+// discard ignores all blocks, so that a benchmark measures the link and not the host's memory.
 var discard = device.BlockWriterFunc(func(context.Context, int64, []byte) error { return nil })
 
-// BenchmarkSort times Load, Sort and Store from memory to nowhere.
+// BenchmarkSort times Load, Sort and Store with a source in memory and no output.
 func BenchmarkSort(b *testing.B) {
 	for _, name := range []string{"u32", "u64", "f64be", "rec16", "gensort"} {
 		for _, log2 := range benchSizes() {

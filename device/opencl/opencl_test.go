@@ -18,7 +18,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestMain gives PoCL a cache it can write, unless there is one, and a memory limit that does not vary.
+// TestMain gives PoCL a cache directory that it can write, unless there is one, and a constant
+// memory limit.
 func TestMain(m *testing.M) {
 	folder, err := os.MkdirTemp("", "extsort-opencl")
 	if err != nil {
@@ -26,7 +27,7 @@ func TestMain(m *testing.M) {
 	}
 	for name, value := range map[string]string{"POCL_CACHE_DIR": folder, "POCL_MEMORY_LIMIT": "4"} {
 		given := name == "POCL_CACHE_DIR" && os.Getenv(name) != ""
-		if os.Getenv(childVariable) == "" && !given { // a child has its parent's
+		if os.Getenv(childVariable) == "" && !given { // a child uses its parent's cache
 			os.Setenv(name, value)
 		}
 	}
@@ -35,7 +36,7 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// openFirst opens the first device, or skips the test where there is none.
+// openFirst opens the first device, or skips the test if there is none.
 func openFirst(t testing.TB, opt Options) (device.Device, error) {
 	t.Helper()
 	d, err := Open(1, opt)
@@ -45,7 +46,7 @@ func openFirst(t testing.TB, opt Options) (device.Device, error) {
 	return d, err
 }
 
-// open is openFirst with the device closed at the end of the test.
+// open is openFirst, but closes the device at the end of the test.
 func open(t testing.TB, opt Options) device.Device {
 	t.Helper()
 	d, err := openFirst(t, opt)
@@ -60,13 +61,13 @@ func open(t testing.TB, opt Options) device.Device {
 	return d
 }
 
-// memorySource is a Source over records in memory.
+// memorySource is a Source of records in memory.
 type memorySource struct {
 	mu   sync.Mutex
 	size int
 	recs []byte
 	at   int64
-	open bool // does not tell how many records will come
+	open bool // hides how many records will come
 }
 
 func (s *memorySource) Next(most int, place func(first int64, n int) []byte) (int64, int, error) {
@@ -95,7 +96,7 @@ func (s *memorySource) Records() int64 {
 	return int64(len(s.recs) / s.size)
 }
 
-// sink is a BlockWriter into memory.
+// sink returns a BlockWriter that writes to memory.
 func sink(dst []byte, size int) device.BlockWriter {
 	return device.BlockWriterFunc(func(_ context.Context, first int64, recs []byte) error {
 		if copy(dst[first*int64(size):], recs) != len(recs) {
@@ -122,7 +123,7 @@ func keyer(t testing.TB, size int, fields ...string) *format.Keyer {
 	return k
 }
 
-// sorted is what every device must give.
+// sorted returns the correct result.
 func sorted(k *format.Keyer, recs []byte) []byte {
 	list := slices.Collect(slices.Chunk(recs, k.Layout().RecordSize))
 	slices.SortStableFunc(list, k.Compare)
@@ -143,7 +144,7 @@ func randomBytes(n int, kind string) []byte {
 	return b
 }
 
-// sortOn loads, sorts and stores recs by chunk c.
+// sortOn loads, sorts and stores recs with chunk c.
 func sortOn(t testing.TB, c device.Chunk, src *memorySource, limit int64) []byte {
 	t.Helper()
 	ctx := context.Background()
@@ -218,7 +219,7 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// A device refuses an order of floats that its kernels do not know.
+// A device rejects an order of floats that its kernels do not support.
 func TestFloatsInAnotherOrder(t *testing.T) {
 	d := open(t, Options{})
 	f64 := format.Type{Kind: format.Float, Size: 8}
@@ -233,13 +234,14 @@ func TestFloatsInAnotherOrder(t *testing.T) {
 	}
 }
 
-// The chunk is loaded again and again, from sources that do and do not tell their size, at sizes around its slots.
+// The chunk is loaded repeatedly, from sources that know or do not know their size, with sizes
+// around that of its slots.
 func TestSizesAndReuse(t *testing.T) {
 	d := open(t, Options{})
 	for _, l := range []string{"0:u32", "4:u32be"} {
 		k := keyer(t, map[string]int{"0:u32": 4, "4:u32be": 8}[l], l)
 		size := k.Layout().RecordSize
-		const memory = 64 << 10 // bytes; slots of 16 KiB
+		const memory = 64 << 10 // 16 KiB per slot
 		slot := (16 << 10) / size
 		c, err := d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Records: int64(5 * slot),
 			MemoryBytes: memory, Workers: 4})
@@ -267,7 +269,7 @@ func TestSizesAndReuse(t *testing.T) {
 	}
 }
 
-// A second chunk of the same source goes on where the first was full.
+// A second chunk continues in the source where the first one was full.
 func TestSourceOverTwoChunks(t *testing.T) {
 	d := open(t, Options{})
 	k := keyer(t, 12, "4:u32")
@@ -286,7 +288,7 @@ func TestSourceOverTwoChunks(t *testing.T) {
 	}
 }
 
-// One allocation too small for the records makes several segments of them.
+// If one allocation is too small for all records, they are divided into segments.
 func TestSegments(t *testing.T) {
 	d := open(t, Options{})
 	d.(*engine).dev.MaxAllocBytes = 40_000
@@ -362,7 +364,7 @@ func TestMaxRecords(t *testing.T) {
 	}
 }
 
-// brokenSource fails where its records end.
+// brokenSource fails after its last record.
 type brokenSource struct{ memorySource }
 
 var errBroken = errors.New("broken")

@@ -8,8 +8,8 @@ import (
 	"github.com/extsort/extsort/device"
 )
 
-// TestFailuresWrapTheContractsClass holds that code outside this package recognizes a device that failed without
-// knowing OpenCL, and that the failures are still told apart.
+// TestFailuresWrapTheContractsClass checks that code outside this package can recognize a failed
+// device without importing this package, and that errors.Is still distinguishes the failures.
 func TestFailuresWrapTheContractsClass(t *testing.T) {
 	failures := []error{ErrUnavailable, ErrAllocation, ErrBuild, ErrDevice}
 	for i, failure := range failures {

@@ -29,13 +29,13 @@ func (c *chunk) prepare() (*cl.Program, error) {
 		return s.ctx.Build(source, defines)
 	})
 	if err == nil {
-		_, _, _ = c.sorter() // what fails here fails again in Sort, which tells of it
+		_, _, _ = c.sorter() // an error recurs in Sort, which returns it
 	}
 	return p, err
 }
 
-// signMasks are what the most significant byte of a field, and each of the others, is xored with to be normalized:
-// where the sign bit is set, and where it is not.
+// signMasks returns the masks that normalize a field by xor, if the sign bit is set and if it is
+// not. Each pair is the mask for the most significant byte and the mask for all others.
 func signMasks(f format.Field) (negative, positive [2]byte) {
 	switch f.Type.Kind {
 	case format.Signed:
@@ -51,8 +51,8 @@ func signMasks(f format.Field) (negative, positive [2]byte) {
 	return negative, positive
 }
 
-// coding is the arguments of encode and decode that tell the type and the direction: whether bytes are swapped, and
-// the masks of keys whose sign bit is and is not set.
+// coding returns the arguments of encode and decode that depend on the field: whether bytes are
+// swapped, and the masks for keys with and without the sign bit.
 func coding(f format.Field) []any {
 	word := func(masks [2]byte) uint64 {
 		w := uint64(masks[0])
@@ -69,8 +69,8 @@ func coding(f format.Field) []any {
 	return []any{swap, word(negative), word(positive)}
 }
 
-// keyTable describes each byte of the normalized key to records.cl, most significant first: where it stands, where the
-// byte with the sign stands, and the masks.
+// keyTable describes each byte of the normalized key to records.cl, most significant first: the
+// byte's position in the record, the position of the byte with its sign bit, and the masks.
 func keyTable(l format.Layout) (table []uint32) {
 	for _, f := range l.Key {
 		place := func(i int) uint32 { return uint32(f.Offset + f.Type.Place(i)) }

@@ -12,19 +12,19 @@ import (
 )
 
 const (
-	trialBytes  = 64 << 20 // two of them are more than a large GPU's cache
-	trialPinned = 32 << 20 // a moment to pin and to transfer
-	trialCopies = 8        // in one go
-	trialRuns   = 4        // of which the fastest counts: the first touches memory
+	trialBytes  = 64 << 20 // two of them exceed the cache of a large GPU
+	trialPinned = 32 << 20 // pinned and transferred in a moment
+	trialCopies = 8        // copies in one batch
+	trialRuns   = 4        // of which the fastest counts; the first one faults in memory
 
-	// movesPerSort is how much longer the slower of the default sorts takes for 8-byte keys than reading or writing
-	// them once in the device's memory.
+	// movesPerSort is the ratio of two times: that of the slower default sort of 8-byte keys, and
+	// that of reading or writing the keys once in device memory.
 	movesPerSort = 25
 )
 
-// MeasureRates finds out what Info tells as LinkRate and SortRate, in some milliseconds besides what the device takes
-// to start, which it then need not do again. No kernel is built for it: the rate of sorting is estimated, with
-// caution, from that of copying.
+// MeasureRates measures Info.LinkRate and Info.SortRate. Apart from starting the device, which is
+// then done, it takes some milliseconds. It builds no kernel: it estimates the sort rate,
+// conservatively, from the rate of copying.
 func (e *engine) MeasureRates() error {
 	s, err := e.start()
 	if err != nil {
@@ -40,8 +40,9 @@ func (e *engine) MeasureRates() error {
 	return nil
 }
 
-// Rates measures, with buffers of most bytes at most, transfers of pinned memory in the slower direction, and what
-// copies within the device's memory read and write, in bytes per second.
+// Rates measures with buffers of at most most bytes. link is the rate of transfers of pinned
+// memory in the slower direction. moved is the rate at which copies within the device's memory
+// read and write. Both are bytes per second.
 func Rates(ctx *cl.Context, q *cl.Queue, most int64) (link, moved float64, err error) {
 	size := min(most, trialBytes)
 	a := allocator{ctx: ctx}
@@ -64,7 +65,7 @@ func Rates(ctx *cl.Context, q *cl.Queue, most int64) (link, moved float64, err e
 	return float64(n) / max(up, down), 2 * trialCopies * float64(size) / copied, errors.Join(err1, err2, err3)
 }
 
-// fastest is the least time that a command took, by the host's clock.
+// fastest returns the time of the fastest of several commands, by the host's clock.
 func fastest(start func() (*cl.Event, error)) (seconds float64, err error) {
 	least := time.Duration(math.MaxInt64)
 	for range trialRuns {

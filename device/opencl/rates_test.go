@@ -4,7 +4,8 @@ package opencl
 
 import "testing"
 
-// TestMeasureRates: Info tells what was measured, also of a device of which little memory may be used.
+// TestMeasureRates checks that Info contains the measured rates, even if the device may use only
+// little memory.
 func TestMeasureRates(t *testing.T) {
 	for _, opt := range []Options{{}, {MemoryBytes: 1 << 20}} {
 		d := open(t, opt).(*engine)

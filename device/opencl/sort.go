@@ -13,13 +13,15 @@ import (
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
-// Kernels whose work-items stride through the data run with this many at most: enough for any device's units.
+// A kernel whose work-items stride through the data has at most this many of them. That occupies
+// all units of any device.
 const (
 	groupSize = 256
 	mostItems = 4096 * groupSize
 )
 
-// launch queues one of the chunk's kernels over n work-items, or some more to fill the last work-group.
+// launch queues one of the chunk's kernels over at least n work-items; it fills the last
+// work-group.
 func (c *chunk) launch(q *cl.Queue, kernel string, n int, args []any, waits ...*cl.Event) (*cl.Event, error) {
 	p, err := c.program()
 	if err != nil {
@@ -33,18 +35,19 @@ func (c *chunk) launch(q *cl.Queue, kernel string, n int, args []any, waits ...*
 	return q.Launch(k, (n+local-1)/local*local, local, args, waits...)
 }
 
-// strided launches a kernel of which each work-item takes every global-size-th of n elements.
+// strided launches a kernel whose work-items process n elements with a stride of the global size.
 func (c *chunk) strided(kernel string, n int64, args ...any) error {
 	_, err := c.launch(c.session.kernels, kernel, int(min(n, mostItems)), args)
 	return err
 }
 
-// identity reports whether bare keys are normalized as they stand, so that nothing need be done to them.
+// identity reports whether bare keys equal their normalized form, so that they need no
+// conversion.
 func (c *chunk) identity() bool {
 	return c.shape.bare && c.opt.Keyer.Identity() && c.shape.size == c.shape.wordWidth()
 }
 
-// rawKeys is where bare records are uploaded to.
+// rawKeys returns the buffer to which bare records are uploaded.
 func (c *chunk) rawKeys() *cl.Buffer {
 	if c.identity() {
 		return c.memory.data.Keys
@@ -52,7 +55,7 @@ func (c *chunk) rawKeys() *cl.Buffer {
 	return c.memory.data.KeysTmp
 }
 
-// sortBare sorts words and turns them back into records.
+// sortBare sorts the words and converts them back to records.
 func (c *chunk) sortBare() error {
 	d, n := &c.memory.data, c.records
 	code := coding(c.shape.layout.Key[0])
@@ -73,7 +76,7 @@ func (c *chunk) sortBare() error {
 	return c.strided("decode", n, append([]any{d.Keys, d.KeysTmp, uint64(n)}, code...)...)
 }
 
-// sortBits sorts what is in memory.data by the bits that vary: from the lowest of them to the highest.
+// sortBits sorts memory.data by the range of bits that vary.
 func (c *chunk) sortBits(varying uint64) error {
 	d := &c.memory.data
 	if varying == 0 || d.N < 2 {
@@ -87,7 +90,7 @@ func (c *chunk) sortBits(varying uint64) error {
 	return err
 }
 
-// survey finds for each of the words of the key which bits are not the same in all records.
+// survey returns for each word of the key which bits differ between records.
 func (c *chunk) survey(words int, args ...any) ([]uint64, error) {
 	found := bytes.Repeat(binary.NativeEndian.AppendUint64(make([]byte, 8), ^uint64(0)), words) // OR and AND of each
 	if err := c.onBits("survey", found, args...); err != nil {
@@ -100,7 +103,7 @@ func (c *chunk) survey(words int, args ...any) ([]uint64, error) {
 	return varying, nil
 }
 
-// onBits runs a kernel that goes over all records and changes what is in memory.bits.
+// onBits runs a kernel over all records that updates memory.bits.
 func (c *chunk) onBits(kernel string, found []byte, args ...any) error {
 	if err := c.session.kernels.Upload(c.memory.bits, found); err != nil {
 		return err
@@ -111,9 +114,10 @@ func (c *chunk) onBits(kernel string, found []byte, args ...any) error {
 	return c.session.kernels.Download(found, c.memory.bits)
 }
 
-// sortByIndex sorts the index of the records by those words of their keys that vary. It tries the most significant
-// word alone first, which as a rule tells all records apart or equal ones together, and then twice as many words and
-// so on, until the order is that of the whole key. So a key of w words costs at most twice the sorting of w words.
+// sortByIndex sorts the index of the records by the varying words of their keys. It tries the
+// most significant word alone first, which usually decides the order. If it does not, sortByIndex
+// tries twice as many words, and so on, until the order is that of the whole key. So a key of w
+// words costs at most twice as much as sorting by w words.
 func (c *chunk) sortByIndex() error {
 	m, n := &c.memory, c.records
 	m.data.N, m.data.Passes = n, 0
@@ -140,7 +144,7 @@ func (c *chunk) sortByIndex() error {
 	}
 }
 
-// varyingWord is a word of the key and those of its bits that are not the same in all records.
+// varyingWord is a word of the key, with the bits that differ between records.
 type varyingWord struct {
 	word
 	varying uint64
@@ -159,7 +163,7 @@ func (c *chunk) varyingWords() ([]varyingWord, error) {
 	return words, err
 }
 
-// ordered reports whether the index is in the order of the whole key.
+// ordered reports whether the index is sorted by the whole key.
 func (c *chunk) ordered() (bool, error) {
 	m, found := &c.memory, make([]byte, 4)
 	args := m.pointers(uint32(c.shape.size), m.table, uint32(c.shape.keyBytes), m.data.Values, uint64(m.data.N), m.bits)
@@ -177,7 +181,8 @@ func (c *chunk) sortByWord(w varyingWord) error {
 	return c.sortBits(w.varying)
 }
 
-// bestRadix is onesweep, where that can rank by ballots, else the first of the algorithms, which runs everywhere.
+// bestRadix returns onesweep if the device supports ballots, and otherwise the first algorithm,
+// which runs everywhere.
 func bestRadix(ctx *cl.Context) string {
 	if algo.HasBallots(ctx) {
 		return "onesweep"
@@ -185,8 +190,8 @@ func bestRadix(ctx *cl.Context) string {
 	return algo.Names()[0]
 }
 
-// choice is the algorithm for n keys of a kind and its parameters: the one that the user named, else what was measured
-// as fastest (Tuning), else the default.
+// choice returns the algorithm and its parameters for n keys of a kind: the algorithm that the
+// user named, otherwise the fastest one according to the Tuning, otherwise the default.
 func (c *chunk) choice(kind KeyKind, n int64) (name string, p algo.Params) {
 	digitBits, tuning := c.engine.opt.DigitBits, c.engine.opt.Tuning
 	if name = c.opt.Algorithm; name == "" && digitBits > 0 {
@@ -201,13 +206,13 @@ func (c *chunk) choice(kind KeyKind, n int64) (name string, p algo.Params) {
 		return best.Algorithm, best.Params
 	}
 	if name = c.session.radix(); name == "onesweep" {
-		name = "hybrid" // which goes on as onesweep
+		name = "hybrid" // whose later passes are those of onesweep
 	}
 	return name, algo.Params{}
 }
 
-// sorter is the sorter for the words in memory, its kernels built. Parameters that were measured but cannot be built,
-// after an update of the driver perhaps, give way to the defaults.
+// sorter returns the sorter for the words in memory, with its kernels built. If measured
+// parameters cannot be built any more, for example after a driver update, it uses the defaults.
 func (c *chunk) sorter() (s *algo.Sorter, name string, err error) {
 	d := &c.memory.data
 	name, p := c.choice(KeyKind{WordBytes: d.WordBytes, Values: d.Values != nil}, d.N)
@@ -218,7 +223,8 @@ func (c *chunk) sorter() (s *algo.Sorter, name string, err error) {
 	return s, name, err
 }
 
-// sorter is the session's sorter of that name with these parameters, its kernels for such data built.
+// sorter returns the session's sorter with this name and these parameters, with its kernels for
+// such data built.
 func (s *session) sorter(name string, p algo.Params, d *algo.Data) (*algo.Sorter, error) {
 	sorter, err := made(s, s.sorters, fmt.Sprint(name, p), func() (*algo.Sorter, error) {
 		return algo.New(s.ctx, name, p)

@@ -27,23 +27,24 @@ func (c *chunk) Store(ctx context.Context, limit int64, _ bool, w device.BlockWr
 	return nil
 }
 
-// piece is a stretch of the sorted order on its way to the host, which its slot is busy with.
+// A piece consists of consecutive sorted records on their way to the host, in a slot.
 type piece struct {
 	first int64
 	n     int
 	slot  *slot
 }
 
-// storer is the issuer and the writers of one Store. The issuer queues downloads in order, as far ahead as there are
-// slots; each writer takes the next piece, waits until it is there, which is when those before it are there too, and
-// hands it to the BlockWriter.
+// storer is the state that the issuer and the writers of one Store share. The issuer queues
+// downloads in order, as far ahead as there are slots. Each writer takes the next piece, waits
+// for its download and passes it to the BlockWriter. Downloads end in order, so all earlier
+// pieces have arrived, too.
 type storer struct {
 	chunk  *chunk
 	writer device.BlockWriter
 	pieces chan piece
 
-	gathered int               // pieces
-	left     [stages]*cl.Event // the download that used each stage last
+	gathered int               // number of pieces
+	left     [stages]*cl.Event // the last download from each stage
 }
 
 func (s *storer) run(ctx context.Context, total int64) error {
@@ -59,7 +60,7 @@ func (s *storer) run(ctx context.Context, total int64) error {
 	if err != nil {
 		s.chunk.settle()
 	}
-	for p := range s.pieces { // left over after an error
+	for p := range s.pieces { // that remain after an error
 		s.chunk.ring.give(p.slot)
 	}
 	return err
@@ -78,7 +79,7 @@ func (s *storer) issue(ctx context.Context, total int64) error {
 			c.ring.give(slot)
 			return err
 		}
-		s.pieces <- p // has room for all slots
+		s.pieces <- p // never blocks, because the channel has room for all slots
 	}
 	return nil
 }
@@ -98,7 +99,7 @@ func (s *storer) write(ctx context.Context) error {
 	return nil
 }
 
-// recordsPerBlock is how many records fit a slot, a stage and a block.
+// recordsPerBlock returns how many records fit a slot, a stage and a block.
 func (s *storer) recordsPerBlock() int {
 	c := s.chunk
 	bytes := c.ring.slotBytes
@@ -124,11 +125,11 @@ func (s *storer) download(p piece) (ready *cl.Event, err error) {
 	return ready, c.session.down.Flush()
 }
 
-// gather has the records of a piece gathered into a stage on the device, which is used again when it has been
-// downloaded.
+// gather starts to gather the records of a piece into a stage on the device. The stage can be
+// reused after its download.
 func (s *storer) gather(p piece, size int) (*cl.Event, error) {
 	c, at := s.chunk, s.gathered%stages
-	unit := min(16, 1<<bits.TrailingZeros(uint(size))) // bytes of the largest vector that records are a multiple of
+	unit := min(16, 1<<bits.TrailingZeros(uint(size))) // bytes of the largest vector that divides a record
 	s.gathered++
 	args := c.memory.pointers(uint32(size/unit), c.memory.data.Values, uint64(p.first), uint32(p.n), c.memory.stage[at])
 	gathered, err := c.launch(c.session.gather, fmt.Sprint("gather", unit), p.n*size/unit, args, s.left[at])

@@ -9,13 +9,13 @@ import (
 	"github.com/extsort/extsort/device"
 )
 
-// Installed reports false: there is nothing to start.
+// Installed returns false.
 func Installed() bool { return false }
 
-// Fingerprint is empty: this binary has no kernels.
+// Fingerprint returns "", because this binary has no kernels.
 func Fingerprint() string { return "" }
 
-// Devices lists no device: this binary was built without OpenCL. The error tells how to build one with it.
+// Devices returns an error that says how to build a binary with OpenCL.
 func Devices() ([]device.Info, error) {
 	if runtime.GOOS != "linux" {
 		return nil, fmt.Errorf("%w: it is supported on Linux only", ErrUnavailable)
@@ -24,7 +24,7 @@ func Devices() ([]device.Info, error) {
 		ErrUnavailable)
 }
 
-// Open fails: this binary was built without OpenCL.
+// Open returns an error, because this binary was built without OpenCL.
 func Open(int, Options) (device.Device, error) {
 	_, err := Devices()
 	return nil, err

@@ -6,16 +6,17 @@ import (
 	"github.com/extsort/extsort/device/opencl/algo"
 )
 
-// KeyKind is what a sort on the device moves: words of 4 or 8 bytes, with or without a 32-bit index.
+// A KeyKind describes the data that a sort on the device moves: words of 4 or 8 bytes, with or
+// without a 32-bit index.
 type KeyKind struct {
 	WordBytes int
 	Values    bool
 }
 
-// KeyKinds are all there are.
+// KeyKinds lists all kinds.
 var KeyKinds = []KeyKind{{4, false}, {8, false}, {4, true}, {8, true}}
 
-// String is u32, u64, u32+u32 or u64+u32.
+// String returns u32, u64, u32+u32 or u64+u32.
 func (k KeyKind) String() string {
 	name := fmt.Sprintf("u%d", 8*k.WordBytes)
 	if k.Values {
@@ -43,8 +44,8 @@ func (k *KeyKind) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// Tuning is what has been measured of a device. Package tune measures it, and SaveTuning stores it. The zero value
-// leaves every choice to the defaults.
+// A Tuning contains the measurements of a device. Package tune measures it, and SaveTuning stores
+// it. The zero value leaves all choices to the defaults.
 type Tuning struct {
 	Sorts    []TunedSort `json:"sorts,omitempty"`
 	Tiny     []TunedSort `json:"tiny,omitempty"`     // for up to Records keys
@@ -52,17 +53,17 @@ type Tuning struct {
 	SortRate float64     `json:"sortRate,omitempty"` // bytes per second of u64 keys
 }
 
-// TunedSort is an algorithm with the parameters that were fastest for keys of a kind.
+// A TunedSort is an algorithm with the parameters that were the fastest for one kind of keys.
 type TunedSort struct {
 	Key       KeyKind     `json:"key"`
 	Algorithm string      `json:"algorithm"`
 	Params    algo.Params `json:"params"`
-	Records   int64       `json:"records"`               // that it was measured with
-	Rate      float64     `json:"keysPerSecond"`         // the better of any two algorithms is chosen by it
+	Records   int64       `json:"records"`               // number of records in the measurement
+	Rate      float64     `json:"keysPerSecond"`         // decides between algorithms
 	Default   float64     `json:"defaultRate,omitempty"` // the rate of the default parameters
 }
 
-// best is the fastest sort of n keys of a kind, if any was measured.
+// best returns the fastest sort for n keys of a kind, if any was measured.
 func (t *Tuning) best(k KeyKind, n int64) (best TunedSort, found bool) {
 	for _, s := range t.Tiny {
 		if s.Key == k && n <= s.Records {
@@ -77,7 +78,7 @@ func (t *Tuning) best(k KeyKind, n int64) (best TunedSort, found bool) {
 	return best, found
 }
 
-// params are those that an algorithm was fastest with, or the defaults.
+// params returns the fastest parameters of an algorithm, or the defaults.
 func (t *Tuning) params(algorithm string, k KeyKind) algo.Params {
 	for _, s := range t.Sorts {
 		if s.Key == k && s.Algorithm == algorithm {

@@ -31,7 +31,7 @@ var (
 	}
 )
 
-// inCache gives the test a cache folder of its own.
+// inCache gives the test a cache directory of its own.
 func inCache(t *testing.T) {
 	folder := t.TempDir()
 	for _, name := range []string{"XDG_CACHE_HOME", "HOME", "LocalAppData"} {
@@ -79,7 +79,7 @@ func TestTuningIsStored(t *testing.T) {
 	}
 }
 
-// Whatever the file holds, it is no error, and misleads nobody.
+// A damaged file is ignored without an error.
 func TestStoredTuningThatIsDamaged(t *testing.T) {
 	inCache(t)
 	name := saveKnown(t)
@@ -130,7 +130,7 @@ func TestTuningThatCannotBeStored(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(folder), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(folder, nil, 0o600); err != nil { // a file where a folder should be
+	if err := os.WriteFile(folder, nil, 0o600); err != nil { // a file instead of a directory
 		t.Fatal(err)
 	}
 	if _, err := SaveTuning(tunedGPU, known); err == nil || !strings.Contains(err.Error(), tunedGPU.Name) {

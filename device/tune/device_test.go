@@ -11,7 +11,7 @@ import (
 	"github.com/extsort/extsort/device/opencl"
 )
 
-// TestMain gives PoCL a cache it can write and a memory limit that does not vary.
+// TestMain gives PoCL a cache directory that it can write and a constant memory limit.
 func TestMain(m *testing.M) {
 	folder, err := os.MkdirTemp("", "extsort-tune")
 	if err != nil {
@@ -28,7 +28,8 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// What is found on a device is kept, and a device that is opened with it has its rates.
+// TestOnADevice tunes a device and stores the result. A device opened with it must have the
+// measured rates.
 func TestOnADevice(t *testing.T) {
 	list, err := opencl.Devices()
 	if err != nil {

@@ -15,51 +15,52 @@ import (
 	"github.com/extsort/extsort/device/opencl/algo"
 )
 
-// Options say how to search. The zero value is the default.
+// Options describes a search. The zero value is the default.
 type Options struct {
-	Budget  time.Duration // of the whole search; 0: DefaultBudget
-	Records int64         // keys to sort; 0: what the kind of device suggests
+	Budget  time.Duration // limit for the whole search; 0: DefaultBudget
+	Records int64         // number of keys to sort; 0: chosen for the kind of device
 	Keys    []opencl.KeyKind
-	OnTrial func(Trial) // told of everything that is tried
+	OnTrial func(Trial) // called after each trial
 }
 
-// DefaultBudget is the time that a search takes at most.
+// DefaultBudget is the default limit for the time of a search.
 const DefaultBudget = time.Minute
 
-// Trial is a candidate that was timed.
+// A Trial is a candidate that was timed.
 type Trial struct {
 	bench.Case
-	Rate    float64 // keys per second; 0: this device cannot run it
+	Rate    float64 // keys per second; 0: the device cannot run it
 	Default float64 // rate of the default parameters
 }
 
-// Bed is what a search needs of a device.
+// Bed is the device on which Search times candidates.
 type Bed interface {
 	bench.Bed
 
-	// LinkRate measures the bytes per second between host and device, each way.
+	// LinkRate measures the bytes per second between host and device, in the slower direction.
 	LinkRate() (float64, error)
 }
 
 const (
-	trialRuns   = 3    // of each candidate, of which the median counts
-	confirmRuns = 7    // of the winner and of the default, one after the other
-	leastGain   = 1.01 // over the default, for a winner to be kept: less is noise
-	hopeless    = 0.6  // of the fastest default: no parameters make up for that
+	trialRuns   = 3    // runs of each candidate, whose median counts
+	confirmRuns = 7    // runs of the winner and of the default, one after the other
+	leastGain   = 1.01 // minimum gain of a winner over the default; less is noise
+	hopeless    = 0.6  // fraction of the fastest default; no parameters can compensate for that
 	dist        = "uniform"
 )
 
-// search is one search under way.
+// search is a search in progress.
 type search struct {
 	bed      Bed
 	opt      Options
 	deadline time.Time
 	found    opencl.Tuning
-	skipped  string // why the last candidate that was not timed was not
+	skipped  string // why the last skipped candidate was skipped
 }
 
-// Search measures a device. The budget ends a search with what it has found by then; it is an error only of the
-// context, or of a device that fails or sorts wrongly with its default parameters, or cannot sort so many keys at all.
+// Search measures a device. When its budget is used up, it returns the results so far. It returns
+// an error if ctx ends, if the device fails or sorts incorrectly with its default parameters, or
+// if it cannot sort this many keys at all.
 func Search(ctx context.Context, bed Bed, opt Options) (opencl.Tuning, error) {
 	if opt.Budget == 0 {
 		opt.Budget = DefaultBudget
@@ -95,7 +96,8 @@ func Search(ctx context.Context, bed Bed, opt Options) (opencl.Tuning, error) {
 	return s.found, nil
 }
 
-// share is the end of the next of so many parts of the time that is left.
+// share returns the end of the next share of the remaining time, which is divided by the number
+// of remaining parts.
 func (s *search) share(parts *int) time.Time {
 	now := time.Now()
 	end := now.Add(s.deadline.Sub(now) / time.Duration(max(*parts, 1)))
@@ -103,17 +105,19 @@ func (s *search) share(parts *int) time.Time {
 	return end
 }
 
-// recordsFor is enough keys to keep the device busy, and few enough to try dozens of candidates in seconds.
+// recordsFor returns a number of keys that keeps the device busy, but allows dozens of trials
+// within seconds.
 func recordsFor(info device.Info) int64 {
-	if !info.Automatic { // the host's processor, by OpenCL
+	if !info.Automatic { // an OpenCL device on the host's CPU
 		return 1 << 16
 	}
-	const buffers = 64 // bytes of device memory for each key, with room to spare
+	const buffers = 64 // bytes of device memory per key, with a margin
 	return min(1<<26, int64(1)<<(bits.Len64(uint64(max(info.MemoryBytes/buffers, 1)))-1))
 }
 
-// key searches the algorithms for one kind of key. The default parameters of all are timed, whatever the time; those
-// that are too far behind to catch up leave their time to the others.
+// key searches the algorithms for one kind of key. It times the default parameters of all
+// algorithms, even if time is up. Algorithms that are too slow to catch up leave their time to
+// the others.
 func (s *search) key(ctx context.Context, key opencl.KeyKind, shares *int) error {
 	var descents []*descent
 	for _, name := range tuned {
@@ -121,7 +125,7 @@ func (s *search) key(ctx context.Context, key opencl.KeyKind, shares *int) error
 		if err != nil {
 			return err
 		}
-		if d.defaultRate == 0 { // not on this device
+		if d.defaultRate == 0 { // not supported by this device
 			*shares--
 			continue
 		}
@@ -161,7 +165,8 @@ func (s *search) begin(ctx context.Context, key opencl.KeyKind, name string) (*d
 	return d, err
 }
 
-// try times a candidate. Its rate is 0 where the device cannot run it; only default parameters must not fail.
+// try times a candidate. If the device cannot run it, its rate is 0, but for default parameters,
+// failing is an error.
 func (s *search) try(ctx context.Context, c bench.Case, runs int, defaultRate float64) (float64, error) {
 	results, err := bench.Run(ctx, s.bed, []bench.Case{c}, bench.Options{Runs: runs})
 	if err != nil {
@@ -180,7 +185,8 @@ func (s *search) try(ctx context.Context, c bench.Case, runs int, defaultRate fl
 	return r.Rate, nil
 }
 
-// descent is a coordinate descent: one parameter after the other is set to what is fastest, the others as they are.
+// A descent is a coordinate descent: it finds the best value of one parameter after the other
+// while the others are fixed.
 type descent struct {
 	search      *search
 	base        bench.Case
@@ -191,7 +197,7 @@ type descent struct {
 	tried       []algo.Params
 }
 
-// run goes over the axes until a round improves nothing or the time is up.
+// run goes through the axes until a round improves nothing or time is up.
 func (d *descent) run(ctx context.Context, axes []axis) error {
 	d.tried = []algo.Params{{}}
 	for improved := true; improved; {
@@ -235,7 +241,8 @@ func (d *descent) with(p algo.Params) bench.Case {
 	return c
 }
 
-// confirm times the default and the winner once more, close together, so that luck is not kept for speed.
+// confirm times the default and the winner again, one right after the other, so that a lucky
+// measurement cannot win.
 func (d *descent) confirm(ctx context.Context) (opencl.TunedSort, error) {
 	again, err := d.search.try(ctx, d.base, confirmRuns, 0)
 	if err != nil {

@@ -50,8 +50,8 @@ func (h *hill) Time(_ context.Context, c bench.Case, runs int) (bench.Timing, er
 	return bench.Timing{Seconds: slices.Repeat([]float64{float64(c.Records) / rate}, runs)}, nil
 }
 
-// rates has onesweep fastest with 512 × 11, of which 512 is only to be had with less than 12 items; the other sort is
-// fastest by default; the selection sorts win up to 1024 keys.
+// rates makes onesweep fastest with 512 × 11, where 512 is possible only with fewer than 12
+// items. The other sort is fastest by default. The selection sorts win up to 1024 keys.
 func rates(c bench.Case) float64 {
 	group, items := float64(cmp.Or(c.Params.GroupSize, 256)), float64(cmp.Or(c.Params.Items, 8))
 	switch {
@@ -105,7 +105,7 @@ func TestSearchFindsTheTop(t *testing.T) {
 	}
 }
 
-// Where nothing can be timed there is nothing to keep, and the error says why.
+// If nothing can be timed, there is no result, and the error says why.
 func TestSearchOfTooManyKeys(t *testing.T) {
 	h := &hill{rate: rates, failed: func(c bench.Case) error {
 		if c.Records > 1<<30 {
@@ -119,7 +119,7 @@ func TestSearchOfTooManyKeys(t *testing.T) {
 	}
 }
 
-// No candidate is timed twice but to confirm, and none in vain.
+// No candidate is timed twice, except to confirm the winner.
 func TestSearchTriesNothingTwice(t *testing.T) {
 	h := &hill{rate: rates}
 	mustSearch(t, h, Options{Records: 1 << 20, Keys: []opencl.KeyKind{u32}})
@@ -131,7 +131,7 @@ func TestSearchTriesNothingTwice(t *testing.T) {
 	}
 }
 
-// Without time there is still a figure for everything: that of the defaults, twice.
+// If there is no time, the rates are those of the default parameters, which are timed twice.
 func TestSearchWithoutTime(t *testing.T) {
 	h := &hill{rate: rates}
 	found := mustSearch(t, h, Options{Budget: time.Nanosecond})
@@ -145,7 +145,7 @@ func TestSearchWithoutTime(t *testing.T) {
 	}
 }
 
-// What is far behind is not searched, but its rate is known and confirmed.
+// Algorithms that are much too slow are not searched, but their rate is measured and confirmed.
 func TestSearchLeavesTheHopeless(t *testing.T) {
 	h := &hill{rate: func(c bench.Case) float64 {
 		if c.Algorithm == "onesweep" {
@@ -165,7 +165,7 @@ func TestSearchLeavesTheHopeless(t *testing.T) {
 	}
 }
 
-// A rate that was luck is not kept.
+// A lucky measurement does not win.
 func TestSearchConfirms(t *testing.T) {
 	seen := map[bench.Case]bool{}
 	h := &hill{rate: func(c bench.Case) float64 {
@@ -182,7 +182,7 @@ func TestSearchConfirms(t *testing.T) {
 	}
 }
 
-// Parameters that fail are passed over; a default that sorts wrongly ends the search.
+// Parameters that fail are skipped. A default that sorts incorrectly ends the search.
 func TestSearchOnADeviceThatFails(t *testing.T) {
 	h := &hill{rate: rates, failed: func(c bench.Case) error {
 		if c.Params.Items > 0 {

@@ -5,15 +5,15 @@ import (
 	"github.com/extsort/extsort/device/opencl/algo"
 )
 
-// axis is one parameter and the values worth trying, the likely ones first, since time may run out. Those that a device
-// cannot run are passed over.
+// An axis is one parameter with values to try, likely ones first, since time may run out. Values
+// that a device does not support are skipped.
 type axis struct {
 	name   string
 	values []int
 	field  func(p *algo.Params) *int
 }
 
-// with is p with another value of this parameter.
+// with returns p with another value of this parameter.
 func (a axis) with(p algo.Params, value int) algo.Params {
 	*a.field(&p) = value
 	return p
@@ -24,11 +24,11 @@ var (
 	items      = axis{"items", []int{16, 20, 11, 12, 14, 18, 22, 9, 10, 24, 8, 6, 4},
 		func(p *algo.Params) *int { return &p.Items }}
 	digitBits = axis{"digit", []int{8, 7, 6, 5},
-		func(p *algo.Params) *int { return &p.DigitBits }} // 4 is another program: the published one
+		func(p *algo.Params) *int { return &p.DigitBits }} // 4 would select another program, the published one
 	maskSteps = axis{"steps", []int{1, 2, 4}, func(p *algo.Params) *int { return &p.MaskSteps }}
 )
 
-// sections is the number of work-groups, by compute unit.
+// sections returns the axis for the number of work-groups per compute unit.
 func sections(units int) axis {
 	a := axis{name: "groups", field: func(p *algo.Params) *int { return &p.Groups }}
 	for _, perUnit := range []int{8, 4, 16, 32, 2} {
@@ -37,7 +37,7 @@ func sections(units int) axis {
 	return a
 }
 
-// space is the axes of an algorithm, the most telling first.
+// space returns the axes of an algorithm, the most influential first.
 func space(algorithm string, info device.Info) []axis {
 	switch algorithm {
 	case "count-scan-reorder":
@@ -50,10 +50,11 @@ func space(algorithm string, info device.Info) []axis {
 	return nil
 }
 
-// tuned are the algorithms that are worth their parameters.
+// tuned lists the algorithms whose parameters are worth tuning.
 var tuned = []string{"hybrid", "onesweep", "count-scan-reorder"}
 
-// tiny are what may be faster where a launch costs more than comparing all keys with all others.
+// tiny lists the sorts that may be fastest for keys so few that launches cost more than comparing
+// all with all.
 var tiny = []struct {
 	algorithm string
 	params    algo.Params
@@ -64,7 +65,7 @@ var tiny = []struct {
 	{"selection-blocks", algo.Params{BlockFactor: 8}},
 }
 
-// Sizes between which a tiny sort may end to be the fastest, as log2.
+// The range of sizes up to which a tiny sort may be fastest, as log2.
 const (
 	tinyFrom = 5
 	tinyTo   = 15

@@ -10,7 +10,7 @@ import (
 	"github.com/extsort/extsort/internal/human"
 )
 
-// String tells what was tried, and what came of it.
+// String returns the parameters of the trial and its result.
 func (t Trial) String() string {
 	result := "not on this device"
 	if t.Rate > 0 {
@@ -19,7 +19,7 @@ func (t Trial) String() string {
 	return fmt.Sprintf("%-8s n=%-10d %-18s %-28s %s", t.Key, t.Records, t.Algorithm, paramText(t.Params), result)
 }
 
-// WriteText writes what was found as a table.
+// WriteText writes the result of a search as a table.
 func WriteText(w io.Writer, t opencl.Tuning) error {
 	const line = "%-27s  %-28s %14s %10s %10s %10s\n"
 	var b strings.Builder
@@ -37,7 +37,7 @@ func WriteText(w io.Writer, t opencl.Tuning) error {
 	return err
 }
 
-// gain is how much faster a rate is than that of the defaults.
+// gain returns how much faster a rate is than that of the default parameters.
 func gain(rate, before float64) string {
 	switch {
 	case before == 0:
@@ -48,7 +48,7 @@ func gain(rate, before float64) string {
 	return fmt.Sprintf("%+.1f %%", 100*(rate/before-1))
 }
 
-// paramText names the parameters that are not the default.
+// paramText returns the parameters that differ from the default.
 func paramText(p algo.Params) string {
 	var words []string
 	for _, w := range []struct {

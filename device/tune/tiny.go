@@ -8,8 +8,8 @@ import (
 	"github.com/extsort/extsort/device/opencl"
 )
 
-// tiny finds up to which size one of the selection sorts is faster than the fastest of the others, size by size from
-// below until none is.
+// tiny finds the size up to which a selection sort is faster than the fastest other sort. It
+// tries sizes in ascending order until no selection sort wins.
 func (s *search) tiny(ctx context.Context, key opencl.KeyKind, until time.Time) error {
 	large, ok := s.fastest(key)
 	if !ok {
@@ -32,7 +32,7 @@ func (s *search) tiny(ctx context.Context, key opencl.KeyKind, until time.Time) 
 	return nil
 }
 
-// fastest is the case of the fastest sort that was found for a kind of key.
+// fastest returns the case of the fastest sort for a kind of key.
 func (s *search) fastest(key opencl.KeyKind) (c bench.Case, ok bool) {
 	var rate float64
 	for _, t := range s.found.Sorts {
@@ -44,7 +44,7 @@ func (s *search) fastest(key opencl.KeyKind) (c bench.Case, ok bool) {
 	return c, ok
 }
 
-// tinyAt is the tiny sort that beats large with n keys, or nil.
+// tinyAt returns the tiny sort that beats large with n keys, or nil.
 func (s *search) tinyAt(ctx context.Context, large bench.Case, n int64) (*opencl.TunedSort, error) {
 	large.Records = n
 	toBeat, err := s.try(ctx, large, trialRuns, 0)

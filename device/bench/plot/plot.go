@@ -1,5 +1,6 @@
-// Package plot draws results of package bench as SVG: keys per second against the number of keys, both by logarithm, a
-// line for each algorithm, a panel for each kind of key and distribution.
+// Package plot draws the results of package bench as SVG. It draws one panel for each kind of key
+// and distribution, and one line for each algorithm: keys per second against the number of keys,
+// on logarithmic axes.
 //
 // Only the root package of this module is stable: this package may change in any version.
 package plot
@@ -19,14 +20,14 @@ import (
 	"github.com/extsort/extsort/device/bench"
 )
 
-// A panel in pixels: the margins are around the axes; the legend stands in the right one.
+// The size of a panel and its margins in pixels. The legend is in the right margin.
 const (
 	width, height            = 720.0, 440.0
 	left, right, top, bottom = 72.0, 168.0, 40.0, 48.0
 	columns                  = 2
 )
 
-// ErrNothing is returned when no result has a rate.
+// ErrNothing means that no result has a rate.
 var ErrNothing = errors.New("plot: nothing was measured")
 
 // WriteSVG draws a report.
@@ -41,7 +42,7 @@ func WriteSVG(w io.Writer, r bench.Report) error {
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%v" height="%v"
  font-family="sans-serif" font-size="12">
 <rect width="100%%" height="100%%" fill="white"/>
-`, width*float64(cols), height*float64(rows)) // filled: where pages are dark, text would not be seen
+`, width*float64(cols), height*float64(rows)) // with a background, because text is invisible on dark pages
 	for i, results := range panels {
 		fmt.Fprintf(&b, "<g transform=\"translate(%v,%v)\">\n", width*float64(i%cols), height*float64(i/cols))
 		drawPanel(&b, fmt.Sprintf("%s: %s, %s", r.Device, results[0].Key, results[0].Dist), results)
@@ -52,7 +53,7 @@ func WriteSVG(w io.Writer, r bench.Report) error {
 	return err
 }
 
-// panelsOf are the results that have a rate, by kind of key and distribution.
+// panelsOf groups the results that have a rate by kind of key and distribution.
 func panelsOf(results []bench.Result) (panels [][]bench.Result) {
 	for _, r := range results {
 		if r.Rate == 0 {
@@ -67,7 +68,8 @@ func panelsOf(results []bench.Result) (panels [][]bench.Result) {
 	return panels
 }
 
-// Colours can be told apart by the colour-blind too (Okabe and Ito); the marks, drawn around a point, help in print.
+// The colours are distinguishable by colour-blind readers (Okabe and Ito). The marks at the
+// points help in print.
 var (
 	colours = strings.Fields("#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #000000 #999933 #a00030 #808080")
 	marks   = []string{
@@ -94,7 +96,7 @@ func drawPanel(b *bytes.Buffer, title string, results []bench.Result) {
 	}
 	for i, label := range labels {
 		colour, mark, dashes := colours[i%len(colours)], marks[i%len(marks)], ""
-		if i >= len(marks) { // marks come again
+		if i >= len(marks) { // marks repeat
 			dashes = ` stroke-dasharray="4 2"`
 		}
 		legend := top + 16*float64(i)
@@ -105,12 +107,13 @@ func drawPanel(b *bytes.Buffer, title string, results []bench.Result) {
 	}
 }
 
-// An axis puts logarithms from least to most on pixels.
+// An axis maps logarithms in [least, most] to pixels.
 type axis struct{ least, most, from, to float64 }
 
 func (a axis) at(v float64) float64 { return a.from + (v-a.least)/(a.most-a.least)*(a.to-a.from) }
 
-// axesOf leaves room at the sides, and takes the axis of rates to whole powers of ten.
+// axesOf returns the axes for the results, with room at the sides. The axis of rates spans whole
+// powers of ten.
 func axesOf(results []bench.Result) (x, y axis) {
 	x = axis{math.Inf(1), math.Inf(-1), left, width - right}
 	y = axis{math.Inf(1), math.Inf(-1), height - bottom, top}
@@ -122,7 +125,8 @@ func axesOf(results []bench.Result) (x, y axis) {
 	return x, y
 }
 
-// drawGrid labels powers of two of keys, at most eleven of them, and every power of ten of the rate.
+// drawGrid draws and labels at most eleven powers of two of keys, and every power of ten of the
+// rate.
 func drawGrid(b *bytes.Buffer, x, y axis) {
 	from, to := math.Ceil(x.least), math.Floor(x.most)
 	for power := from; power <= to; power += 1 + math.Floor((to-from)/11) {

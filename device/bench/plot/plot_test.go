@@ -12,7 +12,7 @@ import (
 	"github.com/extsort/extsort/device/opencl"
 )
 
-// report has two panels of two lines.
+// report returns results for two panels with two lines each.
 func report() bench.Report {
 	r := bench.Report{Device: "fake <device>"}
 	for _, key := range opencl.KeyKinds[:2] {
@@ -71,7 +71,7 @@ func TestNothingToPlot(t *testing.T) {
 	}
 }
 
-// One point alone has no range to scale by.
+// A single point gives no range for the scale.
 func TestOnePoint(t *testing.T) {
 	r := bench.Report{Results: report().Results[:1]}
 	if err := WriteSVG(io.Discard, r); err != nil {

@@ -12,21 +12,22 @@ import (
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
-// Data is what a Sorter sorts: N keys, each a native word, alone or with a 32-bit value that goes with it.
-// On return from Sort, Keys and Values hold the result; a Sorter may have swapped them with KeysTmp and ValuesTmp.
-// The buffers have room for at least N words (N uint32 in Values and ValuesTmp).
+// Data is the input and output of a Sorter: N keys, each a native word, alone or with a 32-bit
+// value. After Sort, Keys and Values contain the result; the Sorter may have swapped them with
+// KeysTmp and ValuesTmp. The buffers have room for at least N words (N uint32 in Values and
+// ValuesTmp).
 type Data struct {
 	N         int64
-	KeyBits   int // 1 to 8·WordBytes: bits of the word that may be set, the low ones
+	KeyBits   int // 1 to 8·WordBytes: only the low KeyBits of a word may be set
 	WordBytes int // 4 (uint) or 8 (ulong)
 
 	Keys, KeysTmp     *cl.Buffer // normalized keys
-	Values, ValuesTmp *cl.Buffer // payload, as a rule the record's index; nil for keys alone
+	Values, ValuesTmp *cl.Buffer // payload, usually the record's index; nil for keys alone
 
 	Passes int // radix passes over the data; each Sort adds its own
 }
 
-// check refuses data that no kernel here can sort.
+// check returns an error if no algorithm can sort the data.
 func (d *Data) check(fromBit, toBit int) error {
 	var faults []error
 	if d.WordBytes != 4 && d.WordBytes != 8 {
@@ -44,8 +45,8 @@ func (d *Data) check(fromBit, toBit int) error {
 	return nil
 }
 
-// algorithms are the default first, each with the bits of a digit that it can be told to sort by. Those without have
-// no digits, or cut the key as the number of keys wants it.
+// algorithms lists the default first. Each row has the digit widths that a user may choose.
+// Algorithms without such a list have no digits, or adapt them to the number of keys.
 var algorithms = []struct {
 	name      string
 	digitBits []int
@@ -70,7 +71,7 @@ func Names() []string {
 	return names
 }
 
-// find is the index of the algorithm of that name, or of the default for "".
+// find returns the index of the algorithm with this name; "" is the default.
 func find(name string) (int, error) {
 	at := slices.Index(Names(), cmp.Or(name, Names()[0]))
 	if at < 0 {
@@ -79,8 +80,8 @@ func find(name string) (int, error) {
 	return at, nil
 }
 
-// Check says why there is no algorithm of that name ("" is the default), or why it cannot sort by digits of that
-// width; 0 leaves the choice to it.
+// Check returns an error if there is no algorithm with this name ("" is the default) or if it
+// cannot sort by digits of this width (0: chosen by the algorithm).
 func Check(name string, digitBits int) error {
 	at, err := find(name)
 	if err != nil {
@@ -101,8 +102,8 @@ func checkDigit(name string, widths []int, bits int) error {
 	return fmt.Errorf("digits of %d bits: use %d to %d", bits, widths[0], widths[len(widths)-1])
 }
 
-// New makes the sorter of that name, or the default for "", and refuses parameters with which it could not sort the
-// smallest keys. Kernels are built at first use.
+// New creates the sorter with this name; "" is the default. It rejects parameters with which even
+// the smallest keys could not be sorted. Kernels are built at first use.
 func New(ctx *cl.Context, name string, p Params) (*Sorter, error) {
 	at, err := find(name)
 	if err != nil {

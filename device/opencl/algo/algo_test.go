@@ -23,7 +23,7 @@ var (
 	deviceFor = flag.Int("device", 0, "number of the OpenCL device, counted over all platforms")
 )
 
-// kind is what is sorted.
+// kind is a kind of data.
 type kind struct {
 	wordBytes int
 	values    bool
@@ -44,12 +44,12 @@ func kinds() []kind {
 	return []kind{{4, false}, {8, true}}
 }
 
-// dist makes n keys; index i lets sorted ones be made without sorting.
+// A dist generates n keys. From the index i, it can generate sorted keys without sorting.
 type dist struct {
 	name string
 	key  func(rng *rand.Rand, i, n int) uint64
-	low  bool // short words are the low bits, else all bits folded
-	drop int  // the lowest bits that short words leave out
+	low  bool // short words are the low bits; otherwise all bits are folded
+	drop int  // number of lowest bits that short words omit
 }
 
 var dists = []dist{
@@ -68,7 +68,8 @@ var dists = []dist{
 	{name: "tied", key: func(rng *rand.Rand, i, n int) uint64 { return uint64(rng.IntN(n/4+1))<<40 | rng.Uint64N(1<<20) }},
 }
 
-// peerDists are those of the peer's benchmark on a GPU (docs/gpu), which are not spread over all bits.
+// peerDists are distributions of the benchmark of another GPU sort (docs/gpu). They are not
+// spread over all bits.
 var peerDists = []dist{
 	{name: "few", key: func(rng *rand.Rand, _, _ int) uint64 { return rng.Uint64N(16) }, low: true},
 	{name: "shifted", key: func(_ *rand.Rand, i, _ int) uint64 { return uint64(i) << 20 }, low: true, drop: 20},
@@ -84,7 +85,7 @@ func makeKeys(d dist, n int, seed uint64) []uint64 {
 	return keys
 }
 
-// pack lays keys out as words; of short words the high bits are taken, which vary most.
+// pack stores keys as words. Short words get the high bits, which vary most.
 func pack(keys []uint64, wordBytes int) []byte {
 	raw := make([]byte, len(keys)*wordBytes)
 	for i, key := range keys {
@@ -104,14 +105,14 @@ func wordAt(raw []byte, i, wordBytes int) uint64 {
 	return uint64(binary.NativeEndian.Uint32(raw[4*i:]))
 }
 
-// bed is data on the device that is sorted again and again.
+// A bed is data on the device that is sorted repeatedly.
 type bed struct {
 	t      testing.TB
 	ctx    *cl.Context
 	q      *cl.Queue
 	data   Data
 	n      int
-	keys   *cl.Buffer // as they were given; the sort never sees these
+	keys   *cl.Buffer // the unsorted keys, which no sort changes
 	values *cl.Buffer // the indexes, or nil
 	words  []byte
 	buffer []*cl.Buffer
@@ -144,7 +145,7 @@ func (b *bed) alloc(bytes int) *cl.Buffer {
 	return buffer
 }
 
-// reset puts keys and values back as they were given.
+// reset restores the unsorted keys and values.
 func (b *bed) reset() {
 	_, err := b.q.Copy(b.data.Keys, b.keys, int64(len(b.words)))
 	must(b.t, err)
@@ -160,7 +161,7 @@ func (b *bed) close() {
 	}
 }
 
-// check holds the result to the stable order by the bits from fromBit to toBit.
+// check compares the result with the stable order by the bits from fromBit to toBit.
 func (b *bed) check(fromBit, toBit int) {
 	b.t.Helper()
 	size := b.data.WordBytes
@@ -219,7 +220,7 @@ func newSorter(t testing.TB, ctx *cl.Context, name string, p Params) *Sorter {
 	return s
 }
 
-// sizes are the boundary sizes of an algorithm whose tiles hold that many keys.
+// sizes returns boundary sizes for an algorithm with this many keys per tile.
 func sizes(tile int) []int {
 	list := []int{0, 1, 2, 255, 256, 257, tile - 1, tile, tile + 1, 3*tile + 5, 20_011}
 	slices.Sort(list)
@@ -262,8 +263,8 @@ func TestEveryAlgorithm(t *testing.T) {
 	}
 }
 
-// hiddenTies is random but for one key in a thousand, which has one prefix and low bits in reversed order: too few for
-// a sample to see, too many to repair.
+// hiddenTies returns random keys. But one in a thousand has a common prefix and low bits in
+// reverse order: too few for a sample to notice, and too many to repair.
 func hiddenTies(rng *rand.Rand, i, n int) uint64 {
 	if i%1000 == 0 {
 		return 0xabcdef<<40 | uint64(n-i)
@@ -271,13 +272,13 @@ func hiddenTies(rng *rand.Rand, i, n int) uint64 {
 	return rng.Uint64()
 }
 
-// TestSmall (-small) is for a checker of kernels (oclgrind), which is slow: every kernel, few keys, a tile that is
-// not full.
+// TestSmall (-small) is for a checker of kernels (oclgrind), which is slow. It runs every kernel
+// with few keys and a tile that is not full.
 func TestSmall(t *testing.T) {
 	if !*small {
 		t.Skip("for oclgrind: -small")
 	}
-	runtime.LockOSThread() // oclgrind keeps what it knows of a kernel with its thread
+	runtime.LockOSThread() // oclgrind keeps the state of a kernel per thread
 	ctx, q := openDevice(t)
 	for _, name := range append(Names(), "count-scan-reorder/4", "split/1") {
 		p := Params{GroupSize: 64, Items: 4, DigitBits: 4, MaskSteps: 2, LeadingKeys: 1}

@@ -25,13 +25,13 @@ var (
 	benchDists   = flag.String("dists", "uniform", "distributions that benchmarks sort, several with commas, or all")
 )
 
-// times are what the kernels of one sort took.
+// times are the times of the kernels of one sort.
 type times struct {
 	first, last time.Duration // on the device's clock
-	timeline    []string      // each kernel's begin, time and name
+	timeline    []string      // start, duration and name of each kernel
 }
 
-// recorder is told of the kernels of a sort.
+// A recorder records the kernels of a sort.
 type recorder struct {
 	names  []string
 	events []*cl.Event
@@ -41,7 +41,7 @@ func (rec *recorder) add(kernel string, e *cl.Event) {
 	rec.names, rec.events = append(rec.names, kernel), append(rec.events, e)
 }
 
-// times reads the clocks. REQUIRES: the sort is done.
+// times reads the times. REQUIRES: the sort is done.
 func (rec *recorder) times(t testing.TB) times {
 	var sum times
 	for i, e := range rec.events {
@@ -59,7 +59,7 @@ func (rec *recorder) times(t testing.TB) times {
 	return sum
 }
 
-// randomWords makes n words, in parallel where there are many.
+// randomWords returns n words. It generates large amounts in parallel.
 func randomWords(d dist, n, wordBytes int) []byte {
 	raw := make([]byte, n*wordBytes)
 	parts := runtime.GOMAXPROCS(0)
@@ -84,7 +84,8 @@ func randomWords(d dist, n, wordBytes int) []byte {
 	return raw
 }
 
-// checkLarge holds the result to what can be told in one go: in order, stable, and the keys that were given.
+// checkLarge checks in one pass that the result is in order, stable, and contains the original
+// keys.
 func (b *bed) checkLarge() {
 	b.t.Helper()
 	size := b.data.WordBytes
@@ -113,7 +114,8 @@ func (b *bed) checkLarge() {
 	}
 }
 
-// checkPart checks a stretch of the result; the sum of its differences of hashes, over all stretches, is 0.
+// checkPart checks a part of the result. It returns the sum of the differences of hashes, which
+// is 0 over all parts.
 func (b *bed) checkPart(got, values []byte, begin, end, size int) (sum uint64) {
 	var before uint64
 	var beforeValue uint32
@@ -186,8 +188,9 @@ func sizeName(n int) string {
 	return fmt.Sprintf("2^%d", log2)
 }
 
-// measure sorts b.N times and reports the median rate by the device's clock, from the begin of the first kernel to the
-// end of the last. The first sort, which builds the kernels, is not counted.
+// measure sorts b.N times and reports the median rate by the device's clock, from the start of
+// the first kernel to the end of the last one. The first sort, which builds the kernels, does not
+// count.
 func measure(b *testing.B, bed *bed, s *Sorter) {
 	bed.t = b
 	bits := 8 * bed.data.WordBytes
@@ -196,7 +199,7 @@ func measure(b *testing.B, bed *bed, s *Sorter) {
 		b.Skip(err)
 	}
 	must(b, bed.q.Finish())
-	if b.N == 1 { // the testing package always runs one before more
+	if b.N == 1 { // the testing package always starts with a single run
 		bed.checkLarge()
 	}
 	rec := &recorder{}
@@ -225,7 +228,8 @@ func measure(b *testing.B, bed *bed, s *Sorter) {
 	}
 }
 
-// BenchmarkSort times every algorithm with its defaults: Sort/algorithm=…/key=…/n=…/dist=….
+// BenchmarkSort times every algorithm with its default parameters:
+// Sort/algorithm=…/key=…/n=…/dist=….
 func BenchmarkSort(b *testing.B) {
 	ctx, q := openDevice(b)
 	for _, n := range benchNs(b) {
@@ -255,7 +259,8 @@ func benchAlgorithms(b *testing.B, ctx *cl.Context, q *cl.Queue, n int, k kind, 
 	}
 }
 
-// BenchmarkSeeds times what the seeds' tables vary: block factors, bins, digit widths and tiles.
+// BenchmarkSeeds varies the parameters that the published tables vary: block factors, bins, digit
+// widths and tiles.
 func BenchmarkSeeds(b *testing.B) {
 	settings := []struct {
 		name  string
@@ -291,7 +296,8 @@ func BenchmarkSeeds(b *testing.B) {
 	}
 }
 
-// BenchmarkSweep tries parameters of the two fast sorts. A setting that the device cannot run is skipped.
+// BenchmarkSweep tries parameters of the two fast sorts. It skips settings that the device does
+// not support.
 func BenchmarkSweep(b *testing.B) {
 	if testing.Short() || *benchSizes == "14" {
 		b.Skip("for a GPU: -n 28")
@@ -356,7 +362,7 @@ func sweeps(dev *cl.Device) map[string][]Params {
 	return list
 }
 
-// TestLarge sorts 2^28 keys by every algorithm that can.
+// TestLarge sorts 2^28 keys with every algorithm that supports this many.
 func TestLarge(t *testing.T) {
 	if !*large {
 		t.Skip("for a GPU: -large")
@@ -378,8 +384,8 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// TestHuge (-huge) sorts more keys than 32 bits count, 17 GiB of them: positions, tables and states of 64 bits. It
-// needs about 40 GiB of host memory and 52 GiB on the device.
+// TestHuge (-huge) sorts more keys than 32 bits can count, 17 GiB of them, with 64-bit positions,
+// tables and states. It needs about 40 GiB of host memory and 52 GiB on the device.
 func TestHuge(t *testing.T) {
 	if !*huge {
 		t.Skip("for a large GPU: -huge")

@@ -17,10 +17,10 @@ import (
 //go:embed kernels/*.cl
 var sources embed.FS
 
-// Fingerprint tells one set of kernels from another: what was measured with others does not count.
+// Fingerprint identifies this set of kernels. Measurements made with other kernels are invalid.
 func Fingerprint() string {
 	h := sha256.New()
-	names, _ := fs.Glob(sources, "kernels/*.cl") // embedded: reading cannot fail
+	names, _ := fs.Glob(sources, "kernels/*.cl") // reading an embedded file cannot fail
 	for _, name := range names {
 		text, _ := sources.ReadFile(name)
 		h.Write([]byte(name))
@@ -29,21 +29,22 @@ func Fingerprint() string {
 	return hex.EncodeToString(h.Sum(nil)[:8])
 }
 
-// variant is what a program is built for: the types of the data.
+// A variant is the types of the data that a program is built for.
 type variant struct {
 	wordBytes int
 	values    bool
 	wide      bool // positions have 64 bits
 }
 
-// wideFrom is where positions get 64 bits: below, 32 bits have room for a position and the two flags of onesweep.
+// wideFrom is the number of keys from which positions have 64 bits: below it, 32 bits have room
+// for a position and the two flags of onesweep.
 const wideFrom = 1 << 30
 
 func variantOf(d *Data, alwaysWide bool) variant {
 	return variant{wordBytes: d.WordBytes, values: d.Values != nil, wide: alwaysWide || d.N >= wideFrom}
 }
 
-// offsetBytes is the size of offset_t.
+// offsetBytes returns the size of offset_t.
 func (v variant) offsetBytes() int64 {
 	if v.wide {
 		return 8
@@ -58,7 +59,8 @@ func asFlag(set bool) int {
 	return 0
 }
 
-// geometry is the shape of a kernel's work-groups: from it come both the defines and the launch.
+// A geometry is the shape of a kernel's work-groups. Both the defines and the launch are derived
+// from it.
 type geometry struct {
 	groupSize int
 	items     int
@@ -71,10 +73,11 @@ func (g geometry) bits() int { return g.digitBits }
 
 func (g geometry) radix() int64 { return 1 << g.digitBits }
 
-// groupsFor is the number of tiles, the last perhaps not full.
+// groupsFor returns the number of tiles, including a partial last one.
 func (g geometry) groupsFor(n int64) int64 { return (n + g.tile() - 1) / g.tile() }
 
-// withDigit is the digit that p wants, or of some widths the one with which the cost model has the least moved.
+// withDigit sets the digit width: p.DigitBits, or the width for which the cost model predicts the
+// fewest bytes moved.
 func (g geometry) withDigit(p Params, v variant, widths []int) geometry {
 	if g.digitBits = p.DigitBits; p.DigitBits == 0 {
 		t := tiling{v.wordBytes + 4*asFlag(v.values), 8 * v.wordBytes, g.items * g.groupSize}
@@ -83,15 +86,15 @@ func (g geometry) withDigit(p Params, v variant, widths []int) geometry {
 	return g
 }
 
-// limits are what kernels can be built for.
+// limits are conditions under which kernels can be built.
 type limits struct {
-	digitBits  int   // at most
-	groupUnit  int   // work-groups are a multiple of it
-	leastGroup int64 // and have that many work-items at least
-	localBytes int64 // that a work-group takes
+	digitBits  int   // work-groups must be a multiple of it
+	groupUnit  int   // minimum size of a work-group
+	leastGroup int64 // used by a work-group
+	localBytes int64
 }
 
-// check says why kernels of this shape could not work on a device.
+// check returns an error if kernels of this shape cannot run on a device.
 func (g geometry) check(dev *cl.Device, l limits) error {
 	switch {
 	case g.digitBits < 1 || g.digitBits > l.digitBits:
@@ -108,12 +111,13 @@ func (g geometry) check(dev *cl.Device, l limits) error {
 	return nil
 }
 
-// builder builds programs for one variant on one device. The first error sticks: what is built after it is nil.
+// A builder builds programs for one variant on one device. After its first error, all programs
+// are nil.
 type builder struct {
 	ctx     *cl.Context
 	v       variant
-	dry     bool // shapes are checked, and nothing is built
-	clamped bool // what is built now has clamped digits, see prelude.cl
+	dry     bool // check shapes, but build nothing
+	clamped bool // build kernels with clamped digits, see prelude.cl
 	err     error
 
 	programs []*cl.Program
@@ -121,7 +125,8 @@ type builder struct {
 
 func (b *builder) device() *cl.Device { return b.ctx.Device }
 
-// program builds prelude.cl and the named files as one, and returns what makes its kernels.
+// program builds prelude.cl and the named files as one program. It returns a function that
+// returns its kernels.
 func (b *builder) program(g geometry, more cl.Defines, files ...string) (kernel func(name string) *cl.Kernel) {
 	none := func(string) *cl.Kernel { return nil }
 	if b.dry || b.err != nil {
@@ -152,10 +157,10 @@ func (b *builder) program(g geometry, more cl.Defines, files ...string) (kernel 
 	}
 }
 
-// check fails where kernels of this shape could not work.
+// check fails if kernels of this shape cannot run.
 func (b *builder) check(g geometry, l limits) { b.fail(g.check(b.device(), l)) }
 
-// fail keeps the first error; nil is none.
+// fail records err, unless it is nil or there is an earlier error.
 func (b *builder) fail(err error) {
 	if b.err == nil {
 		b.err = err
@@ -169,6 +174,6 @@ func (b *builder) release() {
 	b.programs = nil
 }
 
-// sections is how many work-groups keep the device busy: some for each compute unit, so that while one waits the
-// others work ("usually a factor of 4 to 8", Harada & Howes).
+// sections returns the number of work-groups that keep the device busy: several for each compute
+// unit, so that some work while others wait ("usually a factor of 4 to 8", Harada & Howes).
 func sections(d *cl.Device, perUnit int) int64 { return int64(max(1, d.Units) * perUnit) }

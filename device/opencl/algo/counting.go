@@ -8,18 +8,19 @@ import (
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
-// counting is the passes of the sorts that count, scan and move: a work-group counts the digits of its part of the
-// keys into a column of a table, the scan of the rows says where each digit of each part goes, and there it is moved.
+// counting runs the passes of the sorts that count, scan and move. A work-group counts the digits
+// of its part of the keys in one column of a table. The scan of the rows returns the target of
+// each digit of each part, and the keys move there.
 type counting struct {
 	geometry
-	sections int64 // work-groups at most, each for several tiles; 0: one for each tile
+	sections int64 // maximum number of work-groups, each with several tiles; 0: one per tile
 	scanner  *scanner
 	count    *cl.Kernel
 	moving   *cl.Kernel
 
-	table   func(n, groups int64) int64 // length of the table; nil: a column for each group
+	table   func(n, groups int64) int64 // length of the table; nil: one column per group
 	sorting bool                        // count also sorts each tile, into the other buffers
-	byRow   bool                        // each row is scanned from where the histogram of all keys says
+	byRow   bool                        // the scan of each row starts from the histogram of all keys
 }
 
 func buildCounting(b *builder, g geometry, kernel func(string) *cl.Kernel, count, moving string) *counting {
@@ -44,7 +45,7 @@ func (c *counting) sort(r *run, digits []digit, bases *cl.Buffer) {
 			r.launch(c.count, groups, c.groupSize, append([]any{r.d.Keys}, args...)...)
 		}
 		if c.byRow {
-			rows := int64(digit.place) * c.radix() // of bases, where row i of the table begins
+			rows := int64(digit.place) * c.radix() // of bases; there, row i of the table begins
 			r.launch(c.scanner.rows, c.radix(), c.scanner.size, table, bases, uint64(rows), uint64(groups))
 		} else {
 			c.scanner.scan(r, table, length)
@@ -53,8 +54,8 @@ func (c *counting) sort(r *run, digits []digit, bases *cl.Buffer) {
 	}
 }
 
-// buildHaradaHowes builds their sort with digits of up to 8 bits, count_scan_reorder.cl, or with 4 bits as it was
-// published, count_scan_reorder_4.cl.
+// buildHaradaHowes builds the sort of Harada and Howes: with digits of up to 8 bits
+// (count_scan_reorder.cl), or in its published form with 4 bits (count_scan_reorder_4.cl).
 func buildHaradaHowes(b *builder, p Params) passes {
 	if p.DigitBits == 4 {
 		return buildPublished(b, p)
@@ -62,8 +63,9 @@ func buildHaradaHowes(b *builder, p Params) passes {
 	return buildCountScanReorder(b, p)
 }
 
-// countScanReorderShape: 256 work-items with 16 keys each fit the 48 KiB of local memory that NVIDIA gives, masks
-// included, and leave room for several work-groups per unit. Masks are made on any device.
+// countScanReorderShape returns the shape. By default, 256 work-items with 16 keys each fit the
+// 48 KiB of local memory on NVIDIA devices, masks included, and leave room for several
+// work-groups per unit. Every device supports masks.
 func countScanReorderShape(dev *cl.Device, p Params, v variant) ranked {
 	return newRanked(dev, p, v, cmp.Or(p.Ranking, RankMasks), 256, 16)
 }
@@ -82,8 +84,8 @@ func buildPublished(b *builder, p Params) *counting {
 	return c
 }
 
-// buildSplit builds Dillhoff's sort, split.cl: with digits of 1 bit the kernels without local buckets, whose table has
-// an entry for each key and one for the sum.
+// buildSplit builds Dillhoff's sort, split.cl. With digits of 1 bit, it uses the kernels without
+// local buckets, whose table has one entry for each key and one for the sum.
 func buildSplit(b *builder, p Params) passes {
 	g := tiledShape(b, p)
 	kernel := b.program(g, nil, "localsplit", "split")
@@ -95,7 +97,8 @@ func buildSplit(b *builder, p Params) passes {
 	return c
 }
 
-// buildTile builds the sort that Koppelman analyses, tile.cl: his h, e and B are DigitBits, Items and GroupSize.
+// buildTile builds the sort that Koppelman analyzes, tile.cl. His h, e and B are DigitBits, Items
+// and GroupSize.
 func buildTile(b *builder, p Params) passes {
 	g := tiledShape(b, p)
 	c := buildCounting(b, g, b.program(g, nil, "localsplit", "tile"), "tile_sort", "tile_scatter")
@@ -103,8 +106,8 @@ func buildTile(b *builder, p Params) passes {
 	return c
 }
 
-// tiledShape is that of the sorts whose tiles are sorted by localsplit.cl. Tiles are Koppelman's examples by default,
-// and digits what the model finds.
+// tiledShape returns the shape of the sorts that use localsplit.cl within tiles. The default
+// tiles are Koppelman's examples; the default digits follow from the cost model.
 func tiledShape(b *builder, p Params) geometry {
 	g := geometry{groupSize: cmp.Or(p.GroupSize, min(256, b.device().MaxGroup)), items: cmp.Or(p.Items, 4),
 		digitBits: cmp.Or(p.DigitBits, maxDigitBits)}
@@ -114,13 +117,14 @@ func tiledShape(b *builder, p Params) geometry {
 }
 
 const (
-	binningLanes = 32  // work-items of a chunk
-	binningChunk = 256 // keys of a chunk, which has a column of its own
+	binningLanes = 32  // work-items per chunk
+	binningChunk = 256 // keys per chunk, which has a column of its own
 )
 
 var binningBits = []int{2, 4}
 
-// buildBinning builds the sort of Intel's tutorial, binning.cl, with 4 bins (DigitBits 2) or 16 (4).
+// buildBinning builds the sort of Intel's tutorial, binning.cl, with 4 bins (DigitBits 2) or 16
+// bins (DigitBits 4).
 func buildBinning(b *builder, p Params) passes {
 	g := geometry{groupSize: cmp.Or(p.GroupSize, 128), items: binningChunk / binningLanes}
 	g = g.withDigit(p, b.v, binningBits)
@@ -131,14 +135,14 @@ func buildBinning(b *builder, p Params) passes {
 	return c
 }
 
-// scanner makes exclusive scans of tables on the device, see scan.cl.
+// A scanner computes exclusive scans of tables on the device, see scan.cl.
 type scanner struct {
-	size                         int // of a work-group
+	size                         int // work-items per work-group
 	groups                       int64
 	single, sums, sections, rows *cl.Kernel
 }
 
-// scanSingle is the longest table that one work-group scans alone.
+// scanSingle is the length of the longest table that a single work-group scans.
 const scanSingle = 1 << 16
 
 func buildScanner(b *builder) *scanner {

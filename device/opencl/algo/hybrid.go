@@ -8,8 +8,9 @@ import (
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
-// buildShortcuts builds onesweep with the shortcuts for data that the sample shows to be spread evenly: keys alone are
-// partitioned from the most significant bits on and finished in local memory (hybrid.cl), pairs end as tail says.
+// buildShortcuts builds onesweep with shortcuts for data that is spread evenly according to the
+// sample. Keys alone are partitioned by their most significant bits and finished in local memory
+// (hybrid.cl). Pairs end as described at tail.
 func buildShortcuts(b *builder, p Params) engine {
 	x := buildRadix(b, p, buildOnesweep(b, Params{}))
 	x.shortFrom = p.least(shortcutFrom)
@@ -24,11 +25,12 @@ func buildShortcuts(b *builder, p Params) engine {
 	return x
 }
 
-// hybridGeometry is the shape of the partitions and that of the finish, whose digit is the bin.
+// hybridGeometry contains the shapes of the partitions and of the finish, whose digit is the bin.
 type hybridGeometry struct{ partition, finish geometry }
 
-// hybridItems is the fastest keys per work-item of a partition, by bytes of the key. That and the shapes of the
-// default: measured on an NVIDIA H200, driver 580, 2^28 random keys, by BenchmarkSweep.
+// hybridItems is the fastest number of keys per work-item of a partition, by bytes of the key. It
+// and the default shapes were measured on an NVIDIA H200, driver 580, with 2^28 random keys, by
+// BenchmarkSweep.
 var hybridItems = map[int]int{4: 22, 8: 11}
 
 func hybridShape(dev *cl.Device, p Params, wordBytes int) hybridGeometry {
@@ -52,7 +54,7 @@ func (h hybridGeometry) partitionBytes(wordBytes int) int64 {
 	return max(int64(wordBytes)*h.partition.tile(), 8*h.partition.radix()) + 8*h.partition.radix()
 }
 
-// finishBytes is the local memory of a bucket's finish, of which each key takes keyBytes.
+// finishBytes returns the local memory that the finish of a bucket uses, with keyBytes per key.
 func finishBytes(g geometry, keyBytes int) int64 {
 	return int64(keyBytes)*g.tile() + 4*(g.radix()+4) + 8*int64(g.groupSize) + 8
 }
@@ -62,7 +64,7 @@ func (h hybridGeometry) check(dev *cl.Device, wordBytes int) error {
 		localBytes: max(h.partitionBytes(wordBytes), finishBytes(h.finish, wordBytes))})
 }
 
-// hybrid are the kernels for one variant.
+// hybrid contains the kernels for one variant.
 type hybrid struct {
 	hybridGeometry
 	clear, count, tiles, move *cl.Kernel
@@ -73,7 +75,7 @@ type hybrid struct {
 const (
 	hybridCountTiles = 8
 	hybridSections   = 16  // at level 0
-	hybridFill       = 0.7 // of a tile of the finish is the most that an even bucket holds, so that others fit too
+	hybridFill       = 0.7 // of a tile of the finish: expected size of a bucket, so that larger buckets fit, too
 )
 
 func buildHybrid(b *builder, p Params) *hybrid {
@@ -87,8 +89,9 @@ func buildHybrid(b *builder, p Params) *hybrid {
 	return h
 }
 
-// evenPlan cuts the leading bits by which n keys below bit top fall into buckets that fill a tile to at most fill.
-// Where the bits are odd the second level has one more, which is faster.
+// evenPlan returns the numbers of leading bits by which n keys below bit top fall into buckets
+// that fill at most the given share of a tile. If the total is odd, the second level has one bit
+// more, which is faster.
 func evenPlan(n int64, top int, finish geometry, fill float64) hybridPlan {
 	bits := 2
 	for float64(n>>bits) > fill*float64(finish.tile()) {
@@ -98,21 +101,22 @@ func evenPlan(n int64, top int, finish geometry, fill float64) hybridPlan {
 		room: float64(finish.tile()) * float64(int64(1)<<bits) / float64(n)}
 }
 
-// hybridRun is a sort under way.
+// hybridRun is one sort in progress.
 type hybridRun struct {
 	*hybrid
 	*run
 	hybridPlan
 	sections       int64
-	sectionTiles   [2]int64 // of the two levels: at level 1 a section is a bucket of level 0, of any length
+	sectionTiles   [2]int64 // for both levels; a section of level 1 is a bucket of level 0, of any length
 	bits           [2]int
 	counts, starts [2]*cl.Buffer
 	tileStarts     *cl.Buffer
 	state          *cl.Buffer
 }
 
-// sort partitions twice and finishes. It reports false when that was not possible: what is there then is a permutation
-// of the keys. While the host looks at the sample, the device counts what will most likely be needed.
+// sort partitions twice and finishes. If that is impossible, it returns false, and the data is a
+// permutation of the keys. While the host evaluates the sample, the device already counts the
+// digits that will most likely be needed.
 func (h *hybrid) sort(r *run, seen *sampled, toBit int) bool {
 	if h == nil || len(seen.keys) == 0 {
 		return false
@@ -151,7 +155,8 @@ func (h *hybrid) begin(r *run, p hybridPlan) *hybridRun {
 	return s
 }
 
-// countDigits counts at a level, whose first tiles stand in a list at level 1.
+// countDigits counts the digits of a level. For level 1, list contains the first tile of each
+// bucket.
 func (s *hybridRun) countDigits(level int, list *cl.Buffer, tiles int64) {
 	s.launch(s.count, (tiles+hybridCountTiles-1)/hybridCountTiles, s.partition.groupSize,
 		s.d.Keys, s.counts[level], list, s.state, uint32(s.d.N), uint32(s.sectionTiles[level]), uint32(tiles),
@@ -163,7 +168,7 @@ func (s *hybridRun) moveKeys(level int, list *cl.Buffer, tiles int64) {
 		uint32(s.sectionTiles[level]), uint32(s.shift(level)), uint32(s.bits[level]))
 }
 
-// twoLevels goes on where begin ended, and leaves the buckets in the data.
+// twoLevels partitions twice after begin, and leaves the buckets in the data.
 func (s *hybridRun) twoLevels() {
 	g, n, buckets := s.partition, uint32(s.d.N), int64(1)<<s.first
 	tiles := g.groupsFor(s.d.N)
@@ -171,7 +176,7 @@ func (s *hybridRun) twoLevels() {
 		uint32(s.first))
 	s.moveKeys(0, nil, tiles)
 
-	tiles += buckets // each may end with one that is not full
+	tiles += buckets // the last tile of each bucket may be partial
 	list := s.buffer("hybrid tiles", 16*tiles)
 	s.launch(s.tiles, buckets+1, g.groupSize, list, s.starts[0], s.tileStarts, uint32(tiles))
 	s.countDigits(1, list, tiles)
@@ -179,22 +184,22 @@ func (s *hybridRun) twoLevels() {
 	s.moveKeys(1, list, tiles)
 }
 
-// tail ends a sort of keys with values after some stable passes over their leading bits: what is left are buckets that
-// fit local memory, where hybrid_finish.cl sorts them stably. It stands for the other passes, or for some and the
-// repair.
+// tail ends a sort of keys with values. After some stable passes over the leading bits, the
+// buckets fit local memory, where hybrid_finish.cl sorts them stably. It replaces the remaining
+// passes, or some passes and the repair.
 type tail struct {
 	geometry       geometry
-	passBits       int // of the passes before it
+	passBits       int // bits per pass
 	starts, finish *cl.Kernel
 }
 
 const (
-	tailFill  = 0.75  // of a tile is the most that an even bucket holds, so that others fit too
-	tailSaves = 2     // passes that it must save to pay: it takes about as long as one
-	tailBytes = 4 + 2 // of local memory for each key: its low word, and where it was
+	tailFill  = 0.75  // of a tile: expected size of a bucket, so that larger buckets fit, too
+	tailSaves = 2     // minimum number of saved passes: it takes about as long as one
+	tailBytes = 4 + 2 // local memory per key: its low word and its position
 )
 
-// buildTail returns nil where the device has too little local memory.
+// buildTail returns nil if the device has too little local memory.
 func buildTail(b *builder, passBits int) *tail {
 	dev := b.device()
 	g := geometry{groupSize: min(512, dev.MaxGroup), items: 11, digitBits: 11}
@@ -209,8 +214,8 @@ func buildTail(b *builder, passBits int) *tail {
 		starts: kernel("hybrid_starts"), finish: kernel("hybrid_finish")}
 }
 
-// sort sorts by the leading bits and finishes. It reports false when that was not possible: what is there then is a
-// permutation in which equal keys have kept their order.
+// sort sorts by the leading bits and finishes. If that is impossible, it returns false, and the
+// data is a permutation in which equal keys have kept their order.
 func (t *tail) sort(x *radix, r *run, seen *sampled, toBit int) bool {
 	if t == nil || seen.top() < toBit {
 		return false
@@ -228,7 +233,7 @@ func (t *tail) sort(x *radix, r *run, seen *sampled, toBit int) bool {
 	r.move(t.finish, parts, size, starts, state, uint32(p.binShift()), uint32(1)<<p.bins-1,
 		uint32(max(0, p.shift(1)-32)))
 	if r.flag(state) != 0 && r.err == nil {
-		r.swap() // back: not all was written
+		r.swap() // restores the data, because the output is incomplete
 		return false
 	}
 	r.d.Passes++

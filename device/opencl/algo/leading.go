@@ -9,7 +9,7 @@ import (
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
-// sampler reads some keys of the data back, from which the sort is planned: sample.cl.
+// A sampler reads some keys of the data back, so that the sort can be planned: sample.cl.
 type sampler struct {
 	geometry geometry
 	from     int64
@@ -20,7 +20,7 @@ type sampler struct {
 
 const (
 	sampleKeys = 2048
-	sampleFrom = 1 << 20 // fewer keys are sorted before the sample is back
+	sampleFrom = 1 << 20 // with fewer keys, the sort is faster than reading the sample
 )
 
 func buildSampler(b *builder, from int64) *sampler {
@@ -30,7 +30,8 @@ func buildSampler(b *builder, from int64) *sampler {
 		ordered: kernel("in_order")}
 }
 
-// look takes a sample, or returns none where there are too few keys for it to pay. It waits for the device.
+// look returns a sample, which is empty if there are too few keys for it to pay off. It waits for
+// the device.
 func (s *sampler) look(r *run, fromBit, toBit int) *sampled {
 	if r.d.N < s.from {
 		return &sampled{}
@@ -52,7 +53,8 @@ func (s *sampler) look(r *run, fromBit, toBit int) *sampled {
 	return seen
 }
 
-// inOrder reports whether the keys are in order as they are. They are all looked at only where the sample is.
+// inOrder reports whether the keys are already in order. It examines all keys only if the sample
+// is in order.
 func (s *sampler) inOrder(r *run, seen *sampled, fromBit, toBit int) bool {
 	if len(seen.keys) == 0 || !slices.IsSorted(seen.keys) {
 		return false
@@ -64,8 +66,9 @@ func (s *sampler) inOrder(r *run, seen *sampled, fromBit, toBit int) bool {
 	return r.flag(state) == 0
 }
 
-// leading sorts 64-bit keys by their leading bits only, and repairs the neighbours that tie: repair.cl. With random
-// keys half of the passes or more are saved. A sample decides, and what it missed is noticed while repairing.
+// leading sorts 64-bit keys by their leading bits only and then repairs neighbors with equal
+// leading bits: repair.cl. With random keys, this saves at least half of the passes. A sample
+// decides; the repair detects if the sample was misleading.
 type leading struct {
 	geometry          geometry
 	sections          int64
@@ -79,7 +82,8 @@ func buildLeading(b *builder) *leading {
 		clear: kernel("repair_clear"), find: kernel("repair_find"), sort: kernel("repair_sort")}
 }
 
-// tieBit is the lowest bit that need be sorted by passes; fromBit or less when that is all of them.
+// tieBit returns the lowest bit that must be sorted by passes. If it is at most fromBit, that is
+// all bits.
 func (l *leading) tieBit(seen *sampled, n int64, fromBit, toBit int) int {
 	width := toBit - fromBit
 	if l == nil || len(seen.keys) == 0 || width <= 32 {
@@ -89,10 +93,11 @@ func (l *leading) tieBit(seen *sampled, n int64, fromBit, toBit int) int {
 	return toBit - min(width, (bits+7)/8*8)
 }
 
-// repair orders the neighbours that tie in the bits from tieBit on. It reports false when groups were too long: then
-// all passes must run over what is there, which is a permutation that kept the order of equal keys.
+// repair orders neighbors with equal bits from tieBit on. If there are too many of them in one
+// place, it returns false, and all passes must run. The data is then a permutation in which equal
+// keys have kept their order.
 func (l *leading) repair(r *run, fromBit, tieBit, toBit int) bool {
-	heads, capacity := r.d.KeysTmp, min(r.d.N, math.MaxUint32) // the other keys are not needed any more
+	heads, capacity := r.d.KeysTmp, min(r.d.N, math.MaxUint32) // holds no keys at this point
 	state := r.buffer("repair", 8)
 	args := []any{r.d.Keys, heads, state, r.n(),
 		uint32(capacity), uint32(fromBit), uint32(tieBit), uint32(64 - toBit)}

@@ -10,8 +10,8 @@ import (
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
-// onesweep is the kernels of Adinets & Merrill's sort for one variant, onesweep.cl. Where it cannot run, or gives up,
-// the passes are those of count-scan-reorder.
+// onesweep contains the kernels of Adinets & Merrill's sort for one variant, onesweep.cl. If it
+// cannot run or gives up, the passes are those of count-scan-reorder.
 type onesweep struct {
 	geometry
 	sections     int64
@@ -19,11 +19,12 @@ type onesweep struct {
 	clear, sweep *cl.Kernel
 	portable     func() (passes, error) // built when a pass gives up
 
-	abortAt int // for tests: the pass, counted from 1, that finds the sort given up
+	abortAt int // for tests: the number of the pass, from 1, that pretends to give up
 }
 
-// onesweepTuning is the fastest work-groups with keys per work-item where masks are not needed.
-// Measured on an NVIDIA H200, driver 580, 2^28 random keys, by BenchmarkSweep.
+// onesweepTuning contains the fastest work-group sizes and keys per work-item for devices that do
+// not need masks. They were measured on an NVIDIA H200, driver 580, with 2^28 random keys, by
+// BenchmarkSweep.
 var onesweepTuning = map[variant]struct{ groupSize, items int }{
 	{wordBytes: 4}:               {512, 20},
 	{wordBytes: 4, values: true}: {384, 20},
@@ -31,7 +32,7 @@ var onesweepTuning = map[variant]struct{ groupSize, items int }{
 	{wordBytes: 8, values: true}: {384, 14},
 }
 
-// onesweepShape is as measured, or smaller where masks take local memory themselves.
+// onesweepShape returns the measured shape, or a smaller one if masks need local memory, too.
 func onesweepShape(dev *cl.Device, p Params, v variant, ranking Ranking) ranked {
 	if ranking == RankMasks || ranking == RankSubgroups {
 		return newRanked(dev, p, v, ranking, 256, 16)
@@ -50,7 +51,7 @@ func buildOnesweep(b *builder, p Params) passes {
 	fallback := func() passes { return buildCountScanReorder(b, Params{DigitBits: shape.digitBits}) }
 	nvidia := strings.Contains(dev.Vendor, "NVIDIA")
 	if b.v.wide && !nvidia && !dev.Has("cl_khr_int64_base_atomics") {
-		return fallback() // 64-bit states cannot be told to other groups here
+		return fallback() // the device cannot publish 64-bit states to other groups
 	}
 	states := cl.Defines{"STATE_BITS": int(8 * b.v.offsetBytes()), "VOLATILE_STATES": asFlag(nvidia)}
 	kernel := shape.program(b, states, "rank", "onesweep")
@@ -59,11 +60,11 @@ func buildOnesweep(b *builder, p Params) passes {
 		portable: sync.OnceValues(func() (passes, error) { made := fallback(); return made, b.err })}
 }
 
-// HasBallots reports whether onesweep ranks by ballots on the context's device (rank.cl), which is found out by
-// building and running a kernel that tries it. With ballots it is the fastest of the sorts.
+// HasBallots reports whether onesweep ranks by ballots on the context's device (rank.cl). It
+// builds and runs a kernel to find out. With ballots, onesweep is the fastest sort.
 func HasBallots(ctx *cl.Context) bool { return rankingFor(ctx, Params{}) != RankMasks }
 
-// rankingFor is the ranking asked for, or the fastest that the device can do.
+// rankingFor returns the requested ranking, or the fastest one that the device supports.
 func rankingFor(ctx *cl.Context, p Params) Ranking {
 	dev := ctx.Device
 	switch {
@@ -77,7 +78,7 @@ func rankingFor(ctx *cl.Context, p Params) Ranking {
 	return RankMasks
 }
 
-// sort queues all passes, then looks whether one of them gave up, and runs those that are left without looking back.
+// sort queues all passes. If one of them gave up, it runs the remaining passes without look-back.
 func (o *onesweep) sort(r *run, digits []digit, bases *cl.Buffer) {
 	tickets := r.buffer("tickets", 4*64)
 	abort := r.buffer("abort", 4)
@@ -110,7 +111,8 @@ func (o *onesweep) pass(r *run, pass, place, shift int, mask any, bases, tickets
 		uint32(place), uint32(shift), mask)
 }
 
-// probe reports whether a ranking that only some devices have gives the right ranks on this one, by trying.
+// probe reports whether the device computes correct ranks with a ranking that not all devices
+// support, by trying it.
 func probe(ctx *cl.Context, ranking Ranking) bool {
 	b := &builder{ctx: ctx, v: variant{wordBytes: 4}}
 	defer b.release()

@@ -2,33 +2,35 @@ package algo
 
 import "cmp"
 
-// Params tune an algorithm. The zero value of each means the default for the device; an algorithm looks only at
-// those that it has, and refuses values that cannot work. As JSON they are kept by package tune.
+// Params are the parameters of an algorithm. A zero value means the default for the device. An
+// algorithm ignores parameters that it does not have and rejects values that cannot work. Package
+// tune stores Params as JSON.
 type Params struct {
-	DigitBits   int `json:"digitBits,omitempty"`   // bits sorted by one pass
+	DigitBits   int `json:"digitBits,omitempty"`   // bits per pass
 	GroupSize   int `json:"groupSize,omitempty"`   // work-items in a work-group
-	Items       int `json:"items,omitempty"`       // keys of a work-item in one step
-	Groups      int `json:"groups,omitempty"`      // work-groups in a launch, that is, sections of the array
+	Items       int `json:"items,omitempty"`       // keys per work-item in one step
+	Groups      int `json:"groups,omitempty"`      // work-groups per launch, which is the number of sections of the array
 	BlockFactor int `json:"blockFactor,omitempty"` // selection-blocks: keys that a work-item reads into a block, 1 to 32
 
-	Ranking   Ranking `json:"ranking,omitempty"`   // how a tile is ranked
+	Ranking   Ranking `json:"ranking,omitempty"`   // how the keys of a tile are ranked
 	MaskSteps int     `json:"maskSteps,omitempty"` // keys that a work-item ranks between two barriers, with masks
 
-	// LeadingKeys is the least number of 64-bit keys that are sorted by their leading bits alone and then
-	// repaired, where a sample says that few tie; below 0: never.
+	// LeadingKeys is the minimum number of 64-bit keys for a sort by leading bits with repair,
+	// which also requires that according to the sample few keys have equal leading bits. A
+	// negative number disables it.
 	LeadingKeys int64 `json:"leadingKeys,omitempty"`
 
-	Wide bool `json:"wide,omitempty"` // 64-bit positions even where 32 bits would do: for tests
+	Wide bool `json:"wide,omitempty"` // for tests: 64-bit positions even if 32 bits suffice
 }
 
-// least is the fewest keys that a shortcut is taken for; tests lower it by LeadingKeys.
+// least returns the minimum number of keys for a shortcut. Tests lower it with LeadingKeys.
 func (p Params) least(otherwise int64) int64 { return cmp.Or(max(p.LeadingKeys, 0), otherwise) }
 
-// Ranking is how work-items that hold equal digits find each other: see rank.cl.
+// A Ranking is the way in which work-items with equal digits find each other: see rank.cl.
 type Ranking int
 
-// The rankings. Auto, for onesweep, takes ballots where the probe shows that they work on the device, else masks;
-// count-scan-reorder stays with masks, which work everywhere, unless told otherwise.
+// The rankings. With RankAuto, onesweep uses ballots if the probe shows that they work on the
+// device, and masks otherwise. count-scan-reorder uses masks, which work everywhere.
 const (
 	RankAuto Ranking = iota
 	RankMasks

@@ -11,7 +11,8 @@ import (
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
-// TestParams runs what the defaults leave out: other digit widths, geometries, and 64-bit positions.
+// TestParams covers settings other than the defaults: digit widths, geometries, and 64-bit
+// positions.
 func TestParams(t *testing.T) {
 	settings := []struct {
 		name string
@@ -101,7 +102,8 @@ func TestConstantDigitsAreSkipped(t *testing.T) {
 	}
 }
 
-// TestOnesweepGivesUp finds the sort given up at each pass, and the rest done by the portable path.
+// TestOnesweepGivesUp makes each pass in turn give up; the portable passes must complete the
+// sort.
 func TestOnesweepGivesUp(t *testing.T) {
 	ctx, q := openDevice(t)
 	s := newSorter(t, ctx, "onesweep", Params{})
@@ -113,8 +115,8 @@ func TestOnesweepGivesUp(t *testing.T) {
 	}
 }
 
-// TestLeadingBitsAreEnough sorts by leading bits where that works, and where ties are too many, too long, or not seen
-// by the sample.
+// TestLeadingBitsAreEnough sorts by leading bits if that works, and falls back if too many keys
+// have equal leading bits, or if the sample does not show that.
 func TestLeadingBitsAreEnough(t *testing.T) {
 	ctx, q := openDevice(t)
 	tests := []struct {
@@ -145,7 +147,8 @@ func TestLeadingBitsAreEnough(t *testing.T) {
 	}
 }
 
-// TestLeadingBitsRepair forces the cut, so that many groups of ties are repaired or found too long.
+// TestLeadingBitsRepair forces the shortcut, so that many groups are repaired or turn out to be
+// too long.
 func TestLeadingBitsRepair(t *testing.T) {
 	ctx, q := openDevice(t)
 	s := newSorter(t, ctx, "", Params{LeadingKeys: 1})
@@ -178,8 +181,8 @@ func TestLeadingBitsRepair(t *testing.T) {
 	}
 }
 
-// TestHybrid sorts keys alone from the most significant bits on where that works, and where buckets are too full, bins
-// too crowded, or neither was seen by the sample.
+// TestHybrid partitions keys alone from the most significant bits, and falls back if buckets are
+// too full or bins too crowded, or if the sample does not show that.
 func TestHybrid(t *testing.T) {
 	ctx, q := openDevice(t)
 	constant := func(mask uint64) func(rng *rand.Rand, _, _ int) uint64 {
@@ -189,16 +192,16 @@ func TestHybrid(t *testing.T) {
 		dist    dist
 		bytes   int
 		passes  int
-		partial bool // sorted by some of the bits
+		partial bool // sort by some of the bits
 	}{
 		{dist: dists[0], bytes: 4, passes: 3},
 		{dist: dists[0], bytes: 8, passes: 3},
 		{dist: dist{name: "40 bits", key: constant(1<<40 - 1)}, bytes: 8, passes: 3},
-		{dist: dist{name: "rare leading bit", key: func(rng *rand.Rand, i, _ int) uint64 { // unseen by the sample
+		{dist: dist{name: "rare leading bit", key: func(rng *rand.Rand, i, _ int) uint64 { // the sample misses it
 			return rng.Uint64()>>8 | uint64(asFlag(i == 12345))<<63
 		}}, bytes: 8, passes: 3 + 4},
 		{dist: dist{name: "ties below the bins", key: constant(0xffff_f000_0000_000f)}, bytes: 8, passes: 3},
-		{dist: dist{name: "one bin", key: func(rng *rand.Rand, i, _ int) uint64 { // seen by the sample
+		{dist: dist{name: "one bin", key: func(rng *rand.Rand, i, _ int) uint64 { // the sample shows it
 			return rng.Uint64()&^(1<<62-1) | uint64(i)&0xffff
 		}}, bytes: 8},
 		{dist: dist{name: "hidden ties", key: hiddenTies}, bytes: 8, passes: 3 + 3 + 8},
@@ -226,7 +229,7 @@ func TestHybrid(t *testing.T) {
 	}
 }
 
-// TestTail ends stable sorts in local memory where that works, and where it does not.
+// TestTail covers data for which sorts end in local memory, and data for which they cannot.
 func TestTail(t *testing.T) {
 	ctx, q := openDevice(t)
 	tests := []struct {
@@ -260,7 +263,7 @@ func TestTail(t *testing.T) {
 	}
 }
 
-// TestScan scans tables longer than one work-group does alone.
+// TestScan scans tables that are too long for one work-group.
 func TestScan(t *testing.T) {
 	ctx, q := openDevice(t)
 	for _, n := range []int{1, 4095, scanSingle, scanSingle + 1, 200_003} {
@@ -289,10 +292,10 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// scratchBound is how much device memory, besides the Data, a sort of n keys may take: the tables of counts, or the
-// states of tiles.
+// scratchBound limits the device memory that a sort of n keys may use in addition to the Data:
+// for tables of counts, or for states of tiles.
 func scratchBound(name string, n int64) int64 {
-	const fixed = 8 << 20 // histograms, sums of sections, and tables that do not grow with n
+	const fixed = 8 << 20 // histograms, sums of sections, and tables of constant size
 	table := func(keysPerTile, radix int64) int64 { return fixed + (n/keysPerTile+1)*radix*4 }
 	switch name {
 	case "onesweep", "hybrid":
@@ -307,7 +310,7 @@ func scratchBound(name string, n int64) int64 {
 	return fixed + 8<<20
 }
 
-// TestScratchBytes compares the bound with what is allocated.
+// TestScratchBytes compares the limit with the allocations.
 func TestScratchBytes(t *testing.T) {
 	ctx, q := openDevice(t)
 	for _, name := range Names() {
@@ -326,7 +329,7 @@ func TestScratchBytes(t *testing.T) {
 	}
 }
 
-// TestSortsAtOnce sorts in several goroutines with one sorter.
+// TestSortsAtOnce uses one sorter in several goroutines.
 func TestSortsAtOnce(t *testing.T) {
 	ctx, q := openDevice(t)
 	for _, name := range []string{"count-scan-reorder", "onesweep", "hybrid"} {
@@ -350,7 +353,8 @@ func TestSortsAtOnce(t *testing.T) {
 	}
 }
 
-// FuzzSort compares any keys, any range of bits and any algorithm with the stable order.
+// FuzzSort compares the result of any algorithm for any keys and any range of bits with the
+// stable order.
 func FuzzSort(f *testing.F) {
 	f.Add([]byte("any bytes will do, they are keys"), uint8(0), uint8(64), uint8(0))
 	f.Add(make([]byte, 4096), uint8(5), uint8(13), uint8(1))
@@ -379,8 +383,8 @@ func FuzzSort(f *testing.F) {
 	}
 }
 
-// TestWindow sorts keys of which few lie outside a window where that works, and where more lie outside than the sample
-// has shown, or the last pass gives up.
+// TestWindow sorts keys of which few are outside a window. It also covers data with more such
+// keys than the sample shows, and a last pass that gives up.
 func TestWindow(t *testing.T) {
 	ctx, q := openDevice(t)
 	around := func(middle, spread uint64, share int) func(rng *rand.Rand, _, _ int) uint64 {
@@ -404,12 +408,12 @@ func TestWindow(t *testing.T) {
 		{"high", around(1<<64-2000, 3999, 500), 8, 2},
 		{"top", around(1<<32-100, 150, 500), 4, 1},
 		{"short", around(1<<31, 1_000_000, 500), 4, 3},
-		{"hidden", func(rng *rand.Rand, i, n int) uint64 { // a stretch that the sample sees by chance only
+		{"hidden", func(rng *rand.Rand, i, n int) uint64 { // only some samples contain a key of this part
 			return uint64(rng.IntN(100)) | uint64(asFlag(i > n-n/40))<<40
 		}, 8, 0},
 		{"few", peerDists[0].key, 8, 1},
 		{"ends", func(rng *rand.Rand, _, _ int) uint64 { return -rng.Uint64N(2) }, 8, 0},
-		{"unseen", func(rng *rand.Rand, i, _ int) uint64 { // by the sample
+		{"unseen", func(rng *rand.Rand, i, _ int) uint64 { // the sample misses it
 			return uint64(rng.IntN(20_000)) | uint64(asFlag(i%6000 == 4321))<<62
 		}, 8, 2},
 	}
@@ -444,7 +448,8 @@ func TestWindow(t *testing.T) {
 	}
 }
 
-// TestInOrder leaves keys as they are that are in order by the bits that count, and sorts those that only look so.
+// TestInOrder checks that sorted keys are left as they are, and that keys which are sorted only
+// in the sample are sorted.
 func TestInOrder(t *testing.T) {
 	ctx, q := openDevice(t)
 	for _, name := range []string{"", "hybrid"} {

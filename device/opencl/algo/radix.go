@@ -8,14 +8,14 @@ import (
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
-// digit is a part of the key that one pass sorts by.
+// A digit is the part of the key that one pass sorts by.
 type digit struct {
 	place int // 0 for the least significant
 	shift int
 	mask  uint32
 }
 
-// digitsOf cuts the bits from ≤ b < to into digits, the last perhaps narrower.
+// digitsOf divides the bits from ≤ b < to into digits. The last one may be narrower.
 func digitsOf(from, to, bits int) []digit {
 	var list []digit
 	for shift := from; shift < to; shift += bits {
@@ -25,28 +25,29 @@ func digitsOf(from, to, bits int) []digit {
 	return list
 }
 
-// passes are what the radix sorts differ in: a method's kernels for one variant.
+// passes are the kernels of a method for one variant. They are the difference between the radix
+// sorts.
 type passes interface {
-	bits() int // that a pass sorts by
+	bits() int // bits per pass
 
-	// sort runs a pass for each digit and leaves the result in r.d. bases holds, for each place, the position
-	// where the keys of each digit value begin.
+	// sort runs one pass for each digit and leaves the result in r.d. For each place, bases
+	// contains the position where the keys with each digit value begin.
 	sort(r *run, digits []digit, bases *cl.Buffer)
 }
 
-// radix sorts digit by digit, least significant first, by passes that are stable.
+// radix sorts by digits, least significant first, with stable passes.
 type radix struct {
 	passes    passes
 	histogram *histogram
 	sampler   *sampler
-	leading   *leading // nil where it cannot pay
-	shortFrom int64    // the fewest keys for hybrid or tail, either of which the algorithm hybrid may have
+	leading   *leading // nil if it cannot save time
+	shortFrom int64    // minimum number of keys for hybrid or tail; the algorithm hybrid has one of them
 	hybrid    *hybrid
 	tail      *tail
-	window    *window // nil where keys that share a digit are not found by ballots
+	window    *window // nil if the device cannot find keys with equal digits by ballots
 }
 
-// radixBy is the radix sort by a method's passes.
+// radixBy returns the builder of a radix sort with a method's passes.
 func radixBy(method func(*builder, Params) passes) func(*builder, Params) engine {
 	return func(b *builder, p Params) engine { return buildRadix(b, p, method(b, p)) }
 }
@@ -59,7 +60,7 @@ func buildRadix(b *builder, p Params, made passes) *radix {
 	return x
 }
 
-// sort sorts by all digits that are not constant, or by the leading ones where that is enough.
+// sort sorts by all digits that are not constant, or only by the leading ones if that is enough.
 func (x *radix) sort(r *run, fromBit, toBit int) {
 	seen := x.sampler.look(r, fromBit, toBit)
 	if x.sampler.inOrder(r, seen, fromBit, toBit) {
@@ -85,15 +86,15 @@ func (x *radix) sort(r *run, fromBit, toBit int) {
 	x.digits(r, seen, fromBit, fromBit, toBit)
 }
 
-// digits runs a pass for every digit from lowBit on that varies. The histogram is waited for only where the sample,
-// which begins with fromBit, does not show that all of them do.
+// digits runs a pass for every digit from lowBit on that varies. It waits for the histogram
+// unless the sample, whose keys are shifted by fromBit, shows that all digits vary.
 func (x *radix) digits(r *run, seen *sampled, fromBit, lowBit, toBit int) {
 	varying := digitsOf(lowBit, toBit, x.passes.bits())
 	bases, varies := x.histogram.run(r, lowBit, toBit, len(varying), 0)
 	if slices.ContainsFunc(varying, func(d digit) bool { return !seen.shows(d.shift-fromBit, uint64(d.mask)) }) {
 		flags := r.words(varies, len(varying), 4)
 		varying = slices.DeleteFunc(varying, func(d digit) bool { return flags[d.place] == 0 })
-		if p, ok := x.window.plan(r, seen, lowBit, toBit, len(varying)); ok { // keys that the sample does not have
+		if p, ok := x.window.plan(r, seen, lowBit, toBit, len(varying)); ok { // keys that are not in the sample
 			if !x.window.sort(x, r, p, toBit) {
 				x.digits(r, &sampled{}, fromBit, lowBit, toBit)
 			}
@@ -106,14 +107,14 @@ func (x *radix) digits(r *run, seen *sampled, fromBit, lowBit, toBit int) {
 	}
 }
 
-// histogram counts all digits of the keys at once, see histogram.cl.
+// A histogram counts all digits of the keys at once, see histogram.cl.
 type histogram struct {
 	geometry
 	sections           int64
 	clear, count, scan *cl.Kernel
 }
 
-// shortcutFrom is the fewest keys that are worth the many launches of a shortcut.
+// shortcutFrom is the minimum number of keys for a shortcut, which needs many launches.
 const shortcutFrom = 1 << 22
 
 const histogramUnroll = 8
@@ -126,8 +127,8 @@ func buildHistogram(b *builder, digitBits int) *histogram {
 		clear: kernel("histogram_clear"), count: kernel("histogram_count"), scan: kernel("histogram_scan")}
 }
 
-// run tells where the keys of each digit value begin, and which places vary, both in memory of the device. A clamped
-// digit begins with the value least.
+// run returns two buffers: the positions where the keys of each digit value begin, and the places
+// that vary. A clamped digit begins with the value least.
 func (h *histogram) run(r *run, fromBit, toBit, places int, least uint64) (bases, varies *cl.Buffer) {
 	words := int64(8*r.v.wordBytes+h.digitBits) * h.radix()
 	counts := r.buffer("counts", 8*words)

@@ -11,19 +11,20 @@ import (
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
-// ranked is the shape of kernels that rank tiles by rank.cl.
+// ranked is the shape of kernels that rank tiles with rank.cl.
 type ranked struct {
 	geometry
 	ranking   Ranking
 	maskSteps int
 }
 
-// rankTeam is the work-items of a team, TEAM in rank.cl.
+// rankTeam is the number of work-items in a team, TEAM in rank.cl.
 const rankTeam = 32
 
-// newRanked takes the defaults given where p says nothing, and digits that the model finds. A digit value has a
-// work-item of its own, so that a device with small work-groups gets narrower digits, and one with little local memory
-// fewer keys per work-item.
+// newRanked returns a shape. groupSize and items are the defaults if p does not specify them; the
+// model chooses the digits. Each digit value needs a work-item, so a device with small
+// work-groups gets narrower digits. A device with little local memory gets fewer keys per
+// work-item.
 func newRanked(dev *cl.Device, p Params, v variant, ranking Ranking, groupSize, items int) ranked {
 	r := ranked{ranking: ranking}
 	r.groupSize, r.items = min(groupSize, dev.MaxGroup), cmp.Or(p.Items, items)
@@ -36,8 +37,9 @@ func newRanked(dev *cl.Device, p Params, v variant, ranking Ranking, groupSize, 
 	return r
 }
 
-// defaultSteps is two keys ranked between barriers where local memory has room for their masks, which cost a word per
-// team and digit. The barrier of a warp costs so little that one will do.
+// defaultSteps returns 2 keys between barriers if local memory has room for their masks, which
+// take one word per team and digit. If a group is a single warp, its barrier is so cheap that 1
+// is enough.
 func (r ranked) defaultSteps(dev *cl.Device) int {
 	r.maskSteps = 2
 	if r.ranking != RankMasks || r.localBytes(8, true) > dev.LocalBytes {
@@ -46,8 +48,8 @@ func (r ranked) defaultSteps(dev *cl.Device) int {
 	return 2
 }
 
-// localBytes is the local memory that reorder and onesweep_pass take: POOL_BYTES in rank.cl, the starts, and what is
-// shared singly.
+// localBytes returns the local memory that reorder and onesweep_pass use: POOL_BYTES in rank.cl,
+// the starts, and single shared variables.
 func (r ranked) localBytes(wordBytes int, wide bool) int64 {
 	words := int64(r.groupSize/rankTeam) * r.radix()
 	if r.ranking == RankMasks || r.ranking == RankWarpMasks {
@@ -57,7 +59,7 @@ func (r ranked) localBytes(wordBytes int, wide bool) int64 {
 	return pool + variant{wide: wide}.offsetBytes()*r.radix() + 16
 }
 
-// check says why the kernels could not work on a device.
+// check returns an error if the kernels cannot run on a device.
 func (r ranked) check(dev *cl.Device, wordBytes int, wide bool) error {
 	if r.maskSteps < 1 || r.maskSteps > 16 {
 		return fmt.Errorf("%d keys between barriers: use 1 to 16", r.maskSteps)
@@ -65,7 +67,7 @@ func (r ranked) check(dev *cl.Device, wordBytes int, wide bool) error {
 	return r.geometry.check(dev, limits{maxDigitBits, rankTeam, r.radix(), r.localBytes(wordBytes, wide)})
 }
 
-// program builds the files for a shape, if that can work.
+// program builds the files for this shape, after checking it.
 func (r ranked) program(b *builder, more cl.Defines, files ...string) (kernel func(name string) *cl.Kernel) {
 	b.fail(r.check(b.device(), b.v.wordBytes, b.v.wide))
 	defines := cl.Defines{"RANK": int(r.ranking) - int(RankMasks), "MASK_STEPS": r.maskSteps}

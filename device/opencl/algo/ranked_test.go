@@ -8,8 +8,8 @@ import (
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
-// TestDefaultsFit holds the default shapes to the local memory of common devices; where one is
-// too large the shape must shrink, not the build fail.
+// TestDefaultsFit checks that the default shapes fit the local memory of common devices. If a
+// shape is too large, it must shrink instead of failing to build.
 func TestDefaultsFit(t *testing.T) {
 	devices := map[string]*cl.Device{
 		"48 KiB, as NVIDIA's":             {LocalBytes: 48 << 10, MaxGroup: 1024},
@@ -28,7 +28,7 @@ func TestDefaultsFit(t *testing.T) {
 				}
 				for _, ranking := range []Ranking{RankMasks, RankBallots, RankSubgroups, RankWarpMasks} {
 					if ranking == RankWarpMasks && dev.LocalBytes < 48<<10 {
-						continue // NVIDIA's alone
+						continue // only NVIDIA's shape has these
 					}
 					shape := onesweepShape(dev, Params{}, variant{wordBytes: wordBytes}, ranking)
 					if err := shape.check(dev, wordBytes, wide); err != nil {
@@ -40,7 +40,7 @@ func TestDefaultsFit(t *testing.T) {
 	}
 }
 
-// TestLocalBytes compares what is computed with what the device says of the kernel that was built.
+// TestLocalBytes compares the computed local memory with the driver's figure for the kernel.
 func TestLocalBytes(t *testing.T) {
 	ctx, _ := openDevice(t)
 	for _, v := range []variant{{4, false, false}, {8, true, true}} {
@@ -57,8 +57,8 @@ func TestLocalBytes(t *testing.T) {
 	}
 }
 
-// TestModelKeepsDefaults: on devices with work-groups and local memory as usual, the cost model finds that the fast
-// sorts are best by digits of 8 bits.
+// TestModelKeepsDefaults checks that the cost model chooses 8-bit digits for the fast sorts on
+// devices with common work-groups and local memory.
 func TestModelKeepsDefaults(t *testing.T) {
 	for _, local := range []int64{32 << 10, 48 << 10, 64 << 10} {
 		dev := &cl.Device{LocalBytes: local, MaxGroup: 1024}
@@ -75,7 +75,8 @@ func TestModelKeepsDefaults(t *testing.T) {
 	}
 }
 
-// TestProbe: the ranking that works everywhere passes the probe, so that a device that fails it is to blame.
+// TestProbe runs the probe with the ranking that works everywhere. So if a device fails the
+// probe, the probe is not at fault.
 func TestProbe(t *testing.T) {
 	ctx, _ := openDevice(t)
 	if !probe(ctx, RankMasks) {

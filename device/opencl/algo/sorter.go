@@ -9,8 +9,9 @@ import (
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
-// Sorter is one algorithm on one device. Its methods may be called by several goroutines, but all Sorts go to one
-// queue: since its commands run one after the other, one sort's scratch memory can be the next one's.
+// A Sorter is one algorithm on one device. Several goroutines may use it, but all calls of Sort
+// must use the same queue: its commands run one after the other, so all sorts can share one
+// scratch memory.
 type Sorter struct {
 	ctx   *cl.Context
 	p     Params
@@ -25,20 +26,20 @@ type Sorter struct {
 	scratch map[string]*cl.Buffer
 }
 
-// engine is an algorithm's kernels for one variant.
+// An engine contains the kernels of an algorithm for one variant.
 type engine interface {
-	// sort queues the commands that sort r.d; errors stick to r.
+	// sort queues the commands that sort r.d. It records an error in r.
 	sort(r *run, fromBit, toBit int)
 }
 
-// Build builds the kernels for such data, which Sort else does at its first use.
+// Build builds the kernels for such data. Otherwise, the first Sort builds them.
 func (s *Sorter) Build(d *Data) error {
 	_, err := s.engine(variantOf(d, s.p.Wide))
 	return err
 }
 
-// Sort orders d stably by the bits fromBit ≤ b < toBit of the key, all others ignored. It may return before the
-// device is done: q's next command sees the result.
+// Sort orders d stably by the bits fromBit ≤ b < toBit of the key and ignores all other bits. It
+// may return before the device is done; the next command in q sees the result.
 func (s *Sorter) Sort(q *cl.Queue, d *Data, fromBit, toBit int) error {
 	if err := d.check(fromBit, toBit); err != nil {
 		return err
@@ -58,7 +59,7 @@ func (s *Sorter) Sort(q *cl.Queue, d *Data, fromBit, toBit int) error {
 	return r.err
 }
 
-// engine builds the kernels for a variant at its first use.
+// engine returns the kernels for a variant. It builds them at first use.
 func (s *Sorter) engine(v variant) (engine, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,11 +76,11 @@ func (s *Sorter) engine(v variant) (engine, error) {
 	return e, nil
 }
 
-// Trace has f told of every kernel that is launched from now on, by name and event, so that a sort can be timed by the
-// device's clock; nil ends that. REQUIRES: s is not sorting.
+// Trace calls f for every kernel launched from now on, with its name and event, so that a sort
+// can be timed by the device's clock. nil ends that. REQUIRES: s is not sorting.
 func (s *Sorter) Trace(f func(kernel string, e *cl.Event)) { s.trace = f }
 
-// Close gives kernels and scratch memory back.
+// Close frees kernels and scratch memory.
 func (s *Sorter) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -93,7 +94,7 @@ func (s *Sorter) Close() {
 	clear(s.scratch)
 }
 
-// run is one Sort under way. Its first error sticks, and later commands are not queued.
+// A run is one Sort in progress. After its first error, it queues no more commands.
 type run struct {
 	*Sorter
 	q   *cl.Queue
@@ -102,8 +103,8 @@ type run struct {
 	err error
 }
 
-// buffer is scratch memory of at least that many bytes, the same for the same name until it must grow. A buffer
-// that is replaced lives on until the commands that use it are done.
+// buffer returns scratch memory of at least the given size. It is the same buffer for the same
+// name until it must grow. A replaced buffer lives until the commands that use it are done.
 func (r *run) buffer(name string, bytes int64) *cl.Buffer {
 	old := r.scratch[name]
 	if r.err != nil || old != nil && old.Bytes >= bytes {
@@ -119,7 +120,7 @@ func (r *run) buffer(name string, bytes int64) *cl.Buffer {
 	return b
 }
 
-// offsets is buffer for length positions.
+// offsets is buffer with the size of length positions.
 func (r *run) offsets(name string, length int64) *cl.Buffer {
 	return r.buffer(name, r.v.offsetBytes()*length)
 }
@@ -134,7 +135,7 @@ func (r *run) launch(k *cl.Kernel, groups int64, size int, args ...any) {
 	}
 }
 
-// move launches a kernel that moves the data to the other buffers, which then are the data.
+// move launches a kernel that moves the data to the other buffers, and swaps the buffers.
 func (r *run) move(k *cl.Kernel, groups int64, size int, args ...any) {
 	all := append([]any{r.d.Keys, r.d.KeysTmp}, args...)
 	if r.v.values {
@@ -150,7 +151,7 @@ func (r *run) swap() {
 	d.Values, d.ValuesTmp = d.ValuesTmp, d.Values
 }
 
-// words reads n words of 4 or 8 bytes back, waiting for all that was queued before.
+// words reads n words of 4 or 8 bytes, after all commands queued before.
 func (r *run) words(b *cl.Buffer, n, wordBytes int) []uint64 {
 	words := make([]uint64, n)
 	if r.err != nil {
@@ -168,10 +169,10 @@ func (r *run) words(b *cl.Buffer, n, wordBytes int) []uint64 {
 	return words
 }
 
-// flag reads the first word of a buffer back.
+// flag reads the first word of a buffer.
 func (r *run) flag(b *cl.Buffer) uint32 { return uint32(r.words(b, 1, 4)[0]) }
 
-// word is a value as a kernel's word_t.
+// word converts a value to a kernel's word_t.
 func (r *run) word(x uint64) any {
 	if r.v.wordBytes == 8 {
 		return x
@@ -179,7 +180,7 @@ func (r *run) word(x uint64) any {
 	return uint32(x)
 }
 
-// copy copies a part of a buffer, unless there is no such buffer.
+// copy copies a part of a buffer. If src is nil, it does nothing.
 func (r *run) copy(dst *cl.Buffer, dstOffset int64, src *cl.Buffer, srcOffset, n int64) {
 	if r.err == nil && src != nil {
 		_, r.err = r.q.CopyPart(dst, dstOffset, src, srcOffset, n)

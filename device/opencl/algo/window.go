@@ -9,24 +9,24 @@ import (
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
-// window sorts keys of which nearly all lie close to each other, such as counts with a few large ones among them. The
-// last pass takes all bits from its digit on as one, cut off at both ends of a window of values (digit_of in
-// prelude.cl): so the passes above it are saved, and the few keys outside are left at the two ends, where they are
-// sorted by themselves.
+// window sorts keys that are nearly all close to each other, for example counts with a few large
+// ones among them. The last pass treats all bits from its digit on as one digit, clamped to a
+// window of values (digit_of in prelude.cl). This saves the passes above it. The few keys outside
+// of the window end up at both ends, where they are sorted separately.
 type window struct {
 	from int64
 	bits int
-	made func() (*windowKernels, error) // when they are first needed, for that takes time
+	made func() (*windowKernels, error) // built at first use, because that takes time
 }
 
 type windowKernels struct {
 	histogram *histogram
-	last      *onesweep // nil where onesweep is not possible
+	last      *onesweep // nil if the device cannot run onesweep
 }
 
 const (
-	windowFrom  = 1 << 24 // fewer keys are sorted before the host has looked at the sample
-	windowShare = 128     // of the keys one in as many may lie outside
+	windowFrom  = 1 << 24 // with fewer keys, the sort is faster than evaluating the sample
+	windowShare = 128     // at most 1 key in 128 may be outside
 )
 
 func buildWindow(b *builder, p Params, bits int) *window {
@@ -38,13 +38,15 @@ func buildWindow(b *builder, p Params, bits int) *window {
 	})}
 }
 
-// windowPlan says how many digits to sort by, and the value where the clamped one of them begins.
+// windowPlan contains the number of digits to sort by, and the value where the clamped digit
+// begins.
 type windowPlan struct {
 	places int
 	least  uint64
 }
 
-// plan is what to sort by where that saves some of the passes that are needed otherwise.
+// plan returns a plan that saves some of the passes that would otherwise be needed, if there is
+// one.
 func (w *window) plan(r *run, seen *sampled, fromBit, toBit, otherwise int) (p windowPlan, ok bool) {
 	if w == nil || fromBit > 0 || toBit < r.d.KeyBits || r.d.N < w.from || len(seen.keys) == 0 || otherwise < 2 {
 		return p, false
@@ -53,7 +55,7 @@ func (w *window) plan(r *run, seen *sampled, fromBit, toBit, otherwise int) (p w
 	return p, ok && p.places < otherwise
 }
 
-// window is the plan of the fewest digits with which the sample has few keys outside.
+// window returns the plan with the fewest digits for which few keys of the sample are outside.
 func (s *sampled) window(digitBits, toBit int) (p windowPlan, ok bool) {
 	sorted := slices.Sorted(slices.Values(s.keys))
 	spare := max(len(sorted)/windowShare-2, 0)
@@ -71,8 +73,8 @@ func (s *sampled) window(digitBits, toBit int) (p windowPlan, ok bool) {
 	return p, false
 }
 
-// sort reports false where too many keys lie outside: what is there then is a permutation in which equal keys have kept
-// their order.
+// sort returns false if too many keys are outside. The data is then a permutation in which equal
+// keys have kept their order.
 func (w *window) sort(x *radix, r *run, p windowPlan, toBit int) bool {
 	k, err := w.made()
 	if r.err = err; err != nil || k.last == nil {
@@ -99,7 +101,7 @@ func (w *window) sort(x *radix, r *run, p windowPlan, toBit int) bool {
 	return true
 }
 
-// pass is the last one. It reports false when it gave up: then nothing has changed.
+// pass is the last pass. It returns false if it gave up; then it has changed nothing.
 func (k *windowKernels) pass(r *run, last digit, least uint64, bases *cl.Buffer) bool {
 	tickets, abort, before := r.buffer("tickets", 4*64), r.buffer("abort", 4), *r.d
 	r.fill(abort, 0)
@@ -114,7 +116,7 @@ func (k *windowKernels) pass(r *run, last digit, least uint64, bases *cl.Buffer)
 	return true
 }
 
-// varying is how many of some digits the sample proves to vary.
+// varying returns the number of digits that vary in the sample.
 func (s *sampled) varying(digits []digit) (n int) {
 	for _, d := range digits {
 		n += asFlag(s.shows(d.shift, uint64(d.mask)))
@@ -122,8 +124,9 @@ func (s *sampled) varying(digits []digit) (n int) {
 	return n
 }
 
-// outside is how many keys lie below the window and above it, with the starts of the digit's values. Where a window
-// ends with the values that there are, nothing is outside.
+// outside returns how many keys are below the window and above it, given the starts of the
+// digit's values. If the window extends to the smallest or largest possible value, no keys are
+// outside on that side.
 func outside(n int64, starts []uint64, least, most uint64) (low, high int64) {
 	if least > 0 {
 		low = int64(starts[1])
@@ -134,7 +137,7 @@ func outside(n int64, starts []uint64, least, most uint64) (low, high int64) {
 	return low, high
 }
 
-// sortPart sorts count neighbours of the data.
+// sortPart sorts count keys that start at first.
 func sortPart(x *radix, r *run, first, count int64, toBit int) {
 	if count < 2 || r.err != nil {
 		return

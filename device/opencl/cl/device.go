@@ -16,28 +16,30 @@ import (
 	binding "github.com/jgillich/go-opencl/cl"
 )
 
-// Device is one device of a platform, with what it says of itself that the kernels and the planner want to know.
+// A Device is one device of a platform, with the properties that the kernels and the planner
+// need.
 type Device struct {
 	Name, Vendor, Driver, Version string
 	GPU, Accelerator              bool  // some implementations (oclgrind) are both
 	MemoryBytes                   int64 // global memory
-	UnifiedMemory                 bool  // which is the host's
-	MaxAllocBytes                 int64 // of one buffer
-	LocalBytes                    int64 // local memory of a work-group
+	UnifiedMemory                 bool  // global memory is host memory
+	MaxAllocBytes                 int64 // maximum size of one buffer
+	LocalBytes                    int64 // local memory per work-group
 	Units                         int   // compute units
-	MaxGroup                      int   // work-items in a work-group
+	MaxGroup                      int   // maximum number of work-items in a work-group
 	Extensions                    []string
 
 	raw *binding.Device
 }
 
-// Has reports whether the device offers an extension.
+// Has reports whether the device supports an extension.
 func (d *Device) Has(extension string) bool { return slices.Contains(d.Extensions, extension) }
 
-const platformNotFound binding.ErrOther = -1001 // also what the shim says where there is no library
+const platformNotFound binding.ErrOther = -1001 // also returned by the shim if there is no library
 
-// Devices lists the devices of all platforms. The error, beside which there may be devices, is of drivers and devices
-// that fail; it wraps ErrUnavailable when there is no libOpenCL, or no driver that it knows, or none that has a device.
+// Devices returns the devices of all platforms. An error describes drivers and devices that
+// failed; the list may still contain others. The error wraps ErrUnavailable if there is no
+// libOpenCL, no driver, or no device.
 func Devices() ([]*Device, error) {
 	platforms, err := binding.GetPlatforms()
 	if err != nil && err != platformNotFound {
@@ -83,7 +85,7 @@ func describe(raw *binding.Device) (*Device, error) {
 	return d, q.err
 }
 
-// query reads a device's properties until one fails.
+// A query reads properties of a device until one fails.
 type query struct {
 	device *binding.Device
 	err    error
@@ -105,7 +107,7 @@ func (q *query) text(what C.cl_device_info) string {
 
 func (q *query) number(what C.cl_device_info) int64 { return number(q.bytes(what)) }
 
-// Context holds the objects of one device. Its methods are safe for concurrent use.
+// A Context owns the objects of one device. Its methods are safe for concurrent use.
 type Context struct {
 	Device *Device
 	raw    *binding.Context
@@ -121,5 +123,5 @@ func NewContext(d *Device) (*Context, error) {
 	return &Context{Device: d, raw: raw}, nil
 }
 
-// Release gives the context back. REQUIRES: all that was made in it is released, or not used any more.
+// Release frees the context. REQUIRES: all objects created in it are released or no longer used.
 func (c *Context) Release() { c.raw.Release() }

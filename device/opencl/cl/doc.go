@@ -1,30 +1,32 @@
-// Package cl is the little of OpenCL 1.2 that sorting needs: devices, contexts, in-order queues with profiling,
-// programs, kernels, device buffers and pinned host memory.
+// Package cl provides the part of OpenCL 1.2 that sorting needs: devices, contexts, in-order
+// queues with profiling, programs, kernels, device buffers and pinned host memory.
 //
 // Only the root package of this module is stable: this package may change in any version.
 //
-// It is a thin layer over github.com/jgillich/go-opencl/cl and built only with -tags opencl (and cgo, on Linux);
-// without them only the errors of this file remain. It adds what the binding lacks (a clFlush that does not wait,
-// event status, long queries) and stands guard before what the binding or drivers do not survive:
+// It is a thin layer over github.com/jgillich/go-opencl/cl. It requires -tags opencl, cgo and
+// Linux; otherwise it provides only the errors in this file. It adds functions that the binding
+// lacks (a clFlush that does not wait, event status, long queries), and it protects the binding
+// and the drivers from uses that they do not survive:
 //
-//   - nothing is freed by finalizers but events: a buffer lives until Release, so kernels cannot lose arguments
-//   - wait lists may be empty, nil, or hold nil events; a launch over no work-items is no launch and a nil Event
-//   - transfers that return before they are done take Pinned memory only, never memory of Go's heap
-//   - setting arguments and launching is one step, so that a kernel can be shared by goroutines
-//   - every error names the operation and says by errors.Is what is to be done about it
+//   - Finalizers free only events. A buffer lives until Release, so kernels cannot lose arguments.
+//   - Wait lists may be empty, nil, or contain nil events. A launch of 0 work-items does nothing and returns a nil Event.
+//   - Asynchronous transfers accept only Pinned memory, never memory of the Go heap.
+//   - Setting arguments and launching is one step, so goroutines can share a kernel.
+//   - Every error names the operation. errors.Is finds out which kind of failure it is.
 //
-// libOpenCL is not linked to: shim.c forwards each call to the library that dlopen finds at first use, so the same
-// binary starts where there is none, and then Devices returns ErrUnavailable. The environment variable
-// EXTSORT_OPENCL_LIBRARY names another library to load, which tests use to inject faults; a program that runs with more
-// rights than its caller has does not ask it.
+// The package does not link to libOpenCL: shim.c forwards each call to the library that dlopen
+// finds at first use. So the same binary starts on machines without OpenCL, and Devices returns
+// ErrUnavailable there. The environment variable EXTSORT_OPENCL_LIBRARY names another library to
+// load, which tests use to inject faults. A program that runs with higher privileges than its
+// caller ignores the variable.
 package cl
 
 import "github.com/extsort/extsort/device"
 
-// The failures that callers distinguish by errors.Is. All of them wrap device.ErrFailed.
+// The failures that callers distinguish with errors.Is. All of them wrap device.ErrFailed.
 var (
-	ErrUnavailable = device.NewFailure("no OpenCL") // no libOpenCL, or no driver known to it
+	ErrUnavailable = device.NewFailure("no OpenCL") // no libOpenCL, or no driver installed
 	ErrAllocation  = device.NewFailure("out of device memory or resources")
 	ErrBuild       = device.NewFailure("kernels cannot be built")
-	ErrDevice      = device.NewFailure("device failed") // lost, or refusing what it should not refuse
+	ErrDevice      = device.NewFailure("device failed") // the device was lost, or rejects a valid operation
 )

@@ -9,14 +9,14 @@ import (
 	binding "github.com/jgillich/go-opencl/cl"
 )
 
-// Buffer is memory of the device. It lives until Release.
+// A Buffer is memory on the device. It lives until Release.
 type Buffer struct {
-	Bytes int64 // its size
+	Bytes int64 // size in bytes
 	raw   *binding.MemObject
 }
 
-// NewBuffer allocates bytes of device memory; 0 counts as 1, since OpenCL has no empty buffers. A driver may put
-// the allocation off until first use, and fail then.
+// NewBuffer allocates bytes of device memory. OpenCL has no empty buffers, so 0 is treated as 1.
+// A driver may defer the allocation until first use and fail then.
 func (c *Context) NewBuffer(bytes int64) (*Buffer, error) {
 	return c.newBuffer(binding.MemReadWrite, bytes)
 }
@@ -31,19 +31,19 @@ func (c *Context) newBuffer(flags binding.MemFlag, bytes int64) (*Buffer, error)
 	return &Buffer{Bytes: size, raw: raw}, nil
 }
 
-// Release gives the memory back, once the commands that use it are done. A nil Buffer may be released, and one
-// may be released twice.
+// Release frees the memory as soon as all commands that use it are done. It may be called twice,
+// and on nil.
 func (b *Buffer) Release() {
 	if b != nil {
 		b.raw.Release()
 	}
 }
 
-// Pinned is host memory that the device reads and writes by itself while the host does something else: a buffer
-// that the driver allocated on the host (CL_MEM_ALLOC_HOST_PTR), mapped for as long as it lives. Making it is slow:
-// make few, and keep them.
+// Pinned is host memory that the device reads and writes by itself while the host does something
+// else. It is a buffer that the driver allocated on the host (CL_MEM_ALLOC_HOST_PTR) and that
+// stays mapped. It is slow to allocate, so reuse it.
 type Pinned struct {
-	Bytes []byte // not to be used after Release
+	Bytes []byte // invalid after Release
 
 	buffer *Buffer
 	mapped *binding.MappedMemObject
@@ -65,8 +65,8 @@ func (c *Context) NewPinned(q *Queue, bytes int) (*Pinned, error) {
 	return &Pinned{Bytes: mapped.ByteSlice()[:bytes], buffer: buffer, mapped: mapped, queue: q}, nil
 }
 
-// Release gives the memory back. REQUIRES: no transfer of it is under way. A nil Pinned may be released, and one
-// may be released twice.
+// Release frees the memory. It may be called twice, and on nil. REQUIRES: no transfer uses the
+// memory.
 func (p *Pinned) Release() {
 	if p == nil || p.buffer == nil {
 		return

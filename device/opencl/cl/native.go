@@ -19,25 +19,27 @@ import (
 	binding "github.com/jgillich/go-opencl/cl"
 )
 
-// This file is our own cgo, the calls that the binding lacks, and what is made of errors. Each of the binding's
-// wrappers keeps the raw handle as its first field, which handle reads.
+// This file contains the package's own cgo code: calls that the binding lacks, and the conversion
+// of errors. Each wrapper type of the binding stores the raw handle in its first field, which
+// handle reads.
 
 func handle[T any](wrapper *T) unsafe.Pointer {
 	return *(*unsafe.Pointer)(unsafe.Pointer(wrapper))
 }
 
-// Installed reports whether libOpenCL is there, without asking it for platforms.
+// Installed reports whether libOpenCL can be loaded. It does not start the platforms.
 func Installed() bool { return C.isInstalled() != 0 }
 
-// Flush hands the queued commands to the device without waiting for them (the binding's Flush calls clFinish). A
-// command that another queue waits for must have been flushed.
+// Flush submits the queued commands to the device without waiting for them (the binding's Flush
+// calls clFinish). If another queue waits for a command, the command must be flushed.
 func (q *Queue) Flush() error {
 	err := asError(C.clFlush(C.cl_command_queue(handle(q.raw))))
 	runtime.KeepAlive(q)
 	return failure("flush", err)
 }
 
-// asError makes an error of the code of a command or of our own calls, as the binding does of its own.
+// asError converts the code of a command or of one of our own calls to an error, like the binding
+// does.
 func asError[T ~int32](code T) error {
 	switch code {
 	case 0:
@@ -60,7 +62,8 @@ var kinds = map[error]error{
 	binding.ErrInvalidProgramExecutable: ErrBuild,
 }
 
-// failed is a call of OpenCL that failed: for errors.Is both its kind and the driver's own error, whose text it has.
+// failed is the error of an OpenCL call. It wraps its kind and the driver's error, and has the
+// text of the latter.
 type failed struct {
 	kind error
 	error
@@ -72,7 +75,7 @@ func failedAs(kind error, op string, err error) error {
 	return failed{kind, fmt.Errorf("opencl: %s: %w", op, err)}
 }
 
-// failure says what op returned, of the kind that the error is of; nil stays nil.
+// failure returns the error of operation op, with its kind. It returns nil for nil.
 func failure(op string, err error) error {
 	if err == nil {
 		return nil
@@ -86,17 +89,18 @@ func failure(op string, err error) error {
 	return failedAs(kind, op, err)
 }
 
-// longestInfo has room for a device's list of extensions (the binding's buffer has 1024 bytes).
+// longestInfo has room for a device's list of extensions. The binding's buffer has only 1024
+// bytes.
 const longestInfo = 64 << 10
 
-// info reads a value by one of the functions clGet…Info.
+// info reads a value with one of the functions clGet…Info.
 func info(get func(size C.size_t, value unsafe.Pointer, used *C.size_t) C.cl_int) ([]byte, error) {
 	value, used := make([]byte, longestInfo), C.size_t(0)
 	code := get(longestInfo, unsafe.Pointer(&value[0]), &used)
 	return value[:used], asError(code)
 }
 
-// number is a value of 4 or 8 bytes; 0 where there is none.
+// number decodes a value of 4 or 8 bytes. It returns 0 if there is no value.
 func number(value []byte) int64 {
 	if len(value) >= 8 {
 		return int64(binary.NativeEndian.Uint64(value))
@@ -104,7 +108,8 @@ func number(value []byte) int64 {
 	return int64(int32(binary.NativeEndian.Uint32(append(value, 0, 0, 0, 0))))
 }
 
-// eventStatus is 0 when the command is complete, negative when it failed, positive before.
+// eventStatus returns 0 if the command is complete, a negative number if it failed, and a
+// positive one otherwise.
 func eventStatus(e *binding.Event) int32 {
 	status, _ := info(func(size C.size_t, value unsafe.Pointer, used *C.size_t) C.cl_int {
 		return C.clGetEventInfo(C.cl_event(handle(e)), C.CL_EVENT_COMMAND_EXECUTION_STATUS, size, value, used)
@@ -113,7 +118,8 @@ func eventStatus(e *binding.Event) int32 {
 	return int32(number(status))
 }
 
-// LocalBytes asks the driver how much local memory a work-group of the kernel takes.
+// LocalBytes returns how much local memory a work-group of the kernel uses, according to the
+// driver.
 func (k *Kernel) LocalBytes() (int64, error) {
 	bytes, err := info(func(size C.size_t, value unsafe.Pointer, used *C.size_t) C.cl_int {
 		return C.clGetKernelWorkGroupInfo(C.cl_kernel(handle(k.raw)), nil, C.CL_KERNEL_LOCAL_MEM_SIZE, size, value, used)

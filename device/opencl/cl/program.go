@@ -14,10 +14,11 @@ import (
 	binding "github.com/jgillich/go-opencl/cl"
 )
 
-// Defines are macros for a build: -D name=value for each.
+// Defines are macros for a build: each becomes -D name=value.
 type Defines map[string]int
 
-// options spells the defines in an order that does not change, since drivers keep what they compiled by it.
+// options returns the defines as compiler options. Their order is constant, because drivers cache
+// compiled programs by their options.
 func (d Defines) options() string {
 	var list []string
 	for _, name := range slices.Sorted(maps.Keys(d)) {
@@ -26,15 +27,15 @@ func (d Defines) options() string {
 	return strings.Join(list, " ")
 }
 
-// Program is built kernels. It may be used by several goroutines.
+// A Program contains compiled kernels. It is safe for concurrent use.
 type Program struct {
 	raw     *binding.Program
 	mu      sync.Mutex
 	kernels map[string]*Kernel
 }
 
-// Build compiles source with the defines. The error of a build that fails wraps ErrBuild and holds the first lines of
-// the compiler's log.
+// Build compiles source with the defines. If compilation fails, the error wraps ErrBuild and
+// contains the first lines of the compiler's log.
 func (c *Context) Build(source string, defines Defines) (*Program, error) {
 	raw, err := c.raw.CreateProgramWithSource([]string{source})
 	if err != nil {
@@ -49,7 +50,7 @@ func (c *Context) Build(source string, defines Defines) (*Program, error) {
 	return &Program{raw: raw, kernels: map[string]*Kernel{}}, nil
 }
 
-// buildFailure keeps of the log what helps: the lines of the first errors.
+// buildFailure extracts the lines of the first errors from the log.
 func buildFailure(device, options string, err error) error {
 	if build, ok := errors.AsType[binding.BuildError](err); ok {
 		err = errors.New(firstLines(string(build), 8))
@@ -70,7 +71,7 @@ func firstLines(log string, limit int) string {
 	return strings.Join(lines, "\n")
 }
 
-// Release gives the program and its kernels back.
+// Release frees the program and its kernels.
 func (p *Program) Release() {
 	for _, k := range p.kernels {
 		k.raw.Release()
@@ -78,7 +79,7 @@ func (p *Program) Release() {
 	p.raw.Release()
 }
 
-// Kernel is the kernel of that name, made at its first use.
+// Kernel returns the kernel with the given name. It creates the kernel at first use.
 func (p *Program) Kernel(name string) (*Kernel, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -94,16 +95,17 @@ func (p *Program) Kernel(name string) (*Kernel, error) {
 	return p.kernels[name], nil
 }
 
-// Kernel is a function that runs on the device. It may be launched by several goroutines.
+// A Kernel is a function that runs on the device. Several goroutines may launch it.
 type Kernel struct {
 	Name string
 	raw  *binding.Kernel
-	mu   sync.Mutex // from setting the arguments to queueing the launch
+	mu   sync.Mutex // held while arguments are set and the launch is queued
 }
 
-// Launch sets the arguments and queues the kernel over global work-items in work-groups of local: sized integers
-// (uint8, int32, uint32, int64, uint64, float32) and *Buffer are what args may be; a nil *Buffer is a null pointer. It
-// returns a nil Event when global is 0, having waited for waits. REQUIRES: global is a multiple of local.
+// Launch sets the arguments and queues the kernel over global work-items, in work-groups of
+// local. Each argument is a sized integer (uint8, int32, uint32, int64, uint64), a float32 or a
+// *Buffer; a nil *Buffer is a null pointer. If global is 0, Launch waits for waits and returns a
+// nil Event. REQUIRES: global is a multiple of local.
 func (q *Queue) Launch(k *Kernel, global, local int, args []any, waits ...*Event) (*Event, error) {
 	if global == 0 {
 		return nil, Wait(waits...)

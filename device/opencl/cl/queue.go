@@ -12,13 +12,13 @@ import (
 	binding "github.com/jgillich/go-opencl/cl"
 )
 
-// Queue runs commands one after the other, in the order in which they were queued, and each after the events that
-// it is told to wait for. Its methods are safe for concurrent use.
+// A Queue runs commands in the order in which they were queued, each after the events in its wait
+// list. Its methods are safe for concurrent use.
 type Queue struct {
 	raw *binding.CommandQueue
 }
 
-// NewQueue makes an in-order queue whose events can be asked for times.
+// NewQueue creates an in-order queue whose events record times.
 func (c *Context) NewQueue() (*Queue, error) {
 	raw, err := c.raw.CreateCommandQueue(c.Device.raw, binding.CommandQueueProfilingEnable)
 	if err != nil {
@@ -31,7 +31,7 @@ func (c *Context) NewQueue() (*Queue, error) {
 // Finish waits until all queued commands are done.
 func (q *Queue) Finish() error { return failure("finish", q.raw.Finish()) }
 
-// Release gives the queue back. A nil Queue may be released.
+// Release frees the queue. It may be called on nil.
 func (q *Queue) Release() {
 	if q != nil {
 		q.raw.Release()
@@ -48,13 +48,14 @@ func (q *Queue) Wait() error {
 	return Wait(marker)
 }
 
-// Write copies pinned memory, from srcOffset on, to n bytes of the device. The source must stay as it is until the
-// event is complete.
+// Write copies pinned memory, from srcOffset on, to n bytes of the device. The caller must not
+// change the source until the event is complete.
 func (q *Queue) Write(dst *Buffer, dstOffset int64, src *Pinned, srcOffset, n int) (*Event, error) {
 	return q.write(dst, dstOffset, src.Bytes[srcOffset:srcOffset+n], false)
 }
 
-// Upload copies any memory to the begin of a buffer and returns when that is done: for small tables.
+// Upload copies memory of any kind to the beginning of a buffer and waits for it. It is meant for
+// small tables.
 func (q *Queue) Upload(dst *Buffer, src []byte) error {
 	_, err := q.write(dst, 0, src, true)
 	return err
@@ -69,13 +70,14 @@ func (q *Queue) write(dst *Buffer, offset int64, src []byte, blocking bool) (*Ev
 	return newEvent(op, raw, err)
 }
 
-// Read copies n bytes from the device to the begin of pinned memory, which is not to be looked at before the event is
-// complete.
+// Read copies n bytes from the device to the beginning of pinned memory. The caller must not
+// access them before the event is complete.
 func (q *Queue) Read(dst *Pinned, src *Buffer, offset int64, n int, waits ...*Event) (*Event, error) {
 	return q.read(dst.Bytes[:n], src, offset, false, waits)
 }
 
-// Download copies the begin of a buffer to any memory and returns when that is done: for small tables.
+// Download copies the beginning of a buffer to memory of any kind and waits for it. It is meant
+// for small tables.
 func (q *Queue) Download(dst []byte, src *Buffer) error {
 	_, err := q.read(dst, src, 0, true, nil)
 	return err
@@ -104,13 +106,13 @@ func (q *Queue) CopyPart(dst *Buffer, dstOffset int64, src *Buffer, srcOffset, n
 	return newEvent("copy on device", raw, err)
 }
 
-// Fill makes a buffer, whose size is a multiple of 4, copies of word.
+// Fill fills a buffer, whose size must be a multiple of 4, with copies of word.
 func (q *Queue) Fill(dst *Buffer, word uint32) (*Event, error) {
 	raw, err := q.raw.EnqueueFillBuffer(dst.raw, unsafe.Pointer(&word), 4, 0, int(dst.Bytes), nil)
 	return newEvent("fill", raw, err)
 }
 
-// inside refuses transfers past the end of a buffer, where some drivers crash.
+// inside rejects transfers past the end of a buffer, on which some drivers crash.
 func inside(op string, b *Buffer, offset int64, n int) error {
 	if end := offset + int64(n); offset < 0 || end > b.Bytes {
 		return failure(op, fmt.Errorf("bytes %d to %d of a buffer of %d", offset, end, b.Bytes))
@@ -118,8 +120,8 @@ func inside(op string, b *Buffer, offset int64, n int) error {
 	return nil
 }
 
-// Event stands for a command that was queued. A nil Event is one that is complete. Events are the only objects
-// that the garbage collector may release.
+// An Event is the state of a queued command. A nil Event is complete. Events are the only objects
+// that the garbage collector may free.
 type Event struct {
 	raw *binding.Event
 	op  string
@@ -132,7 +134,8 @@ func newEvent(op string, raw *binding.Event, err error) (*Event, error) {
 	return &Event{raw: raw, op: op}, nil
 }
 
-// rawEvents drops the nil events; it returns nil, never an empty list, because the binding panics on one.
+// rawEvents drops nil events. It returns nil instead of an empty list, because the binding panics
+// on one.
 func rawEvents(events []*Event) []*binding.Event {
 	var list []*binding.Event
 	for _, e := range events {
@@ -143,10 +146,11 @@ func rawEvents(events []*Event) []*binding.Event {
 	return list
 }
 
-// failedDependency is the status of an event whose command did not run because one that it waited for had failed.
+// failedDependency is the status of an event if its command did not run because a command in its
+// wait list failed.
 const failedDependency = -14
 
-// Wait returns when all events are complete, with the error of the first that failed.
+// Wait waits until all events are complete. It returns the error of the first one that failed.
 func Wait(events ...*Event) error {
 	list := rawEvents(events)
 	if list == nil {
@@ -157,7 +161,7 @@ func Wait(events ...*Event) error {
 	if err == nil {
 		return nil
 	}
-	for _, e := range events { // the call says only that one of them failed; the event says why
+	for _, e := range events { // the call reports only that one of them failed; the event has the reason
 		if e == nil {
 			continue
 		}
@@ -168,7 +172,8 @@ func Wait(events ...*Event) error {
 	return failure("wait for the device", err)
 }
 
-// Times are when the command started and ended on the device's clock. REQUIRES: the event was waited for.
+// Times returns when the command started and ended, on the device's clock. REQUIRES: the event
+// was waited for.
 func (e *Event) Times() (start, end time.Duration, err error) {
 	if e == nil {
 		return 0, 0, nil
