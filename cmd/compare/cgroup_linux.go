@@ -15,15 +15,16 @@ import (
 	"time"
 )
 
-// hierarchy is the tree of cgroups that has the memory controller.
+// A hierarchy is the tree of cgroups that has the memory controller.
 type hierarchy struct {
 	version string
 	mount   string
-	own     string // the cgroup of this process, below the mount
+	own     string // the cgroup of this process, relative to mount
 }
 
-// memoryHierarchy finds the tree in what /proc/self/cgroup says: lines "number:controllers:path". Of v2 there is one
-// line, "0::path". Where both versions are mounted the controller is in v1 if a line of that names it.
+// memoryHierarchy finds the tree from the content of /proc/self/cgroup: lines
+// "number:controllers:path". For v2, there is one line "0::path". If both versions are mounted,
+// the controller belongs to v1 if a line of v1 names it.
 func memoryHierarchy(text []byte) (hierarchy, error) {
 	found := hierarchy{}
 	for line := range bytes.Lines(text) {
@@ -44,8 +45,8 @@ func memoryHierarchy(text []byte) (hierarchy, error) {
 	return found, nil
 }
 
-// parents are where a cgroup may be made: below the one of this process, or else further up. In v2 a cgroup that has
-// processes of its own hands no controller down.
+// parents returns the places where a cgroup may be created: below the one of this process, or
+// further up. In v2, a cgroup that contains processes cannot pass controllers on to its children.
 func (h hierarchy) parents() []string {
 	var all []string
 	for own := path.Clean("/" + h.own); ; own = path.Dir(own) {
@@ -56,13 +57,14 @@ func (h hierarchy) parents() []string {
 	}
 }
 
-// cgroup limits the memory of processes together with the page cache of what they read and write.
+// A cgroup limits the memory of processes together with the page cache of the files they read and
+// write.
 type cgroup struct {
-	version string // of cgroups: v1 or v2
+	version string // v1 or v2
 	dir     string
 }
 
-// newCgroup makes a cgroup with a limit of memory.
+// newCgroup creates a cgroup with a memory limit.
 func newCgroup(limit int64) (*cgroup, error) {
 	text, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {
@@ -84,7 +86,7 @@ func newCgroup(limit int64) (*cgroup, error) {
 		"be root, or start this by systemd-run --user --scope -p Delegate=yes", h.version, strings.Join(faults, "; "))
 }
 
-// newBelow makes a cgroup below another and sees whether a process can enter it.
+// newBelow creates a cgroup below another one and checks that a process can enter it.
 func (h hierarchy) newBelow(parent string, limit int64) (*cgroup, error) {
 	limitFile, swapFile := "memory.limit_in_bytes", "memory.swappiness"
 	if h.version == "v2" {
@@ -104,7 +106,7 @@ func (h hierarchy) newBelow(parent string, limit int64) (*cgroup, error) {
 	return g, nil
 }
 
-// handDown lets the children of a cgroup of v2 have the memory controller.
+// handDown enables the memory controller for the children of a v2 cgroup.
 func handDown(parent string) error {
 	name := filepath.Join(parent, "cgroup.subtree_control")
 	text, err := os.ReadFile(name)
@@ -116,7 +118,7 @@ func handDown(parent string) error {
 
 func (g *cgroup) set(file, value string) error { return writeTo(filepath.Join(g.dir, file), value) }
 
-// setIfThere sets what only some kernels have.
+// setIfThere writes to a file that only some kernels have.
 func (g *cgroup) setIfThere(file, value string) error {
 	if err := g.set(file, value); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -124,7 +126,7 @@ func (g *cgroup) setIfThere(file, value string) error {
 	return nil
 }
 
-// writeTo writes to a file of the kernel, which has to be there.
+// writeTo writes to an existing file of the kernel.
 func writeTo(name, value string) error {
 	f, err := os.OpenFile(name, os.O_WRONLY, 0)
 	if err != nil {
@@ -143,11 +145,11 @@ func (g *cgroup) probe() error {
 	return nil
 }
 
-// enter is what a shell does to become a program within a cgroup: what the program allocates and reads counts there
-// from its first page on.
+// enter makes a shell enter a cgroup and become another program, so that all memory of the
+// program counts there from its first page on.
 const enter = `echo $$ > "$0"/cgroup.procs && exec "$@"`
 
-// confine has a command that is about to start do so within the cgroup. Without a cgroup it changes nothing.
+// confine makes a command start within the cgroup. On a nil cgroup, it does nothing.
 func (g *cgroup) confine(cmd *exec.Cmd) {
 	if g == nil {
 		return
@@ -156,7 +158,7 @@ func (g *cgroup) confine(cmd *exec.Cmd) {
 	cmd.Path = "/bin/sh"
 }
 
-// remove removes the cgroup; the kernel may need a moment to see the last process off.
+// remove removes the cgroup. The kernel may need a moment after the last process has ended.
 func (g *cgroup) remove() error {
 	err := os.Remove(g.dir)
 	for range 50 {

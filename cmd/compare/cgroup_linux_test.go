@@ -41,7 +41,7 @@ func TestCgroupParents(t *testing.T) {
 	}
 }
 
-// TestNoCgroup asks where there are none, and for the advice that the error gives.
+// TestNoCgroup checks the error, which contains advice, if there are no cgroups.
 func TestNoCgroup(t *testing.T) {
 	h := hierarchy{version: "v2", mount: filepath.Join(t.TempDir(), "none"), own: "/"}
 	if _, err := h.newBelow(h.mount, 1<<30); err == nil {
@@ -49,7 +49,7 @@ func TestNoCgroup(t *testing.T) {
 	}
 }
 
-// TestCgroupHoldsProcesses runs a program that says where it is.
+// TestCgroupHoldsProcesses runs a program that prints its cgroup.
 func TestCgroupHoldsProcesses(t *testing.T) {
 	g, err := newCgroup(64 << 20)
 	if err != nil {

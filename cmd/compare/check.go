@@ -12,21 +12,22 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// contents is what `extsort -c --stats=json` tells of a file.
+// contents is the part of the report of `extsort -c --stats=json` that identifies the records of
+// a file.
 type contents struct {
 	Records  int64  `json:"records"`
-	Checksum string `json:"checksum"` // of the records, whatever their order
+	Checksum string `json:"checksum"` // independent of the order of the records
 	inOrder  bool
 }
 
-// inspect reads a raw file, or the records of raw if file is "-".
+// inspect checks a raw file, or raw records from a reader if file is "-".
 func (shop *workshop) inspect(ctx context.Context, w workload, file string, records io.Reader) (contents, error) {
 	c := append(append(command{"extsort", "-c", "--stats=json"}, w.describe...), file)
 	cmd := shop.prepare(ctx, c)
 	var said bytes.Buffer
 	cmd.Stdin, cmd.Stderr = records, &said
 	err := cmd.Run()
-	if err != nil && cmd.ProcessState.ExitCode() != 1 { // 1 only says that the records are not in order
+	if err != nil && cmd.ProcessState.ExitCode() != 1 { // 1 means only that the records are not in order
 		return contents{}, failure(ctx, c, err, said.Bytes())
 	}
 	found, parsed := parseContents(said.Bytes())
@@ -34,7 +35,7 @@ func (shop *workshop) inspect(ctx context.Context, w workload, file string, reco
 	return found, parsed
 }
 
-// statistics reads the line of --stats=json among what extsort said, if there is one.
+// statistics finds and decodes the line of --stats=json in the standard error of extsort.
 func statistics(said []byte, into any) (found bool, err error) {
 	for line := range bytes.Lines(said) {
 		if bytes.HasPrefix(line, []byte("{")) {
@@ -52,7 +53,7 @@ func parseContents(said []byte) (c contents, err error) {
 	return c, err
 }
 
-// check says what is wrong with an output.
+// check returns an error if an output is wrong.
 func (shop *workshop) check(ctx context.Context, w workload, c contender, output string, want contents) error {
 	found, err := shop.inspectForm(ctx, w, c.form, output)
 	if err != nil {
@@ -73,7 +74,7 @@ func compareContents(found, want contents, sorted bool) error {
 	return nil
 }
 
-// inspectForm turns a file of a form back to raw records and inspects these.
+// inspectForm converts a file of a form back to raw records and inspects them.
 func (shop *workshop) inspectForm(ctx context.Context, w workload, f form, file string) (contents, error) {
 	if f.name == "" {
 		return shop.inspect(ctx, w, file, nil)
@@ -97,13 +98,13 @@ func (shop *workshop) inspectForm(ctx context.Context, w workload, f form, file 
 	return found, err
 }
 
-// endPipe tells the reader of a pipe how the writing ended.
+// endPipe closes the write end of a pipe, with an error if writing failed.
 func endPipe(w *io.PipeWriter, err error) error {
 	w.CloseWithError(err)
 	return err
 }
 
-// unpack writes the encoded records that a file of a form holds.
+// unpack writes the encoded records in a file of a form to dst.
 func (shop *workshop) unpack(ctx context.Context, f form, file string, dst io.Writer) error {
 	if f.unpack != nil {
 		return shop.must(ctx, f.unpack(file), nil, dst)

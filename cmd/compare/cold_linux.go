@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// diskCounters is what has gone to and from the disk that a folder is on since the machine started, of all processes.
-// All is 0 where the file system does not tell which disk it is on.
+// diskCounters returns the traffic of the disk that contains a directory, since the machine
+// started and for all processes. It is zero if the file system does not report its disk.
 func diskCounters(dir string) traffic {
 	var stat unix.Stat_t
 	if unix.Stat(dir, &stat) != nil {
@@ -24,8 +24,8 @@ func diskCounters(dir string) traffic {
 	return parseDiskCounters(string(text))
 }
 
-// parseDiskCounters reads the file stat of a disk: requests, merged ones, sectors and milliseconds, of reads and then
-// of writes. A sector there is 512 bytes, whatever the disk has.
+// parseDiskCounters reads the file stat of a disk: requests, merged requests, sectors and
+// milliseconds, for reads and then for writes. A sector is always 512 bytes there.
 func parseDiskCounters(text string) traffic {
 	var reads, merged, sectorsRead, readTime, writes, mergedWrites, sectorsWritten int64
 	if _, err := fmt.Fscan(strings.NewReader(text),
@@ -35,10 +35,10 @@ func parseDiskCounters(text string) traffic {
 	return traffic{read: sectorsRead * 512, written: sectorsWritten * 512}
 }
 
-// maxLeft is the part of a file, one in so many pages, that the page cache may keep when it is asked to drop it all.
+// maxLeft limits the pages that may stay in the page cache after dropping a file: one in 64.
 const maxLeft = 64
 
-// dropPages takes a file out of the page cache. REQUIRES: its pages are on the disk.
+// dropPages drops a file from the page cache. REQUIRES: its pages are on disk.
 func dropPages(name string) (err error) {
 	f, err := os.Open(name)
 	if err != nil {
@@ -59,7 +59,8 @@ func dropPages(name string) (err error) {
 	return err
 }
 
-// cachedBytes is how much of a file is in the page cache; 0 where the kernel, before 6.5, does not tell.
+// cachedBytes returns how much of a file is in the page cache. It returns 0 if the kernel is
+// older than 6.5.
 func cachedBytes(f *os.File) (int64, error) {
 	var stat unix.Cachestat_t
 	err := unix.Cachestat(uint(f.Fd()), &unix.CachestatRange{}, &stat, 0)

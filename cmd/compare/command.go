@@ -6,24 +6,25 @@ import (
 	"al.essio.dev/pkg/shellescape"
 )
 
-// command is the name of a program and its arguments.
+// A command is the name of a program and its arguments.
 type command []string
 
-// pipeline is commands of which each reads what the one before it writes.
+// A pipeline consists of commands, each of which reads the output of the previous one.
 type pipeline struct {
 	commands []command
-	output   string // the file that the last one writes to; "": none
+	output   string // file for the output of the last command; "": none
 }
 
-// script is pipelines that run one after the other. All its paths are relative to the folder of the data.
+// A script consists of pipelines that run one after the other. All its paths are relative to the
+// data directory.
 type script []pipeline
 
-// single is the script of one command.
+// single returns the script that runs one command.
 func single(name string, args ...string) script {
 	return script{{commands: []command{append(command{name}, args...)}}}
 }
 
-// String is the script as a shell takes it.
+// String returns the script in shell syntax.
 func (s script) String() string {
 	var parts []string
 	for _, p := range s {

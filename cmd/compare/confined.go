@@ -8,7 +8,8 @@ import (
 	"slices"
 )
 
-// confinedWorkloads are the kinds of data of the table of what does not fit, in the order of the table of workloads.
+// confinedWorkloads are the kinds of data of the confined table, in the order of the table of
+// workloads.
 var confinedWorkloads = []workload{
 	{"u64", "64-bit keys, uniform", []string{"-t", "u64"}, 8, 8, "uniform"},
 	{"u32", "32-bit keys, uniform", []string{"-t", "u32"}, 4, 4, "uniform"},
@@ -19,17 +20,17 @@ var confinedWorkloads = []workload{
 	{"128-byte", "128-byte records, 16-byte keys", []string{"-R", "128", "-k", "0:bytes16"}, 128, 16, "uniform"},
 }
 
-// Peers take long where data does not fit: those that can do without the memory run once, and only on a bare key and
-// on a record.
+// Some peers are slow on data that does not fit into memory. The peers that can sort such data
+// run once each, and only on one kind of bare key and one kind of record.
 var (
 	confinedPeers = []string{"stxxl", "duckdb", "bsort"}
 	peerWorkloads = []string{"u64", "100-byte"}
 )
 
-// twoSyncedCopies is the yardstick of a sort that reads and writes all data twice.
+// twoSyncedCopies is the yardstick for a sort that reads and writes all data twice.
 const twoSyncedCopies = "two cp+sync"
 
-// confinedRows are the rows on a disk.
+// confinedRows returns the rows on a disk.
 func confinedRows(disk string) []row {
 	var rows []row
 	for _, w := range confinedWorkloads {
@@ -38,7 +39,8 @@ func confinedRows(disk string) []row {
 	return rows
 }
 
-// confinedEntrants are the yardsticks, each version, and the last one with each strategy forced.
+// confinedEntrants returns the yardsticks, each version, and the last version with each strategy
+// forced.
 func (r row) confinedEntrants(s settings) []entrant {
 	all := []entrant{
 		{contender: copier(syncedCopy, true), runs: s.runs},
@@ -47,7 +49,7 @@ func (r row) confinedEntrants(s settings) []entrant {
 	return append(all, r.ownEntrants(s, toFile)...)
 }
 
-// twiceCopier copies, waits for the disk, and does both again.
+// twiceCopier copies the data and syncs, twice.
 func twiceCopier() contender {
 	once := copier(syncedCopy, true).script
 	return contender{name: twoSyncedCopies, kind: yardstick, copies: true, script: func(in, out string) script {
@@ -55,14 +57,14 @@ func twiceCopier() contender {
 	}}
 }
 
-// peerEntrants are the peers that sort the data of a row, each once.
+// peerEntrants returns the peers that can sort the data of a row, one run each.
 func (t *table) peerEntrants(r row) []entrant {
 	var all []entrant
 	if !slices.Contains(peerWorkloads, r.workload.Name) {
 		return nil
 	}
 	for _, p := range t.peers {
-		found, _ := p.contenders(t.shop, r.workload) // invitePeers has told why there may be none
+		found, _ := p.contenders(t.shop, r.workload) // invitePeers has reported why a peer is missing
 		for _, c := range found {
 			all = append(all, entrant{contender: durable(c), runs: 1})
 		}
@@ -70,14 +72,14 @@ func (t *table) peerEntrants(r row) []entrant {
 	return all
 }
 
-// durable is a contender that waits until its output is on the disk.
+// durable returns a contender that also syncs its output to disk.
 func durable(c contender) contender {
 	plain := c.script
 	c.script = func(in, out string) script { return append(plain(in, out), single("sync", out)...) }
 	return c
 }
 
-// invitePeers finds the peers, and says which will not run and why.
+// invitePeers finds the peers and returns which ones are skipped, with the reasons.
 func (t *table) invitePeers(ctx context.Context) (skipped []string) {
 	if !slices.ContainsFunc(t.rows, func(r row) bool { return slices.Contains(peerWorkloads, r.workload.Name) }) {
 		return nil
@@ -96,7 +98,7 @@ func (t *table) invitePeers(ctx context.Context) (skipped []string) {
 	return skipped
 }
 
-// makeConfined makes the table of what does not fit in a cgroup that lasts as long.
+// makeConfined makes the confined table in a cgroup that it creates and removes.
 func makeConfined(ctx context.Context, shop *workshop, stdout io.Writer) (err error) {
 	if shop.machine.FileSystem == inTmpfs {
 		return fmt.Errorf("%s is in memory: name a folder on a disk by --work", shop.work)
@@ -109,8 +111,8 @@ func makeConfined(ctx context.Context, shop *workshop, stdout io.Writer) (err er
 	return shop.makeTable(ctx, stdout)
 }
 
-// prepareCold has the form of the input that a contender wants on the disk, none of it in the page cache, and nothing
-// else on its way to the disk. It returns the name of the input.
+// prepareCold writes the input in the form that a contender needs to disk, drops it from the page
+// cache, and waits until no other data is being written back. It returns the name of the input.
 func (in *inputs) prepareCold(ctx context.Context, c contender) (string, error) {
 	name, err := in.have(ctx, c.form)
 	if err != nil {

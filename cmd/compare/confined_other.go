@@ -9,17 +9,17 @@ import (
 
 var errNotConfined = errors.New("--confined needs the cgroups of Linux")
 
-// cgroup does not exist here.
+// cgroup is unavailable on this system.
 type cgroup struct{ version string }
 
 func newCgroup(int64) (*cgroup, error) { return nil, errNotConfined }
 
-// confine changes nothing here.
+// confine does nothing on this system.
 func (*cgroup) confine(*exec.Cmd) {}
 
 func (*cgroup) remove() error { return nil }
 
-// diskCounters are not known here.
+// diskCounters returns zero, because the counters are unavailable on this system.
 func diskCounters(string) traffic { return traffic{} }
 
 func dropPages(string) error { return errNotConfined }

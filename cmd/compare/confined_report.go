@@ -6,23 +6,24 @@ import (
 	"strings"
 )
 
-// The bounds beyond which the table of what does not fit complains of a row.
+// The limits beyond which the confined table reports a row.
 const (
-	maxPerTwo   = 1.25 // to two cp+sync, where mostPerTwo says nothing else
-	minDiskRate = 0.85 // bytes a second at the disk, to those of cp+sync
-	minBusy     = 0.9  // of all processors in the program; then the disk may be slower
+	maxPerTwo   = 1.25 // maximum ratio to two cp+sync, unless mostPerTwo overrides it
+	minDiskRate = 0.85 // minimum ratio of the disk's bytes per second to those of cp+sync
+	minBusy     = 0.9  // minimum share of all processors busy in the program; if it is reached, the disk may be slower
 )
 
 var mostPerTwo = map[string]float64{"nearly-sorted": 0.8, "100-byte": 1.2}
 
-// coldFigures are those of a row that only the table of what does not fit tells, medians of the last version.
+// coldFigures are figures of a row that only the confined table contains, medians of the last
+// version.
 type coldFigures struct {
 	twice        summary
-	rate, ofCopy float64 // bytes a second at the disk, also of cp+sync
-	device       traffic // at the disk, whoever caused it
-	copyDevice   traffic // of cp+sync
+	rate, ofCopy float64 // bytes per second of the disk, for extsort and for cp+sync
+	device       traffic // traffic of the disk, including other processes
+	copyDevice   traffic // the same for cp+sync
 	processes    traffic
-	user, system float64 // processor seconds
+	user, system float64 // CPU seconds
 	elapsed      float64 // seconds
 	peak         float64 // bytes
 	peers        []string
@@ -52,13 +53,14 @@ func medianTraffic(runs []entry, of func(entry) traffic) traffic {
 	}
 }
 
-// device is what the disk read and wrote during a run.
+// device returns the bytes that the disk read and wrote during a run.
 func (e entry) device() traffic { return traffic{e.DeviceRead, e.DeviceWritten} }
 
-// diskRate is the bytes a second that the disk read and wrote during a run.
+// diskRate returns the bytes per second that the disk read and wrote during a run.
 func (e entry) diskRate() float64 { return ratio(float64(e.DeviceRead+e.DeviceWritten), e.Seconds) }
 
-// peerTimes are the contenders of a row that are neither yardsticks nor extsort, with their seconds.
+// peerTimes returns the names and seconds of the contenders of a row that are neither yardsticks
+// nor extsort.
 func (l *tableLog) peerTimes(row string, versions []version) []string {
 	var all []string
 	for _, e := range l.runs {
@@ -74,7 +76,7 @@ func (l *tableLog) peerTimes(row string, versions []version) []string {
 
 func (t *tableReport) confined() bool { return t.start.Limit > 0 }
 
-// writeConfinement says under what conditions the runs were made.
+// writeConfinement describes the conditions of the runs.
 func (t *tableReport) writeConfinement(b *strings.Builder) {
 	for _, p := range t.start.Peers {
 		fmt.Fprintf(b, "Peer: %s  \n", p)
@@ -85,10 +87,10 @@ func (t *tableReport) writeConfinement(b *strings.Builder) {
 		"Rates and bytes at the disk are those of all processes of the machine.\n\n")
 }
 
-// perTwo is the last version to two copies.
+// perTwo returns the ratio of the last version to two copies.
 func (r rowResult) perTwo() float64 { return ratio(r.auto().Median, r.cold.twice.Median) }
 
-// confinedColumns are about the last version.
+// confinedColumns are columns for the last version.
 var confinedColumns = []column{
 	{"cp+sync", false, func(r rowResult) string { return seconds(r.sync) }},
 	{"two cp+sync", false, func(r rowResult) string { return seconds(r.cold.twice) }},
@@ -105,7 +107,7 @@ var confinedColumns = []column{
 	{"peers", true, func(r rowResult) string { return strings.Join(r.cold.peers, "; ") }},
 }
 
-// String is what was read and written, or nothing if that is not known.
+// String returns the bytes read and written, or "" if they are unknown.
 func (t traffic) String() string {
 	if t == (traffic{}) {
 		return ""
@@ -113,7 +115,7 @@ func (t traffic) String() string {
 	return binarySize(t.read) + " / " + binarySize(t.written)
 }
 
-// mebibytes is a number of bytes without its unit, or nothing for 0.
+// mebibytes formats a number of bytes in MiB without the unit, or returns "" for 0.
 func mebibytes(bytes float64) string {
 	if bytes == 0 {
 		return ""
@@ -128,7 +130,7 @@ func (c coldFigures) processorSeconds() string {
 	return fmt.Sprintf("%.2f + %.2f", c.user, c.system)
 }
 
-// confinedBounds are those that the table of what does not fit has beside the others.
+// confinedBounds returns the limits that only the confined table has.
 func (t *tableReport) confinedBounds() []bound {
 	return []bound{
 		{"Above 1.25 × two cp+sync (0.8 × nearly sorted, 1.2 × 100-byte records)", func(r rowResult) string {
@@ -146,7 +148,7 @@ func (r rowResult) mostPerTwo() float64 {
 	return maxPerTwo
 }
 
-// idle says how far from their bounds both disk and processors are.
+// idle returns a remark if both the disk and the processors are below their limits.
 func (t *tableReport) idle(r rowResult) string {
 	disk := ratio(r.cold.rate, r.cold.ofCopy)
 	busy := ratio(r.cold.user, r.cold.elapsed*float64(t.start.Machine.Cores))

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// confinedSettings are what flags make of the table of what does not fit.
+// confinedSettings parses the flags of a confined table.
 func confinedSettings(t *testing.T, flags string) settings {
 	t.Helper()
 	s, err := parseSettings(strings.Fields("--confined "+flags), io.Discard)
@@ -44,7 +44,7 @@ func TestConfinedSettings(t *testing.T) {
 	}
 }
 
-// TestConfinedCommands lists what runs in a row, and how often.
+// TestConfinedCommands checks which commands run in a row, and how often.
 func TestConfinedCommands(t *testing.T) {
 	s := confinedSettings(t, "--versions old=a,new=b --runs 5 --device-memory 1G")
 	stxxl := peerProgram{name: "stxxl", contenders: stxxlContenders}
@@ -88,7 +88,8 @@ func TestConfinedRowsInTheOrderOfTheReport(t *testing.T) {
 	}
 }
 
-// TestConfinedLogIsOfOneLimit adds runs to those of another limit, or of the table of workloads.
+// TestConfinedLogIsOfOneLimit adds runs to a file with another limit, or to a file of the table
+// of workloads.
 func TestConfinedLogIsOfOneLimit(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "confined.jsonl")
 	s := start{Size: 1 << 20, Limit: 1 << 30, Cgroup: "v1"}
@@ -106,10 +107,11 @@ func TestConfinedLogIsOfOneLimit(t *testing.T) {
 	}
 }
 
-// TestConfinedReport prints the report of testdata/confined.jsonl. With COMPARE_UPDATE set it renews confined.md there.
+// TestConfinedReport prints the report of testdata/confined.jsonl. With COMPARE_UPDATE set, it
+// rewrites confined.md there.
 func TestConfinedReport(t *testing.T) { compareReport(t, "confined") }
 
-// TestConfinedEndToEnd builds the command, makes a row, and leaves neither data nor a cgroup behind.
+// TestConfinedEndToEnd builds the command and makes a row. Neither data nor a cgroup may remain.
 func TestConfinedEndToEnd(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds and runs the command of this module, cp and sync")
@@ -143,7 +145,7 @@ func TestConfinedEndToEnd(t *testing.T) {
 	}
 }
 
-// onDisk is a folder on a disk, where this process can make a cgroup.
+// onDisk returns a directory on a disk, or skips the test if this process cannot create a cgroup.
 func onDisk(t *testing.T) string {
 	t.Helper()
 	work, err := os.MkdirTemp(defaultDir(), "extsort-compare-test-")

@@ -5,18 +5,18 @@ import (
 	"strconv"
 )
 
-// contender is one way to sort, or to copy, the data of a workload.
+// A contender is one way to sort or copy the data of a workload.
 type contender struct {
 	name    string
 	kind    kind
-	memory  int64 // the limit it is told, in bytes; 0: it takes none
+	memory  int64 // memory limit passed to the program in bytes; 0: none
 	form    form
-	inPlace bool // it sorts the file that holds its output, a copy of the input made before the clock starts
-	copies  bool // the output is the input, not sorted
+	inPlace bool // it sorts the output file, which was copied from the input before the clock started
+	copies  bool // its output equals the input
 	script  func(in, out string) script
 }
 
-// kind is the part that a contender plays.
+// A kind is the role of a contender.
 type kind string
 
 const (
@@ -25,14 +25,14 @@ const (
 	peer      kind = "peer"
 )
 
-// The names of the yardsticks that others are set in relation to.
+// The names of the yardsticks that results are divided by.
 const (
 	copyOnce  = "cp"
 	copyTwice = "cp twice"
 )
 
-// yardsticks are what reading and writing the data costs: once; once with the wait for the disk that extsort ends
-// with, too; and twice, which is what sorting out of core needs.
+// yardsticks returns the contenders that measure the cost of reading and writing the data: once;
+// once with the sync that extsort ends with, too; and twice, which an out-of-core sort requires.
 func yardsticks() []contender {
 	return []contender{copier(copyOnce, false), copier("cp, then sync", true),
 		{name: copyTwice, kind: yardstick, copies: true, script: func(in, out string) script {
@@ -41,7 +41,7 @@ func yardsticks() []contender {
 	}
 }
 
-// copier copies once, and waits for the disk or not.
+// copier returns a contender that copies once, with or without sync.
 func copier(name string, sync bool) contender {
 	return contender{name: name, kind: yardstick, copies: true, script: func(in, out string) script {
 		s := single("cp", in, out)
@@ -52,7 +52,7 @@ func copier(name string, sync bool) contender {
 	}}
 }
 
-// route is how data comes to extsort and from it.
+// A route is the way that data takes to extsort and from it.
 type route int
 
 const (
@@ -61,7 +61,7 @@ const (
 	throughPipes              // cat in | extsort | cat > out
 )
 
-// sorter is a contender that runs a line by a route.
+// sorter returns a contender that runs a command line with a route.
 func sorter(name string, way route, line command) contender {
 	return contender{name: name, kind: own, script: func(in, out string) script { return way.script(line, in, out) }}
 }
@@ -76,7 +76,7 @@ func (way route) script(line command, in, out string) script {
 	return script{{commands: []command{append(slices.Clip(line), "-o", out, in)}}}
 }
 
-// ownContenders are extsort with each memory limit, from file to file and through pipes.
+// ownContenders returns extsort with each memory limit, from file to file and through pipes.
 func ownContenders(w workload, memories []int64, devices []string) []contender {
 	var all []contender
 	for _, memory := range memories {
@@ -88,14 +88,14 @@ func ownContenders(w workload, memories []int64, devices []string) []contender {
 	return all
 }
 
-// sortLine is the command of a tool that sorts, but for its files. The devices are flags.
+// sortLine returns the command line of a sort, without its files. devices contains flags.
 func sortLine(tool string, w workload, memory int64, devices []string, more ...string) command {
 	line := append(command{tool}, w.describe...)
 	line = append(line, "-S", exactSize(memory), "-T", ".")
 	return append(append(line, devices...), more...)
 }
 
-// exactSize is a number of bytes as extsort and GNU sort read it.
+// exactSize formats a number of bytes for extsort and GNU sort.
 func exactSize(bytes int64) string {
 	for _, unit := range []struct {
 		shift  int

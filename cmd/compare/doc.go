@@ -1,65 +1,77 @@
-// Compare times extsort on the machine at hand: beside what its users could run instead (the race), and beside itself
-// (the table of workloads, by which changes are decided, and the table of what does not fit into memory).
+// Compare times extsort on this machine. It compares extsort with other programs (the race), and
+// with other versions of extsort (the table of workloads, which decides about changes, and the
+// confined table for data larger than memory).
 //
 //	go run ./cmd/compare                                         1 GiB of each kind of data, in memory and out of core
 //	go run ./cmd/compare --workloads u64 --memory 256M           one kind of data, one memory limit
 //	go run ./cmd/compare --size 64M --runs 3 --svg bars.svg      a quick look, with a plot
-//	go run ./cmd/compare --table                                 the table; takes hours, and goes on where it was stopped
+//	go run ./cmd/compare --table                                 the table; takes hours, and can be continued
 //	go run ./cmd/compare --table --rows zipf/*/pipe              the rows zipf/in-core/pipe, zipf/quarter/pipe, …
-//	go run ./cmd/compare --table --versions old=a,new=b          two commands side by side, and where b is slower
-//	go run ./cmd/compare --table --report                        print the file of the table once more
+//	go run ./cmd/compare --table --versions old=a,new=b          compare two commands, and report where b is slower
+//	go run ./cmd/compare --table --report                        print the report of an existing table
 //	go run ./cmd/compare --confined                              8 GiB of each kind of data in 1 GiB, with page cache
-//	go run ./cmd/compare --confined --rows u64 --versions a=a,b=b   one row of it, of two commands
+//	go run ./cmd/compare --confined --rows u64 --versions a=a,b=b   one row of it, for two commands
 //
 // # The race
 //
-// A workload is a file of test data, made by `extsort gen`. A contender is a program, or a pipeline of programs, that
-// sorts that file into another: extsort with each memory limit, from file to file and through pipes; the yardsticks cp
-// and cp twice, which are what reading and writing the data once or twice costs; and of the peers those that are
-// installed (see peers.go for the list).
+// A workload is a file of test data, made by `extsort gen`. A contender is a program or a
+// pipeline that sorts this file. The contenders are extsort with each memory limit, from file to
+// file and through pipes; the yardsticks cp and cp twice, which measure the cost of reading and
+// writing the data once or twice; and the peers (other sort programs) that are installed, see
+// peers.go.
 //
-// All contenders of a workload run in turns, A B C A B C, so that whatever else the machine does disturbs all alike.
-// The first turn warms the page cache and is not counted. An output is checked after each run: it must be in order, and
-// the checksum of its records, whatever their order, must be that of the input. A peer that sorts another form of the
-// data, for example lines of text, gets that form made before the clock starts, and its output is turned back to be
-// checked. The report is Markdown on standard output; --json and --svg write the same figures to files.
+// The contenders of a workload run in turns, A B C A B C, so that disturbances affect all of them
+// alike. The first turn warms the page cache and does not count. Each output is checked: it must
+// be in order, and the order-independent checksum of its records must be that of the input. Some
+// peers sort another form of the data, such as lines of text. That form is made before the clock
+// starts, and the output is converted back for the check. The report is Markdown on standard
+// output; --json and --svg write the same figures to files.
 //
 // # The table of workloads
 //
-// A row is a kind of data, a memory limit and a place, as in u64/quarter/ext4: the data fits (in-core) or is 4 or 16
-// times the limit; input, output and spill are files on the disk of --work, or in a tmpfs, or input and output come
-// and go through pipes. Contenders are cp, cp and sync, which is as durable as extsort -o, each version of extsort, the
-// last version with each strategy forced, and in tmpfs the first version with its output redirected.
+// A row is a kind of data, a memory limit and a place, such as u64/quarter/ext4. The data either
+// fits (in-core), or is 4 or 16 times the limit. Input, output and spill files are on the disk of
+// --work or in a tmpfs, or input and output are pipes. The contenders are cp; cp and sync, which
+// is as durable as extsort -o; each version of extsort; the last version with each strategy
+// forced; and in tmpfs, the first version with redirected output.
 //
-// All runs of a row, of all contenders, are made in one random order. Before each the outputs are gone, the memory and
-// the disk have settled, and the input is in the page cache. The first output of each contender is checked. Each run is
-// appended to the file --out as a line of JSON, with the seed of the order. Runs that stand there are not made again.
+// All runs of a row are made in random order. Before each run, the outputs are removed, memory
+// and disk have settled, and the input is in the page cache. The first output of each contender
+// is checked. Each run is appended to the file --out as a line of JSON, with the seed of the
+// order. Runs that the file already contains are not repeated.
 //
-// The report has for each row the medians, their ratios, the strategy that was predicted and the one that ran,
-// predicted over measured seconds, and the regret, which is the median over that of the best forced strategy. Below the
-// table stand the rows that are beyond the bounds. A row is marked "slower" where the last version is slower than the
-// first by more than 5 % and neither median lies within the spread of the other, and "slower?" where one does.
+// The report lists for each row the medians, their ratios, the predicted strategy and the one
+// that ran, predicted over measured seconds, and the regret, which is the median divided by that
+// of the best forced strategy. Below the table are the rows that exceed a limit. A row is marked
+// "slower" if the last version is more than 5 % slower than the first and neither median is
+// within the range of the other version, and "slower?" if one of them is.
 //
-// # The table of what does not fit
+// # The confined table
 //
-// In the table of workloads the input is in the page cache, and much of spill and output stays there. --confined shows
-// what is left when the data is larger than all memory: each run is in a memory cgroup (Linux, v1 or v2) of --limit,
-// which counts the processes and the page cache of what they read and write; the input is on the disk alone, and the
-// output is durable at the end. The data is 8 times the limit, extsort has half of it (-S). Contenders are cp and sync
-// (cp+sync), the same twice in a row (two cp+sync, which is what a sort out of core has to read and write), each
-// version, the last one with each strategy forced, and of the peers STXXL, DuckDB and bsort, once and only for u64 and
-// 100-byte records. Order, checks, the file of the runs and how it is gone on with are those of the table of workloads.
+// In the table of workloads, the input is in the page cache, and many spilled and output pages
+// stay there. --confined measures sorts of data that is larger than all memory. Each run is in a
+// memory cgroup (Linux, v1 or v2) of --limit, which includes the processes and the page cache of
+// the files they read and write. The input is only on disk, and the output is durable at the end.
+// The data is 8 times the limit; extsort may use half of the limit (-S).
 //
-// The report tells beside times and plan how many bytes went to and from the disk of the data (of all processes of the
-// machine: let nothing else run) and how many a second, the same of cp+sync, what the processes themselves read and
-// wrote, and processor seconds in the program and in the system. It complains of rows that take longer than 1.25 × two
-// cp+sync (nearly sorted: 0.8 ×, 100-byte records: 1.2 ×), and of rows in which the disk moves less than 0.85 × what it
-// does for cp though the processors are less than 90 % busy in the program.
+// The contenders are cp and sync (cp+sync); the same twice (two cp+sync), which is the I/O that
+// an out-of-core sort requires; each version; the last version with each strategy forced; and the
+// peers STXXL, DuckDB and bsort, once each and only for u64 and 100-byte records. Order, checks,
+// the file of runs and its continuation work as in the table of workloads.
 //
-// The cgroup is made below that of the process, or where it cannot be, further up; it is removed at the end. To make it
-// takes root, or on systems with systemd: systemd-run --user --scope -p Delegate=yes go run ./cmd/compare --confined.
-// With little memory the kernel drops what it has read ahead before it is used, so that cp, too, reads more than there
-// is; the report has its bytes beside those of extsort.
+// In addition to times and plans, the report contains the bytes that the disk of the data
+// transferred, in total and per second, for extsort and for cp+sync. These counters include all
+// processes of the machine, so nothing else should run. It also contains the bytes that the
+// processes themselves read and wrote, and CPU seconds in user mode and in the kernel. It lists
+// rows that take longer than 1.25 × two cp+sync (nearly sorted: 0.8 ×, 100-byte records: 1.2 ×),
+// and rows in which the disk reaches less than 0.85 × its rate for cp although the processors are
+// less than 90 % busy.
 //
-// Nothing is left behind: the data stands in a folder of its own, which is removed at the end, also after Ctrl-C.
+// The cgroup is created below that of the process or, if that is impossible, further up, and
+// removed at the end. Creating one requires root, or on systems with systemd: systemd-run --user
+// --scope -p Delegate=yes go run ./cmd/compare --confined. If memory is scarce, the kernel drops
+// some read-ahead pages before they are used. Then even cp reads more bytes than the file has, so
+// the report lists its traffic, too.
+//
+// All data is in a temporary directory, which is removed at the end, also after Ctrl-C.
 package main

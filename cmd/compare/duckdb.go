@@ -7,7 +7,7 @@ import (
 	"runtime"
 )
 
-// findDuckDB looks for the command of DuckDB.
+// findDuckDB looks for DuckDB's command.
 func findDuckDB(ctx context.Context, shop *workshop) (string, error) {
 	if version, err := shop.firstLine(ctx, "duckdb", "--version"); err == nil {
 		return "DuckDB " + version, nil
@@ -15,7 +15,8 @@ func findDuckDB(ctx context.Context, shop *workshop) (string, error) {
 	return "", errors.New("no duckdb command is installed")
 }
 
-// duckDBContenders has DuckDB sort a Parquet file into another: it reads no bare numbers.
+// duckDBContenders makes DuckDB sort a Parquet file into another one, because it cannot read bare
+// numbers.
 func duckDBContenders(shop *workshop, w workload) ([]contender, error) {
 	var all []contender
 	for _, memory := range shop.memories {
@@ -32,8 +33,8 @@ func duckDBContenders(shop *workshop, w workload) ([]contender, error) {
 
 func duckDB(sql string) command { return command{"duckdb", "-c", sql} }
 
-// parquet is a Parquet file with a column k, the key, and for records a column v, the rest. DuckDB itself makes it
-// from hexadecimal text and turns it back into that.
+// parquet is the form of a Parquet file with the key in column k and, for records, the rest in
+// column v. DuckDB converts it from and to hexadecimal text.
 func parquet(w workload) form {
 	f := hexText
 	f.name = "parquet"

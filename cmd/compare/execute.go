@@ -10,18 +10,19 @@ import (
 	"time"
 )
 
-// measurement is what one run of a script needed.
+// A measurement contains the resources used by one run of a script.
 type measurement struct {
 	seconds float64
-	user    float64 // seconds of the processors in all its processes
-	system  float64 // seconds of the processors in the system for them
-	peak    int64   // bytes of anonymous memory of all its processes together, as sampled; 0: not known
-	disk    traffic // of its processes
-	device  traffic // of the disk of the folder meanwhile, whoever caused it
-	said    []byte  // on standard error
+	user    float64 // user CPU seconds of all its processes
+	system  float64 // system CPU seconds of all its processes
+	peak    int64   // sampled peak of the anonymous memory of all its processes together, in bytes; 0: unknown
+	disk    traffic // by its processes
+	device  traffic // on the disk of the data directory, including other processes
+	said    []byte  // standard error
 }
 
-// traffic is what went to and from disks, in bytes, as the system counts it for a process; 0: nothing, or not known.
+// traffic is a number of bytes read from and written to disks, as counted by the system; 0: none,
+// or unknown.
 type traffic struct {
 	read, written int64
 }
@@ -30,7 +31,7 @@ func (t traffic) since(before traffic) traffic {
 	return traffic{read: t.read - before.read, written: t.written - before.written}
 }
 
-// add counts what a process needed that has ended.
+// add adds the resources used by a process that has ended.
 func (m *measurement) add(state *os.ProcessState) {
 	m.user += state.UserTime().Seconds()
 	m.system += state.SystemTime().Seconds()
@@ -39,7 +40,8 @@ func (m *measurement) add(state *os.ProcessState) {
 	m.disk.written += disk.written
 }
 
-// execute runs a script and measures it, from before its first program starts to after its last one has ended.
+// execute runs a script and measures it, from before its first program starts until after its
+// last one has ended.
 func (shop *workshop) execute(ctx context.Context, s script) (measurement, error) {
 	var m measurement
 	before := diskCounters(shop.dir)
@@ -54,9 +56,9 @@ func (shop *workshop) execute(ctx context.Context, s script) (measurement, error
 	return m, nil
 }
 
-// runPipeline starts all commands, waits for them, and adds what they needed.
+// runPipeline starts all commands, waits for them, and adds the resources they used.
 func (shop *workshop) runPipeline(ctx context.Context, p pipeline, m *measurement) error {
-	ctx, cancel := context.WithCancel(ctx) // ends what was started when a later command does not start
+	ctx, cancel := context.WithCancel(ctx) // if a command does not start, this ends the ones before it
 	defer cancel()
 	cmds := make([]*exec.Cmd, len(p.commands))
 	said := make([]bytes.Buffer, len(p.commands))
@@ -69,7 +71,7 @@ func (shop *workshop) runPipeline(ctx context.Context, p pipeline, m *measuremen
 	if err == nil {
 		err = startAll(cmds)
 	}
-	for _, f := range ends { // the processes have their own
+	for _, f := range ends { // the processes have duplicates of these files
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
@@ -90,8 +92,8 @@ func (shop *workshop) runPipeline(ctx context.Context, p pipeline, m *measuremen
 	return nil
 }
 
-// connect ties each command's output to the next one's input by a pipe of the system, which no goroutine of ours
-// stands in. It returns the files to close once all have started.
+// connect connects each command's output to the next one's input by a system pipe, without a
+// goroutine in between. It returns the files to close once all commands have started.
 func (shop *workshop) connect(cmds []*exec.Cmd, output string) (ends []*os.File, err error) {
 	for i := range cmds[1:] {
 		r, w, err := os.Pipe()
@@ -121,8 +123,9 @@ func startAll(cmds []*exec.Cmd) error {
 	return nil
 }
 
-// waitAll waits for all commands that were started. It returns the last failure of them, and whose it is: if a
-// program in the middle fails, the ones before it end, too, but only of a broken pipe.
+// waitAll waits for all commands that were started. It returns the last error and the index of
+// its command: if a program in the middle fails, the ones before it end with a broken pipe, which
+// is not the cause.
 func waitAll(cmds []*exec.Cmd) (failed int, err error) {
 	for i, cmd := range cmds {
 		if cmd.Process == nil {
@@ -135,10 +138,11 @@ func waitAll(cmds []*exec.Cmd) (failed int, err error) {
 	return failed, err
 }
 
-// sampleEvery is often enough for the peak of a run of half a second, and costs a thousandth of a core.
+// sampleEvery is short enough for the peak of a run of half a second, and costs a thousandth of a
+// core.
 const sampleEvery = 10 * time.Millisecond
 
-// memoryWatch samples the anonymous memory of processes.
+// A memoryWatch samples the anonymous memory of processes.
 type memoryWatch struct {
 	done chan struct{}
 	wait sync.WaitGroup
@@ -166,7 +170,7 @@ func watchMemory(cmds []*exec.Cmd) *memoryWatch {
 	return w
 }
 
-// stop ends the sampling and returns the largest sum that was seen.
+// stop ends sampling and returns the largest sum of all samples.
 func (w *memoryWatch) stop() int64 {
 	close(w.done)
 	w.wait.Wait()

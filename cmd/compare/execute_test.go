@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// TestMain lets the test program play the programs of a script.
+// TestMain makes the test binary act as the programs of a script.
 func TestMain(m *testing.M) {
 	if role := os.Getenv("COMPARE_TEST_ROLES"); role != "" && len(os.Args) > 1 {
 		os.Exit(play(os.Args[1:]))
@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// play is what the programs do: cat, write a text, touch memory, fail, hang.
+// play acts as one of the programs: cat, write a text, touch memory, fail, hang.
 func play(args []string) int {
 	switch args[0] {
 	case "cat":
@@ -32,7 +32,7 @@ func play(args []string) int {
 		for i := 0; i < len(memory); i += 4096 {
 			memory[i] = 1
 		}
-		time.Sleep(time.Second) // which is long enough to be sampled, also on a busy machine
+		time.Sleep(time.Second) // long enough to be sampled, even on a busy machine
 		fmt.Print(memory[0])
 	case "fail":
 		fmt.Fprintln(os.Stderr, "starting\nit went wrong")
@@ -43,7 +43,7 @@ func play(args []string) int {
 	return 0
 }
 
-// stage is a workshop in which the program "act" is this test program.
+// stage returns a workshop in which the program "act" is this test binary.
 func stage(t *testing.T) *workshop {
 	t.Helper()
 	t.Setenv("COMPARE_TEST_ROLES", "1")
@@ -99,7 +99,7 @@ func TestFailureTellsItsLastLine(t *testing.T) {
 func TestAProgramThatIsMissing(t *testing.T) {
 	shop := stage(t)
 	s := script{{commands: []command{{"act", "hang"}, {"no-such-program"}}}}
-	if _, err := shop.execute(context.Background(), s); err == nil { // and the first one is not waited for
+	if _, err := shop.execute(context.Background(), s); err == nil { // which must also end the first program
 		t.Error("a missing program ran")
 	}
 }

@@ -9,18 +9,20 @@ import (
 	"slices"
 )
 
-// form is how a contender wants the data: raw, which is the zero form, or made from it record by record, and perhaps
-// packed by a program of the contender's own. Making it and turning it back is not timed.
+// A form is a representation of the data that a contender can read. The zero form is raw. Other
+// forms are encoded record by record and may be packed by a program of the contender. Conversions
+// are not timed.
 type form struct {
-	name   string // suffix of the files; "" is raw
+	name   string // suffix of the file names; "": raw
 	encode func(dst []byte, record []byte, w workload) []byte
 	decode func(record, line []byte, w workload) error
 	length func(w workload) int      // bytes of an encoded record
-	pack   func(file string) command // reads encoded records from standard input into file; nil: they are the file
-	unpack func(file string) command // writes them to standard output
+	pack   func(file string) command // command that reads encoded records from standard input into file; nil: the file consists of encoded records
+	unpack func(file string) command // command that writes the encoded records in file to standard output
 }
 
-// hexText is a line of hexadecimal digits for each record, of which the text order is the order of the keys.
+// hexText represents each record as a line of hexadecimal digits, whose text order is the order
+// of the keys.
 var hexText = form{
 	name: "hex",
 	encode: func(dst, record []byte, w workload) []byte {
@@ -39,7 +41,7 @@ var hexText = form{
 	length: func(w workload) int { return 2*w.recordSize + 1 },
 }
 
-// swapped has numbers most significant byte first, for programs that compare bytes.
+// swapped represents numbers in big-endian order, for programs that compare bytes.
 var swapped = form{
 	name:   "be",
 	encode: func(dst, record []byte, w workload) []byte { return append(dst, bigEndian(record, w)...) },
@@ -50,7 +52,8 @@ var swapped = form{
 	length: func(w workload) int { return w.recordSize },
 }
 
-// bigEndian is the record with its most significant byte first: numbers are turned round, others stand so already.
+// bigEndian returns the record as bytes whose order is the order of the keys. It reverses numbers
+// only.
 func bigEndian(record []byte, w workload) []byte {
 	if !w.isNumber() {
 		return record
@@ -60,10 +63,10 @@ func bigEndian(record []byte, w workload) []byte {
 	return turned
 }
 
-// turn appends a block that is made from another one.
+// A turn appends the conversion of a block to dst.
 type turn func(dst, block []byte) ([]byte, error)
 
-// translate reads blocks of a size, turns each into another and writes those. It ends with the context.
+// translate converts src block by block and writes the result to dst. It stops if ctx ends.
 func translate(ctx context.Context, dst io.Writer, src io.Reader, size int, turn turn) error {
 	in, out := bufio.NewReaderSize(src, 1<<20), bufio.NewWriterSize(dst, 1<<20)
 	block, turned := make([]byte, size), []byte(nil)
@@ -86,14 +89,14 @@ func translate(ctx context.Context, dst io.Writer, src io.Reader, size int, turn
 	}
 }
 
-// encodeAll writes the form of raw records.
+// encodeAll converts raw records to the form.
 func (f form) encodeAll(ctx context.Context, dst io.Writer, src io.Reader, w workload) error {
 	return translate(ctx, dst, src, w.recordSize, func(dst, record []byte) ([]byte, error) {
 		return f.encode(dst, record, w), nil
 	})
 }
 
-// decodeAll writes the raw records of a form.
+// decodeAll converts the form back to raw records.
 func (f form) decodeAll(ctx context.Context, dst io.Writer, src io.Reader, w workload) error {
 	record := make([]byte, w.recordSize)
 	return translate(ctx, dst, src, f.length(w), func(dst, line []byte) ([]byte, error) {

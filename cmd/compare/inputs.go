@@ -10,18 +10,19 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// inputs are the files that the contenders of a workload read: the raw one, and forms of it.
+// inputs are the files that the contenders of a workload read: the raw data and other forms of
+// it.
 type inputs struct {
 	shop *workshop
 	w    workload
 	want contents         // of the raw file
-	made map[string]error // forms by name, and why they could not be made
+	made map[string]error // error of each form, by name; nil: the form exists
 }
 
-// rawName is the file of the raw data.
+// rawName returns the name of the raw file.
 func (in *inputs) rawName() string { return "in." + in.w.Name }
 
-// name is the file of a form.
+// name returns the name of the file of a form.
 func (in *inputs) name(f form) string {
 	if f.name == "" {
 		return in.rawName()
@@ -29,7 +30,8 @@ func (in *inputs) name(f form) string {
 	return in.rawName() + "." + f.name
 }
 
-// newInputs makes the raw data. It is on the disk before anything is timed, so that no run waits for it to get there.
+// newInputs generates the raw data and writes it to disk, so that no timed run has to wait for
+// that.
 func (shop *workshop) newInputs(ctx context.Context, w workload) (*inputs, error) {
 	in := &inputs{shop: shop, w: w, made: map[string]error{"": nil}}
 	if err := shop.must(ctx, w.generate(shop.bytes, in.rawName()), nil, nil); err != nil {
@@ -52,7 +54,7 @@ func (in *inputs) remove() {
 	}
 }
 
-// have makes sure that the form's file is there, and returns its name.
+// have makes the file of the form unless it exists, and returns its name.
 func (in *inputs) have(ctx context.Context, f form) (string, error) {
 	name := in.name(f)
 	if err, tried := in.made[f.name]; tried {
@@ -85,7 +87,7 @@ func (in *inputs) make(ctx context.Context, f form, name string) error {
 	return errors.Join(f.encodeAll(ctx, dst, src, in.w), dst.Close())
 }
 
-// packed has the form's own program make the file of encoded records.
+// packed runs the form's program to make the file from encoded records.
 func (in *inputs) packed(ctx context.Context, f form, name string, src io.Reader) error {
 	group, ctx := errgroup.WithContext(ctx)
 	encoded, end := io.Pipe()
@@ -98,18 +100,18 @@ func (in *inputs) packed(ctx context.Context, f form, name string, src io.Reader
 	return group.Wait()
 }
 
-// copyTo is a copy of a file that is on the disk, too.
+// copyTo copies a file and syncs the copy.
 func (in *inputs) copyTo(name, target string) error {
 	return copyFile(in.shop.path(target), in.shop.path(name))
 }
 
-// copyInto is a copy of the raw data in the folder of another workshop.
+// copyInto copies the raw data to the directory of another workshop.
 func (in *inputs) copyInto(shop *workshop) (*inputs, error) {
 	copied := &inputs{shop: shop, w: in.w, want: in.want, made: map[string]error{"": nil}}
 	return copied, copyFile(shop.path(in.rawName()), in.shop.path(in.rawName()))
 }
 
-// warm brings the raw data into the page cache.
+// warm reads the raw data into the page cache.
 func (in *inputs) warm() error {
 	f, err := os.Open(in.shop.path(in.rawName()))
 	if err != nil {

@@ -6,16 +6,16 @@ import (
 	"strings"
 )
 
-// machine is where the figures come from.
+// machine describes the machine on which the figures were measured.
 type machine struct {
 	CPU        string `json:"cpu"`
-	Cores      int    `json:"cores"` // logical processors that this process may use
+	Cores      int    `json:"cores"` // logical processors available to this process
 	Memory     int64  `json:"memory,omitempty"`
-	System     string `json:"system"` // with its version
+	System     string `json:"system"` // including its version
 	FileSystem string `json:"file_system,omitempty"`
 }
 
-// describeMachine looks at the machine and at the file system of a folder.
+// describeMachine describes the machine and the file system of a directory.
 func describeMachine(dir string) machine {
 	m := machine{CPU: runtime.GOARCH, Cores: runtime.NumCPU(), System: runtime.GOOS}
 	m.look(dir)

@@ -27,7 +27,7 @@ func (m *machine) look(dir string) {
 	}
 }
 
-// labelled is the value of the first line "label : value".
+// labelled returns the value of the first line "label : value".
 func labelled(text []byte, label string) string {
 	for line := range bytes.Lines(text) {
 		if name, value, ok := bytes.Cut(line, []byte(":")); ok && string(bytes.TrimSpace(name)) == label {
@@ -37,8 +37,8 @@ func labelled(text []byte, label string) string {
 	return ""
 }
 
-// fileSystem is the type of what is mounted nearest above the folder, among lines "device point type options …". Of
-// several mounts on one point the last is what is seen.
+// fileSystem returns the type of the mount that contains the directory, from lines "device point
+// type options …". Of several mounts on the same point, the last one is visible.
 func fileSystem(mounts []byte, dir string) string {
 	if full, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = full

@@ -2,5 +2,5 @@
 
 package main
 
-// look adds nothing here.
+// look does nothing on this system.
 func (m *machine) look(string) {}

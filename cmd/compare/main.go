@@ -14,16 +14,16 @@ import (
 
 func main() { os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr)) }
 
-// interruption is why a comparison was cancelled: a signal came.
+// An interruption is the signal that cancelled a comparison.
 type interruption struct{ signal os.Signal }
 
 func (i interruption) Error() string { return "stopped by signal: " + i.signal.String() }
 
-// errWrong is returned after a report in which extsort itself failed.
+// errWrong means that extsort itself failed; the report says how.
 var errWrong = errors.New("extsort failed: see the report")
 
-// run is the whole program; its result is the exit status: 0 done, 1 extsort failed a run or gave a wrong output,
-// 2 anything else, 128 + n after signal n.
+// run runs the program and returns its exit status: 0 for success, 1 if extsort failed or gave a
+// wrong output, 2 for any other error, and 128 + n after signal n.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	ctx, release := catchSignals(ctx)
 	defer release()
@@ -44,7 +44,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 2
 }
 
-// catchSignals makes a context that a signal to end cancels. A second signal ends the process at once.
+// catchSignals returns a context that the first interrupt or termination signal cancels. A second
+// one ends the process.
 func catchSignals(parent context.Context) (ctx context.Context, release func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	caught := make(chan os.Signal, 1)
@@ -63,7 +64,7 @@ func catchSignals(parent context.Context) (ctx context.Context, release func()) 
 	}
 }
 
-// compare reads the flags and does what they say.
+// compare parses the flags and does what they request.
 func compare(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	s, err := parseSettings(args, stderr)
 	if err != nil {
@@ -86,7 +87,7 @@ func compare(ctx context.Context, args []string, stdout, stderr io.Writer) error
 	return shop.raceAll(ctx, args, stdout)
 }
 
-// raceAll races the contenders of each workload and reports.
+// raceAll races the contenders of each workload and reports the results.
 func (shop *workshop) raceAll(ctx context.Context, args []string, stdout io.Writer) error {
 	s := shop.settings
 	r := report{Machine: shop.machine, Versions: shop.versions(ctx), Arguments: args, Runs: s.runs}

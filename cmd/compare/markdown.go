@@ -44,7 +44,7 @@ func appendReasons(b *strings.Builder, title string, reasons []string) {
 	}
 }
 
-// row is the result as a line of the table.
+// row returns the result as a line of the table.
 func (r result) row() string {
 	if r.Failed != "" {
 		return fmt.Sprintf("| %s | %s | failed: %s | | | | |\n", r.Name, known(r.Memory),
@@ -54,7 +54,7 @@ func (r result) row() string {
 		times(r.PerCopy), times(r.PerTwo), r.Rate/1e9, known(r.PeakMemory))
 }
 
-// String is the median with the least and the most, to three digits or so.
+// String returns the median with the minimum and the maximum, with about three digits.
 func (s summary) String() string {
 	digits := 2
 	if s.Median < 1 {
@@ -70,7 +70,7 @@ func times(ratio float64) string {
 	return fmt.Sprintf("%.2f", ratio)
 }
 
-// known is a size, or nothing for 0.
+// known formats a size, or returns "" for 0.
 func known(bytes int64) string {
 	if bytes == 0 {
 		return ""
@@ -78,5 +78,5 @@ func known(bytes int64) string {
 	return binarySize(bytes)
 }
 
-// binarySize is a number of bytes in words.
+// binarySize formats a number of bytes with a binary unit.
 func binarySize(bytes int64) string { return humanize.IBytes(uint64(bytes)) }

@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// anonymousMemory is what a process has allocated and touched, in bytes, without the pages of files that it maps
-// (RssAnon). 0: not known, or it has ended.
+// anonymousMemory returns the resident anonymous memory of a process in bytes, without mapped
+// files (RssAnon). It returns
 func anonymousMemory(pid int) int64 {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -20,7 +20,8 @@ func anonymousMemory(pid int) int64 {
 	return kibibytes(status, "RssAnon:")
 }
 
-// diskTraffic is what a process that has ended read and wrote of blocks, which the system counts by 512 bytes.
+// diskTraffic returns the blocks that a finished process read and wrote, in bytes. The system
+// counts blocks of 512 bytes.
 func diskTraffic(state *os.ProcessState) traffic {
 	usage, ok := state.SysUsage().(*syscall.Rusage)
 	if !ok {
@@ -29,7 +30,8 @@ func diskTraffic(state *os.ProcessState) traffic {
 	return traffic{read: int64(usage.Inblock) * 512, written: int64(usage.Oublock) * 512}
 }
 
-// freeMemory is how much files in a folder of a tmpfs may take: both it and the machine must have room.
+// freeMemory returns the free space for files in a directory in tmpfs. It is limited by the tmpfs
+// and by the machine.
 func freeMemory(dir string) int64 {
 	var fs unix.Statfs_t
 	text, err := os.ReadFile("/proc/meminfo")
@@ -39,7 +41,8 @@ func freeMemory(dir string) int64 {
 	return min(int64(fs.Bavail)*int64(fs.Bsize), kibibytes(text, "MemAvailable:"))
 }
 
-// kibibytes is the bytes that a line such as "RssAnon:   1234 kB" tells; 0 if there is no such line.
+// kibibytes returns the bytes of a line such as "RssAnon:   1234 kB", or 0 if there is no such
+// line.
 func kibibytes(text []byte, label string) int64 {
 	for line := range bytes.Lines(text) {
 		rest, ok := bytes.CutPrefix(line, []byte(label))

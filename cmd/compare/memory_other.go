@@ -4,11 +4,11 @@ package main
 
 import "os"
 
-// anonymousMemory is not known here.
+// anonymousMemory returns 0, because this system does not report it.
 func anonymousMemory(int) int64 { return 0 }
 
-// diskTraffic is not known here.
+// diskTraffic returns zero, because this system does not report it.
 func diskTraffic(*os.ProcessState) traffic { return traffic{} }
 
-// freeMemory is none here, as there is no tmpfs.
+// freeMemory returns 0, because this system has no tmpfs.
 func freeMemory(string) int64 { return 0 }

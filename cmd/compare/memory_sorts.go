@@ -9,16 +9,17 @@ import (
 	"strconv"
 )
 
-// memorySortSource is a program that sorts from file to file, all in memory, with a library that it is compiled for.
+// memorySortSource is a program that reads a file, sorts it in memory with the library it is
+// compiled for, and writes it.
 //
 //go:embed testdata/memory_sort.cpp
 var memorySortSource []byte
 
-// memoryLibrary is a library that sorts numbers in memory.
+// A memoryLibrary is a library that sorts numbers in memory.
 type memoryLibrary struct {
 	name, title string
-	flags       []string // of the compiler
-	lacks       string   // what is probably not there when it does not compile
+	flags       []string // compiler flags
+	lacks       string   // component that is probably missing if compilation fails
 }
 
 var (
@@ -30,7 +31,7 @@ var (
 		"is the folder include of github.com/ips4o/ips2ra in CPATH, and libtbb-dev installed?"}
 )
 
-// peer is the program of the library.
+// peer returns the program that uses the library.
 func (l memoryLibrary) peer() peerProgram { return peerProgram{l.name, l.find, l.contenders} }
 
 func (l memoryLibrary) find(ctx context.Context, shop *workshop) (string, error) {
@@ -42,7 +43,8 @@ func (l memoryLibrary) find(ctx context.Context, shop *workshop) (string, error)
 
 func (l memoryLibrary) tool() string { return "memory_sort." + l.name }
 
-// contenders sort with all processors, and end with the write to the page cache or, as extsort does, to the disk.
+// contenders returns the program with all processors, writing to the page cache or, like extsort,
+// to disk.
 func (l memoryLibrary) contenders(_ *workshop, w workload) ([]contender, error) {
 	if !w.isNumber() {
 		return nil, errors.New("it sorts numbers only")

@@ -14,7 +14,8 @@ import (
 	"testing"
 )
 
-// TestMemorySorts sorts with each library that is there, and with std::sort, by different numbers of threads.
+// TestMemorySorts sorts with each installed library and with std::sort, with various numbers of
+// threads.
 func TestMemorySorts(t *testing.T) {
 	if _, err := exec.LookPath("g++"); err != nil || testing.Short() {
 		t.Skip("compiles a program")
@@ -35,8 +36,8 @@ func TestMemorySorts(t *testing.T) {
 	}
 }
 
-// sortsNumbers compares the outputs for n numbers of both types with those of slices.Sort. They are spread around zero,
-// so that the largest and the least of a type are among the few different ones.
+// sortsNumbers compares the outputs for n numbers of both types with slices.Sort. The numbers are
+// centered on zero, so that the maximum and the minimum of a type occur.
 func sortsNumbers(t *testing.T, shop *workshop, tool string, threads, n int, spread uint64) {
 	t.Helper()
 	long, short := make([]uint64, n), make([]uint32, n)

@@ -10,12 +10,13 @@ import (
 	"strconv"
 )
 
-// peerProgram is another program that sorts, if it is installed.
+// A peerProgram is another sort program, if it is installed.
 type peerProgram struct {
-	name string // as --peers takes it
-	// find looks for the program, makes it known to the workshop, and says which version it is.
+	name string // name for --peers
+	// find looks for the program, registers it in the workshop, and returns its version.
 	find func(ctx context.Context, shop *workshop) (version string, err error)
-	// contenders are the ways in which it sorts the workload; an error says why it does not.
+	// contenders returns the ways in which it can sort the workload, or an error that says why it
+	// cannot.
 	contenders func(shop *workshop, w workload) ([]contender, error)
 }
 
@@ -39,7 +40,8 @@ func peerNames() []string {
 	return names
 }
 
-// findPeers is the peers that were asked for and are there, and why others are not.
+// findPeers returns the requested peers that are installed, and for each of the others the reason
+// why it is missing.
 func (shop *workshop) findPeers(ctx context.Context) (found []peerProgram, missing []string) {
 	for _, p := range allPeers {
 		if shop.peers != nil && !slices.Contains(shop.peers, p.name) {
@@ -65,7 +67,8 @@ func findSort(ctx context.Context, shop *workshop) (string, error) {
 	return version, nil
 }
 
-// sortContenders has GNU sort order lines of hexadecimal digits; records by the digits of their keys.
+// sortContenders makes GNU sort sort lines of hexadecimal digits, in the case of records by the
+// digits of their keys.
 func sortContenders(shop *workshop, w workload) ([]contender, error) {
 	if shop.bytes > shop.textLimit {
 		return nil, fmt.Errorf("text takes long: --text-limit %s is less than the data", exactSize(shop.textLimit))
@@ -90,7 +93,7 @@ func findBsort(_ context.Context, _ *workshop) (string, error) {
 	return "bsort", nil
 }
 
-// bsortContenders has bsort order records by their bytes in the mapped file itself.
+// bsortContenders makes bsort sort the records of a mapped file in place, by their bytes.
 func bsortContenders(_ *workshop, w workload) ([]contender, error) {
 	c := contender{name: "bsort, in place", kind: peer, inPlace: true,
 		script: func(_, out string) script {

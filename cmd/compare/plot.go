@@ -9,23 +9,24 @@ import (
 	"math"
 )
 
-// The drawing in pixels: bars start at labelRoom, right of their names.
+// The layout in pixels. Bars start at labelRoom, to the right of their labels.
 const (
 	plotWidth   = 760.0
 	labelRoom   = 210.0
 	barRoom     = plotWidth - labelRoom - 60 // the rest is for the figures
-	barPitch    = 24.0                       // from bar to bar
+	barPitch    = 24.0                       // distance between bars
 	barHeight   = 16.0
 	titleRoom   = 40.0
 	axisRoom    = 48.0
 	minGridStep = 50.0
 )
 
-// colours can be told apart by the colour-blind too (Okabe and Ito).
+// The colours are distinguishable by colour-blind readers (Okabe and Ito).
 var colours = map[kind]string{own: "#0072B2", yardstick: "#999", peer: "#E69F00"}
 
-// writeSVG draws a panel of bars for each workload: how much data each contender sorts in a second, by its median.
-// Rates, not times, so that a contender that takes a hundred times as long does not press the others flat.
+// writeSVG draws a panel of bars for each workload: the rate at which each contender sorts data,
+// by its median. It shows rates instead of times, so that a contender that takes a hundred times
+// as long does not make the others invisible.
 func (r *report) writeSVG(w io.Writer) error {
 	var panels bytes.Buffer
 	top := 0.0
@@ -44,7 +45,7 @@ func (r *report) writeSVG(w io.Writer) error {
 	return err
 }
 
-// finished are the results to draw.
+// finished returns the results to draw.
 func (s *section) finished() []result {
 	var done []result
 	for _, r := range s.Results {
@@ -55,7 +56,7 @@ func (s *section) finished() []result {
 	return done
 }
 
-// drawPanel draws a workload, and returns how high that is.
+// drawPanel draws a workload and returns the height of the panel.
 func (s *section) drawPanel(b *bytes.Buffer, done []result) float64 {
 	fastest := 0.0
 	for _, r := range done {
@@ -78,10 +79,10 @@ func (s *section) drawPanel(b *bytes.Buffer, done []result) float64 {
 	return bottom + axisRoom
 }
 
-// rate is how much of the data is sorted in a second, in GB, where it takes so long.
+// rate returns the GB per second for a sort of the workload that takes this long.
 func (s *section) rate(seconds float64) float64 { return ratio(float64(s.Bytes), seconds) / 1e9 }
 
-// gridStep is a round step that is not less than another one.
+// gridStep returns a round number that is at least the given one.
 func gridStep(least float64) float64 {
 	unit := math.Pow(10, math.Floor(math.Log10(least)))
 	for _, times := range []float64{1, 2, 5} {
@@ -92,7 +93,7 @@ func gridStep(least float64) float64 {
 	return 10 * unit
 }
 
-// drawBar draws one result, in the colour of its kind, with the range of its runs and its figure.
+// drawBar draws one result in the colour of its kind, with the range of its runs and its figure.
 func (s *section) drawBar(b *bytes.Buffer, r result, middle, scale float64) {
 	slowest, fastest := labelRoom+s.rate(r.Summary.Max)*scale, labelRoom+s.rate(r.Summary.Min)*scale
 	drawText(b, labelRoom-8, middle+4, "end", contender{name: r.Name, memory: r.Memory}.label())

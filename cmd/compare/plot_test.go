@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// texts are the words in a drawing, which must be well-formed.
+// texts returns the texts of a drawing, which must be well-formed.
 func texts(t *testing.T, svg []byte) []string {
 	t.Helper()
 	var found []string

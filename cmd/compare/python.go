@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// pythons are where a Python is looked for: the first of them that has the library is taken.
+// pythons lists Python commands to try. The first one that has the library is used.
 var pythons = []string{"python3", "/usr/bin/python3", "python"}
 
-// findPython makes the first Python that can run the line known to the workshop under a name, and returns what the
-// line prints.
+// findPython registers the first Python that can run the line in the workshop under a name. It
+// returns the output of the line.
 func (shop *workshop) findPython(ctx context.Context, name, line string) (string, error) {
 	for _, python := range pythons {
 		if printed, err := shop.firstLine(ctx, python, "-c", line); err == nil {
@@ -32,7 +32,7 @@ func findCuPy(ctx context.Context, shop *workshop) (string, error) {
 	return "CuPy " + version, err
 }
 
-// numPyContenders has NumPy read the file into an array, sort it, and write the array.
+// numPyContenders makes NumPy read the file into an array, sort it, and write it.
 func numPyContenders(shop *workshop, w workload) ([]contender, error) {
 	sort := "a.sort(); a.tofile(%q)"
 	if !w.isNumber() {
@@ -44,7 +44,7 @@ func numPyContenders(shop *workshop, w workload) ([]contender, error) {
 	}}}, nil
 }
 
-// numPyType is the dtype of a record.
+// numPyType returns the dtype of a record.
 func numPyType(w workload) string {
 	if w.isNumber() {
 		return fmt.Sprintf("'<u%d'", w.recordSize)
@@ -52,7 +52,7 @@ func numPyType(w workload) string {
 	return fmt.Sprintf("[('k', 'S%d'), ('v', 'V%d')]", w.keySize, w.recordSize-w.keySize)
 }
 
-// cuPyContenders has CuPy sort the array on the GPU.
+// cuPyContenders makes CuPy sort the array on the GPU.
 func cuPyContenders(shop *workshop, w workload) ([]contender, error) {
 	if !w.isNumber() {
 		return nil, errors.New("it sorts numbers only")

@@ -7,10 +7,10 @@ import (
 	"os"
 )
 
-// output is the file that every contender makes.
+// output is the name of the file that every contender writes.
 const output = "out"
 
-// race makes the data of a workload and runs its contenders in turns.
+// race generates the data of a workload and runs its contenders in turns.
 func (shop *workshop) race(ctx context.Context, w workload, peers []peerProgram) (section, error) {
 	s := section{Name: w.Name, Title: w.Title, Size: w.describeSize(shop.bytes), Bytes: w.bytes(shop.bytes)}
 	shop.say("%s: %s", w.Name, s.Size)
@@ -40,7 +40,8 @@ func (shop *workshop) race(ctx context.Context, w workload, peers []peerProgram)
 	return s, nil
 }
 
-// contenders are all that sort the workload, and why some peers do not.
+// contenders returns all contenders for the workload, and the reasons why some peers are left
+// out.
 func (shop *workshop) contenders(w workload, peers []peerProgram) (all []contender, left []string) {
 	all = append(yardsticks(), ownContenders(w, shop.memories, shop.devices)...)
 	for _, p := range peers {
@@ -53,15 +54,15 @@ func (shop *workshop) contenders(w workload, peers []peerProgram) (all []contend
 	return all, left
 }
 
-// lane is one contender and its runs so far.
+// A lane is one contender and its runs so far.
 type lane struct {
 	contender
-	seconds []float64 // of the runs that count
+	seconds []float64 // without the first run
 	peak    int64
-	failed  error // no further runs
+	failed  error // if not nil, there are no further runs
 }
 
-// run is one turn; the first one, 0, does not count.
+// run makes one run. Turn 0 does not count.
 func (l *lane) run(ctx context.Context, in *inputs, turn int) {
 	if l.failed != nil {
 		return
@@ -79,7 +80,8 @@ func (l *lane) run(ctx context.Context, in *inputs, turn int) {
 	}
 }
 
-// once sorts and checks. The output is new each time, and gone afterwards: before the disk has to take it, as a rule.
+// once sorts and checks. It creates a new output and removes it afterwards, usually before it is
+// written back to disk.
 func (l *lane) once(ctx context.Context, in *inputs) (m measurement, err error) {
 	name, err := in.have(ctx, l.form)
 	if err != nil {
@@ -102,7 +104,7 @@ func (l *lane) once(ctx context.Context, in *inputs) (m measurement, err error) 
 	return m, shop.check(ctx, in.w, l.contender, output, in.want)
 }
 
-// removeOutputs removes what a run has made.
+// removeOutputs removes the files that a run created.
 func (shop *workshop) removeOutputs() error {
 	var faults []error
 	for _, file := range []string{output, "copy"} {
@@ -113,7 +115,7 @@ func (shop *workshop) removeOutputs() error {
 	return errors.Join(faults...)
 }
 
-// label is the name with the memory limit.
+// label returns the name with the memory limit.
 func (c contender) label() string {
 	if c.memory == 0 {
 		return c.name

@@ -8,42 +8,42 @@ import (
 	"slices"
 )
 
-// report is everything that was found out. Its JSON is what --json writes.
+// report contains all results. --json writes it as JSON.
 type report struct {
 	Machine   machine   `json:"machine"`
 	Versions  []string  `json:"versions"`
 	Arguments []string  `json:"arguments"` // of this program
 	Runs      int       `json:"runs"`
-	Missing   []string  `json:"missing,omitempty"` // peers that are not here, and why
+	Missing   []string  `json:"missing,omitempty"` // peers that are not installed, with reasons
 	Workloads []section `json:"workloads"`
 }
 
-// section is the results of one workload.
+// section contains the results of one workload.
 type section struct {
 	Name    string   `json:"name"`
 	Title   string   `json:"title"`
 	Size    string   `json:"size"`
 	Bytes   int64    `json:"bytes"`
-	Left    []string `json:"left,omitempty"` // peers that do not sort it, and why
+	Left    []string `json:"left,omitempty"` // peers that cannot sort it, with reasons
 	Results []result `json:"results"`
 }
 
-// result is what one contender did.
+// result contains the measurements of one contender.
 type result struct {
 	Name       string    `json:"name"`
 	Kind       kind      `json:"kind"`
 	Memory     int64     `json:"memory_limit,omitempty"`
 	Command    string    `json:"command"`
-	Seconds    []float64 `json:"seconds"` // of each run
+	Seconds    []float64 `json:"seconds"` // of each counted run
 	Summary    summary   `json:"summary"`
-	PerCopy    float64   `json:"per_cp,omitempty"`       // ratio of the medians
-	PerTwo     float64   `json:"per_cp_twice,omitempty"` // the same to cp twice
+	PerCopy    float64   `json:"per_cp,omitempty"`       // ratio of the medians to cp
+	PerTwo     float64   `json:"per_cp_twice,omitempty"` // ratio of the medians to cp twice
 	Rate       float64   `json:"bytes_per_second,omitempty"`
 	PeakMemory int64     `json:"peak_memory,omitempty"`
 	Failed     string    `json:"failed,omitempty"`
 }
 
-// relate sets every result in relation to the yardsticks of the same turns.
+// relate computes the ratios of every result to the yardsticks.
 func (s *section) relate() {
 	once, twice := s.median(copyOnce), s.median(copyTwice)
 	for i := range s.Results {
@@ -56,7 +56,7 @@ func (s *section) relate() {
 	}
 }
 
-// median is that of the contender of a name; 0 if it did not run.
+// median returns the median of the contender with this name, or 0 if it did not run.
 func (s *section) median(name string) float64 {
 	at := slices.IndexFunc(s.Results, func(r result) bool { return r.Name == name })
 	if at < 0 {
@@ -65,7 +65,7 @@ func (s *section) median(name string) float64 {
 	return s.Results[at].Summary.Median
 }
 
-// verdict is an error if extsort itself failed.
+// verdict returns an error if extsort itself failed.
 func (r *report) verdict() error {
 	for _, s := range r.Workloads {
 		for _, result := range s.Results {
@@ -77,7 +77,7 @@ func (r *report) verdict() error {
 	return nil
 }
 
-// publish prints the tables and writes the files that were asked for.
+// publish prints the tables and writes the requested files.
 func (r *report) publish(stdout io.Writer, jsonFile, svgFile string) error {
 	faults := []error{r.writeMarkdown(stdout)}
 	if jsonFile != "" {

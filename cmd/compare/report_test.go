@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// sampleReport has a yardstick, extsort at half its speed, and a peer that failed.
+// sampleReport contains a yardstick, extsort at half its speed, and a peer that failed.
 func sampleReport() report {
 	s := section{Name: "u64", Title: "64-bit keys, uniform", Size: "128 records, 1.0 KiB", Bytes: 1 << 30,
 		Left: []string{"cupy: it sorts numbers only"},

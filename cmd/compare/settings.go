@@ -15,17 +15,17 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// settings are what the flags say.
+// settings are the parsed flags.
 type settings struct {
-	extsort   string   // the command to time; "": build it
-	devices   []string // flags of extsort that choose and limit devices
-	work      string   // where the folder of the data is made
+	extsort   string   // command to time; "": build it
+	devices   []string // device flags of extsort
+	work      string   // where the data directory is created
 	keep      bool
 	workloads []workload
 	bytes     int64   // of each workload
-	memories  []int64 // limits, in bytes
+	memories  []int64 // memory limits in bytes
 	runs      int
-	textLimit int64    // bytes of data above which nobody sorts text
+	textLimit int64    // size of the data in bytes above which sorts of text are skipped
 	peers     []string // nil: all
 	jsonFile  string
 	svgFile   string
@@ -35,18 +35,18 @@ type settings struct {
 // tableSettings are the flags of the tables.
 type tableSettings struct {
 	on       bool
-	confined bool  // the table of what does not fit
-	limit    int64 // of the memory that a confined run has, with its page cache
-	report   bool  // only print what the file holds
+	confined bool  // make the confined table
+	limit    int64 // memory limit of a confined run in bytes, including its page cache
+	report   bool  // only print the report of the file
 	out      string
 	tmpfs    string
-	rows     []string // patterns; none: all rows
+	rows     []string // patterns; empty: all rows
 	versions []version
 	forced   int // runs of each forced strategy
 	seed     uint64
 }
 
-// rawFlags are values of flags that are still to be read.
+// rawFlags contains flags that are parsed later.
 type rawFlags struct {
 	size, textLimit, limit, deviceMemory          string
 	devices, workloads, memories, peers, versions []string
@@ -111,7 +111,7 @@ func (s *settings) tableFlags(f *pflag.FlagSet, t *rawFlags) {
 	f.Uint64Var(&s.table.seed, "seed", 0, "tables: seed of the order of the runs; 0: by the clock")
 }
 
-// read takes the values that need more than a look, and says everything that is wrong with the flags.
+// read parses the raw flags and returns all errors in the flags.
 func (s *settings) read(t rawFlags, operands []string) error {
 	var faults faults
 	if len(operands) > 0 {
@@ -137,7 +137,7 @@ func (s *settings) read(t rawFlags, operands []string) error {
 	return errors.Join(faults...)
 }
 
-// defaultSize is the size of the data where none is named.
+// defaultSize returns the default size of the data.
 func (s tableSettings) defaultSize() string {
 	if s.confined {
 		return exactSize(8 * s.limit)
@@ -145,7 +145,7 @@ func (s tableSettings) defaultSize() string {
 	return "1G"
 }
 
-// defaultDir is a folder for large files: /tmp is memory on many systems.
+// defaultDir returns a directory for large files. /tmp is in memory on many systems.
 func defaultDir() string {
 	if dir := os.Getenv("TMPDIR"); dir != "" {
 		return dir
@@ -156,7 +156,7 @@ func defaultDir() string {
 	return os.TempDir()
 }
 
-// faults gathers what is wrong with the flags, so that all of it is told at once.
+// faults collects the errors in the flags, so that all of them are reported at once.
 type faults []error
 
 func (f *faults) add(text string, args ...any) { *f = append(*f, fmt.Errorf(text, args...)) }
@@ -182,7 +182,8 @@ func (f *faults) workloads(names []string) []workload {
 	return found
 }
 
-// memories are the limits, largest first. Without any named there is one that holds everything and one that does not.
+// memories parses the memory limits, largest first. The default is one that holds all data and
+// one that does not.
 func (f *faults) memories(texts []string, bytes int64) []int64 {
 	limits := []int64{max(4*bytes, leastMemory), max(bytes/4, leastMemory)}
 	if len(texts) > 0 {
@@ -197,10 +198,10 @@ func (f *faults) memories(texts []string, bytes int64) []int64 {
 	return limits
 }
 
-// leastMemory is the smallest limit that extsort takes.
+// leastMemory is the minimum memory limit of extsort.
 const leastMemory = 16 << 20
 
-// confine takes from the flags what the table of what does not fit makes of them.
+// confine sets the settings of a confined table.
 func (f *faults) confine(s *settings) {
 	if !s.table.confined {
 		s.table.out = cmp.Or(s.table.out, "table.jsonl")
@@ -224,7 +225,7 @@ func (f *faults) confine(s *settings) {
 	}
 }
 
-// devices are the flags of extsort.
+// devices returns the device flags for extsort.
 func (f *faults) devices(t rawFlags) []string {
 	var flags []string
 	for _, d := range t.devices {
@@ -251,7 +252,7 @@ func (f *faults) peers(names []string) []string {
 	return names
 }
 
-// versions are the commands that the table compares; without any named it is the one of the race.
+// versions parses the commands that the table compares. The default is the command of the race.
 func (f *faults) versions(texts []string, extsort string) []version {
 	if len(texts) == 0 {
 		return []version{{Name: "extsort", path: extsort}}

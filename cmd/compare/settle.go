@@ -5,11 +5,13 @@ import (
 	"os"
 )
 
-// settle brings the free memory of the machine into about the same state before every run, by writing and removing a
-// file of the size of the data. Without it a run pays for what its predecessor did: on a virtual machine the host takes
-// back the pages that a process with much memory has freed, and the next to touch them waits. There `cp` of 1 GiB took
-// 0.27 s after another `cp`, 0.9 s after a process that had freed 2 GiB, and 0.37 s after that process and a file
-// written and removed. A larger file does no good: it starts the writing of dirty pages to the disk.
+// settle brings the free memory of the machine into about the same state before every run, by
+// writing and removing a file of the size of the data. Otherwise, a run pays for its predecessor:
+// on a virtual machine, the host reclaims the pages that a process with much memory has freed,
+// and the next process that touches them waits. For example, `cp` of 1 GiB took 0.27 s after
+// another `cp`, 0.9 s after a process that had freed 2 GiB, and 0.37 s if a file was written and
+// removed in between. A larger file does not help, because its dirty pages would be written to
+// disk.
 func (shop *workshop) settle(bytes int64) error {
 	const name = "settle"
 	f, err := os.Create(shop.path(name))
@@ -23,7 +25,7 @@ func (shop *workshop) settle(bytes int64) error {
 	return errors.Join(err, f.Close(), os.Remove(f.Name()))
 }
 
-// settleLimit is a quarter of the memory: more would only go to the disk.
+// settleLimit returns a quarter of the memory. The kernel would write more to disk.
 func settleLimit(m machine) int64 {
 	if m.Memory == 0 {
 		return 1 << 30

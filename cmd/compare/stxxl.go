@@ -7,12 +7,13 @@ import (
 	"strconv"
 )
 
-// stxxlSource is the few lines that make a program of stxxl::sort.
+// stxxlSource is a small program that calls stxxl::sort.
 //
 //go:embed testdata/stxxl_sort.cpp
 var stxxlSource []byte
 
-// findSTXXL compiles the program, with the parallel mode of the C++ library, which STXXL is fastest with.
+// findSTXXL compiles the program with the parallel mode of the C++ library, with which STXXL is
+// fastest.
 func findSTXXL(ctx context.Context, shop *workshop) (string, error) {
 	err := compile(ctx, shop, "stxxl_sort", stxxlSource, "-fopenmp", "-DSTXXL_PARALLEL_MODE_EXPLICIT", "-lstxxl")
 	if err != nil {
@@ -21,7 +22,8 @@ func findSTXXL(ctx context.Context, shop *workshop) (string, error) {
 	return "STXXL, parallel mode", nil
 }
 
-// stxxlContenders has stxxl::sort order a vector that is mapped to the file, within the memory.
+// stxxlContenders makes stxxl::sort sort a vector that is mapped to the file, within the memory
+// limit.
 func stxxlContenders(shop *workshop, w workload) ([]contender, error) {
 	var all []contender
 	for _, memory := range shop.memories {
@@ -36,5 +38,5 @@ func stxxlContenders(shop *workshop, w workload) ([]contender, error) {
 	return all, nil
 }
 
-// minimumSTXXL is what a sort by blocks of 2 MiB can do with.
+// minimumSTXXL is the minimum memory for a sort with blocks of 2 MiB.
 const minimumSTXXL = 16 << 20

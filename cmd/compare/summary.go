@@ -2,15 +2,15 @@ package main
 
 import "slices"
 
-// summary is the middle and the ends of some times, in seconds.
+// A summary contains the median, minimum and maximum of some times in seconds.
 type summary struct {
 	Median float64 `json:"median"`
 	Min    float64 `json:"min"`
 	Max    float64 `json:"max"`
 }
 
-// summarize is the summary of times; zero if there are none. Of an even number the median is the mean of the middle
-// two.
+// summarize returns the summary of times, or zero if there are none. The median of an even number
+// of times is the mean of the middle two.
 func summarize(seconds []float64) summary {
 	if len(seconds) == 0 {
 		return summary{}
@@ -21,7 +21,7 @@ func summarize(seconds []float64) summary {
 	return summary{Median: (sorted[lower] + sorted[upper]) / 2, Min: sorted[0], Max: sorted[len(sorted)-1]}
 }
 
-// ratio is a / b, or 0 if b is not known.
+// ratio returns a / b, or 0 if b is unknown.
 func ratio(a, b float64) float64 {
 	if b == 0 {
 		return 0

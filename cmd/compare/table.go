@@ -15,11 +15,11 @@ import (
 // table makes the table of workloads, on the disk of its workshop and in memory.
 type table struct {
 	shop     *workshop
-	inMemory *workshop // nil: rows in tmpfs are skipped
+	inMemory *workshop // nil: skip rows in tmpfs
 	rows     []row
-	peers    []peerProgram // of confined rows
+	peers    []peerProgram // for confined rows
 	log      *tableLog
-	made     int // of the runs to make
+	made     int // number of completed runs
 	toMake   int
 }
 
@@ -29,7 +29,7 @@ type tableRun struct {
 	number int
 }
 
-// makeTable makes the runs that the file does not hold yet, and prints what it holds then.
+// makeTable makes the runs that the file lacks and prints the report of the file.
 func (shop *workshop) makeTable(ctx context.Context, stdout io.Writer) error {
 	t := &table{shop: shop}
 	if shop.table.seed == 0 {
@@ -53,7 +53,7 @@ func (shop *workshop) makeTable(ctx context.Context, stdout io.Writer) error {
 	return errors.Join(report.write(stdout), report.verdict())
 }
 
-// begin picks the rows, and says what the runs are of.
+// begin selects the rows and returns a description of the runs.
 func (t *table) begin(ctx context.Context) (start, error) {
 	s := start{Started: time.Now().UTC().Truncate(time.Second), Machine: t.shop.machine, Size: t.shop.bytes}
 	if err := t.identify(ctx); err != nil {
@@ -79,7 +79,7 @@ func (t *table) begin(ctx context.Context) (start, error) {
 	return s, nil
 }
 
-// allRows are those that the table can have.
+// allRows returns all possible rows of the table.
 func (t *table) allRows() []row {
 	disk := t.shop.machine.FileSystem
 	if disk == "" || disk == inTmpfs {
@@ -91,7 +91,7 @@ func (t *table) allRows() []row {
 	return allRows([]string{disk, inPipe, inTmpfs})
 }
 
-// identify finds out which versions there are.
+// identify identifies the versions.
 func (t *table) identify(ctx context.Context) error {
 	for i := range t.shop.table.versions {
 		v := &t.shop.table.versions[i]
@@ -106,10 +106,11 @@ func (t *table) identify(ctx context.Context) error {
 	return nil
 }
 
-// tmpfsRoom is how many times the data a sort in tmpfs needs: input, output, spill, and its own memory.
+// tmpfsRoom is the space that a sort in tmpfs needs, in multiples of the data: input, output,
+// spill files, and memory.
 const tmpfsRoom = 6
 
-// openTmpfs makes the folder of the rows in tmpfs.
+// openTmpfs creates the directory for rows in tmpfs.
 func (t *table) openTmpfs() error {
 	dir := t.shop.table.tmpfs
 	if fs := describeMachine(dir).FileSystem; fs != inTmpfs {
@@ -145,7 +146,7 @@ func (t *table) run(ctx context.Context) error {
 	return nil
 }
 
-// forecast says how long it will take.
+// forecast logs how long the missing runs will take.
 func (t *table) forecast() {
 	for _, r := range t.rows {
 		t.toMake += len(t.missing(r))
@@ -154,7 +155,7 @@ func (t *table) forecast() {
 		t.shop.table.seed)
 }
 
-// remaining is how long the missing runs of rows will take.
+// remaining returns how long the missing runs of rows will take.
 func (t *table) remaining(rows []row) time.Duration {
 	var sum time.Duration
 	for _, r := range rows {
@@ -163,7 +164,8 @@ func (t *table) remaining(rows []row) time.Duration {
 	return sum.Round(time.Second)
 }
 
-// missing are the runs of a row that the file does not hold, in random order: the same one for the same seed.
+// missing returns the runs of a row that the file lacks, in an order that depends only on the
+// seed.
 func (t *table) missing(r row) []tableRun {
 	var runs []tableRun
 	for _, e := range t.entrants(r) {
@@ -177,7 +179,7 @@ func (t *table) missing(r row) []tableRun {
 	return runs
 }
 
-// entrants are all that run in a row.
+// entrants returns all entrants of a row.
 func (t *table) entrants(r row) []entrant {
 	if t.shop.table.confined {
 		return append(r.confinedEntrants(t.shop.settings), t.peerEntrants(r)...)
@@ -193,7 +195,7 @@ func shuffle(runs []tableRun, seed uint64, row string) {
 	random.Shuffle(len(runs), func(i, j int) { runs[i], runs[j] = runs[j], runs[i] })
 }
 
-// runWorkload makes the data and the runs of rows that sort it.
+// runWorkload generates the data and makes the runs of the rows that sort it.
 func (t *table) runWorkload(ctx context.Context, w workload, rows []row) error {
 	if !slices.ContainsFunc(rows, func(r row) bool { return len(t.missing(r)) > 0 }) {
 		return nil
@@ -205,7 +207,7 @@ func (t *table) runWorkload(ctx context.Context, w workload, rows []row) error {
 		return err
 	}
 	for _, r := range rows {
-		if r.inTmpfs() && in.shop == t.shop { // such rows come last
+		if r.inTmpfs() && in.shop == t.shop { // rows in tmpfs come last
 			in, err = in.copyInto(t.inMemory)
 			defer in.remove()
 			if err != nil {
@@ -219,8 +221,8 @@ func (t *table) runWorkload(ctx context.Context, w workload, rows []row) error {
 	return nil
 }
 
-// runRow makes the runs of a row. After one that shows that a forced strategy is impossible here, or that fails, there
-// are none of that contender.
+// runRow makes the runs of a row. If a run fails or shows that a forced strategy is impossible,
+// it skips the other runs of that contender.
 func (t *table) runRow(ctx context.Context, r row, in *inputs) error {
 	checked := map[string]bool{}
 	over := map[string]bool{}
@@ -250,7 +252,7 @@ func (t *table) runRow(ctx context.Context, r row, in *inputs) error {
 	return nil
 }
 
-// once brings the machine into the same state, runs the contender, and removes what it made.
+// once restores the state of the machine, runs the contender, and removes its output.
 func (t *table) once(ctx context.Context, e *entry, run entrant, in *inputs, check bool) (err error) {
 	defer func() { err = errors.Join(err, in.shop.removeOutputs()) }()
 	prepare := in.prepareWarm
@@ -272,8 +274,8 @@ func (t *table) once(ctx context.Context, e *entry, run entrant, in *inputs, che
 	return nil
 }
 
-// prepareWarm has the memory settled, nothing on its way to the disk, and the input in the page cache. It returns the
-// name of the input.
+// prepareWarm settles memory, waits until no data is being written back, and reads the input into
+// the page cache. It returns the name of the input.
 func (in *inputs) prepareWarm(ctx context.Context, _ contender) (string, error) {
 	if err := in.shop.settle(in.w.bytes(in.shop.bytes)); err != nil {
 		return "", err
@@ -284,13 +286,14 @@ func (in *inputs) prepareWarm(ctx context.Context, _ contender) (string, error) 
 	return in.rawName(), in.warm()
 }
 
-// follows reports whether a run followed the strategy that it was forced to, as far as it told.
+// follows reports whether a run used the strategy that was forced, or did not report its
+// strategy.
 func (e entrant) follows(run entry) bool {
 	return e.strategy == "" || run.Ran == "" || run.Ran == e.strategy
 }
 
-// settles reports whether the run of an entrant need not be made: it stands here, or one that shows that its strategy
-// is impossible. A run that failed is made again.
+// settles reports whether a run of an entrant is unnecessary, because the file contains it or a
+// run which shows that its strategy is impossible. Failed runs are repeated.
 func (l *tableLog) settles(row string, e entrant, number int) bool {
 	return slices.ContainsFunc(l.of(row, e.name), func(run entry) bool {
 		return run.Failed == "" && (run.Run == number || !e.follows(run))

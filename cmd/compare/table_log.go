@@ -11,16 +11,16 @@ import (
 	"time"
 )
 
-// start is the line that each start of the table writes ahead of its runs.
+// start is the line that precedes the runs in the file each time the table is started.
 type start struct {
 	Started  time.Time `json:"started"`
 	Machine  machine   `json:"machine"`
 	Size     int64     `json:"size"` // bytes of each workload
 	Versions []version `json:"versions"`
-	Skipped  []string  `json:"skipped,omitempty"` // places and peers, and why
-	Limit    int64     `json:"limit,omitempty"`   // of the memory of a confined run; 0: the table of workloads
-	Cgroup   string    `json:"cgroup,omitempty"`  // the version of cgroups that limits it
-	Peers    []string  `json:"peers,omitempty"`   // with their versions
+	Skipped  []string  `json:"skipped,omitempty"` // skipped places and peers, with reasons
+	Limit    int64     `json:"limit,omitempty"`   // memory limit of a confined run; 0: table of workloads
+	Cgroup   string    `json:"cgroup,omitempty"`  // version of cgroups used for the limit
+	Peers    []string  `json:"peers,omitempty"`   // including their versions
 }
 
 // entry is the line of one run.
@@ -28,7 +28,7 @@ type entry struct {
 	Row       string  `json:"row"`
 	Contender string  `json:"contender"`
 	Run       int     `json:"run"`
-	Seed      uint64  `json:"seed"` // of the order of the runs of its row
+	Seed      uint64  `json:"seed"` // seed for the order of the runs of the row
 	Seconds   float64 `json:"seconds"`
 	Processor float64 `json:"processor_seconds"` // user and system
 	User      float64 `json:"user_seconds,omitempty"`
@@ -36,21 +36,21 @@ type entry struct {
 	Peak      int64   `json:"peak_memory,omitempty"`
 	Read      int64   `json:"disk_bytes_read,omitempty"`
 	Written   int64   `json:"disk_bytes_written,omitempty"`
-	// At the disk of the data, whoever caused it.
+	// Traffic of the disk of the data, including other processes.
 	DeviceRead    int64 `json:"device_bytes_read,omitempty"`
 	DeviceWritten int64 `json:"device_bytes_written,omitempty"`
 
 	Failed string  `json:"failed,omitempty"`
-	Took   float64 `json:"took"` // seconds, with all that is not timed
+	Took   float64 `json:"took"` // seconds, including untimed steps
 
-	// What extsort told; absent what it did not.
+	// Values reported by extsort; 0 or "" if it did not report them.
 	Ran              string  `json:"ran,omitempty"`
 	Spilled          int64   `json:"bytes_spilled,omitempty"`
 	Predicted        string  `json:"predicted,omitempty"`
 	PredictedSeconds float64 `json:"predicted_seconds,omitempty"`
 }
 
-// told are the fields of extsort's --stats=json that the table needs.
+// told contains the fields of extsort's --stats=json that the table needs.
 type told struct {
 	Strategy string `json:"strategy"`
 	Spilled  int64  `json:"bytes_spilled"`
@@ -60,7 +60,7 @@ type told struct {
 	} `json:"plan"`
 }
 
-// take takes what a run needed and told.
+// take stores the measurement of a run, including the values reported by extsort.
 func (e *entry) take(m measurement) {
 	e.Seconds, e.Processor, e.User, e.System = m.seconds, m.user+m.system, m.user, m.system
 	e.Peak, e.Read, e.Written = m.peak, m.disk.read, m.disk.written
@@ -68,7 +68,8 @@ func (e *entry) take(m measurement) {
 	e.listen(m.said)
 }
 
-// listen takes what extsort told from what it said; other commands tell nothing.
+// listen stores the values that extsort reported on standard error. Other programs report
+// nothing.
 func (e *entry) listen(said []byte) {
 	var t told
 	if found, err := statistics(said, &t); !found || err != nil {
@@ -78,15 +79,15 @@ func (e *entry) listen(said []byte) {
 	e.Predicted, e.PredictedSeconds = t.Plan.Strategy, t.Plan.Seconds
 }
 
-// tableLog is what the file of the table holds.
+// tableLog is the content of the file of a table.
 type tableLog struct {
 	starts []start
 	runs   []entry
-	whole  int64 // bytes of whole lines
+	whole  int64 // bytes of complete lines
 	file   *os.File
 }
 
-// readLog reads the file. A last line that a crash has cut off counts for nothing.
+// readLog reads the file. It ignores an incomplete last line, which a crash can leave.
 func readLog(name string) (*tableLog, error) {
 	text, err := os.ReadFile(name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -115,8 +116,8 @@ func (l *tableLog) take(line []byte) error {
 	return nil
 }
 
-// openLog reads the file and opens it for more. REQUIRES: runs of the same size with the same limit, and of the same
-// commands by the same names.
+// openLog reads the file and opens it for appending. REQUIRES: its runs have the same size and
+// limit, and the same commands under the same names.
 func openLog(name string, s start) (*tableLog, error) {
 	l, err := readLog(name)
 	if err != nil {
@@ -132,7 +133,7 @@ func openLog(name string, s start) (*tableLog, error) {
 	return l, errors.Join(l.file.Truncate(l.whole), l.write(s))
 }
 
-// regime is what the runs have of the machine, in words.
+// regime describes the resources that the runs may use.
 func (s start) regime() string {
 	if s.Limit == 0 {
 		return "on the whole machine"
@@ -158,7 +159,8 @@ func (l *tableLog) agrees(s start) error {
 	return nil
 }
 
-// add appends a run. A line is written by one call, so that the file is whole whenever the program ends.
+// add appends a run. It writes the line with one call, so that the file consists of complete
+// lines at any time.
 func (l *tableLog) add(e entry) error {
 	l.runs = append(l.runs, e)
 	return l.write(e)
@@ -173,7 +175,7 @@ func (l *tableLog) write(line any) error {
 	return err
 }
 
-// of are the runs of a contender in a row.
+// of returns the runs of a contender in a row.
 func (l *tableLog) of(row, contender string) []entry {
 	var found []entry
 	for _, e := range l.runs {
@@ -184,8 +186,8 @@ func (l *tableLog) of(row, contender string) []entry {
 	return found
 }
 
-// expect is how long a run of a row will take with all that is not timed: as the row's runs did, or else all, or else
-// as a slow disk lets expect.
+// expect returns how long a run of a row will take, including untimed steps. It uses the runs of
+// the row or, if there are none, all runs, or else the speed of a slow disk.
 func (l *tableLog) expect(row string, size int64) time.Duration {
 	var same, all []float64
 	for _, e := range l.runs {

@@ -8,29 +8,29 @@ import (
 	"strings"
 )
 
-// The bounds beyond which the table complains of a row.
+// The limits beyond which the table reports a row.
 const (
-	maxSlower    = 1.05 // last version to first
-	minPredicted = 0.6  // predicted to measured
+	maxSlower    = 1.05 // maximum ratio of the last version to the first one
+	minPredicted = 0.6  // minimum ratio of predicted to measured time
 	maxPredicted = 1.6
-	maxRegret    = 1.15 // to the best forced strategy
-	maxPerTmpfs  = 1.1  // in tmpfs, to the better way of writing of the first version
+	maxRegret    = 1.15 // maximum ratio to the best forced strategy
+	maxPerTmpfs  = 1.1  // in tmpfs, maximum ratio to the faster way of writing of the first version
 )
 
-// tableReport is what the file of the table says.
+// tableReport is the report of the file of a table.
 type tableReport struct {
 	start   start // the last one
 	skipped []string
 	results []rowResult
 }
 
-// rowResult is one row with its figures. Medians that are not known are 0.
+// rowResult contains the figures of one row. Unknown medians are 0.
 type rowResult struct {
 	name       string
-	runs       int // of the version that has the fewest
+	runs       int // minimum of all versions
 	autos      []summary
 	copy, sync summary
-	redirected summary  // the first version, > out
+	redirected summary  // first version with redirected output
 	best       summary  // of the forced strategies
 	bestName   string   //
 	ran        []string // strategies
@@ -44,7 +44,7 @@ type rowResult struct {
 	ownFailed  bool
 }
 
-// printTable reports from the file alone.
+// printTable prints the report of an existing file.
 func printTable(w io.Writer, name string) error {
 	l, err := readLog(name)
 	if err != nil {
@@ -74,7 +74,7 @@ func newTableReport(l *tableLog) *tableReport {
 	return t
 }
 
-// result gathers a row. What the plan was and how it went is told of the last version.
+// result computes the figures of a row. The plan and its execution are those of the last version.
 func (l *tableLog) result(name string, versions []version) rowResult {
 	first, last := versions[0], versions[len(versions)-1]
 	r := rowResult{name: name, copy: l.summary(name, plainCopy), sync: l.summary(name, syncedCopy),
@@ -93,7 +93,7 @@ func (l *tableLog) result(name string, versions []version) rowResult {
 	return r
 }
 
-// describe takes from the runs of auto what the plan was and how it went.
+// describe stores the plan and its execution from the runs without a forced strategy.
 func (r *rowResult) describe(runs []entry) {
 	r.prediction = medianOf(runs, func(e entry) float64 { return e.PredictedSeconds })
 	r.processor = medianOf(runs, func(e entry) float64 { return e.Processor })
@@ -108,7 +108,8 @@ func (r *rowResult) describe(runs []entry) {
 	}
 }
 
-// consider takes a forced strategy if it is the best so far. Runs that did not follow it do not count.
+// consider stores the times of a forced strategy if they are the best so far. Runs that did not
+// follow it do not count.
 func (r *rowResult) consider(strategy string, runs []entry) {
 	runs = slices.DeleteFunc(runs, func(e entry) bool { return !entrant{strategy: strategy}.follows(e) })
 	s := summarize(each(runs, func(e entry) float64 { return e.Seconds }))
@@ -117,7 +118,7 @@ func (r *rowResult) consider(strategy string, runs []entry) {
 	}
 }
 
-// findFailures takes the failures of contenders that have no run that did not fail.
+// findFailures stores the failures of contenders that never succeeded.
 func (r *rowResult) findFailures(l *tableLog, versions []version) {
 	for _, e := range l.runs {
 		if e.Row != r.name || e.Failed == "" || len(l.done(e.Row, e.Contender)) > 0 {
@@ -130,7 +131,7 @@ func (r *rowResult) findFailures(l *tableLog, versions []version) {
 	r.failed = slices.Compact(r.failed)
 }
 
-// done are the runs of a contender in a row that did not fail.
+// done returns the successful runs of a contender in a row.
 func (l *tableLog) done(row, contender string) []entry {
 	return slices.DeleteFunc(l.of(row, contender), func(e entry) bool { return e.Failed != "" })
 }
@@ -149,7 +150,7 @@ func each(runs []entry, of func(entry) float64) []float64 {
 
 func medianOf(runs []entry, of func(entry) float64) float64 { return summarize(each(runs, of)).Median }
 
-// auto is the last version; before is the first one.
+// auto returns the times of the last version, before those of the first one.
 func (r rowResult) auto() summary   { return r.autos[len(r.autos)-1] }
 func (r rowResult) before() summary { return r.autos[0] }
 
@@ -157,8 +158,9 @@ func (r rowResult) change() float64   { return ratio(r.auto().Median, r.before()
 func (r rowResult) foreseen() float64 { return ratio(r.prediction, r.auto().Median) }
 func (r rowResult) regret() float64   { return ratio(r.auto().Median, r.best.Median) }
 
-// slower says whether the last version is slower than the first, and whether that is beyond the spread: neither median
-// lies within what the other version took.
+// slower returns a mark if the last version is slower than the first one. The mark depends on
+// whether the difference exceeds the spread, which means that neither median is within the range
+// of the other version.
 func (r rowResult) slower() string {
 	switch {
 	case r.change() <= maxSlower:
@@ -169,7 +171,7 @@ func (r rowResult) slower() string {
 	return "slower?"
 }
 
-// perTmpfs is the last version to the better way of writing of the first one.
+// perTmpfs returns the ratio of the last version to the faster way of writing of the first one.
 func (r rowResult) perTmpfs() float64 {
 	if r.redirected.Median == 0 {
 		return 0
@@ -177,7 +179,7 @@ func (r rowResult) perTmpfs() float64 {
 	return ratio(r.auto().Median, min(r.redirected.Median, r.before().Median))
 }
 
-// verdict is an error if extsort itself failed.
+// verdict returns an error if extsort itself failed.
 func (t *tableReport) verdict() error {
 	if slices.ContainsFunc(t.results, func(r rowResult) bool { return r.ownFailed }) {
 		return errWrong
@@ -185,7 +187,7 @@ func (t *tableReport) verdict() error {
 	return nil
 }
 
-// write prints the table as Markdown, and below it what there is to complain of.
+// write prints the table as Markdown, followed by the rows that exceed a limit.
 func (t *tableReport) write(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Machine: %s  \nData: %s a row  \n", t.start.Machine, binarySize(t.start.Size))
@@ -212,7 +214,7 @@ type column struct {
 	cell  func(rowResult) string
 }
 
-// columns are those that the table has, more with several versions.
+// columns returns the columns of the table. There are more for several versions.
 func (t *tableReport) columns() []column {
 	all := []column{{"row", true, func(r rowResult) string { return r.name }},
 		{"runs", false, func(r rowResult) string { return fmt.Sprint(r.runs) }}}
@@ -231,7 +233,7 @@ func (t *tableReport) columns() []column {
 	return append(all, planColumns...)
 }
 
-// planColumns are about the last version.
+// planColumns are columns for the last version.
 var planColumns = []column{
 	{"cp", false, func(r rowResult) string { return seconds(r.copy) }},
 	{"cp+sync", false, func(r rowResult) string { return seconds(r.sync) }},
@@ -244,7 +246,7 @@ var planColumns = []column{
 	{"to disk", false, func(r rowResult) string { return known(int64(r.written)) }},
 }
 
-// The columns of the plan, which both tables have.
+// Columns for the plan, which both tables have.
 var (
 	predictedColumn = column{"predicted", true, func(r rowResult) string { return strings.Join(r.predicted, ", ") }}
 	ranColumn       = column{"ran", true, func(r rowResult) string { return strings.Join(r.ran, ", ") }}
@@ -255,7 +257,7 @@ var (
 	regretColumn = column{"regret", false, func(r rowResult) string { return times(r.regret()) }}
 )
 
-// seconds is a summary, or nothing for one of no runs.
+// seconds formats a summary, or returns "" if there are no runs.
 func seconds(s summary) string {
 	if s.Median == 0 {
 		return ""
@@ -283,7 +285,7 @@ func (t *tableReport) writeRows(b *strings.Builder) {
 	}
 }
 
-// complain lists the rows that are beyond the bounds.
+// complain lists the rows that exceed a limit.
 func (t *tableReport) complain(b *strings.Builder) {
 	all := append(slices.Clone(bounds), tmpfsBound)
 	if t.confined() {
@@ -300,13 +302,13 @@ func (t *tableReport) complain(b *strings.Builder) {
 	}
 }
 
-// bound is what a row should keep to; beyond says by how much it does not, or nothing.
+// A bound is a limit for rows. beyond returns a remark if a row exceeds it, and "" otherwise.
 type bound struct {
 	title  string
 	beyond func(rowResult) string
 }
 
-// bounds are those of both tables.
+// bounds are the limits of both tables.
 var bounds = []bound{
 	{"Failed", func(r rowResult) string { return strings.Join(r.failed, "; ") }},
 	{"Slower by more than 5 %", func(r rowResult) string { return above(r.change(), maxSlower, " "+r.slower()) }},
@@ -328,7 +330,7 @@ var bounds = []bound{
 var tmpfsBound = bound{"In tmpfs above 1.1 × the better of `-o out` and `> out` of the first version",
 	func(r rowResult) string { return above(r.perTmpfs(), maxPerTmpfs, "") }}
 
-// above is a ratio with a remark if it is above a bound, and otherwise nothing.
+// above returns a ratio with a remark if it exceeds a limit, and "" otherwise.
 func above(ratio, bound float64, remark string) string {
 	if ratio <= bound {
 		return ""

@@ -18,25 +18,26 @@ var tableWorkloads = []workload{
 	{"bytes20", "20-byte keys, uniform", []string{"-t", "bytes20"}, 20, 20, "uniform"},
 }
 
-// share is a memory limit in proportion to the data.
+// A share is a memory limit in proportion to the size of the data.
 type share struct {
 	name      string
-	times, of int64 // times the size of the data, divided
+	times, of int64 // the limit is size × times / of
 }
 
 var tableShares = []share{{"in-core", 4, 1}, {"quarter", 1, 4}, {"sixteenth", 1, 16}}
 
-// limit REQUIRES that the share is one of the data.
+// limit returns the limit for data of this size. REQUIRES: the share is in proportion to the
+// data.
 func (s share) limit(bytes int64) int64 { return max(bytes*s.times/max(s.of, 1), leastMemory) }
 
-// The places that are not named by the file system of the disk.
+// Places other than the disk, whose name is that of its file system.
 const (
 	inPipe  = "pipe"
 	inTmpfs = "tmpfs"
 )
 
-// row is one line of the table. Its place is where input, output and spill stand: the name of a file system, or a pipe,
-// which is on the disk, too.
+// A row is one line of the table. Its place is where input, output and spill files are: the name
+// of a file system, or pipe, whose files are on the disk.
 type row struct {
 	workload workload
 	share    share
@@ -46,7 +47,8 @@ type row struct {
 func (r row) name() string  { return r.workload.Name + "/" + r.share.name + "/" + r.place }
 func (r row) inTmpfs() bool { return r.place == inTmpfs }
 
-// rowPattern is parts as path.Match takes them, for the workload, the memory and the place. What is left out matches.
+// A rowPattern has the parts workload, memory and place, in the syntax of path.Match. Missing
+// parts match everything.
 type rowPattern string
 
 func (p rowPattern) valid() bool {
@@ -61,8 +63,8 @@ func (p rowPattern) matches(name string) bool {
 	return fits
 }
 
-// allRows are the rows at these places, in the order of the table: the places follow each other within a workload, so
-// that the input in memory is there no longer than it must.
+// allRows returns the rows for these places, in the order of the table. The places of a workload
+// are adjacent, so that its input in tmpfs can be removed early.
 func allRows(places []string) []row {
 	var rows []row
 	for _, w := range tableWorkloads {
@@ -75,7 +77,7 @@ func allRows(places []string) []row {
 	return rows
 }
 
-// pick leaves the rows that match one of the patterns.
+// pick returns the rows that match one of the patterns.
 func pick(rows []row, patterns []string) []row {
 	if len(patterns) == 0 {
 		return rows
@@ -85,7 +87,7 @@ func pick(rows []row, patterns []string) []row {
 	})
 }
 
-// rank orders the names of rows as the table does.
+// rank returns a sort key for the name of a row, according to the order of the table.
 func rank(name string) []int {
 	parts := append(strings.Split(name, "/"), "", "")
 	all := slices.Concat(tableWorkloads, confinedWorkloads)
@@ -96,14 +98,14 @@ func rank(name string) []int {
 	}
 }
 
-// entrant is a contender of a row.
+// An entrant is a contender in a row.
 type entrant struct {
 	contender
-	strategy string // that it is forced to; "": none
+	strategy string // forced strategy; "": none
 	runs     int
 }
 
-// The names of entrants; the report finds their runs by them.
+// The names of entrants. The report finds their runs by these names.
 const (
 	plainCopy  = "cp"
 	syncedCopy = "cp+sync"
@@ -113,12 +115,13 @@ func (v version) auto() string                  { return v.Name + " auto" }
 func (v version) forced(strategy string) string { return v.Name + " " + strategy }
 func (v version) redirected() string            { return v.Name + " > out" }
 
-// forcible are the strategies that --strategy takes and one device can follow. Sift is none of them: of data that are
-// far from in order it reads all in vain, and another strategy sorts them.
+// forcible are the strategies that --strategy accepts and that need only one device. They exclude
+// sift: on data far from sorted, it reads everything in vain, and another strategy sorts the
+// data.
 var forcible = []string{"merge", "partition", "reread"}
 
-// entrants are all that run in a row: the yardsticks, each version, the last one with each strategy forced, and in
-// tmpfs the first one with its output redirected.
+// entrants returns all entrants of a row: the yardsticks, each version, the last version with
+// each strategy forced, and in tmpfs the first version with redirected output.
 func (s settings) entrants(r row) []entrant {
 	all := []entrant{
 		{contender: r.copier(plainCopy, false), runs: s.runs},
@@ -137,7 +140,7 @@ func (s settings) entrants(r row) []entrant {
 	return all
 }
 
-// ownEntrants are each version, and the last one with each strategy forced.
+// ownEntrants returns each version, and the last version with each strategy forced.
 func (r row) ownEntrants(s settings, way route) []entrant {
 	var all []entrant
 	versions := s.table.versions
@@ -152,7 +155,8 @@ func (r row) ownEntrants(s settings, way route) []entrant {
 	return all
 }
 
-// sortLine is the command of a version, but for its files. Without --explain the plan is not told.
+// sortLine returns the command line of a version without its files. extsort reports its plan only
+// with --explain.
 func (s settings) sortLine(r row, v version, more ...string) command {
 	more = append([]string{"--stats=json", "--explain"}, more...)
 	memory := r.share.limit(s.bytes)
@@ -162,7 +166,7 @@ func (s settings) sortLine(r row, v version, more ...string) command {
 	return sortLine(v.tool(), r.workload, memory, s.devices, more...)
 }
 
-// copier is a yardstick: cp, or cat into cat in the rows of pipes.
+// copier returns a yardstick: cp, or two cats in rows with pipes.
 func (r row) copier(name string, sync bool) contender {
 	c := copier(name, sync)
 	if r.place != inPipe {

@@ -16,7 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// twoVersions are settings of a small table.
+// twoVersions returns the settings of a small table.
 func twoVersions() settings {
 	return settings{bytes: 1 << 30, runs: 2, table: tableSettings{forced: 1, seed: 1,
 		versions: []version{{Name: "old", Sum: "a"}, {Name: "new", Sum: "b"}}}}
@@ -96,7 +96,7 @@ func TestRowCommands(t *testing.T) {
 	}
 }
 
-// names are the runs in their order.
+// names returns the names of the runs in order.
 func names(runs []tableRun) []string {
 	var all []string
 	for _, r := range runs {
@@ -223,7 +223,8 @@ func TestSlowerBeyondTheSpread(t *testing.T) {
 	}
 }
 
-// TestTableReport prints the report of testdata/table.jsonl. With COMPARE_UPDATE set it renews testdata/table.md.
+// TestTableReport prints the report of testdata/table.jsonl. With COMPARE_UPDATE set, it rewrites
+// testdata/table.md.
 func TestTableReport(t *testing.T) {
 	compareReport(t, "table")
 	if err := printTable(io.Discard, filepath.Join(t.TempDir(), "none")); err == nil {
@@ -231,7 +232,7 @@ func TestTableReport(t *testing.T) {
 	}
 }
 
-// compareReport prints the report of a log in testdata and compares it with what stands beside it.
+// compareReport prints the report of a log in testdata and compares it with the expected report.
 func compareReport(t *testing.T, name string) {
 	t.Helper()
 	var b bytes.Buffer
@@ -253,7 +254,8 @@ func compareReport(t *testing.T, name string) {
 	}
 }
 
-// TestTableEndToEnd builds the command, makes two rows, makes nothing when started again, and leaves no data behind.
+// TestTableEndToEnd builds the command and makes two rows. A second start must make nothing, and
+// no data may remain.
 func TestTableEndToEnd(t *testing.T) {
 	if testing.Short() || runtime.GOOS != "linux" {
 		t.Skip("builds and runs the command of this module, cp, cat and sync")
@@ -318,12 +320,13 @@ func checkRuns(t *testing.T, file string) {
 			}
 		}
 	}
-	if autos < 8 { // two rows at least, of two versions, twice
+	if autos < 8 { // at least two rows of two versions, with two runs each
 		t.Errorf("auto ran %d times", autos)
 	}
 }
 
-// TestTableStops interrupts the table: its file stays whole, and nothing else is left.
+// TestTableStops interrupts the table. Its file must consist of complete lines, and no data may
+// remain.
 func TestTableStops(t *testing.T) {
 	shop := stage(t)
 	ctx, cancel := context.WithCancel(context.Background())

@@ -9,21 +9,21 @@ import (
 	"strings"
 )
 
-// version is a command of extsort. Its sum tells two builds of one name apart.
+// A version is an extsort command. Its checksum distinguishes two builds with the same name.
 type version struct {
 	Name string `json:"name"`
-	Sum  string `json:"sha256"` // its first digits
+	Sum  string `json:"sha256"` // the first digits
 	Told string `json:"version,omitempty"`
 	path string
 }
 
-// runs reports whether an entrant is the version in some way.
+// runs reports whether an entrant uses this version.
 func (v version) runs(entrant string) bool { return strings.HasPrefix(entrant, v.Name+" ") }
 
-// tool is the name of the command in a script.
+// tool returns the name of the command in a script.
 func (v version) tool() string { return "extsort " + v.Name }
 
-// find makes the path absolute, since scripts run elsewhere.
+// find makes the path absolute, because scripts run in another directory.
 func (v *version) find() (err error) {
 	if v.path, err = exec.LookPath(v.path); err == nil {
 		v.path, err = filepath.Abs(v.path)
@@ -31,7 +31,7 @@ func (v *version) find() (err error) {
 	return err
 }
 
-// identify fills in what a report tells of the command.
+// identify sets the fields that a report contains.
 func (v *version) identify() error {
 	program, err := os.ReadFile(v.path)
 	sum := sha256.Sum256(program)

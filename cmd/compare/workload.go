@@ -5,17 +5,17 @@ import (
 	"strconv"
 )
 
-// workload is one kind of data.
+// A workload is one kind of data.
 type workload struct {
 	Name       string
 	Title      string
-	describe   []string // the flags of extsort that say what a record is
+	describe   []string // extsort flags that describe a record
 	recordSize int
-	keySize    int    // the key is the first bytes of the record
-	dist       string // of `extsort gen`
+	keySize    int    // the key is at the beginning of the record
+	dist       string // distribution for `extsort gen`
 }
 
-// allWorkloads are those that can be named, in the order of the report.
+// allWorkloads lists the workloads in the order of the report.
 var allWorkloads = []workload{
 	{"u64", "64-bit keys, uniform", []string{"-t", "u64"}, 8, 8, "uniform"},
 	{"u32", "32-bit keys, uniform", []string{"-t", "u32"}, 4, 4, "uniform"},
@@ -33,24 +33,25 @@ func workloadNames() []string {
 	return names
 }
 
-// isNumber reports whether a record is one little-endian number, not a string of bytes.
+// isNumber reports whether a record is a little-endian number. Otherwise, its key is a string of
+// bytes.
 func (w workload) isNumber() bool { return w.recordSize == w.keySize }
 
-// numberType is the type of a bare key, or gensort.
+// numberType returns the type of a bare key, or gensort.
 func (w workload) numberType() string { return w.describe[1] }
 
 func (w workload) records(bytes int64) int64 { return max(bytes/int64(w.recordSize), 1) }
 
-// bytes is what is left of a size that is cut to whole records.
+// bytes returns the size of the data when size is rounded down to whole records.
 func (w workload) bytes(size int64) int64 { return w.records(size) * int64(w.recordSize) }
 
-// generate is the command that writes the workload to a file.
+// generate returns the command that writes the workload to a file.
 func (w workload) generate(size int64, file string) command {
 	return append(append(command{"extsort", "gen"}, w.describe...),
 		"-n", strconv.FormatInt(w.records(size), 10), "--dist", w.dist, "--seed", "1", "-o", file)
 }
 
-// describeSize is the data in words.
+// describeSize returns the size of the data in words.
 func (w workload) describeSize(size int64) string {
 	return fmt.Sprintf("%d records, %s", w.records(size), binarySize(w.bytes(size)))
 }

@@ -12,19 +12,19 @@ import (
 	"strings"
 )
 
-// workshop is the folder in which everything happens, and where the programs are.
+// A workshop is the directory that contains all data, together with the programs to run.
 type workshop struct {
 	settings
 	dir          string
-	tools        map[string]string // programs that are not found by their names
+	tools        map[string]string // paths of programs that are not found by name
 	peerVersions []string
 	machine      machine
 	settleLimit  int64     // bytes
-	group        *cgroup   // that what is timed runs in; nil: none
-	log          io.Writer // what is going on
+	group        *cgroup   // cgroup for timed runs; nil: none
+	log          io.Writer // progress messages
 }
 
-// openWorkshop makes the folder and has extsort at hand.
+// openWorkshop creates the directory and finds or builds extsort.
 func openWorkshop(ctx context.Context, s settings, log io.Writer) (*workshop, error) {
 	dir, err := os.MkdirTemp(s.work, "extsort-compare-")
 	if err != nil {
@@ -51,12 +51,12 @@ func (shop *workshop) close() {
 
 func (shop *workshop) say(line string, args ...any) { fmt.Fprintf(shop.log, line+"\n", args...) }
 
-// findExtsort finds the versions of extsort. The first of them makes and checks the data.
+// findExtsort finds the versions of extsort. The first one generates and checks the data.
 func (shop *workshop) findExtsort(ctx context.Context) error {
 	for i := range shop.table.versions {
 		v := &shop.table.versions[i]
 		if v.path == "" {
-			v.path = filepath.Join(shop.dir, "extsort.exe") // the suffix matters on Windows and harms nowhere
+			v.path = filepath.Join(shop.dir, "extsort.exe") // Windows needs the suffix, and other systems ignore it
 			if err := build(ctx, v.path); err != nil {
 				return err
 			}
@@ -70,7 +70,7 @@ func (shop *workshop) findExtsort(ctx context.Context) error {
 	return nil
 }
 
-// build makes the command of this module.
+// build builds the command of this module.
 func build(ctx context.Context, target string) error {
 	build := exec.CommandContext(ctx, "go", "build", "-o", target, "github.com/extsort/extsort/cmd/extsort")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -79,13 +79,13 @@ func build(ctx context.Context, target string) error {
 	return nil
 }
 
-// compile makes a tool of the source of a C++ program.
+// compile compiles a tool from C++ source.
 func compile(ctx context.Context, shop *workshop, tool string, source []byte, flags ...string) error {
 	compiler, err := exec.LookPath("g++")
 	if err != nil {
 		return errors.New("no g++ is installed to compile it")
 	}
-	program, err := filepath.Abs(shop.path(tool)) // as scripts run elsewhere
+	program, err := filepath.Abs(shop.path(tool)) // scripts run in another directory
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func compile(ctx context.Context, shop *workshop, tool string, source []byte, fl
 	return nil
 }
 
-// versions are those of extsort and the peers that were found.
+// versions returns the versions of extsort and of the installed peers.
 func (shop *workshop) versions(ctx context.Context) []string {
 	version, err := shop.firstLine(ctx, "extsort", "--version")
 	if err != nil {
@@ -109,7 +109,7 @@ func (shop *workshop) versions(ctx context.Context) []string {
 	return append([]string{version}, shop.peerVersions...)
 }
 
-// prepare is a command that will run in the folder.
+// prepare returns a command that runs in the directory.
 func (shop *workshop) prepare(ctx context.Context, c command) *exec.Cmd {
 	name := c[0]
 	if path, ok := shop.tools[name]; ok {
@@ -120,10 +120,10 @@ func (shop *workshop) prepare(ctx context.Context, c command) *exec.Cmd {
 	return cmd
 }
 
-// path is where a file of the folder stands.
+// path returns the path of a file in the directory.
 func (shop *workshop) path(file string) string { return filepath.Join(shop.dir, file) }
 
-// firstLine runs a command and returns the first line that it prints.
+// firstLine runs a command and returns the first line of its output.
 func (shop *workshop) firstLine(ctx context.Context, words ...string) (string, error) {
 	out, err := shop.prepare(ctx, words).Output()
 	if err != nil {
@@ -133,7 +133,7 @@ func (shop *workshop) firstLine(ctx context.Context, words ...string) (string, e
 	return strings.TrimSpace(line), nil
 }
 
-// must runs a command that is not timed, with standard input and output if they are not nil.
+// must runs a command without timing it. Standard input and output may be nil.
 func (shop *workshop) must(ctx context.Context, c command, stdin io.Reader, stdout io.Writer) error {
 	cmd := shop.prepare(ctx, c)
 	var stderr bytes.Buffer
@@ -144,7 +144,8 @@ func (shop *workshop) must(ctx context.Context, c command, stdin io.Reader, stdo
 	return nil
 }
 
-// failure is the error of a command with what it said last, or why it was stopped.
+// failure returns the error of a command with the end of its standard error, or the reason why it
+// was stopped.
 func failure(ctx context.Context, c command, err error, said []byte) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
