@@ -74,23 +74,29 @@ var Discard = BlockWriterFunc(func(context.Context, int64, []byte) error { retur
 
 // Info describes a device to users and to the planner. Rates are 0 until they are measured.
 type Info struct {
-	Index         int      `json:"index"`            // number in the list of all devices; the CPU is 0
-	Name          string   `json:"name"`             // as the driver calls it
-	Driver        string   `json:"driver,omitempty"` // API and driver version
-	Kind          Kind     `json:"kind"`
-	Units         int      `json:"units"`          // processors or compute units
-	MemoryBytes   int64    `json:"memory_bytes"`   // memory for chunks; 0: they use the host's memory, see ChunkOptions.MemoryBytes
-	UnifiedMemory bool     `json:"unified_memory"` // the device uses host memory, so ChunkOptions.MemoryBytes includes it
-	MaxAlloc      int64    `json:"-"`              // largest single allocation in bytes; 0: unlimited
-	LinkRate      float64  `json:"link_rate"`      // bytes per second between host and device, each way
-	SortRate      float64  `json:"sort_rate"`      // bytes per second, u64 keys
-	Algorithms    []string `json:"algorithms"`
+	// Number in the list of all devices; the CPU is 0.
+	Index  int    `json:"index"`
+	Name   string `json:"name"`             // as the driver calls it
+	Driver string `json:"driver,omitempty"` // API and driver version
+	Kind   Kind   `json:"kind"`
+	Units  int    `json:"units"` // processors or compute units
+	// Memory for chunks; 0: they use the host's memory, see ChunkOptions.MemoryBytes.
+	MemoryBytes int64 `json:"memory_bytes"`
+	// The device uses host memory, so ChunkOptions.MemoryBytes includes it.
+	UnifiedMemory bool `json:"unified_memory"`
+	// Largest single allocation in bytes; 0: unlimited.
+	MaxAlloc int64 `json:"-"`
+	// Bytes per second between host and device, each way.
+	LinkRate   float64  `json:"link_rate"`
+	SortRate   float64  `json:"sort_rate"` // bytes per second, u64 keys
+	Algorithms []string `json:"algorithms"`
 
-	DriverName     string `json:"-"` // Name of the Driver that lists the device
-	Number         int    `json:"-"` // number in the list of that Driver, from 1
-	Host           bool   `json:"-"` // the device is the host's CPU and sorts in host memory
-	Automatic      bool   `json:"-"` // sorts may choose the device; if false, it is used only if the user names it
-	VariableDigits bool   `json:"-"` // OpenOptions.DigitBits has an effect
+	DriverName string `json:"-"` // Name of the Driver that lists the device
+	Number     int    `json:"-"` // number in the list of that Driver, from 1
+	Host       bool   `json:"-"` // the device is the host's CPU and sorts in host memory
+	// Sorts may choose the device; if false, it is used only if the user names it.
+	Automatic      bool `json:"-"`
+	VariableDigits bool `json:"-"` // OpenOptions.DigitBits has an effect
 }
 
 // A Kind is a word that describes a device to users. Programs should use the properties in Info
@@ -102,17 +108,19 @@ const (
 	CPU         Kind = "cpu"
 	GPU         Kind = "gpu"
 	Accelerator Kind = "accelerator"
-	OpenCLCPU   Kind = "opencl-cpu" // an OpenCL device that is the host's processor: used only when named
+	// An OpenCL device that is the host's processor: used only when named.
+	OpenCLCPU Kind = "opencl-cpu"
 )
 
 // ChunkOptions describes the chunks of one sort.
 type ChunkOptions struct {
 	Keyer       *format.Keyer
-	Records     int64  // capacity in records, at most MaxRecords
-	MemoryBytes int64  // limit for all host memory that the chunk uses
-	BlockBytes  int    // maximum size of the blocks that Store writes; a block holds at least one record
-	Workers     int    // goroutines in each step; 0: GOMAXPROCS
-	Algorithm   string // one of Info.Algorithms; "": chosen by the device
+	Records     int64 // capacity in records, at most MaxRecords
+	MemoryBytes int64 // limit for all host memory that the chunk uses
+	// Maximum size of the blocks that Store writes; a block holds at least one record.
+	BlockBytes int
+	Workers    int    // goroutines in each step; 0: GOMAXPROCS
+	Algorithm  string // one of Info.Algorithms; "": chosen by the device
 
 	// SourceRecords is the number of records in the sources from which Select takes a part. 0
 	// means that all records fit into the chunk. A wrong number costs time, but the result is

@@ -27,7 +27,8 @@ func (shop *workshop) inspect(ctx context.Context, w workload, file string, reco
 	var said bytes.Buffer
 	cmd.Stdin, cmd.Stderr = records, &said
 	err := cmd.Run()
-	if err != nil && cmd.ProcessState.ExitCode() != 1 { // 1 means only that the records are not in order
+	// 1 means only that the records are not in order.
+	if err != nil && cmd.ProcessState.ExitCode() != 1 {
 		return contents{}, failure(ctx, c, err, said.Bytes())
 	}
 	found, parsed := parseContents(said.Bytes())

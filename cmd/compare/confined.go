@@ -64,7 +64,8 @@ func (t *table) peerEntrants(r row) []entrant {
 		return nil
 	}
 	for _, p := range t.peers {
-		found, _ := p.contenders(t.shop, r.workload) // invitePeers has reported why a peer is missing
+		// invitePeers has reported why a peer is missing.
+		found, _ := p.contenders(t.shop, r.workload)
 		for _, c := range found {
 			all = append(all, entrant{contender: durable(c), runs: 1})
 		}

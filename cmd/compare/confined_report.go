@@ -10,7 +10,9 @@ import (
 const (
 	maxPerTwo   = 1.25 // maximum ratio to two cp+sync, unless mostPerTwo overrides it
 	minDiskRate = 0.85 // minimum ratio of the disk's bytes per second to those of cp+sync
-	minBusy     = 0.9  // minimum share of all processors busy in the program; if it is reached, the disk may be slower
+	// Minimum share of all processors busy in the program; if it is reached, the disk may be
+	// slower.
+	minBusy = 0.9
 )
 
 var mostPerTwo = map[string]float64{"nearly-sorted": 0.8, "100-byte": 1.2}

@@ -7,11 +7,12 @@ import (
 
 // A contender is one way to sort or copy the data of a workload.
 type contender struct {
-	name    string
-	kind    kind
-	memory  int64 // memory limit passed to the program in bytes; 0: none
-	form    form
-	inPlace bool // it sorts the output file, which was copied from the input before the clock started
+	name   string
+	kind   kind
+	memory int64 // memory limit passed to the program in bytes; 0: none
+	form   form
+	// It sorts the output file, which was copied from the input before the clock started.
+	inPlace bool
 	copies  bool // its output equals the input
 	script  func(in, out string) script
 }

@@ -15,10 +15,11 @@ type measurement struct {
 	seconds float64
 	user    float64 // user CPU seconds of all its processes
 	system  float64 // system CPU seconds of all its processes
-	peak    int64   // sampled peak of the anonymous memory of all its processes together, in bytes; 0: unknown
-	disk    traffic // by its processes
-	device  traffic // on the disk of the data directory, including other processes
-	said    []byte  // standard error
+	// Sampled peak of the anonymous memory of all its processes together, in bytes; 0: unknown.
+	peak   int64
+	disk   traffic // by its processes
+	device traffic // on the disk of the data directory, including other processes
+	said   []byte  // standard error
 }
 
 // traffic is a number of bytes read from and written to disks, as counted by the system; 0: none,
@@ -58,7 +59,8 @@ func (shop *workshop) execute(ctx context.Context, s script) (measurement, error
 
 // runPipeline starts all commands, waits for them, and adds the resources they used.
 func (shop *workshop) runPipeline(ctx context.Context, p pipeline, m *measurement) error {
-	ctx, cancel := context.WithCancel(ctx) // if a command does not start, this ends the ones before it
+	// If a command does not start, this ends the ones before it.
+	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	cmds := make([]*exec.Cmd, len(p.commands))
 	said := make([]bytes.Buffer, len(p.commands))

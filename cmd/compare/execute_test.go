@@ -99,7 +99,8 @@ func TestFailureTellsItsLastLine(t *testing.T) {
 func TestAProgramThatIsMissing(t *testing.T) {
 	shop := stage(t)
 	s := script{{commands: []command{{"act", "hang"}, {"no-such-program"}}}}
-	if _, err := shop.execute(context.Background(), s); err == nil { // which must also end the first program
+	// The error must also end the first program.
+	if _, err := shop.execute(context.Background(), s); err == nil {
 		t.Error("a missing program ran")
 	}
 }

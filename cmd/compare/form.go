@@ -16,9 +16,12 @@ type form struct {
 	name   string // suffix of the file names; "": raw
 	encode func(dst []byte, record []byte, w workload) []byte
 	decode func(record, line []byte, w workload) error
-	length func(w workload) int      // bytes of an encoded record
-	pack   func(file string) command // command that reads encoded records from standard input into file; nil: the file consists of encoded records
-	unpack func(file string) command // command that writes the encoded records in file to standard output
+	length func(w workload) int // bytes of an encoded record
+	// Command that reads encoded records from standard input into file; nil: the file consists of
+	// encoded records.
+	pack func(file string) command
+	// Command that writes the encoded records in file to standard output.
+	unpack func(file string) command
 }
 
 // hexText represents each record as a line of hexadecimal digits, whose text order is the order

@@ -18,9 +18,10 @@ type start struct {
 	Size     int64     `json:"size"` // bytes of each workload
 	Versions []version `json:"versions"`
 	Skipped  []string  `json:"skipped,omitempty"` // skipped places and peers, with reasons
-	Limit    int64     `json:"limit,omitempty"`   // memory limit of a confined run; 0: table of workloads
-	Cgroup   string    `json:"cgroup,omitempty"`  // version of cgroups used for the limit
-	Peers    []string  `json:"peers,omitempty"`   // including their versions
+	// Memory limit of a confined run; 0: table of workloads.
+	Limit  int64    `json:"limit,omitempty"`
+	Cgroup string   `json:"cgroup,omitempty"` // version of cgroups used for the limit
+	Peers  []string `json:"peers,omitempty"`  // including their versions
 }
 
 // entry is the line of one run.

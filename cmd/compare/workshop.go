@@ -56,7 +56,8 @@ func (shop *workshop) findExtsort(ctx context.Context) error {
 	for i := range shop.table.versions {
 		v := &shop.table.versions[i]
 		if v.path == "" {
-			v.path = filepath.Join(shop.dir, "extsort.exe") // Windows needs the suffix, and other systems ignore it
+			// Windows needs the suffix, and other systems ignore it.
+			v.path = filepath.Join(shop.dir, "extsort.exe")
 			if err := build(ctx, v.path); err != nil {
 				return err
 			}

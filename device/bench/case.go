@@ -12,7 +12,8 @@ import (
 
 // A Case is one sort to time.
 type Case struct {
-	Label     string         `json:"label"` // name of the algorithm and its parameters in tables and plots
+	// Name of the algorithm and its parameters in tables and plots.
+	Label     string         `json:"label"`
 	Algorithm string         `json:"algorithm"`
 	Params    algo.Params    `json:"params,omitzero"`
 	Key       opencl.KeyKind `json:"key"`
@@ -36,13 +37,15 @@ type Result struct {
 	Passes  int                `json:"passes,omitempty"`
 	Kernels map[string]float64 `json:"kernels,omitempty"` // seconds of one run
 	Skipped string             `json:"skipped,omitempty"` // why it was not timed
-	Error   string             `json:"error,omitempty"`   // a wrong result, or a failure of the device
+	// A wrong result, or a failure of the device.
+	Error string `json:"error,omitempty"`
 }
 
 // The errors of a Bed wrap one of these.
 var (
-	ErrWrong  = errors.New("wrong result")
-	ErrCannot = errors.New("not on this device") // the device does not support the parameters or the size; not a failure
+	ErrWrong = errors.New("wrong result")
+	// The device does not support the parameters or the size; not a failure.
+	ErrCannot = errors.New("not on this device")
 )
 
 // A Bed is a device on which cases are timed, one at a time.

@@ -10,7 +10,9 @@ type tiling struct {
 	digitBits    int // h
 	items        int // e: elements per thread
 	groupSize    int // B: threads in a block
-	groups       int // G: blocks in the grid; 0: without per-block histograms, which are unnecessary with a scan kernel
+	// G: blocks in the grid; 0: without per-block histograms, which are unnecessary with a scan
+	// kernel.
+	groups int
 }
 
 func (t tiling) passes() float64 { return float64((t.keyBits + t.digitBits - 1) / t.digitBits) }
@@ -32,7 +34,8 @@ func (t tiling) dataMovement(n int64) float64 {
 // costs are Koppelman's constants. Each is the number of steps of one part of the computation,
 // per unit of work.
 type costs struct {
-	sort         float64 // c_s: the sort within a block, per element, bit and level of the prefix sum
+	// c_s: the sort within a block, per element, bit and level of the prefix sum.
+	sort         float64
 	countElement float64 // c_c1: the histogram of a tile, per element
 	countBin     float64 // c_c2: the histogram of a tile, per bin
 	histogram    float64 // c_gh: the global histogram, per bin of a block

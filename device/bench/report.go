@@ -13,7 +13,8 @@ import (
 
 // A Report contains the results of a view on a device.
 type Report struct {
-	Schema  int         `json:"schema"` // version of this format; 0: an older one, or another program's
+	// Version of this format; 0: an older one, or another program's.
+	Schema  int         `json:"schema"`
 	Device  string      `json:"device"`
 	Driver  string      `json:"driver,omitempty"`
 	Kind    device.Kind `json:"kind"`

@@ -21,7 +21,8 @@ type residentKeys struct {
 	buffers      []*cl.Buffer
 	watch        stopwatch // of the last sort
 
-	got, gotValues []byte // results; reused, because the first touch of gigabytes takes longer than everything else
+	// Results; reused, because the first touch of gigabytes takes longer than everything else.
+	got, gotValues []byte
 }
 
 func newResidentKeys(ctx *cl.Context, q *cl.Queue, kind opencl.KeyKind, words []byte) (*residentKeys, error) {

@@ -20,8 +20,9 @@ type Scope struct {
 	Algorithms []string         // empty: all algorithms of the device
 	Keys       []opencl.KeyKind // empty: the keys of the view
 	Dists      []string         // empty: uniform
-	Min, Max   int64            // the sizes are the powers of two between them; 0: chosen by the view
-	Memory     int64            // memory of the host in bytes; 0: unknown
+	// The sizes are the powers of two between them; 0: chosen by the view.
+	Min, Max int64
+	Memory   int64 // memory of the host in bytes; 0: unknown
 }
 
 // A View is a selection of cases, and the tables made from their results.

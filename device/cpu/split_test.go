@@ -38,7 +38,8 @@ func TestSortCancelled(t *testing.T) {
 		r := rand.New(rand.NewPCG(31, 32))
 		recs := devicetest.Distributions["uniform"](l, n, r)
 		sample := devicetest.Sampled(l, recs, 1000)
-		narrow := make([]byte, len(recs)) // all in the first of the buckets that are cut by the sample
+		// All in the first of the buckets that are cut by the sample.
+		narrow := make([]byte, len(recs))
 		for at := 0; at < len(recs); at += l.RecordSize {
 			binary.LittleEndian.PutUint64(narrow[at:], r.Uint64()>>20)
 		}
@@ -130,7 +131,8 @@ func TestCountedElementsHaveRoom(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := sortAndStore(t, made, 8)
-			keys := slices.Clone(arena.View[uint64](recs)) // as much, but faster sorted than by devicetest
+			// As much, but faster sorted than by devicetest.
+			keys := slices.Clone(arena.View[uint64](recs))
 			slices.Sort(keys)
 			if !bytes.Equal(got, arena.ByteView(keys)) {
 				t.Error("not sorted")

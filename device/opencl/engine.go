@@ -34,7 +34,8 @@ type session struct {
 	ctx                  *cl.Context
 	admin                *cl.Queue // maps memory; on any other queue, that would wait for transfers
 	upload, gather, down *cl.Queue // to the device, kernels of Store, from the device
-	kernels              *cl.Queue // sorting; a sorter, with its scratch memory, needs a queue of its own
+	// Sorting; a sorter, with its scratch memory, needs a queue of its own.
+	kernels *cl.Queue
 
 	radix func() string // returns the best radix sort if nothing was measured
 

@@ -10,12 +10,17 @@ import (
 )
 
 const (
-	maxSegments         = 8              // maximum number of segments of records on the device, see records.cl
-	maxIndex            = math.MaxUint32 // largest 32-bit record index
-	ringBytes           = 128 << 20      // maximum pinned memory of a chunk, because pinning is slow
-	slotBytes           = 4 << 20        // size of a staging slot; its transfer takes several times as long as queueing it
-	stages              = 3              // gather pieces on the device: one being gathered, one being downloaded, one spare
-	scratchShare        = 16             // 1/16 of the memory is left to the sorter's tables and the driver
+	// Maximum number of segments of records on the device, see records.cl.
+	maxSegments = 8
+	maxIndex    = math.MaxUint32 // largest 32-bit record index
+	// Maximum pinned memory of a chunk, because pinning is slow.
+	ringBytes = 128 << 20
+	// Size of a staging slot; its transfer takes several times as long as queueing it.
+	slotBytes = 4 << 20
+	// Gather pieces on the device: one being gathered, one being downloaded, one spare.
+	stages = 3
+	// 1/16 of the memory is left to the sorter's tables and the driver.
+	scratchShare        = 16
 	scratchAtMost       = int64(4) << 30 // limit of that share
 	unifiedStagingShare = 8              // 1/8 of a chunk's memory, on a device with unified memory
 	fewestSlots         = 2              // minimum: one is filled while the other is emptied

@@ -92,7 +92,8 @@ func (c *chunk) sortBits(varying uint64) error {
 
 // survey returns for each word of the key which bits differ between records.
 func (c *chunk) survey(words int, args ...any) ([]uint64, error) {
-	found := bytes.Repeat(binary.NativeEndian.AppendUint64(make([]byte, 8), ^uint64(0)), words) // OR and AND of each
+	// OR and AND of each.
+	found := bytes.Repeat(binary.NativeEndian.AppendUint64(make([]byte, 8), ^uint64(0)), words)
 	if err := c.onBits("survey", found, args...); err != nil {
 		return nil, err
 	}

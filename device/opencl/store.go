@@ -129,7 +129,8 @@ func (s *storer) download(p piece) (ready *cl.Event, err error) {
 // reused after its download.
 func (s *storer) gather(p piece, size int) (*cl.Event, error) {
 	c, at := s.chunk, s.gathered%stages
-	unit := min(16, 1<<bits.TrailingZeros(uint(size))) // bytes of the largest vector that divides a record
+	// Bytes of the largest vector that divides a record.
+	unit := min(16, 1<<bits.TrailingZeros(uint(size)))
 	s.gathered++
 	args := c.memory.pointers(uint32(size/unit), c.memory.data.Values, uint64(p.first), uint32(p.n), c.memory.stage[at])
 	gathered, err := c.launch(c.session.gather, fmt.Sprint("gather", unit), p.n*size/unit, args, s.left[at])

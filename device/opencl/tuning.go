@@ -47,10 +47,11 @@ func (k *KeyKind) UnmarshalText(text []byte) (err error) {
 // A Tuning contains the measurements of a device. Package tune measures it, and SaveTuning stores
 // it. The zero value leaves all choices to the defaults.
 type Tuning struct {
-	Sorts    []TunedSort `json:"sorts,omitempty"`
-	Tiny     []TunedSort `json:"tiny,omitempty"`     // for up to Records keys
-	LinkRate float64     `json:"linkRate,omitempty"` // bytes per second between host and device, each way
-	SortRate float64     `json:"sortRate,omitempty"` // bytes per second of u64 keys
+	Sorts []TunedSort `json:"sorts,omitempty"`
+	Tiny  []TunedSort `json:"tiny,omitempty"` // for up to Records keys
+	// Bytes per second between host and device, each way.
+	LinkRate float64 `json:"linkRate,omitempty"`
+	SortRate float64 `json:"sortRate,omitempty"` // bytes per second of u64 keys
 }
 
 // A TunedSort is an algorithm with the parameters that were the fastest for one kind of keys.

@@ -24,7 +24,8 @@ var (
 	items      = axis{"items", []int{16, 20, 11, 12, 14, 18, 22, 9, 10, 24, 8, 6, 4},
 		func(p *algo.Params) *int { return &p.Items }}
 	digitBits = axis{"digit", []int{8, 7, 6, 5},
-		func(p *algo.Params) *int { return &p.DigitBits }} // 4 would select another program, the published one
+		// 4 would select another program, the published one.
+		func(p *algo.Params) *int { return &p.DigitBits }}
 	maskSteps = axis{"steps", []int{1, 2, 4}, func(p *algo.Params) *int { return &p.MaskSteps }}
 )
 

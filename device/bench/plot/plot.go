@@ -135,7 +135,8 @@ func drawGrid(b *bytes.Buffer, x, y axis) {
 	}
 	for power := y.least; power <= y.most; power++ {
 		gridLine(b, x.from, y.at(power), x.to, y.at(power))
-		short := strings.ReplaceAll(humanize.SIWithDigits(math.Pow(10, power), 0, ""), " ", "") // 10k, 1M
+		// 10k, 1M.
+		short := strings.ReplaceAll(humanize.SIWithDigits(math.Pow(10, power), 0, ""), " ", "")
 		text(b, x.from-6, y.at(power)+4, "end", short)
 	}
 	fmt.Fprintf(b, "<path d=\"M%v %vV%vH%v\" fill=\"none\" stroke=\"black\"/>\n", x.from, y.to, y.from, x.to)

@@ -20,7 +20,8 @@ type counting struct {
 
 	table   func(n, groups int64) int64 // length of the table; nil: one column per group
 	sorting bool                        // count also sorts each tile, into the other buffers
-	byRow   bool                        // the scan of each row starts from the histogram of all keys
+	// The scan of each row starts from the histogram of all keys.
+	byRow bool
 }
 
 func buildCounting(b *builder, g geometry, kernel func(string) *cl.Kernel, count, moving string) *counting {

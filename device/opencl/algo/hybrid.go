@@ -74,8 +74,9 @@ type hybrid struct {
 
 const (
 	hybridCountTiles = 8
-	hybridSections   = 16  // at level 0
-	hybridFill       = 0.7 // of a tile of the finish: expected size of a bucket, so that larger buckets fit, too
+	hybridSections   = 16 // at level 0
+	// Of a tile of the finish: expected size of a bucket, so that larger buckets fit, too.
+	hybridFill = 0.7
 )
 
 func buildHybrid(b *builder, p Params) *hybrid {
@@ -106,8 +107,9 @@ type hybridRun struct {
 	*hybrid
 	*run
 	hybridPlan
-	sections       int64
-	sectionTiles   [2]int64 // for both levels; a section of level 1 is a bucket of level 0, of any length
+	sections int64
+	// For both levels; a section of level 1 is a bucket of level 0, of any length.
+	sectionTiles   [2]int64
 	bits           [2]int
 	counts, starts [2]*cl.Buffer
 	tileStarts     *cl.Buffer

@@ -116,7 +116,8 @@ func (o *onesweep) pass(r *run, pass, place, shift int, mask any, bases, tickets
 func probe(ctx *cl.Context, ranking Ranking) bool {
 	b := &builder{ctx: ctx, v: variant{wordBytes: 4}}
 	defer b.release()
-	g := newRanked(ctx.Device, Params{DigitBits: maxDigitBits}, b.v, ranking, 256, 6) // the keys of probe.cl are digits
+	// The keys of probe.cl are digits.
+	g := newRanked(ctx.Device, Params{DigitBits: maxDigitBits}, b.v, ranking, 256, 6)
 	k := g.program(b, nil, "rank", "probe")("probe")
 	if b.err != nil {
 		return false

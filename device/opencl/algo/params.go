@@ -6,14 +6,17 @@ import "cmp"
 // algorithm ignores parameters that it does not have and rejects values that cannot work. Package
 // tune stores Params as JSON.
 type Params struct {
-	DigitBits   int `json:"digitBits,omitempty"`   // bits per pass
-	GroupSize   int `json:"groupSize,omitempty"`   // work-items in a work-group
-	Items       int `json:"items,omitempty"`       // keys per work-item in one step
-	Groups      int `json:"groups,omitempty"`      // work-groups per launch, which is the number of sections of the array
-	BlockFactor int `json:"blockFactor,omitempty"` // selection-blocks: keys that a work-item reads into a block, 1 to 32
+	DigitBits int `json:"digitBits,omitempty"` // bits per pass
+	GroupSize int `json:"groupSize,omitempty"` // work-items in a work-group
+	Items     int `json:"items,omitempty"`     // keys per work-item in one step
+	// Work-groups per launch, which is the number of sections of the array.
+	Groups int `json:"groups,omitempty"`
+	// Selection-blocks: keys that a work-item reads into a block, 1 to 32.
+	BlockFactor int `json:"blockFactor,omitempty"`
 
-	Ranking   Ranking `json:"ranking,omitempty"`   // how the keys of a tile are ranked
-	MaskSteps int     `json:"maskSteps,omitempty"` // keys that a work-item ranks between two barriers, with masks
+	Ranking Ranking `json:"ranking,omitempty"` // how the keys of a tile are ranked
+	// Keys that a work-item ranks between two barriers, with masks.
+	MaskSteps int `json:"maskSteps,omitempty"`
 
 	// LeadingKeys is the minimum number of 64-bit keys for a sort by leading bits with repair,
 	// which also requires that according to the sample few keys have equal leading bits. A

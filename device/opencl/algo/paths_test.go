@@ -197,11 +197,13 @@ func TestHybrid(t *testing.T) {
 		{dist: dists[0], bytes: 4, passes: 3},
 		{dist: dists[0], bytes: 8, passes: 3},
 		{dist: dist{name: "40 bits", key: constant(1<<40 - 1)}, bytes: 8, passes: 3},
-		{dist: dist{name: "rare leading bit", key: func(rng *rand.Rand, i, _ int) uint64 { // the sample misses it
+		// The sample misses it.
+		{dist: dist{name: "rare leading bit", key: func(rng *rand.Rand, i, _ int) uint64 {
 			return rng.Uint64()>>8 | uint64(asFlag(i == 12345))<<63
 		}}, bytes: 8, passes: 3 + 4},
 		{dist: dist{name: "ties below the bins", key: constant(0xffff_f000_0000_000f)}, bytes: 8, passes: 3},
-		{dist: dist{name: "one bin", key: func(rng *rand.Rand, i, _ int) uint64 { // the sample shows it
+		// The sample shows it.
+		{dist: dist{name: "one bin", key: func(rng *rand.Rand, i, _ int) uint64 {
 			return rng.Uint64()&^(1<<62-1) | uint64(i)&0xffff
 		}}, bytes: 8},
 		{dist: dist{name: "hidden ties", key: hiddenTies}, bytes: 8, passes: 3 + 3 + 8},
@@ -408,7 +410,8 @@ func TestWindow(t *testing.T) {
 		{"high", around(1<<64-2000, 3999, 500), 8, 2},
 		{"top", around(1<<32-100, 150, 500), 4, 1},
 		{"short", around(1<<31, 1_000_000, 500), 4, 3},
-		{"hidden", func(rng *rand.Rand, i, n int) uint64 { // only some samples contain a key of this part
+		// Only some samples contain a key of this part.
+		{"hidden", func(rng *rand.Rand, i, n int) uint64 {
 			return uint64(rng.IntN(100)) | uint64(asFlag(i > n-n/40))<<40
 		}, 8, 0},
 		{"few", peerDists[0].key, 8, 1},

@@ -41,7 +41,8 @@ type radix struct {
 	histogram *histogram
 	sampler   *sampler
 	leading   *leading // nil if it cannot save time
-	shortFrom int64    // minimum number of keys for hybrid or tail; the algorithm hybrid has one of them
+	// Minimum number of keys for hybrid or tail; the algorithm hybrid has one of them.
+	shortFrom int64
 	hybrid    *hybrid
 	tail      *tail
 	window    *window // nil if the device cannot find keys with equal digits by ballots
@@ -94,7 +95,8 @@ func (x *radix) digits(r *run, seen *sampled, fromBit, lowBit, toBit int) {
 	if slices.ContainsFunc(varying, func(d digit) bool { return !seen.shows(d.shift-fromBit, uint64(d.mask)) }) {
 		flags := r.words(varies, len(varying), 4)
 		varying = slices.DeleteFunc(varying, func(d digit) bool { return flags[d.place] == 0 })
-		if p, ok := x.window.plan(r, seen, lowBit, toBit, len(varying)); ok { // keys that are not in the sample
+		// Keys that are not in the sample.
+		if p, ok := x.window.plan(r, seen, lowBit, toBit, len(varying)); ok {
 			if !x.window.sort(x, r, p, toBit) {
 				x.digits(r, &sampled{}, fromBit, lowBit, toBit)
 			}

@@ -24,17 +24,20 @@ func leadingBits(sample []uint64, width int, n int64) int {
 	if len(distinct) < 2 {
 		return width
 	}
-	const spared = 2 // pairs that may have equal bits, so that one unlucky pair does not cost a pass
+	// Pairs that may have equal bits, so that one unlucky pair does not cost a pass.
+	const spared = 2
 	differ := make([]int, 0, len(distinct)-1)
 	for i := 1; i < len(distinct); i++ {
 		differ = append(differ, width-bits.Len64(distinct[i-1]^distinct[i])+1)
 	}
 	slices.Sort(differ)
 	needed := differ[max(0, len(differ)-1-spared)]
-	if len(distinct)*8 < len(sample) { // few values, all of them in the sample, so bits that distinguish the sample suffice
+	// Few values, all of them in the sample, so bits that distinguish the sample suffice.
+	if len(distinct)*8 < len(sample) {
 		return min(width, differ[len(differ)-1]+leadingMargin)
 	}
-	typical := 2*bits.Len(uint(len(distinct)-1)) - 1 - 1 // log2 of the number of pairs that may have equal bits
+	// Log2 of the number of pairs that may have equal bits.
+	typical := 2*bits.Len(uint(len(distinct)-1)) - 1 - 1
 	share := float64(len(distinct)) / float64(len(sample))
 	population := bits.Len64(uint64(float64(n)*share)) - 1
 	return min(width, population+leadingMargin+max(0, needed-typical-2))
@@ -81,7 +84,8 @@ func (s *sampled) spread(p hybridPlan) bool {
 
 // collisions returns the number of keys minus the number of distinct values of a digit.
 func (s *sampled) collisions(shift, width int) float64 {
-	seen := make([]bool, 1<<width) // a slice is faster than a map or sorting, and the device is waiting
+	// A slice is faster than a map or sorting, and the device is waiting.
+	seen := make([]bool, 1<<width)
 	twice := 0.0
 	for _, key := range s.keys {
 		value := key >> shift & (1<<width - 1)

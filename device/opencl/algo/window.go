@@ -59,7 +59,8 @@ func (w *window) plan(r *run, seen *sampled, fromBit, toBit, otherwise int) (p w
 func (s *sampled) window(digitBits, toBit int) (p windowPlan, ok bool) {
 	sorted := slices.Sorted(slices.Values(s.keys))
 	spare := max(len(sorted)/windowShare-2, 0)
-	inside := uint64(1)<<digitBits - 2 // the first and the last value of the digit are for keys outside
+	// The first and the last value of the digit are for keys outside.
+	inside := uint64(1)<<digitBits - 2
 	for places := 1; places*digitBits < toBit; places++ {
 		shift := (places - 1) * digitBits
 		for below := 0; below <= spare; below++ {

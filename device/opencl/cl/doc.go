@@ -28,5 +28,6 @@ var (
 	ErrUnavailable = device.NewFailure("no OpenCL") // no libOpenCL, or no driver installed
 	ErrAllocation  = device.NewFailure("out of device memory or resources")
 	ErrBuild       = device.NewFailure("kernels cannot be built")
-	ErrDevice      = device.NewFailure("device failed") // the device was lost, or rejects a valid operation
+	// The device was lost, or rejects a valid operation.
+	ErrDevice = device.NewFailure("device failed")
 )

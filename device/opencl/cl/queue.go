@@ -161,7 +161,8 @@ func Wait(events ...*Event) error {
 	if err == nil {
 		return nil
 	}
-	for _, e := range events { // the call reports only that one of them failed; the event has the reason
+	// The call reports only that one of them failed; the event has the reason.
+	for _, e := range events {
 		if e == nil {
 			continue
 		}
