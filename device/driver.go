@@ -7,26 +7,29 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// A Driver finds and opens the devices of one kind of hardware or library. Package internal/drivers has the table of
-// all drivers.
+// A Driver finds and opens the devices of one kind of hardware or library. Package
+// internal/drivers has the table of all drivers.
 type Driver interface {
 	// Name returns a word that no other driver has as its name.
 	Name() string
 
-	// Installed reports whether this machine may have devices of the driver. It returns at once, because it starts
-	// nothing.
+	// Installed reports whether this machine may have devices of the driver. It returns at once,
+	// because it starts nothing.
 	Installed() bool
 
-	// Supports returns an error if no device of the driver can sort records of this layout. It starts nothing.
+	// Supports returns an error if no device of the driver can sort records of this layout. It
+	// starts nothing.
 	Supports(layout format.Layout) error
 
-	// List returns the devices of this machine, always in the same order. It may take a second, because it starts the
-	// library of the driver. An error says why there are no devices, or why some are missing from the list. Whoever
-	// calls List sets Info.Index, Info.DriverName and Info.Number.
+	// List returns the devices of this machine, always in the same order. It may take a second,
+	// because it starts the library of the driver. An error says why there are no devices, or why
+	// some are missing from the list. Whoever calls List sets Info.Index, Info.DriverName and
+	// Info.Number.
 	List(ctx context.Context) ([]Info, error)
 
-	// Open opens a device of the list. The Info of the device has the same Index. If the device has the method
-	// MeasureRates() error, that measures Info.LinkRate and Info.SortRate, in some milliseconds.
+	// Open opens a device of the list. The Info of the device has the same Index. If the device
+	// has the method MeasureRates() error, that measures Info.LinkRate and Info.SortRate, in some
+	// milliseconds.
 	Open(ctx context.Context, info Info, opt OpenOptions) (Device, error)
 }
 
@@ -37,8 +40,9 @@ type OpenOptions struct {
 	DigitBits   int    // bits per pass, if Info.VariableDigits; 0: chosen by the device
 }
 
-// ErrFailed is the class of the errors of a device that failed: it ran out of memory, its kernels cannot be built, or
-// it was lost. Drivers return errors that wrap it. After such an error, another device can sort the same records.
+// ErrFailed is the class of the errors of a device that failed: it ran out of memory, its kernels
+// cannot be built, or it was lost. Drivers return errors that wrap it. After such an error,
+// another device can sort the same records.
 var ErrFailed = errors.New("the device failed")
 
 // NewFailure returns an error with this text that wraps ErrFailed.

@@ -2,15 +2,15 @@
 // with other versions of extsort (the table of workloads, which decides about changes, and the
 // confined table for data larger than memory).
 //
-//	go run ./cmd/compare                                         1 GiB of each kind of data, in memory and out of core
-//	go run ./cmd/compare --workloads u64 --memory 256M           one kind of data, one memory limit
+//	go run ./cmd/compare                                 1 GiB of each kind of data
+//	go run ./cmd/compare --workloads u64 --memory 256M   one kind of data, one memory limit
 //	go run ./cmd/compare --size 64M --runs 3 --svg bars.svg      a quick look, with a plot
-//	go run ./cmd/compare --table                                 the table; takes hours, and can be continued
-//	go run ./cmd/compare --table --rows zipf/*/pipe              the rows zipf/in-core/pipe, zipf/quarter/pipe, …
-//	go run ./cmd/compare --table --versions old=a,new=b          compare two commands, and report where b is slower
-//	go run ./cmd/compare --table --report                        print the report of an existing table
-//	go run ./cmd/compare --confined                              8 GiB of each kind of data in 1 GiB, with page cache
-//	go run ./cmd/compare --confined --rows u64 --versions a=a,b=b   one row of it, for two commands
+//	go run ./cmd/compare --table                         the table; takes hours, can be continued
+//	go run ./cmd/compare --table --rows zipf/*/pipe      the rows zipf/in-core/pipe, …
+//	go run ./cmd/compare --table --versions old=a,new=b  report where b is slower than a
+//	go run ./cmd/compare --table --report                print the report of an existing table
+//	go run ./cmd/compare --confined                      8 GiB of each kind of data in 1 GiB
+//	go run ./cmd/compare --confined --rows u64 --versions a=a,b=b   one row for two commands
 //
 // # The race
 //

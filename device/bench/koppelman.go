@@ -48,7 +48,8 @@ var unitCosts = costs{1, 1, 1, 1, 1, 1}
 
 // computation returns Koppelman's total number of steps for both passes and all iterations:
 //
-//	[n·(c_s·h·lg(eB) + c_c1 + c_sc) + (n/eB)·2^h·(c_c2 + c_of·h) + c_gh·G·(G·2^h + h·2^h)] · k/h
+//	[n·(c_s·h·lg(eB) + c_c1 + c_sc) + (n/eB)·2^h·(c_c2 + c_of·h)
+//	 + c_gh·G·(G·2^h + h·2^h)] · k/h
 func (t tiling) computation(n int64, c costs) float64 {
 	h, g := float64(t.digitBits), float64(t.groups)
 	elements := float64(n) * (c.sort*h*math.Log2(t.tile()) + c.countElement + c.scatter)

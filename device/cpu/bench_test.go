@@ -15,8 +15,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// benchSize is the size of the largest benchmarks: log2 of the number of 64-bit keys. The floors of the project are
-// for 27, run as
+// benchSize is the size of the largest benchmarks: log2 of the number of 64-bit keys. The floors
+// of the project are for 27, run as
 //
 //	go test -run - -bench Sort -benchtime 5x ./device/cpu -args -log2n 27
 var benchSize = flag.Int("log2n", 20, "log2 of the number of 64-bit keys in the largest benchmarks")
@@ -119,7 +119,8 @@ var benchCache struct {
 	recs []byte
 }
 
-// benchData makes the data of a benchmark, or has them still: go test calls a benchmark more than once.
+// benchData makes the data of a benchmark, or has them still: go test calls a benchmark more than
+// once.
 func benchData(l format.Layout, n int, dist string) []byte {
 	benchCache.Lock()
 	defer benchCache.Unlock()
@@ -131,8 +132,9 @@ func benchData(l format.Layout, n int, dist string) []byte {
 	return benchCache.recs
 }
 
-// BenchmarkTiny is all of the work for the smallest inputs, which must not pay for what large ones need: of known size
-// (a file) and of unknown size (a pipe, whose chunk is made for much more).
+// BenchmarkTiny is all of the work for the smallest inputs, which must not pay for what large
+// ones need: of known size (a file) and of unknown size (a pipe, whose chunk is made for much
+// more).
 func BenchmarkTiny(b *testing.B) {
 	l := format.Bare(format.Type{Kind: format.Unsigned, Size: 8})
 	recs := devicetest.Distributions["uniform"](l, 128, rand.New(rand.NewPCG(1, 2)))

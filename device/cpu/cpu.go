@@ -6,7 +6,7 @@
 //
 //	bare keys up to 4 bytes    uint32   the normalized key; records are rebuilt from keys
 //	bare keys up to 8 bytes    uint64   the same
-//	everything else            uint64   the leading bits of the normalized key, then the record's index
+//	everything else            uint64   leading bits of the normalized key, then the record's index
 //
 // There are two exceptions: other records up to 16 bytes are moved whole (whole.go), and bare
 // keys up to 2 bytes are counted (histogram.go).

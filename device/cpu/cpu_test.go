@@ -16,7 +16,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestConformance believes in a tiny cache, so that a few records make many buckets and some that must be cut again.
+// TestConformance believes in a tiny cache, so that a few records make many buckets and some that
+// must be cut again.
 func TestConformance(t *testing.T) {
 	inCache(t, 16<<10)
 	devicetest.Run(t, func(testing.TB) device.Device { return New() })
@@ -78,7 +79,8 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// TestFewBlocks takes most of the free blocks away before Sort, so that buckets are cut into few at a time.
+// TestFewBlocks takes most of the free blocks away before Sort, so that buckets are cut into few
+// at a time.
 func TestFewBlocks(t *testing.T) {
 	inCache(t, 64<<10)
 	dists := []string{"exponential", "zipf", "uniform", "outlier"}
@@ -196,8 +198,8 @@ func TestBlocksSuffice(t *testing.T) {
 	}
 }
 
-// TestSegmentsSuffice: of records that are moved whole and read four times, all workers may read all, unless they are
-// many for a small chunk.
+// TestSegmentsSuffice: of records that are moved whole and read four times, all workers may read
+// all, unless they are many for a small chunk.
 func TestSegmentsSuffice(t *testing.T) {
 	for _, l := range []format.Layout{{RecordSize: 8, Key: layoutOf(t, "u32").Key},
 		{RecordSize: 12, Key: layoutOf(t, "u64").Key}, layoutOf(t, "u128")} {
@@ -353,7 +355,8 @@ func FuzzSort(f *testing.F) {
 	})
 }
 
-// fuzzLayout reads a record size and fields of four bytes each: kind and direction, offset, size, and the rest of it.
+// fuzzLayout reads a record size and fields of four bytes each: kind and direction, offset, size,
+// and the rest of it.
 func fuzzLayout(shape []byte) format.Layout {
 	if len(shape) == 0 {
 		return format.Layout{}

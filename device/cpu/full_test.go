@@ -19,8 +19,9 @@ import (
 // fullCases is how many chunks TestNeverFull fills.
 const fullCases = 3000
 
-// TestNeverFull fills chunks of exactly the size that MaxRecords allows with data that is hard on blocks: whatever
-// the distribution, the sample, the workers and the source, there is always a block where one is needed.
+// TestNeverFull fills chunks of exactly the size that MaxRecords allows with data that is hard on
+// blocks: whatever the distribution, the sample, the workers and the source, there is always a
+// block where one is needed.
 func TestNeverFull(t *testing.T) {
 	before := unitBytes
 	defer func() { unitBytes = before }()

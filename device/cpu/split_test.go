@@ -73,8 +73,8 @@ func TestSortCancelled(t *testing.T) {
 	}
 }
 
-// TestCountedElementsHaveRoom has large buckets cut until hardly a block is free, and then one whose majority key
-// was counted, for which there must be room if it cannot be cut.
+// TestCountedElementsHaveRoom has large buckets cut until hardly a block is free, and then one
+// whose majority key was counted, for which there must be room if it cannot be cut.
 func TestCountedElementsHaveRoom(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a search through sizes")

@@ -45,10 +45,12 @@ func wordBytes(k *format.Keyer) int {
 // wholes is the kind of small records that are moved whole, with their keys. A record of 16 bytes
 // would cost one or two cache lines wherever it was fetched from.
 //
-//	Load   scatters records to buckets by the prefixes of their keys, and remembers their order (order.go).
+//	Load   scatters records to buckets by the prefixes of their keys, and remembers their order
+//	       (order.go).
 //	Sort   splits buckets that do not fit into the cache (split.go).
-//	Store  copies a bucket into the cache in input order. It sorts references, which consist of bits of the key and the
-//	       position in the bucket, and writes the records in the order of the references (finish).
+//	Store  copies a bucket into the cache in input order. It sorts references, which consist of
+//	       bits of the key and the position in the bucket, and writes the records in the order of
+//	       the references (finish).
 //
 // Compared with records next to elements with indexes, memory contains only records and is read
 // sequentially.

@@ -49,8 +49,8 @@ func testPad[R word](t *testing.T, size int) {
 	}
 }
 
-// TestOrderAdmits has workers read units of any size in any order: there is always room for the segments of those
-// admitted, and they are in the order of the input at the end.
+// TestOrderAdmits has workers read units of any size in any order: there is always room for the
+// segments of those admitted, and they are in the order of the input at the end.
 func TestOrderAdmits(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 2000 {
@@ -143,7 +143,8 @@ func (s *tardySource) Next(limit int, place func(first int64, n int) []byte) (fi
 	return first, n, nil
 }
 
-// TestLoadTakesAll: whatever workers have left by then, the chunk is full or the source at its end after Load.
+// TestLoadTakesAll: whatever workers have left by then, the chunk is full or the source at its
+// end after Load.
 func TestLoadTakesAll(t *testing.T) {
 	const n = 50_001
 	l := layoutOf(t, "bytes12")
@@ -161,8 +162,8 @@ func TestLoadTakesAll(t *testing.T) {
 	}
 }
 
-// TestSplitSharesBlocks has one large bucket and some that are a little too large, in a chunk that is full: none of
-// them takes the blocks that the others need.
+// TestSplitSharesBlocks has one large bucket and some that are a little too large, in a chunk
+// that is full: none of them takes the blocks that the others need.
 func TestSplitSharesBlocks(t *testing.T) {
 	l := format.Layout{RecordSize: 16, Key: []format.Field{{Type: format.Type{Kind: format.Unsigned, Size: 8}}}}
 	r := rand.New(rand.NewPCG(13, 14))

@@ -111,7 +111,8 @@ type Collector struct {
 	// Max, if not 0, is the maximum size of a block in bytes. Larger blocks are errors.
 	Max int
 
-	// FailAt makes call number FailAt (from 1) fail with Err. Before, if not nil, is called at every call.
+	// FailAt makes call number FailAt (from 1) fail with Err. Before, if not nil, is called at
+	// every call.
 	FailAt int
 	Err    error
 	Before func(call int)

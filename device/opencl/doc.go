@@ -19,8 +19,9 @@
 // # Device memory
 //
 //	bare keys of up to 8 bytes   the keys as native words, twice (input and output of a pass)
-//	all other layouts            the records, in up to 8 segments where one allocation is too small for them,
-//	                             and next to them, twice, one word of the key and the record's 32-bit index
+//	all other layouts            the records, in up to 8 segments if they exceed one allocation,
+//	                             and next to them, twice, one word of the key and the record's
+//	                             32-bit index
 //
 // The device normalizes keys of all types, byte orders and directions. One survey (OR and AND of
 // all keys) finds the words and bits that are the same in all keys; they are skipped. Keys of

@@ -16,8 +16,9 @@ import (
 // which can take a second.
 func Installed() bool { return cl.Installed() }
 
-// Devices lists the OpenCL devices of this machine, numbered from 1. If there are none, the error wraps ErrUnavailable
-// and says why. If a driver fails, the error says so, and the devices of other drivers are listed.
+// Devices lists the OpenCL devices of this machine, numbered from 1. If there are none, the error
+// wraps ErrUnavailable and says why. If a driver fails, the error says so, and the devices of
+// other drivers are listed.
 func Devices() ([]device.Info, error) {
 	list, err := devices()
 	infos := make([]device.Info, len(list))

@@ -25,8 +25,9 @@ type storedTuning struct {
 	Tuning  Tuning    `json:"tuning"`
 }
 
-// LoadTuning returns the stored Tuning of a device, or nil if nothing valid is stored or the device belongs to another
-// driver. A damaged file counts as none, because a Tuning may only ever make a sort faster.
+// LoadTuning returns the stored Tuning of a device, or nil if nothing valid is stored or the
+// device belongs to another driver. A damaged file counts as none, because a Tuning may only ever
+// make a sort faster.
 func LoadTuning(info device.Info) *Tuning {
 	if !Owns(info) {
 		return nil
@@ -53,8 +54,8 @@ func (s *storedTuning) isOf(info device.Info) bool {
 // maxRate is far above any rate or number of records that can be measured.
 const maxRate = 1e15
 
-// plausible reports whether all rates are possible. Others would mislead the planner. Parameters need no check, because
-// the device rejects invalid ones.
+// plausible reports whether all rates are possible. Others would mislead the planner. Parameters
+// need no check, because the device rejects invalid ones.
 func (t *Tuning) plausible() bool {
 	rates := []float64{t.LinkRate, t.SortRate}
 	for _, s := range slices.Concat(t.Sorts, t.Tiny) {
@@ -63,7 +64,8 @@ func (t *Tuning) plausible() bool {
 	return !slices.ContainsFunc(rates, func(r float64) bool { return r < 0 || math.IsInf(r, 0) || r > maxRate })
 }
 
-// SaveTuning stores the Tuning of a device and returns the name of the file, which appears completely or not at all.
+// SaveTuning stores the Tuning of a device and returns the name of the file, which appears
+// completely or not at all.
 func SaveTuning(info device.Info, t Tuning) (string, error) {
 	name, err := tuningPath(info)
 	if err != nil {
@@ -83,7 +85,8 @@ func SaveTuning(info device.Info, t Tuning) (string, error) {
 	return name, nil
 }
 
-// ForgetTuning removes the stored Tuning of a device and returns the name of the file, or "" if nothing was stored.
+// ForgetTuning removes the stored Tuning of a device and returns the name of the file, or "" if
+// nothing was stored.
 func ForgetTuning(info device.Info) (string, error) {
 	if !Owns(info) {
 		return "", nil
@@ -95,7 +98,8 @@ func ForgetTuning(info device.Info) (string, error) {
 	return measured.Remove(name)
 }
 
-// Merge returns the new Tuning, completed with the known sorts of keys that the new one lacks. known may be nil.
+// Merge returns the new Tuning, completed with the known sorts of keys that the new one lacks.
+// known may be nil.
 func (t Tuning) Merge(known *Tuning) Tuning {
 	if known == nil {
 		return t

@@ -105,8 +105,8 @@ func TestScanCellsOfMany(t *testing.T) {
 	}
 }
 
-// TestSortWindows compares with windows that slices sorts, in place and not, with the greatest element among the
-// others.
+// TestSortWindows compares with windows that slices sorts, in place and not, with the greatest
+// element among the others.
 func TestSortWindows(t *testing.T) {
 	if !hasVectors {
 		t.Skip("this processor cannot sort windows")

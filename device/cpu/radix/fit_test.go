@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestFittedBuckets cuts samples of many shapes: the buckets follow each other without gaps, elements that differ
-// in their tie bits only share one, and they are no more than asked for.
+// TestFittedBuckets cuts samples of many shapes: the buckets follow each other without gaps,
+// elements that differ in their tie bits only share one, and they are no more than asked for.
 func TestFittedBuckets(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for name, draw := range map[string]func() uint64{
@@ -77,8 +77,9 @@ func checkCut(t *testing.T, b Buckets[uint64], low, high uint64, count int, tieB
 // signed is the normalized key of an integer whose distance from zero has any number of bits.
 func signed(r *rand.Rand) uint64 { return uint64(int64(r.Uint64())>>r.IntN(64)) ^ 1<<63 }
 
-// TestFittedBucketsAreEven holds what fitting is for: floats, and integers of any number of bits from 21 on, spread
-// over buckets about as evenly as others. Of shorter ones there are too few for a map to part them.
+// TestFittedBucketsAreEven holds what fitting is for: floats, and integers of any number of bits
+// from 21 on, spread over buckets about as evenly as others. Of shorter ones there are too few
+// for a map to part them.
 func TestFittedBucketsAreEven(t *testing.T) {
 	for name, draw := range map[string]func(r *rand.Rand) uint64{
 		"floats":     func(r *rand.Rand) uint64 { return floatKey(r.NormFloat64()) },

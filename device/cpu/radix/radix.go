@@ -3,12 +3,15 @@
 //
 // Only the root package of this module is stable: this package may change in any version.
 //
-//	Buckets    map elements to buckets in order, of equal widths or fitted to a sample (buckets.go, fit.go)
+//	Buckets    map elements to buckets in order; the widths of the buckets are equal, or fitted
+//	           to a sample (buckets.go, fit.go)
 //	Scatterer  appends elements to thousands of buckets, a line at a time and bypassing the caches
 //	           (combiner.go, scatter.go), and counts the keys of equality buckets in place of
 //	           storing them (equality.go)
-//	Appender   does the same for buffers of equal size, for data that is partitioned on disk (appender.go)
-//	Sorter     sorts elements in the cache: count, scan and reorder by digits (radix.go), or by cells (cells_amd64.go)
+//	Appender   does the same for buffers of equal size, for data that is partitioned on disk
+//	           (appender.go)
+//	Sorter     sorts elements in the cache: count, scan and reorder by digits (radix.go), or by
+//	           cells (cells_amd64.go)
 package radix
 
 import (

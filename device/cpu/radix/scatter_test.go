@@ -37,8 +37,8 @@ func testScatterTwins[E Element](t *testing.T) {
 	}
 }
 
-// TestNumberTwins holds the numbers of buckets, of eight elements at once and of one after the other, to their
-// definition.
+// TestNumberTwins holds the numbers of buckets, of eight elements at once and of one after the
+// other, to their definition.
 func TestNumberTwins(t *testing.T) {
 	t.Run("u32", testNumberTwins[uint32])
 	t.Run("u64", testNumberTwins[uint64])
@@ -62,7 +62,8 @@ func testNumberTwins[E Element](t *testing.T) {
 	}
 }
 
-// eachCut cuts random ranges into plain and fitted buckets and tests with n elements in and around them.
+// eachCut cuts random ranges into plain and fitted buckets and tests with n elements in and
+// around them.
 func eachCut[E Element](t *testing.T, r *rand.Rand, n int, test func(t *testing.T, b Buckets[E], elems []E)) {
 	for _, count := range []int{1, 2, 7, 64, MaxBuckets} {
 		low, high := E(r.Uint64()), E(r.Uint64())
@@ -89,7 +90,8 @@ func eachCut[E Element](t *testing.T, r *rand.Rand, n int, test func(t *testing.
 	}
 }
 
-// someMajority makes about half of elems equal to a few of them, at most one in each bucket, which it gives.
+// someMajority makes about half of elems equal to a few of them, at most one in each bucket,
+// which it gives.
 func someMajority[E Element](r *rand.Rand, b Buckets[E], elems []E) []E {
 	var values []E
 	majority := make([]E, b.Count())
@@ -219,8 +221,8 @@ func TestBlocksAhead(t *testing.T) {
 	}
 }
 
-// dense has elements from low to high on both sides of a center: as many at each of several distances, each half of the
-// one before.
+// dense has elements from low to high on both sides of a center: as many at each of several
+// distances, each half of the one before.
 func dense[E Element](r *rand.Rand, low, high, center E) []E {
 	sample := make([]E, 10_000)
 	for i := range sample {

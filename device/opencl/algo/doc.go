@@ -23,15 +23,18 @@
 // (counting.go):
 //
 //	count-scan-reorder  Harada & Howes: 8 bits per pass; with DigitBits 4, the published form
-//	onesweep            Adinets & Merrill: the fastest of them if the ballots of rank.cl work, see Ranking
-//	hybrid              Stehle & Jacobsen: partitions by the leading bits, then sorts each bucket in local memory, if
-//	                    a sample shows that the keys are spread evenly (hybrid for keys alone, tail for pairs).
-//	                    Otherwise it is onesweep without the passes that only few keys need (window.go).
-//	split               Dillhoff: local buckets of DigitBits; with DigitBits 1, the form without them
+//	onesweep            Adinets & Merrill: the fastest of them if the ballots of rank.cl work,
+//	                    see Ranking
+//	hybrid              Stehle & Jacobsen: partitions by the leading bits, then sorts each
+//	                    bucket in local memory, if a sample shows that the keys are spread
+//	                    evenly (hybrid for keys alone, tail for pairs). Otherwise it is
+//	                    onesweep without the passes that only few keys need (window.go).
+//	split               Dillhoff: local buckets of DigitBits; with DigitBits 1, without them
 //	tile                Koppelman's variant of Satish, Harris & Garland
 //	binning             Intel's CM tutorial: DigitBits 2 or 4
 //
-// selection and selection-blocks (Bainville) compare all keys with all others in one launch, for tiny chunks.
+// selection and selection-blocks (Bainville) compare all keys with all others in one launch, for
+// tiny chunks.
 //
 // Kernels are built at first use for a variant, which is the types of the data. A geometry is the
 // shape of work-groups. Both the defines of the build and the launch are derived from it, so they

@@ -3,7 +3,8 @@ package algo
 import "testing"
 
 func TestCostModel(t *testing.T) {
-	// By hand: T = 4096, s = 4, h = 8: 4 passes of 4 + 4·(1 + 0.5) + 0.75 = 10.75 bytes per element.
+	// By hand: T = 4096, s = 4, h = 8: 4 passes of 4 + 4·(1 + 0.5) + 0.75 = 10.75 bytes per
+	// element.
 	k := tiling{elementBytes: 4, keyBits: 32, tile: 4096}
 	if got, want := k.cost(8), 4*10.75; got != want {
 		t.Errorf("cost %v, want %v", got, want)

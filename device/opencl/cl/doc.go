@@ -9,7 +9,8 @@
 // and the drivers from uses that they do not survive:
 //
 //   - Finalizers free only events. A buffer lives until Release, so kernels cannot lose arguments.
-//   - Wait lists may be empty, nil, or contain nil events. A launch of 0 work-items does nothing and returns a nil Event.
+//   - Wait lists may be empty, nil, or contain nil events. A launch of 0 work-items does nothing
+//     and returns a nil Event.
 //   - Asynchronous transfers accept only Pinned memory, never memory of the Go heap.
 //   - Setting arguments and launching is one step, so goroutines can share a kernel.
 //   - Every error names the operation. errors.Is finds out which kind of failure it is.
