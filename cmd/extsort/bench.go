@@ -16,7 +16,7 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// benchFlags say what to time and how to show it.
+// benchFlags selects the cases to time and the form of the results.
 type benchFlags struct {
 	device string
 	table  string
@@ -26,10 +26,11 @@ type benchFlags struct {
 	format string
 	svg    string
 
-	plot *sideFile // of svg
+	plot *sideFile // destination of svg
 }
 
-// benchCaseFlags say which cases are timed, or where their figures come from.
+// benchCaseFlags defines the flags that select the cases, or the file that contains their
+// results.
 func benchCaseFlags(g group, v *flagValues) {
 	f := &v.bench
 	f.table = bench.Views[0].Name
@@ -93,7 +94,7 @@ func (a *app) benchCommand() *cobra.Command {
 	return cmd
 }
 
-// showFigures shows figures that --format json wrote.
+// showFigures shows results that --format json wrote.
 func (a *app) showFigures(ctx context.Context, f *benchFlags) error {
 	report, err := bench.ReadFiles(f.from)
 	if err != nil {
@@ -107,8 +108,8 @@ func (a *app) bench(ctx context.Context, f *benchFlags) error {
 	if err != nil {
 		return err
 	}
-	view, _ := bench.FindView(f.table)              // which the flag has checked
-	f.scope.Memory, _ = session.ParseMemory("100%") // 0 where it is not known
+	view, _ := bench.FindView(f.table)              // the flag has already checked the name
+	f.scope.Memory, _ = session.ParseMemory("100%") // 0 if unknown
 	cases, err := view.Cases(info, f.scope)
 	if err != nil {
 		return err
@@ -131,7 +132,7 @@ func (a *app) bench(ctx context.Context, f *benchFlags) error {
 	return nil
 }
 
-// benchOptions has each case named on a terminal while it is timed.
+// benchOptions returns options that show the name of the current case on a terminal.
 func (a *app) benchOptions(f *benchFlags, cases int) bench.Options {
 	opt := bench.Options{Runs: f.runs}
 	if barColumns(a.stderr) > 0 {
@@ -171,7 +172,8 @@ func (f *benchFlags) openPlot(ctx context.Context, a *app) (err error) {
 	return err
 }
 
-// pickDevice is the device that word means; for none, the first that a sort may choose, or the CPU.
+// pickDevice returns the device that word names. For "", it returns the first device that a sort
+// may choose, or the CPU.
 func pickDevice(ctx context.Context, word string) (device.Info, error) {
 	list := session.Devices(ctx)
 	if word == "" || word == "auto" {

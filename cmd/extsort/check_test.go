@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestCheckEndsAtDisorder checks data that begin with disorder and never end.
+// TestCheckEndsAtDisorder checks endless data that starts with records out of order.
 func TestCheckEndsAtDisorder(t *testing.T) {
 	var stdout, stderr bytes.Buffer
 	endless := io.MultiReader(strings.NewReader("abdc"), forever('z'))
@@ -20,7 +20,7 @@ func TestCheckEndsAtDisorder(t *testing.T) {
 	}
 }
 
-// forever is a reader of one byte after another.
+// forever is a reader that returns the same byte forever.
 type forever byte
 
 func (f forever) Read(p []byte) (int, error) {

@@ -14,7 +14,8 @@ import (
 
 const cliPage = "../../docs/cli.md"
 
-// TestCommandLinePage holds docs/cli.md against the definitions of the verbs and flags, from which -update writes it.
+// TestCommandLinePage compares docs/cli.md with the definitions of the verbs and flags. -update
+// rewrites the page.
 func TestCommandLinePage(t *testing.T) {
 	want := commandLinePage()
 	if *updateExamples && os.Getenv("CI") == "" {
@@ -36,7 +37,8 @@ func TestCommandLinePage(t *testing.T) {
 	}
 }
 
-// commandLinePage returns docs/cli.md: the flags of a sort, then each verb with the flags that it adds.
+// commandLinePage returns docs/cli.md: the flags of a sort, then each verb with the flags that it
+// adds.
 func commandLinePage() string {
 	var b strings.Builder
 	fmt.Fprint(&b, "# Command line\n\nFor looking up a verb or a flag. A test generates this page from the command's own "+
@@ -62,7 +64,8 @@ func writeVerb(b *strings.Builder, cmd *cobra.Command, shared map[string]string)
 	}
 }
 
-// writeCommand writes a section for a command. A flag whose row is in shared is only named.
+// writeCommand writes the section of a command. If the row of a flag is in shared, it only lists
+// the flag's name.
 func writeCommand(b *strings.Builder, cmd *cobra.Command, shared map[string]string) {
 	about, usage, _ := strings.Cut(strings.TrimSpace(cmd.Long), "\n\nUsage:\n")
 	name := cmd.CommandPath()

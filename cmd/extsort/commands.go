@@ -14,18 +14,19 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// An app holds the streams and the state that all commands share.
+// An app contains the streams and the state that all commands share.
 type app struct {
 	stdin  io.Reader
 	stdout io.Writer
 	stderr io.Writer
-	args   []string // of the command line, with the verb first
+	args   []string // of the command line; the verb comes first
 
 	verbCommands []*cobra.Command // the commands of verbTable, once verbs has made them
 
-	running    atomic.Pointer[bars] // the last that were made
-	out, notes *heard               // stdout and stderr, for text: the first error is the command's
-	afterError func() error         // called after the line of an error was printed; may be nil
+	running atomic.Pointer[bars] // the latest
+	// Stdout and stderr for text; the command fails with their first error.
+	out, notes *heard
+	afterError func() error // called after the line of an error was printed; may be nil
 }
 
 func (a *app) execute(ctx context.Context, args []string) error {
@@ -58,7 +59,8 @@ func (a *app) execute(ctx context.Context, args []string) error {
 	return cmp.Or(a.notes.err, err, a.out.err)
 }
 
-// A heard writer remembers the first error, so that code that writes text need not check for one.
+// A heard writer remembers its first error, so that code that writes text need not check for
+// errors.
 type heard struct {
 	io.Writer
 	err error
@@ -70,7 +72,7 @@ func (w *heard) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// A verbRow is a row of verbTable: what the verb does, for lists of verbs, and its command.
+// A verbRow is a row of verbTable: a short description for lists of verbs, and the command.
 type verbRow struct {
 	short   string
 	command func(*app) *cobra.Command
@@ -93,7 +95,8 @@ var verbTable = []verbRow{
 	{"print a completion script for a shell", (*app).completionCommand},
 }
 
-// verbs returns the command of each verb. It makes them only once, because a start of the program asks several times.
+// verbs returns the command of each verb. It makes them only once, because a start of the program
+// asks several times.
 func (a *app) verbs() []*cobra.Command {
 	if a.verbCommands != nil {
 		return a.verbCommands
@@ -115,7 +118,8 @@ func verbUsages(verbs []*cobra.Command) string {
 	return b.String()
 }
 
-// verb returns a command below the root. Its flags in flagTable set v. use says whether it has operands.
+// verb returns a command below the root. Its flags in flagTable set v. use says whether it has
+// operands.
 func verb(use, about, example string, v *flagValues, run func(*cobra.Command, []string) error) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Long: about + "\n\nUsage:\n  extsort " + use, Example: example, RunE: run}
 	if !strings.Contains(strings.TrimSuffix(use, " [flags]"), " ") {
@@ -138,7 +142,7 @@ func verbName(use string) string {
 	return strings.Join(words, " ")
 }
 
-// noOperands refuses arguments that are neither flags nor values of flags.
+// noOperands rejects arguments that are neither flags nor values of flags.
 func noOperands(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("%s takes no operands, but got %q: %s --help lists its flags",
@@ -147,11 +151,13 @@ func noOperands(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// verbFirst reports whether the first operand of the command line is the name of a verb. If so, it moves the name to
-// the front, where cobra expects it. A sort has a command without sub-commands, so that no file is mistaken for a verb.
-// (Cobra alone would take the value of -o in "-ro gen" for a verb.)
+// verbFirst reports whether the first operand of the command line is the name of a verb. If so,
+// it moves the name to the front, where cobra expects it. The command of a sort has no
+// sub-commands, so that a file is never mistaken for a verb. (Cobra alone would take the value of
+// -o in "-ro gen" for a verb.)
 //
-// To ask for completions, a shell puts a word of cobra's before the command line. The last argument is then incomplete.
+// For completions, a shell puts one of cobra's words before the command line. The last argument
+// is then incomplete.
 func verbFirst(args []string, root *cobra.Command, verbs []*cobra.Command) ([]string, bool) {
 	from, to := 0, len(args)
 	if len(args) > 1 && isCompletion(args[0]) {
@@ -165,7 +171,8 @@ func verbFirst(args []string, root *cobra.Command, verbs []*cobra.Command) ([]st
 	return slices.Concat(args[:from], args[at:at+1], args[from:at], args[at+1:]), true
 }
 
-// isCompletion reports whether a command line is a shell's question for completions.
+// isCompletion reports whether the first word of a command line is a shell's request for
+// completions.
 func isCompletion(word string) bool {
 	return word == cobra.ShellCompRequestCmd || word == cobra.ShellCompNoDescRequestCmd
 }
@@ -178,7 +185,8 @@ func names(verbs []*cobra.Command) []string {
 	return names
 }
 
-// firstOperand is the index of the first argument that is neither a flag nor the value of one, or -1.
+// firstOperand returns the index of the first argument that is neither a flag nor the value of
+// one, or -1.
 func firstOperand(args []string, commands []*cobra.Command) int {
 	all := pflag.NewFlagSet("", pflag.ContinueOnError)
 	for _, c := range commands {

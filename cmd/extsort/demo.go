@@ -18,11 +18,12 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// demoRecord is the size of a record of the tour. It is too large for a multi-pass sort, so that the tour shows the
-// usual case of data beyond memory: temporary data is written, and read back.
+// demoRecord is the size of a record of the tour. It is too large for a multi-pass sort, so the
+// tour shows the usual case of data larger than memory: it writes temporary data and reads it
+// back.
 const demoRecord = 32
 
-// demoFlags say how large the tour is.
+// demoFlags sets the size of the tour.
 type demoFlags struct {
 	opt      session.Options // of the sort
 	size     int64

@@ -58,17 +58,19 @@ func deviceRows(ctx context.Context, d device.Info) []row {
 	}
 }
 
-// largestChunk is how many u64 records the device sorts in one chunk; in the host's memory that depends on -S.
+// largestChunk returns the number of u64 records that the device sorts in one chunk. In host
+// memory, it depends on -S.
 func largestChunk(ctx context.Context, info device.Info) string {
 	if info.Host || info.UnifiedMemory {
 		return "as large as -S allows"
 	}
-	const staging = 128 << 20 // of host memory: what a chunk takes when it is not short
+	const staging = 128 << 20 // host memory that a chunk uses if there is enough
 	d, err := drivers.Open(ctx, info, device.OpenOptions{})
 	if err != nil {
 		return ""
 	}
 	defer d.Close()
-	keyer, _ := format.NewKeyer(format.Bare(format.Type{Kind: format.Unsigned, Size: 8})) // which is valid
+	// A valid layout.
+	keyer, _ := format.NewKeyer(format.Bare(format.Type{Kind: format.Unsigned, Size: 8}))
 	return "up to " + plural(d.MaxRecords(device.ChunkOptions{Keyer: keyer}, staging), "record") + " of u64"
 }

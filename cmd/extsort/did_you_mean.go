@@ -18,10 +18,11 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// The functions in this file correct mistakes if the meaning is certain. Otherwise the error asks "did you mean …?".
+// The functions in this file correct mistakes if the meaning is certain. Otherwise the error asks
+// "did you mean …?".
 
-// guess sets the format if the inputs begin like NumPy arrays or archives, and no flag describes the records. -k then
-// names fields.
+// guess sets the format if the inputs begin like NumPy arrays or archives and no flag describes
+// the records. With that format, -k names fields.
 func (f *sortFlags) guess(files []string) {
 	r := &f.opt.Record
 	open := r.Type+r.Format == "" && r.RecordSize == 0 && !f.opt.Raw && f.opt.SkipBytes == 0
@@ -33,7 +34,8 @@ func (f *sortFlags) guess(files []string) {
 	}
 }
 
-// beginning returns the first bytes of a file. A pipe is not looked at: that would take them away.
+// beginning returns the first bytes of a file. It skips pipes, because reading would consume the
+// bytes.
 func beginning(name string) []byte {
 	info, err := os.Stat(name)
 	if err != nil || !info.Mode().IsRegular() {
@@ -45,11 +47,11 @@ func beginning(name string) []byte {
 	}
 	defer file.Close()
 	first := make([]byte, format.DetectBytes)
-	n, _ := io.ReadFull(file, first) // what cannot be read is found again
+	n, _ := io.ReadFull(file, first) // an error will recur when the file is opened again
 	return first[:n]
 }
 
-// otherVerbs maps verbs that users may expect to the way to do the same here.
+// otherVerbs maps verbs of other tools to the equivalent command.
 var otherVerbs = map[string]string{
 	"sort": "extsort FILE", "check": "extsort -c", "verify": "extsort -c", "merge": "extsort -m",
 	"uniq": "extsort -u",
@@ -57,15 +59,15 @@ var otherVerbs = map[string]string{
 	"text": "extsort --stats=text", "json": "extsort --stats=json", "quiet": "extsort -c=quiet",
 }
 
-// missingVerbs are verbs that extsort does not have, with what helps instead.
+// missingVerbs maps verbs that extsort lacks to an alternative.
 var missingVerbs = map[string]string{
 	"find": "extsort has no find yet: sort the file, then search it with numpy.memmap and searchsorted",
 	"join": "extsort has no join yet: extsort -m --duplicates finds the keys that sorted files have in common",
 	"cat":  "extsort has no cat: extsort -m merges sorted files, and cat appends plain records",
 }
 
-// mistakenVerb is an error where the first operand is no file, but a verb elsewhere, or nearly one of ours and nothing
-// says what a record is.
+// mistakenVerb returns an error if the first operand is not a file but looks like a verb: a verb
+// of another tool, or a misspelled verb of extsort when no flag describes a record.
 func (f *sortFlags) mistakenVerb(files []string, verbs []*cobra.Command) error {
 	if len(files) == 0 {
 		return nil
@@ -88,8 +90,8 @@ func (f *sortFlags) mistakenVerb(files []string, verbs []*cobra.Command) error {
 	return nil
 }
 
-// typeName is a type as format.ParseType reads it, of one of the names that other programs have: uint64, Double, U64,
-// u32le, NumPy's <u8. What is none of these stays as it is.
+// typeName converts type names of other programs to those of format.ParseType: uint64, Double,
+// U64, u32le, NumPy's <u8. It returns other names unchanged.
 func typeName(s string) string {
 	if _, err := format.ParseType(s); err == nil {
 		return s
@@ -100,7 +102,7 @@ func typeName(s string) string {
 	return s
 }
 
-// parseTypeName reads the value of -t. GNU sort's -t has a separator.
+// parseTypeName parses the value of -t. In GNU sort, -t sets a separator.
 func parseTypeName(s string) (string, error) {
 	if len(s) == 1 && strings.ContainsAny(s, ",;:| \t") || strings.HasPrefix(s, `\`) {
 		return "", fmt.Errorf("%q: fields have no separator here: -t TYPE means plain numbers; use -R BYTES "+
@@ -110,7 +112,7 @@ func parseTypeName(s string) (string, error) {
 	return typeName(text), err
 }
 
-// keyName is a key whose type has one of the other names. Names of NumPy's fields stay as they are.
+// keyName converts the type in a key like typeName. It leaves names of NumPy fields unchanged.
 func keyName(s string) string {
 	parts := strings.SplitN(s, ":", 3)
 	if len(parts) > 1 && parts[0] != "" && strings.Trim(parts[0], "0123456789") == "" {
@@ -122,7 +124,8 @@ func keyName(s string) string {
 	return strings.Join(parts, ":")
 }
 
-// nearestType is the type that an unknown one of a record's description resembles most, or "".
+// nearestType returns the type that is most similar to the unknown one in a record's description,
+// or "".
 func nearestType(spec format.Spec) string {
 	words := []string{spec.Type}
 	for _, key := range spec.Keys {
@@ -141,17 +144,19 @@ func nearestType(spec format.Spec) string {
 	return ""
 }
 
-// ambiguousBytes is NumPy's name for N bytes where signed integers of N bits have nearly the same one.
+// ambiguousBytes matches NumPy's name for N bytes, which resembles the name of a signed integer
+// of N bits.
 var ambiguousBytes = regexp.MustCompile(`^S([0-9]+)$`)
 
-// countlessTypes need a number behind their name, for which the hint has an example.
+// countlessTypes maps types that need a number after their name to examples for the hint.
 var countlessTypes = map[string]string{
 	"bytes": "bytes10", "char": "bytes10", "string": "bytes10", "str": "bytes10", "ch": "bytes10", "ucs": "ucs10",
 	"fi": "FI4, which is i32be", "bi": "BI4, which is u32be",
 }
 
-// typeHint is the type that an unknown one may have been meant to be, or "". It has the kind, the width and the byte
-// order of the word: by another width or kind, numbers would be torn apart or put into another order.
+// typeHint returns the type that an unknown word probably means, or "". The type has the kind,
+// width and byte order of the word, because another kind or width would split numbers or order
+// them differently.
 func typeHint(word string) string {
 	if parts := ambiguousBytes.FindStringSubmatch(word); parts != nil {
 		return "bytes" + parts[1] + " or i" + parts[1]
@@ -168,7 +173,7 @@ func typeHint(word string) string {
 	for _, name := range append(format.TypeNames(), "bytes"+number, "ucs"+number, "char"+number) {
 		k, n, o := typeParts(name)
 		if k == kind && number != "" || len(kind) == 1 {
-			return "" // the kind is spelled right, and has no such width
+			return "" // the kind is correct, but this width does not exist
 		}
 		if n == number && o == order {
 			like = append(like, name)
@@ -176,14 +181,14 @@ func typeHint(word string) string {
 	}
 	all := allNearest(lower, like)
 	if i := slices.IndexFunc(all, func(near string) bool { return sortedBytes(near) == sortedBytes(lower) }); i >= 0 {
-		all = all[i : i+1] // the same letters: unit64
+		all = all[i : i+1] // the same letters in another order, for example unit64
 	}
 	hint := ""
 	for _, near := range all {
 		switch t, known := format.NamedType(near); {
 		case !known || hint == t.String():
 		case hint != "":
-			return "" // two types are as near
+			return "" // several types are equally similar
 		default:
 			hint = t.String()
 		}
@@ -191,8 +196,8 @@ func typeHint(word string) string {
 	return hint
 }
 
-// nextWidth returns the type of that kind and byte order that is one bit wider or narrower than number, or "": 31 bits
-// can only be a misspelled 32, while 12 bits could be 8 or 16.
+// nextWidth returns the type of that kind and byte order that is one bit wider or narrower than
+// number, or "": 31 bits can only be a misspelled 32, while 12 bits could be 8 or 16.
 func nextWidth(kind, number, order string) string {
 	bits, err := strconv.Atoi(number)
 	if err != nil {
@@ -215,7 +220,8 @@ func sortedBytes(s string) string {
 
 var typeForm = regexp.MustCompile(`^([^0-9]*)([0-9]*)(.*)$`)
 
-// typeParts are the kind, the width and the byte order in the name of a type; "": little-endian.
+// typeParts returns the kind, the width and the byte order of a type's name; "" means
+// little-endian.
 func typeParts(name string) (kind, number, order string) {
 	parts := typeForm.FindStringSubmatch(name)
 	kind, number, order = parts[1], parts[2], parts[3]
@@ -251,7 +257,8 @@ var gnuNames = map[string]string{
 	"zero-terminated": "z",
 }
 
-// unknownFlag says which flag may have been meant, which verbs have the flag, or that a file has the name of the verb.
+// unknownFlag returns an error that suggests a similar flag, the verbs that have the flag, or the
+// verb with this name.
 func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	given := unknown.GetSpecifiedName()
 	name := "--" + given
@@ -273,7 +280,7 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	return fmt.Errorf("unknown flag %s: %s", name, hint)
 }
 
-// flagHint returns what helps somebody who gave a flag that a command does not have. The others are verbs that have it.
+// flagHint returns advice for a flag that a command does not have. others are verbs that have it.
 func flagHint(cmd *cobra.Command, given string, others []string) string {
 	gnu := gnuFlags[cmp.Or(gnuNames[given], given)]
 	if gnu != "" && cmd.Flags().Lookup("key") != nil {
@@ -300,7 +307,8 @@ func flagElsewhere(cmd *cobra.Command, unknown *pflag.NotExistError) *pflag.Flag
 	return flags.Lookup(unknown.GetSpecifiedName())
 }
 
-// nearestFlag is the flag that name abbreviates, misspells or means elsewhere, or "".
+// nearestFlag returns the flag for which name is an abbreviation, a misspelling or the name in
+// another tool, or "".
 func nearestFlag(flags *pflag.FlagSet, name string) string {
 	var known []string
 	other := ""
@@ -308,14 +316,16 @@ func nearestFlag(flags *pflag.FlagSet, name string) string {
 		if slices.Contains(f.Annotations[otherNames], name) {
 			other = f.Name
 		}
-		if f.Name != "raw" || strings.HasPrefix("raw", name) { // it turns the guards off: nobody is led to it by chance
+		// --raw disables checks, so do not suggest it for a similar name.
+		if f.Name != "raw" || strings.HasPrefix("raw", name) {
 			known = append(known, f.Name)
 		}
 	})
 	return cmp.Or(other, nearest(name, known))
 }
 
-// nearest is the word that another abbreviates or misspells, or "": the first of allNearest.
+// nearest returns the first word for which the given one is an abbreviation or a misspelling, or
+// "".
 func nearest(word string, words []string) string {
 	if all := allNearest(word, words); len(all) > 0 {
 		return all[0]
@@ -323,10 +333,11 @@ func nearest(word string, words []string) string {
 	return ""
 }
 
-// allNearest are the words that another abbreviates or misspells, all as near: cobra's measure, which it has for
-// commands. Of a short word few letters may be wrong.
+// allNearest returns the words for which the given one is an abbreviation or a misspelling, if
+// several are equally similar. It measures similarity like cobra does for commands. In a short
+// word, only few letters may differ.
 func allNearest(word string, words []string) []string {
-	for i := 1; i < len(word) && len(word) > 2; i++ { // two letters in the wrong order
+	for i := 1; i < len(word) && len(word) > 2; i++ { // two letters swapped
 		swapped := word[:i-1] + word[i:i+1] + word[i-1:i] + word[i+1:]
 		if slices.Contains(words, swapped) && swapped != word {
 			return []string{swapped}

@@ -41,7 +41,8 @@ func TestNearestType(t *testing.T) {
 		"bytes": "bytes10", "FI": "FI4, which is i32be", "BI": "BI4, which is u32be", "CH": "bytes10",
 		"x": "", "text": "", "<c16": "", "unt32": "", "y64": "",
 
-		// Another kind or byte order would change the order; a width one bit off is a typing error.
+		// Another kind or byte order would change the order. If the width is off by one bit, it
+		// is a typing error.
 		"u65": "u64", "int63": "i64", "u31": "u32", "i31be": "i32be",
 		"u46": "", "uint46": "", "i56": "", "s56": "", "f24": "", "f128": "", "float128": "",
 		"u56be": "", "u80be": "", "u160be": "", "u80": "", "f48be": "", "FI7": "", "<u3": "",

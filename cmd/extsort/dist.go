@@ -36,17 +36,17 @@ Usage:
 
 Exit status: 0 success, 75 a temporary error (run it again), 2 any other error.`
 
-// distFlags holds the values of flags that only the verbs of dist have.
+// distFlags contains the values of flags that only the verbs of dist have.
 type distFlags struct {
-	request    dist.Request // but for the record and what surrounds the records
+	request    dist.Request // without the record and the data around the records
 	into       string
 	simulation simulation
-	use        dist.Use // of script
-	part       string   // of run, cut, merge and verify
+	use        dist.Use // for script
+	part       string   // for run, cut, merge and verify
 	keepRuns   bool
 	readAll    bool
 	json       bool
-	output     string // of cat
+	output     string // for cat
 }
 
 func distCommand(a *app) *cobra.Command {
@@ -69,7 +69,8 @@ func distCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// distVerb is a verb below dist. Its operands are those of use, and more where it takes FILEs.
+// distVerb returns a verb below dist. The operands are those in use; there may be more if use has
+// FILE.
 func distVerb(use, about, example string, v *flagValues,
 	run func(ctx context.Context, args []string) error) *cobra.Command {
 	cmd := verb("dist "+use, about, example, v, nil)
@@ -133,7 +134,7 @@ func distPlan(a *app) *cobra.Command {
 		})
 }
 
-// distRequest returns what the flags and inputs of a plan ask for.
+// distRequest returns the request that the flags and the inputs of a plan describe.
 func (v *flagValues) distRequest(inputs []string) (dist.Request, error) {
 	r := v.dist.request
 	r.Inputs = inputs
@@ -160,7 +161,7 @@ func planDist(ctx context.Context, a *app, sim *simulation, folder string, r dis
 	if err != nil {
 		return err
 	}
-	if err := sim.openPlot(ctx); err != nil { // it may be in the folder that Make has made
+	if err := sim.openPlot(ctx); err != nil { // the file may be in the directory that Make created
 		return err
 	}
 	defer sim.plot.drop()
@@ -185,7 +186,8 @@ func planDist(ctx context.Context, a *app, sim *simulation, folder string, r dis
 	return nil
 }
 
-// withPlan returns a function that reads the plan in DIR, the last operand, and runs a verb with it.
+// withPlan returns a function that reads the plan in DIR, the last operand, and runs a verb with
+// it.
 func withPlan(a *app, opt *session.Options,
 	do func(ctx context.Context, w *dist.Worker, args []string) error) func(context.Context, []string) error {
 	return func(ctx context.Context, args []string) error {
@@ -205,7 +207,7 @@ func distTaskFlags(g group, v *flagValues) {
 		offers("auto")
 }
 
-// distTask is run, cut or merge.
+// distTask returns the command run, cut or merge.
 func distTask(a *app, name, about string, do func(*dist.Worker, context.Context, session.Part) error) *cobra.Command {
 	v := &flagValues{}
 	return distVerb(name+" [flags] DIR", about+"\nFinished tasks are skipped.",
@@ -220,8 +222,8 @@ func distTask(a *app, name, about string, do func(*dist.Worker, context.Context,
 		}))
 }
 
-// tasksOf returns the share of n tasks that this process does. text is a part K/N, "auto" for the part that a scheduler
-// has assigned, or "" for all.
+// tasksOf returns the share of n tasks that this process does. text is a part K/N, "auto" for the
+// part assigned by a scheduler, or "" for all.
 func tasksOf(n int, text string) (session.Part, error) {
 	switch text {
 	case "":
@@ -296,7 +298,7 @@ func distStatus(a *app) *cobra.Command {
 		}))
 }
 
-// taskProgress says how many of all tasks are done, and which are not.
+// taskProgress formats the number of completed tasks and the list of missing ones.
 func taskProgress(all int, left []int) string {
 	return fmt.Sprintf("%d of %d done", all-len(left), all) + when(len(left) > 0, ", missing: %s", dist.Ranges(left))
 }
@@ -309,7 +311,7 @@ func distScriptFlags(g group, v *flagValues) {
 		hints("memory", "mem", "ram")
 }
 
-// distScriptParallelFlag is parallelFlag, but without it each task decides.
+// distScriptParallelFlag is parallelFlag with another default: each task decides.
 func distScriptParallelFlag(g group, v *flagValues) {
 	parallelFlag(g, v)
 	v.opt.Workers = 0

@@ -11,7 +11,8 @@ import (
 	"time"
 )
 
-// distCase is a plan in a folder of its own, and what one machine makes of its input.
+// distCase is a plan in a directory of its own, and the output of a single machine for the same
+// input.
 type distCase struct {
 	t    *testing.T
 	dir  string
@@ -23,7 +24,7 @@ var (
 	gensortLayout = []string{"-f", "gensort"}
 )
 
-// planned plans 8 runs and 8 parts of test data.
+// planned makes a plan of test data with 8 runs and 8 parts.
 func planned(t *testing.T, layout []string, size string, flags ...string) *distCase {
 	t.Helper()
 	d := &distCase{t: t, dir: t.TempDir()}
@@ -35,7 +36,7 @@ func planned(t *testing.T, layout []string, size string, flags ...string) *distC
 	return d
 }
 
-// check compares the output, and looks for what is left over.
+// check compares the output and checks that no other files are left over.
 func (d *distCase) check(output string) {
 	d.t.Helper()
 	mustRun(d.t, d.dir, "dist", "cat", "-o", "got", "plan")
@@ -55,7 +56,7 @@ func (d *distCase) check(output string) {
 	}
 }
 
-// TestKilledTasksOfDist kills tasks at random moments, and runs them again until they are done.
+// TestKilledTasksOfDist kills tasks at random moments and runs them again until they are done.
 func TestKilledTasksOfDist(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many tasks are killed and run again")
@@ -80,7 +81,7 @@ func (d *distCase) killAll() {
 	d.t.Logf("%d kills, seed %d", kills, seed)
 }
 
-// killed runs a task, kills it after a while, and reports whether it was done before.
+// killed runs a task, kills it after a while, and reports whether it was done before that.
 func (d *distCase) killed(verb string, after time.Duration) (done bool) {
 	args := []string{"dist", verb}
 	if verb == "run" || verb == "merge" {
@@ -102,8 +103,8 @@ func (d *distCase) killed(verb string, after time.Duration) (done bool) {
 	return err == nil
 }
 
-// TestFullDiskOfDist has runs in a file system that is too small: another try may find room there, so that the status
-// is 75, and one with room goes on.
+// TestFullDiskOfDist makes runs in a file system that is too small. Because a later attempt may
+// find more space, the exit status must be 75, and an attempt with enough space must continue.
 func TestFullDiskOfDist(t *testing.T) {
 	d := planned(t, pairLayout, "10M", "-o", "out")
 	const mounted = `mount -t tmpfs -o size=4m none plan/runs && `

@@ -12,7 +12,7 @@ import (
 	"github.com/extsort/extsort/internal/remote/remotetest"
 )
 
-// plannedInStore plans a sort of an object to objects of a store that is there.
+// plannedInStore makes a plan that sorts an object to objects in an existing store.
 func plannedInStore(t *testing.T, size string) *distCase {
 	d := planned(t, pairLayout, size, "-o", "out")
 	for _, folder := range []string{"plan", "out"} {
@@ -40,7 +40,8 @@ func TestRemoteKilledTasksOfDist(t *testing.T) {
 	}
 }
 
-// TestStoreOfDist does so in versitygw, where it is installed, while requests are disturbed, and joins the parts there.
+// TestStoreOfDist does the same in versitygw, if that is installed, with disturbed requests, and
+// joins the parts there.
 func TestStoreOfDist(t *testing.T) {
 	s := newStore(t)
 	d := plannedInStore(t, "64M")

@@ -12,10 +12,11 @@ import (
 	"time"
 )
 
-// slurmEnv is how many nodes and MiB the sorts on Slurm have, as 4x2048; .ci/long sets it.
+// slurmEnv is the number of nodes and MiB for the sorts on Slurm, such as 4x2048. .ci/long sets
+// it.
 const slurmEnv = "EXTSORT_TEST_SLURM"
 
-// newSlurm starts a cluster whose nodes have GPUs that are only counted, where Slurm is installed.
+// newSlurm starts a cluster if Slurm is installed. The GPUs of its nodes are only counted.
 func newSlurm(t *testing.T, nodes, gpus int) {
 	t.Helper()
 	for _, command := range []string{"slurmctld", "slurmd", "munged"} {
@@ -29,7 +30,8 @@ func newSlurm(t *testing.T, nodes, gpus int) {
 	}
 	_, port, _ := net.SplitHostPort(listener.Addr().String())
 	listener.Close()
-	parent, err := os.MkdirTemp("", "slurm") // munge wants short names, and folders that nobody else may write to
+	// Munge needs short names and directories that others cannot write to.
+	parent, err := os.MkdirTemp("", "slurm")
 	if err == nil {
 		err = os.Chmod(parent, 0o755)
 	}
@@ -45,12 +47,13 @@ func newSlurm(t *testing.T, nodes, gpus int) {
 	if said, err := slurmScript("up", folder, strconv.Itoa(nodes), port, strconv.Itoa(gpus)); err != nil {
 		t.Skipf("no Slurm here: %v: %s", err, said)
 	}
-	os.Setenv("SLURM_CONF", filepath.Join(folder, "slurm.conf")) // no other test heeds it
+	os.Setenv("SLURM_CONF", filepath.Join(folder, "slurm.conf")) // no other test uses it
 }
 
 func slurmScript(verb, folder string, args ...string) (said string, err error) {
 	cmd := exec.Command("../../.ci/slurm", append([]string{verb, folder}, args...)...)
-	file, err := os.Create(filepath.Join(filepath.Dir(folder), verb)) // daemons would keep a pipe open
+	// A file, because daemons would keep a pipe open.
+	file, err := os.Create(filepath.Join(filepath.Dir(folder), verb))
 	if err != nil {
 		return "", err
 	}
@@ -61,7 +64,7 @@ func slurmScript(verb, folder string, args ...string) (said string, err error) {
 	return string(text), err
 }
 
-// command runs a command in the folder of the plan, and gives what it prints.
+// command runs a command in the plan's directory and returns its output.
 func (d *distCase) command(name string, args ...string) string {
 	d.t.Helper()
 	cmd := exec.Command(name, args...)
@@ -73,7 +76,7 @@ func (d *distCase) command(name string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// submitted has a script of dist submit itself, and gives the number of its last job.
+// submitted makes a script of dist submit itself and returns the number of its last job.
 func (d *distCase) submitted(tasks int) string {
 	script := string(mustRun(d.t, d.dir, "dist", "script", "slurm", "-S", "64M", "--tasks", strconv.Itoa(tasks), "plan"))
 	if err := os.WriteFile(filepath.Join(d.dir, "sort.sh"), []byte(script), 0o755); err != nil {
@@ -82,7 +85,7 @@ func (d *distCase) submitted(tasks int) string {
 	return d.command("bash", "sort.sh")
 }
 
-// wait waits until a job is over.
+// wait waits until a job has ended.
 func (d *distCase) wait(job string) {
 	d.t.Helper()
 	for range 6000 {
@@ -101,7 +104,7 @@ func (d *distCase) wait(job string) {
 	d.t.Fatal("the job does not end")
 }
 
-// TestDistOnSlurm sorts by the script that is printed, on a cluster that loses tasks and a node.
+// TestDistOnSlurm sorts with the printed script on a cluster that loses tasks and a node.
 func TestDistOnSlurm(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a minute")
@@ -120,14 +123,15 @@ func TestDistOnSlurm(t *testing.T) {
 			d.check("out")
 		}
 	})
-	t.Run("two tasks requeued", func(t *testing.T) { // which end wherever they are, and start over
+	// They are interrupted at any point and start over.
+	t.Run("two tasks requeued", func(t *testing.T) {
 		d := planned(t, pairLayout, size, "-o", "out")
 		last := d.submitted(4)
 		runs := d.command("squeue", "--noheader", "--format=%F", "--name=extsort-run")
 		array, _, _ := strings.Cut(runs, "\n")
 		d.until("squeue --noheader --states=RUNNING --name=extsort-run | grep -q .")
 		for _, index := range []string{"1", "3"} {
-			exec.Command("scontrol", "requeue", array+"_"+index).Run() // it may be over
+			exec.Command("scontrol", "requeue", array+"_"+index).Run() // the task may have ended
 		}
 		d.wait(last)
 		d.check("out")

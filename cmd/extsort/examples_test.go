@@ -12,21 +12,22 @@ import (
 	"testing"
 )
 
-// The pages for users have their examples in blocks of ```console: a line "$ COMMAND" is run by sh, and what it prints
-// on both streams has to be the lines below it. The commands of a page run one after the other, in a folder with the
-// files of testdata.
+// The pages for users contain examples in blocks of ```console. sh runs a line "$ COMMAND"; the
+// lines below it must equal the output on both streams. The commands of a page run one after the
+// other, in a directory with the files of testdata.
 //
-// Blanks count as one, however many. A time and a rate stand for any ("1.2 s", "2 min 5 s", "12 MiB/s"). "…" stands for
-// any text, and alone on a line for any lines. A comment before a block lists what stands for any text there, so that a
-// captured run can be shown as it was, or before that says without which program a block is not run:
+// Several blanks count as one. A time or a rate matches any other ("1.2 s", "2 min 5 s", "12
+// MiB/s"). "…" matches any text; alone on a line, it matches any lines. A comment before a block
+// lists more texts that vary, so that a page can show a real run. Another comment names a program
+// without which the block is skipped:
 //
 //	<!-- needs: parallel -->
 //	<!-- varies: reread | 5 chunks -->
 //
-// -update writes what the commands print into the pages.
+// -update rewrites the outputs in the pages.
 var updateExamples = flag.Bool("update", false, "write what the examples of the pages print into them")
 
-// unrunPages have commands that need a network, other machines, GPUs or hours, or the tag s3 (see TestRemoteExamples).
+// unrunPages need a network, other machines, GPUs, hours, or the tag s3 (see TestRemoteExamples).
 var unrunPages = []string{"install.md", "gpu.md", "performance.md", "how-it-is-tested.md", "remote.md"}
 
 func TestExamples(t *testing.T) {
@@ -62,7 +63,7 @@ func checkPage(t *testing.T, name string) {
 	}
 }
 
-// exampleFolder is a folder with what the examples sort.
+// exampleFolder returns a directory with the files that the examples sort.
 func exampleFolder(t *testing.T) string {
 	folder := t.TempDir()
 	for _, name := range strings.Fields(
@@ -86,7 +87,7 @@ type page struct {
 var fence = regexp.MustCompile("(?ms)^(?:<!-- needs: (\\w+) -->\n)?" +
 	"(?:<!-- varies: ([^\n]*) -->\n)?```(\\w*)\n(.*?)^```$")
 
-// check runs the commands of a block, and gives the block with what they print.
+// check runs the commands of a block and returns the block with their output.
 func (p *page) check(block string) string {
 	parts := fence.FindStringSubmatch(block)
 	needs, varies, language, text := parts[1], parts[2], parts[3], parts[4]
@@ -112,7 +113,8 @@ func (p *page) check(block string) string {
 	return block
 }
 
-// cutCommand tells a command, which goes on after a line that ends with \, from what it prints.
+// cutCommand separates a command from its output. A command continues after a line that ends with
+// \.
 func cutCommand(example string) (command, output string) {
 	lines := strings.Split(example, "\n")
 	n := 1
@@ -139,13 +141,13 @@ var (
 	dots   = regexp.MustCompile(`(?m)^ ?…$\n?`)
 )
 
-// uniform is a text without what differs from run to run.
+// uniform removes from a text the parts that differ between runs.
 func uniform(text string) string {
 	text = blanks.ReplaceAllString(figure.ReplaceAllString(text, "TIME"), " ")
 	return strings.TrimSpace(strings.ReplaceAll(text, " \n", "\n"))
 }
 
-// pattern is what a text matches that prints the same as want, but for what varies.
+// pattern returns a pattern for texts that equal want except for the parts that vary.
 func pattern(want, varies string) string {
 	for _, text := range strings.Split(varies, " | ") {
 		if text != "" {
@@ -157,14 +159,14 @@ func pattern(want, varies string) string {
 	return `\A` + strings.ReplaceAll(quoted, "…", `[^\n]*`) + `\z`
 }
 
-// TestExamplesCanFail holds that the comparison sees a difference.
+// TestExamplesCanFail checks that the comparison detects differences.
 func TestExamplesCanFail(t *testing.T) {
 	const printed = "records  1,000\ntime  12 ms, 1.5 MiB/s\nby copy\n"
 	for want, matches := range map[string]bool{
 		"records 1,000\ntime 3.25 s, 9 GiB/s\nby copy":  true,
 		"records 1,000\n…":                              true,
 		"…\nby copy":                                    true,
-		"records …\ntime 1 s, …\nby merge":              true, // merge varies
+		"records …\ntime 1 s, …\nby merge":              true, // merge is in the list of texts that vary
 		"records 1,001\ntime 12 ms, 1.5 MiB/s\nby copy": false,
 		"records 1,000\ntime 12 ms, 1.5 MiB/s":          false,
 		"":                                              false,

@@ -10,8 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// awaitWork waits until a program has taken all from the pipe that is its input, or where nothing was fed has opened a
-// file below the working folder: its handlers stand by then. After a minute it gives up.
+// awaitWork waits until a program has read everything from the pipe that is its input. If nothing
+// was fed, it waits until the program has opened a file below the working directory; then its
+// signal handlers are installed. It gives up after a minute.
 func awaitWork(pid int, pipe *os.File, fed int) {
 	for range 60_000 {
 		if fed > 0 && isEmpty(pipe) || fed == 0 && hasOpened(pid) {

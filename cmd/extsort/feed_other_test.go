@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// awaitWork gives a program time, since what it has done cannot be seen here.
+// awaitWork sleeps, because this system does not show the progress of a program.
 func awaitWork(int, *os.File, int) { time.Sleep(time.Second) }

@@ -15,8 +15,8 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// flagSamples are values of flags that differ from what holds without the flag. A flag that is not listed has one of
-// the values that it offers, or none.
+// flagSamples contains values of flags that differ from the defaults. The test uses one of the
+// offered values, or none, for flags that are not listed.
 var flagSamples = map[string]string{
 	"type": "u16", "record-size": "4", "key": "0:u8", "member": "a", "part": "0/2", "skip-bytes": "8",
 	"records": "2", "skip-tail": "8", "limit": "1", "split": "2", "buffer-size": "32M",
@@ -27,7 +27,7 @@ var flagSamples = map[string]string{
 	"format":   "gensort", "keep": "last", "argsort": "u32", "nan": "first", "float": "numeric", "decompress": "none",
 }
 
-// A sortMode is what a sort can be turned into. library returns the options that the library is given.
+// A sortMode is a variant of a sort. library returns the options that the library receives.
 type sortMode struct {
 	flags   []string
 	files   []string
@@ -50,8 +50,9 @@ func sortModes() []sortMode {
 	}
 }
 
-// TestEveryFlagHasAnEffectOrIsRefused gives each flag of the sort in each of its modes. Either the library gets other
-// options, or the command prints something else, or one line refuses the flag.
+// TestEveryFlagHasAnEffectOrIsRefused adds each flag to the sort in each of its modes. The
+// library must receive different options, the command must print something else, or one line must
+// reject the flag.
 func TestEveryFlagHasAnEffectOrIsRefused(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, text := range map[string]string{
@@ -68,7 +69,7 @@ func TestEveryFlagHasAnEffectOrIsRefused(t *testing.T) {
 	for _, mode := range sortModes() {
 		(&app{}).sortCommand().Flags().VisitAll(func(f *pflag.Flag) {
 			if f.Name == "stable" || isMode(mode, f) {
-				return // the help of --stable says that it changes nothing
+				return // according to its help, --stable changes nothing
 			}
 			pairs++
 			testFlagInMode(t, mode, f)
@@ -79,7 +80,7 @@ func TestEveryFlagHasAnEffectOrIsRefused(t *testing.T) {
 	}
 }
 
-// isMode reports whether a flag is what makes the mode.
+// isMode reports whether the flag selects the mode.
 func isMode(mode sortMode, f *pflag.Flag) bool {
 	return slices.ContainsFunc(mode.flags, func(word string) bool {
 		name, _, _ := strings.Cut(word, "=")
@@ -112,7 +113,7 @@ func testFlagInMode(t *testing.T, mode sortMode, f *pflag.Flag) {
 	if !reflect.DeepEqual(libraryOptions(t, mode), libraryOptions(t, mode, word)) {
 		return
 	}
-	if f.Name == "quiet" { // a run that warns is needed to see it
+	if f.Name == "quiet" { // its effect is visible only in a run that prints warnings
 		mode.flags = append(slices.Clone(mode.flags), "-S1000000G")
 		with, said = runMode(t, mode, word)
 	}
@@ -121,7 +122,7 @@ func testFlagInMode(t *testing.T, mode sortMode, f *pflag.Flag) {
 	}
 }
 
-// runMode runs the command and returns its exit status and all that it prints.
+// runMode runs the command and returns its exit status and its output.
 func runMode(t *testing.T, mode sortMode, words ...string) (int, string) {
 	t.Helper()
 	for _, left := range []string{"out", "kept"} {
@@ -132,11 +133,11 @@ func runMode(t *testing.T, mode sortMode, words ...string) (int, string) {
 	return runCommand(t, slices.Concat(mode.flags, words, mode.files)...)
 }
 
-// libraryOptions returns the options that the library would get from a command line.
+// libraryOptions returns the options that the library would receive for a command line.
 func libraryOptions(t *testing.T, mode sortMode, words ...string) any {
 	t.Helper()
 	opt := parse(t, slices.Concat(mode.flags, words, mode.files)...)
-	opt.Warn = nil // functions do not compare
+	opt.Warn = nil // functions cannot be compared
 	return mode.library(opt)
 }
 
@@ -175,7 +176,8 @@ func TestFlagsOfOtherVerbsAreRefused(t *testing.T) {
 	}
 }
 
-// TestContradictoryFlags holds that a flag which another one makes meaningless is refused, for each verb.
+// TestContradictoryFlags checks, for each verb, that a flag is rejected if another flag makes it
+// meaningless.
 func TestContradictoryFlags(t *testing.T) {
 	folder := t.TempDir()
 	svg := filepath.Join(folder, "plot.svg")

@@ -5,9 +5,10 @@ import (
 	"strings"
 )
 
-// flagValues are what the flags of a command line set. A verb reads the values of those that flagTable gives it.
+// flagValues contains the values of the flags of a command line. A verb reads the values of the
+// flags that it has in flagTable.
 type flagValues struct {
-	sortFlags // many of which other verbs have, too
+	sortFlags // some of which other verbs have, too
 	gen       genFlags
 	info      infoFlags
 	devices   devicesFlags
@@ -20,7 +21,7 @@ type flagValues struct {
 // A flagGroup is a row of flagTable: flags below one heading of the help.
 type flagGroup struct {
 	title string
-	verbs string // those that have the flags, separated by commas
+	verbs string // names of the verbs that have the flags, separated by commas
 	flags []defineFlag
 }
 
@@ -92,7 +93,7 @@ var flagTable = []flagGroup{
 	{"Output format", "dist status", []defineFlag{distStatusFlags}},
 }
 
-// groups defines the flags of a verb, "sort" for none, so that they set v.
+// groups defines the flags of a verb, or of the sort for "sort". The flags set v.
 func (v *flagValues) groups(verb string) []group {
 	var all []group
 	for _, row := range flagTable {

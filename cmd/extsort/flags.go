@@ -15,7 +15,7 @@ import (
 	"github.com/extsort/extsort/internal/option"
 )
 
-// A group holds the flags below one heading of the help. The name of the set is the heading.
+// A group contains the flags below one heading of the help. The name of the set is the heading.
 type group struct{ flags *pflag.FlagSet }
 
 func newGroup(title string) group {
@@ -24,28 +24,30 @@ func newGroup(title string) group {
 	return g
 }
 
-// add defines a flag. name may end in a comma and a letter. If the usage contains "; otherwise", the text after it is
-// the default for the help; if not, the default is the current value of v. The values to choose from follow the usage.
+// add defines a flag. name may end in a comma and a letter. If the usage contains "; otherwise",
+// the text after it is the default in the help; if not, the default is the current value of v.
+// The values to choose from follow the usage.
 func (g group) add(v pflag.Value, name, usage string) definition {
 	name, letter, _ := strings.Cut(name, ",")
 	usage, otherwise, _ := strings.Cut(usage, "; otherwise ")
 	f := g.flags.VarPF(v, name, letter, usage)
-	f.DefValue = cmp.Or(otherwise, v.String()) // for the help only: the variable has it
+	// Only for the help; the variable already has its default.
+	f.DefValue = cmp.Or(otherwise, v.String())
 	if words := choices(f); len(words) > 0 {
 		f.Usage += ": " + inWords(words)
 	}
 	return definition{f}
 }
 
-// bool defines a flag that has no value.
+// bool defines a flag without a value.
 func (g group) bool(to *bool, name, usage string) definition {
 	name, letter, _ := strings.Cut(name, ",")
 	g.flags.BoolVarP(to, name, letter, false, usage)
 	return definition{g.flags.Lookup(name)}
 }
 
-// A definition is a flag and what else is known of it. The parser, help, manual pages, completion, docs/cli.md, hints
-// and messages all read it.
+// A definition is a flag with annotations. The parser, help, manual pages, completion,
+// docs/cli.md, hints and messages all use them.
 type definition struct{ *pflag.Flag }
 
 // The annotations of a flag.
@@ -68,7 +70,7 @@ func (d definition) note(key string, values ...string) definition {
 	return d
 }
 
-// sets names the options of the library that the flag sets. Messages of the library then show the flag.
+// sets names the library options that the flag sets. Messages of the library then name the flag.
 func (d definition) sets(fields ...option.Field) definition {
 	var names []string
 	for _, f := range fields {
@@ -77,29 +79,30 @@ func (d definition) sets(fields ...option.Field) definition {
 	return d.note(optionField, names...)
 }
 
-// hints lists what other tools call the flag: a user who types one of these is led to it.
+// hints lists the names of the flag in other tools, so that a user who types one of them finds
+// the flag.
 func (d definition) hints(names ...string) definition { return d.note(otherNames, names...) }
 
-// notWith lists the flags that the flag does not apply to, as most people type them: -c, --join or, for one value of a
-// flag, -c=quiet.
+// notWith lists the flags that the flag cannot be combined with, in their usual form: -c, --join
+// or, for one value of a flag, -c=quiet.
 func (d definition) notWith(others ...string) definition { return d.note(refusedWith, others...) }
 
-// needs names the flag without which the flag has no effect.
+// needs names another flag, without which the flag has no effect.
 func (d definition) needs(other string) definition { return d.note(neededFlag, other) }
 
-// implies names a flag that the flag stands for, too: notWith of that one includes it.
+// implies names a flag that the flag includes. notWith of that flag then covers this one.
 func (d definition) implies(other string) definition { return d.note(impliedFlag, other) }
 
 // offers lists values for completion, for a flag that accepts others, too.
 func (d definition) offers(values ...string) definition { return d.note(offered, values...) }
 
-// notIn says why a verb does not have the flag: a user who gives it there reads the reason.
+// notIn says why a verb does not have the flag. A user who tries it there sees the reason.
 func (d definition) notIn(verb, reason string) definition { return d.note(reasonNotIn+verb, reason) }
 
 // directory completes the value as the name of a directory.
 func (d definition) directory() definition { return d.note(cobra.BashCompSubdirsInDir) }
 
-// typedName returns a flag as most people type it: -o, --limit.
+// typedName returns the usual form of a flag: -o, --limit.
 func typedName(f *pflag.Flag) string {
 	if f.Shorthand != "" {
 		return "-" + f.Shorthand
@@ -107,7 +110,8 @@ func typedName(f *pflag.Flag) string {
 	return "--" + f.Name
 }
 
-// conflicts returns an error for each flag of a command line that does not apply to another one or lacks one.
+// conflicts returns an error for each flag of a command line that cannot be combined with another
+// one or lacks one.
 func conflicts(flags *pflag.FlagSet) (faults []error) {
 	given := givenFlags(flags)
 	flags.Visit(func(f *pflag.Flag) {
@@ -169,7 +173,7 @@ func keyFlag(g group, v *flagValues) {
 
 func formatFlag(g group, v *flagValues) { addFormat(g, v) }
 
-// recognizedFormatFlag is formatFlag for verbs that recognize an array.
+// recognizedFormatFlag is formatFlag for verbs that recognize arrays.
 func recognizedFormatFlag(g group, v *flagValues) {
 	addFormat(g, v).DefValue = "npy if FILE is a NumPy array"
 }
@@ -185,8 +189,8 @@ func memberFlag(g group, v *flagValues) {
 		sets(option.Member).notWith("--join")
 }
 
-// validateRecord reports faults of a record description. If there is no description at all, the error points to the
-// help.
+// validateRecord returns errors in a record description. If there is no description at all, the
+// error refers to the help.
 func validateRecord(spec format.Spec) error {
 	err := spec.Validate()
 	if near := nearestType(spec); err != nil && near != "" {
@@ -199,7 +203,7 @@ func validateRecord(spec format.Spec) error {
 	}
 	isName := func(key string) bool { return strings.IndexAny(key, "0123456789") != 0 }
 	if i := slices.IndexFunc(spec.Keys, isName); i >= 0 && err != nil && spec.Format == "" {
-		// One line for all such keys: each of them would be an error of its own.
+		// One error for all such keys, instead of one for each.
 		return fmt.Errorf("key %q: only NumPy arrays have field names (for a pipe, add -f npy); "+
 			"otherwise use -R BYTES -k OFFSET:TYPE", spec.Keys[i])
 	}
@@ -362,7 +366,7 @@ func batchSizeFlag(g group, v *flagValues) {
 		sets(option.BatchSize).notWith("-c")
 }
 
-// strategyHints explains the strategies whose names do not.
+// strategyHints describes the strategies whose names are not self-explanatory.
 func strategyHints() string {
 	var hints []string
 	for _, s := range plan.Requestable() {
@@ -373,15 +377,15 @@ func strategyHints() string {
 	return strings.Join(hints, "; ")
 }
 
-// reportFlags select what is reported about a run.
+// reportFlags selects the reports about a run.
 type reportFlags struct {
 	progress string
 	stats    string // "", text, json or json:FILE
 	explain  bool
 	quiet    bool
 
-	side   *sideFile // of json:FILE; nil: there is none, or it is not open yet
-	result any       // of the run, for JSON; nil: it did not come so far
+	side   *sideFile // of json:FILE; nil: none, or not open yet
+	result any       // of the run, for JSON; nil: the run failed earlier
 }
 
 func progressFlag(g group, v *flagValues) {
@@ -413,7 +417,7 @@ func verifyFlag(g group, v *flagValues) {
 		notIn("shuffle", "a random order cannot be checked")
 }
 
-// modeFlags turn the sort into something else.
+// modeFlags select another operation than sorting.
 type modeFlags struct {
 	check      string // "", diagnose-first or quiet
 	checkQuiet bool
@@ -454,15 +458,17 @@ func addGroups(cmd *cobra.Command, groups ...group) {
 func offerValues(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		if words := slices.Concat(choices(f), f.Annotations[offered]); len(words) > 0 {
-			// The only error is a second registration, which cannot happen: flag names are unique.
+			// An error would mean a second registration, which is impossible, because flag names
+			// are unique.
 			_ = cmd.RegisterFlagCompletionFunc(f.Name,
 				cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 		}
 	})
 }
 
-// hideConflicts keeps completion from offering flags that do not apply to those of the command line. Cobra's own check
-// of such flags is not used: its message is not one line that helps.
+// hideConflicts prevents completion from offering flags that conflict with those of the command
+// line. Cobra's own check for conflicts is not used, because its message is not a single helpful
+// line.
 func hideConflicts(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		for _, other := range f.Annotations[refusedWith] {
@@ -476,7 +482,7 @@ func hideConflicts(cmd *cobra.Command) {
 	}
 }
 
-// flagTyped returns the flag that most people type like that, or nil: -o, --limit.
+// flagTyped returns the flag with this usual form (-o, --limit), or nil.
 func flagTyped(flags *pflag.FlagSet, name string) *pflag.Flag {
 	if long, ok := strings.CutPrefix(name, "--"); ok {
 		return flags.Lookup(long)
@@ -487,7 +493,7 @@ func flagTyped(flags *pflag.FlagSet, name string) *pflag.Flag {
 	return nil
 }
 
-// explainFlagError makes one helpful line of what pflag says.
+// explainFlagError converts an error of pflag to one helpful line.
 func explainFlagError(cmd *cobra.Command, err error) error {
 	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		f := missing.GetFlag()
@@ -502,7 +508,7 @@ func explainFlagError(cmd *cobra.Command, err error) error {
 	return err
 }
 
-// flagName names a flag as people know it: by its letter, if it has one, and its long name.
+// flagName returns the letter of a flag, if it has one, and its long name.
 func flagName(f *pflag.Flag) string {
 	if f.Shorthand == "" {
 		return "--" + f.Name

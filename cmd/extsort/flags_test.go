@@ -13,7 +13,7 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// parse is the options that a command line comes to.
+// parse returns the options for a command line.
 func parse(t *testing.T, args ...string) session.Options {
 	t.Helper()
 	v := &flagValues{}
@@ -79,7 +79,7 @@ func TestPercentOfMemory(t *testing.T) {
 func TestVerbIsTheFirstOperand(t *testing.T) {
 	a := &app{}
 	root, verbs := a.sortCommand(), a.verbs()
-	cases := map[string]string{ // what cobra gets, with | in front when it is for a verb
+	cases := map[string]string{ // the arguments that cobra receives, after | if they are for a verb
 		"gen -n 5":                 "|gen -n 5",
 		"-t u32 gen -n 5":          "|gen -t u32 -n 5",
 		"-ro gen x":                "-ro gen x",

@@ -15,7 +15,7 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// genFlags say what test data to write.
+// genFlags describes the test data to write.
 type genFlags struct {
 	record   format.Spec
 	output   string
@@ -26,7 +26,7 @@ type genFlags struct {
 	seed     uint64
 	workers  int
 	progress string
-	tells    bool // at the end, what was written
+	tells    bool // report at the end
 }
 
 func genDataFlags(g group, v *flagValues) {
@@ -105,7 +105,7 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 	return nil
 }
 
-// gen uploads objects in parts of remotePart bytes, up to remoteParts of them at a time.
+// gen uploads objects in parts of remotePart bytes, at most remoteParts of them at a time.
 const remotePart, remoteParts = 16 << 20, 8
 
 func (a *app) openSink(ctx context.Context, f *genFlags, header *format.Header, records int64) (
@@ -149,14 +149,14 @@ func (f *genFlags) data() (header *format.Header, records int64, err error) {
 	return header, max(f.records, f.bytes/size), err
 }
 
-// generationBlock is how many bytes one worker fills at a time: enough to make the hand-over cheap, and little
-// enough to be still in cache when it is written.
+// generationBlock is the number of bytes that a worker generates at a time: large enough to make
+// the hand-over cheap, and small enough to be still in the cache when it is written.
 const generationBlock = 1 << 20
 
-// generated reads the records of a generator as those of a file.
+// generated provides the records of a generator like those of a file.
 type generated struct {
 	*format.Generator
-	size int64 // of a record
+	size int64 // bytes per record
 }
 
 func (g generated) ReadAt(p []byte, off int64) (int, error) {

@@ -15,7 +15,8 @@ import (
 	"golang.org/x/term"
 )
 
-// showHelp is for -h, which is short, and for --help. The arguments are those of the command line.
+// showHelp prints the short help for -h, and the full help for --help. args are the arguments of
+// the command line.
 func showHelp(cmd *cobra.Command, args []string, groups []group) {
 	long := func(arg string) bool { return strings.HasPrefix(arg, "--help") }
 	w := cmd.OutOrStdout()
@@ -29,7 +30,8 @@ func showHelp(cmd *cobra.Command, args []string, groups []group) {
 	}
 }
 
-// writeHelp writes what a command is for, its flags by groups and examples, as wide as w is.
+// writeHelp writes the description of a command, its flags by group and examples, wrapped at the
+// width of w.
 func writeHelp(w io.Writer, cmd *cobra.Command, groups []group) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", strings.TrimSpace(cmd.Long))
@@ -48,7 +50,7 @@ func writeHelp(w io.Writer, cmd *cobra.Command, groups []group) {
 	io.WriteString(w, b.String())
 }
 
-// writeShortHelp writes what a command is for, and one line for each of its flags.
+// writeShortHelp writes the description of a command, and one line for each of its flags.
 func writeShortHelp(w io.Writer, cmd *cobra.Command) {
 	about, _, _ := strings.Cut(strings.TrimSpace(cmd.Long), "\n\nTables:")
 	fmt.Fprintf(w, "%s\n\nFlags:\n", about)
@@ -61,7 +63,7 @@ func writeShortHelp(w io.Writer, cmd *cobra.Command) {
 	shown.VisitAll(func(f *pflag.Flag) {
 		short := *f
 		short.Usage = firstClause(f.Usage, room)
-		short.DefValue = "" // --help says what holds without the flag
+		short.DefValue = "" // only --help shows defaults
 		brief.AddFlag(&short)
 	})
 	fmt.Fprint(w, brief.FlagUsages())
@@ -71,7 +73,8 @@ func writeShortHelp(w io.Writer, cmd *cobra.Command) {
 	fmt.Fprintf(w, "\n%s --help explains the flags.\n", cmd.CommandPath())
 }
 
-// firstClause returns the beginning of a usage that fits into room columns, if possible up to a punctuation mark.
+// firstClause returns the beginning of a usage that fits into room columns, if possible up to a
+// punctuation mark.
 func firstClause(usage string, room int) string {
 	for _, mark := range []string{" (", "; ", ": ", ", "} {
 		if len(usage) <= room {
@@ -86,7 +89,7 @@ func firstClause(usage string, room int) string {
 	return usage[:max(end, 0)] + " ..."
 }
 
-// asShown returns flags as help shows them: the value of --check[=HOW] is optional.
+// asShown returns flags as the help shows them: the value of --check[=HOW] is optional.
 func asShown(flags *pflag.FlagSet) *pflag.FlagSet {
 	shown := pflag.NewFlagSet(flags.Name(), pflag.ContinueOnError)
 	shown.SortFlags = false
@@ -102,12 +105,13 @@ func asShown(flags *pflag.FlagSet) *pflag.FlagSet {
 	return shown
 }
 
-// unnamedValue is a value that the usage of its flag does not name.
+// unnamedValue is a value whose name the usage of its flag does not contain.
 type unnamedValue struct{ pflag.Value }
 
 func (unnamedValue) Type() string { return "" }
 
-// nameWithValue returns a flag's long name and its value as one types them: output FILE, check[=HOW].
+// nameWithValue returns a flag's long name and its value as a user types them: output FILE,
+// check[=HOW].
 func nameWithValue(f *pflag.Flag) string {
 	switch {
 	case f.Value.Type() == "bool":
@@ -137,15 +141,16 @@ func terminalColumns(w io.Writer) int {
 	return 0
 }
 
-// leastColumns leaves flags some room for what they mean.
+// leastColumns is the minimum width of the help, so that the descriptions of flags have some
+// room.
 const leastColumns = 60
 
-// helpCommand is --help as a verb, also for another verb.
+// helpCommand returns the verb help, which is --help for extsort or for another verb.
 func helpCommand() *cobra.Command {
 	return verb("help [VERB]", "Show the help of extsort or of one of its verbs, as --help does.",
 		"  extsort help\n  extsort help gen\n  extsort help dist run", &flagValues{},
 		func(cmd *cobra.Command, args []string) error {
-			about, rest, _ := cmd.Root().Find(args) // what is not found is the rest
+			about, rest, _ := cmd.Root().Find(args) // words that are not found remain in rest
 			switch {
 			case len(rest) == 0:
 				about.HelpFunc()(about, []string{"--help"})
@@ -159,7 +164,7 @@ func helpCommand() *cobra.Command {
 		})
 }
 
-// firstLines is what somebody gets who types nothing but the name.
+// firstLines is the output of extsort without arguments.
 const firstLines = `extsort sorts files of fixed-size binary records. Describe a record:
   extsort -t u64 -o sorted.bin keys.bin           64-bit numbers
   extsort -R 16 -k 8:u32 -o sorted.bin log.bin    16 bytes each, by a field
@@ -195,7 +200,8 @@ Example: extsort -t u64 -o sorted.bin keys.bin
 extsort --help lists all flags, extsort man | man -l - is the manual.
 `
 
-// rootLong returns the beginning of the help: what extsort is for, and the usage of the sort and of each verb.
+// rootLong returns the beginning of the help: the purpose of extsort, and the usage of the sort
+// and of each verb.
 func rootLong(verbs []*cobra.Command) string {
 	return `
 Sort large files of fixed-size binary records within a memory limit, on a GPU if

@@ -16,7 +16,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// outputOf is what a command line prints; it must end well.
+// outputOf returns the output of a command line, which must succeed.
 func outputOf(t *testing.T, args ...string) string {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -26,7 +26,7 @@ func outputOf(t *testing.T, args ...string) string {
 	return out.String()
 }
 
-// commandWords are what stands before the flags: nothing, or a verb.
+// commandWords returns the words before the flags: none for the sort, or a verb.
 func commandWords() [][]string {
 	words := [][]string{nil}
 	for _, name := range names((&app{}).verbs()) {
@@ -60,7 +60,8 @@ func TestHelpFitsTheTerminal(t *testing.T) {
 	}
 }
 
-// The help and the page about records name every type, the help in the order of their list.
+// The help and the page about records name every type. The help keeps the order of
+// format.NumberTypes.
 func TestHelpNamesAllTypes(t *testing.T) {
 	if all := strings.Join(format.NumberTypes, " "); !strings.Contains(strings.Join(strings.Fields(helpTypes), " "), all) {
 		t.Errorf("the help does not list %s", all)
@@ -92,7 +93,8 @@ func TestShortHelpIsShort(t *testing.T) {
 	}
 }
 
-// TestShortHelpHasALineForEachFlag checks that -h of a verb shows each flag once, with its value, on one line.
+// TestShortHelpHasALineForEachFlag checks that -h of a verb shows each flag once, with its value,
+// on one line.
 func TestShortHelpHasALineForEachFlag(t *testing.T) {
 	line := regexp.MustCompile(`^  (-\w, |    )--[-a-z0-9]+(\[=\S+\]| [A-Z]\S*)?  +\S`)
 	for _, cmd := range (&app{}).verbs() {
@@ -117,7 +119,7 @@ func TestShortHelpHasALineForEachFlag(t *testing.T) {
 	}
 }
 
-// TestHelpListsOnlyFlagsOfTheVerb checks verbs that share the flags of a sort.
+// TestHelpListsOnlyFlagsOfTheVerb checks verbs that share flags with a sort.
 func TestHelpListsOnlyFlagsOfTheVerb(t *testing.T) {
 	for verb, others := range map[string][]string{
 		"plan":    {"--check", "--check-quiet", "--join", "--merge"},
@@ -154,7 +156,8 @@ func TestFirstLinesAreSix(t *testing.T) {
 	}
 }
 
-// TestDefaultsAreShown holds that a flag with a value says what holds without it, unless that is nothing.
+// TestDefaultsAreShown checks that the help of a flag with a value shows the default, unless
+// there is none.
 func TestDefaultsAreShown(t *testing.T) {
 	none := " type record-size key format check checkpoint stats count records size output from svg algorithm dist min " +
 		"max help "
@@ -173,7 +176,8 @@ func TestDefaultsAreShown(t *testing.T) {
 	}
 }
 
-// TestManualsAreComplete checks that each verb has a manual page with all its flags and the usual sections.
+// TestManualsAreComplete checks that each verb has a manual page with all its flags and the usual
+// sections.
 func TestManualsAreComplete(t *testing.T) {
 	testManual(t, (&app{}).sortCommand(), outputOf(t, "man"))
 	for _, cmd := range (&app{}).verbs() {

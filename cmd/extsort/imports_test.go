@@ -6,7 +6,8 @@ import (
 	"testing"
 )
 
-// Drawing libraries once were more than a third of the command. Plots of the bench are drawn by hand.
+// A drawing library would make up a third of the command, so the plots of bench are drawn without
+// one.
 func TestNoDrawingLibrary(t *testing.T) {
 	out, err := exec.Command("go", "list", "-deps", ".").Output()
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 	"github.com/extsort/extsort/internal/info"
 )
 
-// infoFlags say how to look at files.
+// infoFlags selects how info examines files.
 type infoFlags struct {
 	all  bool
 	json bool
@@ -41,7 +41,8 @@ func infoCommand(a *app) *cobra.Command {
 		v, func(cmd *cobra.Command, files []string) error { return describeFiles(cmd.Context(), a, v, files) })
 }
 
-// describeFiles describes each file that it can read. The others are errors, which it returns at the end.
+// describeFiles describes each file that it can read. The others are errors, which it returns at
+// the end.
 func describeFiles(ctx context.Context, a *app, v *flagValues, files []string) error {
 	if len(files) == 0 {
 		return errors.New("info: name a FILE (- is standard input)")
@@ -66,7 +67,8 @@ func describeFiles(ctx context.Context, a *app, v *flagValues, files []string) e
 	return errors.Join(faults...)
 }
 
-// infoOptions returns what the flags say, or what is wrong with them. -k alone is for arrays, whose fields have names.
+// infoOptions returns the options that the flags describe. -k alone is for arrays, whose fields
+// have names.
 func (v *flagValues) infoOptions() (info.Options, error) {
 	r := v.opt.Record
 	opt := info.Options{
@@ -80,7 +82,7 @@ func (v *flagValues) infoOptions() (info.Options, error) {
 	return opt, err
 }
 
-// writeInfo tells of a file: what it is, then its fields, its keys and some of its records.
+// writeInfo describes a file: its kind, its fields, its keys and some of its records.
 func writeInfo(w io.Writer, r *info.Report) {
 	fmt.Fprintln(w, printable(r.File))
 	writeRows(w, append([]row{
@@ -169,7 +171,7 @@ func order(s *info.Scan) string {
 		when(d.AfterRecord != d.Record-1, " in record %d", d.AfterRecord+1)
 }
 
-// writeSizes tells which record sizes are likely, where none is known.
+// writeSizes lists the likely record sizes if the record size is unknown.
 func writeSizes(w io.Writer, r *info.Report) {
 	if len(r.RecordSizes) == 0 {
 		if r.Container == "raw" && r.RecordSize == 0 {
@@ -203,7 +205,7 @@ func writeSizes(w io.Writer, r *info.Report) {
 	}
 }
 
-// fitting lists the small record sizes that divide the data.
+// fitting lists the small record sizes that divide the size of the data.
 func fitting(dataBytes int64) string {
 	sizes := ""
 	for n := int64(2); n <= 64; n++ {
@@ -214,7 +216,7 @@ func fitting(dataBytes int64) string {
 	return when(sizes != "", "; sizes up to 64 that divide the file:%s", sizes)
 }
 
-// percent has one digit after the point where that says more.
+// percent formats a share. A small share has one decimal.
 func percent(part float64) string {
 	if part < 0.0995 {
 		return fmt.Sprintf("%.1f %%", 100*part)
@@ -298,10 +300,10 @@ func writeRecord(w io.Writer, rec info.Record) {
 	writeColumns(w, lines)
 }
 
-// shown returns the first bytes of a part as pairs of hexadecimal digits and as text. A point stands for a byte that is
-// not a printable character.
+// shown returns the first bytes of a part as pairs of hexadecimal digits and as text. A dot
+// represents a byte that is not a printable character.
 func shown(p info.Part, most int) (digits, text string) {
-	b, _ := hex.DecodeString(p.Hex) // which info has made
+	b, _ := hex.DecodeString(p.Hex) // info has made valid digits
 	b = b[:min(len(b), most)]
 	digits = fmt.Sprintf("% x", b) + when(p.Size > most, " …")
 	for i, c := range b {

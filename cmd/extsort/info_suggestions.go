@@ -22,20 +22,22 @@ type clock struct {
 
 var clocks = []clock{{"seconds", 1}, {"milliseconds", 1e3}, {"microseconds", 1e6}, {"nanoseconds", 1e9}}
 
-// Times are looked for between these years: a random number of 8 bytes is hardly ever one of them in any unit.
+// The search for times covers the years between these. In no unit is a random number of 8 bytes
+// likely to be in this range.
 var (
 	firstTime = time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC)
 	lastTime  = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
 )
 
-// date returns the time that a number stands for, in UTC.
+// date returns the time of a number, in UTC.
 func (c clock) date(number int64) time.Time {
 	seconds := number / c.perSecond
 	rest := number % c.perSecond
 	return time.Unix(seconds, rest*(int64(time.Second)/c.perSecond)).UTC()
 }
 
-// clockOf returns the clock by which numbers rise from one time to a later one; ok is false if there is none.
+// clockOf returns a clock for which the numbers are ascending times and not all equal. ok is
+// false if there is none.
 func clockOf(numbers []int64) (c clock, ok bool) {
 	if len(numbers) < 2 || !slices.IsSorted(numbers) || numbers[0] == numbers[len(numbers)-1] {
 		return clock{}, false
@@ -50,19 +52,20 @@ func clockOf(numbers []int64) (c clock, ok bool) {
 	return clock{}, false
 }
 
-// keyGuess is what the shown records of an unknown layout suggest to sort by.
+// keyGuess is a likely key for records of unknown layout, derived from the shown records.
 type keyGuess struct {
 	key  string // OFFSET:TYPE
-	said string // why, for a user; "": nothing speaks for it
+	said string // the reason, for a user; "": there is none
 }
 
-// timeTypes are the types of which a time may be. Those of databases and networks are big-endian.
+// timeTypes are the types that a time may have. Databases and networks use big-endian ones.
 var timeTypes = []struct {
 	name  string
 	order binary.ByteOrder
 }{{"u64", binary.LittleEndian}, {"u64be", binary.BigEndian}}
 
-// guessKey returns the first rising time of records of size bytes, else their first number.
+// guessKey returns the first field of the records that contains ascending times, or else their
+// first number.
 func guessKey(shown []info.Record, size int) keyGuess {
 	for offset := 0; offset+8 <= size; offset += 4 {
 		for _, t := range timeTypes {
@@ -83,8 +86,8 @@ func guessKey(shown []info.Record, size int) keyGuess {
 	return keyGuess{key: fmt.Sprintf("0:bytes%d", min(size, 8))}
 }
 
-// numbersAt reads the 8 bytes at offset of each shown record. It returns nil if a record is too short, or if one of the
-// numbers cannot be a time.
+// numbersAt returns the 8 bytes at offset of each shown record as numbers. It returns nil if a
+// record is too short or if one of the numbers cannot be a time.
 func numbersAt(shown []info.Record, offset int, order binary.ByteOrder) (numbers []int64) {
 	for _, record := range shown {
 		if len(record.Parts) != 1 {
@@ -107,7 +110,7 @@ func dateText(c clock, number int64) string {
 	return c.date(number).Format("2006-01-02 15:04:05.999999999 UTC")
 }
 
-// addDates adds its date to each value of the fields that are rising times.
+// addDates adds dates to the values of the fields that contain ascending times.
 func addDates(shown []info.Record) {
 	if len(shown) == 0 {
 		return
@@ -115,14 +118,15 @@ func addDates(shown []info.Record) {
 	for i := range shown[0].Parts {
 		if c, ok := clockOf(valuesOf(shown, i)); ok {
 			for _, record := range shown {
-				number, _ := strconv.ParseInt(record.Parts[i].Value, 10, 64) // as valuesOf has done
+				// valuesOf has already parsed it.
+				number, _ := strconv.ParseInt(record.Parts[i].Value, 10, 64)
 				record.Parts[i].Value += "  " + dateText(c, number)
 			}
 		}
 	}
 }
 
-// valuesOf returns the values of a field of 8 bytes, or nil if they are not all integers.
+// valuesOf returns the values of an 8-byte field, or nil if they are not all integers.
 func valuesOf(shown []info.Record, part int) (numbers []int64) {
 	for _, record := range shown {
 		if part >= len(record.Parts) || record.Parts[part].Field == "" || record.Parts[part].Size != 8 {
@@ -137,7 +141,7 @@ func valuesOf(shown []info.Record, part int) (numbers []int64) {
 	return numbers
 }
 
-// nextRows returns the guess of a key and the command to try next, where the file suggests one.
+// nextRows returns rows with a guessed key and the command to try next, if the file suggests one.
 func nextRows(r *info.Report) []row {
 	switch {
 	case r.Problem != "" || r.File == "standard input":
@@ -163,7 +167,8 @@ func nextOfMembers(r *info.Report) []row {
 	return []row{{"next", shellLine(append(words, operand(r.File)...)...)}}
 }
 
-// nextOfSizes proposes a sort by the likeliest size of a record, if it fits.
+// nextOfSizes suggests a sort with the likeliest record size, if that divides the size of the
+// data.
 func nextOfSizes(r *info.Report) []row {
 	likely := r.RecordSizes[0]
 	if likely.LeftOver != 0 && likely.Header == 0 {
@@ -189,7 +194,7 @@ func fieldFlags(r *info.Report) []string {
 	return []string{"-k", r.Fields[i].Name}
 }
 
-// sortCommand returns a line for the shell that sorts a file into a new one beside it.
+// sortCommand returns a shell command that sorts a file into a new one in the same directory.
 func sortCommand(file string, flags []string) string {
 	suffix := filepath.Ext(file)
 	base := strings.TrimSuffix(file, suffix)
@@ -198,7 +203,7 @@ func sortCommand(file string, flags []string) string {
 	return shellLine(append(words, operand(file)...)...)
 }
 
-// operand returns the words that name a file: -- comes first if the name looks like a flag.
+// operand returns the words that name a file. They start with -- if the name looks like a flag.
 func operand(file string) []string {
 	if strings.HasPrefix(file, "-") {
 		return []string{"--", file}

@@ -8,7 +8,7 @@ import (
 	"github.com/extsort/extsort/internal/info"
 )
 
-// shownOf makes records of two numbers of 8 bytes, of which the second one is given.
+// shownOf returns records that consist of two 8-byte numbers. numbers are the second numbers.
 func shownOf(order binary.ByteOrder, numbers ...uint64) (shown []info.Record) {
 	for i, number := range numbers {
 		record := binary.LittleEndian.AppendUint64(nil, uint64(i)*0x9e3779b97f4a7c15)

@@ -18,9 +18,9 @@ import (
 // A nameList is a file that contains the names of the inputs.
 type nameList struct {
 	file string // "": the operands are the inputs; -: standard input
-	flag string // that gave it
-	end  string // of each name
-	form string // what the file is, for messages
+	flag string // the flag that named it
+	end  string // terminator of each name
+	form string // kind of file, for messages
 }
 
 // reader returns a flag's value that is a list of names.
@@ -105,11 +105,12 @@ func (f *sortFlags) inputNames(operands []string, stdin io.Reader) ([]string, er
 	if err != nil {
 		return nil, fmt.Errorf("%s %s: %w", list.flag, list.file, device.WithoutPath(err))
 	}
-	defer file.Close() // which was only read
+	defer file.Close() // closing a file that was only read cannot lose data
 	return list.readNames(list.file, file)
 }
 
-// isName reports whether a name can be that of a file. One with control characters has to exist.
+// isName reports whether a string can be the name of a file. A name with control characters must
+// exist.
 func isName(name string) bool {
 	const longest = 4096
 	if len(name) > longest {
@@ -122,10 +123,12 @@ func isName(name string) bool {
 	return err == nil
 }
 
-// maxNames bounds the list of names in bytes, so that a file of data by mistake does not fill the memory.
+// maxNames limits the bytes of the list, so that a data file given by mistake does not fill the
+// memory.
 const maxNames = 64 << 20
 
-// readNames reads the names. The end of the last one may be missing. GNU sort has the same rules for --files0-from.
+// readNames reads the names. The terminator of the last one may be missing. GNU sort's
+// --files0-from has the same rules.
 func (l nameList) readNames(shown string, from io.Reader) ([]string, error) {
 	text, err := io.ReadAll(io.LimitReader(from, maxNames+1))
 	switch {

@@ -13,11 +13,11 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// maxSummary is the maximum number of bytes of a summary file.
+// maxSummary is the maximum size of a summary file in bytes.
 const maxSummary = 1 << 20
 
-// join reads the summaries of consecutive parts, checks that the parts follow each other, and prints their joint
-// summary.
+// join reads the summaries of consecutive parts, checks that the parts follow each other, and
+// prints their joint summary.
 func (f *sortFlags) join(ctx context.Context, a *app, files []string) error {
 	if len(files) == 0 {
 		return errors.New("--join: name the summaries of the parts in order")
@@ -29,7 +29,8 @@ func (f *sortFlags) join(ctx context.Context, a *app, files []string) error {
 	return f.verdict(a, report, err)
 }
 
-// joined adds up the summaries. The error with a report is that they do not follow each other.
+// joined combines the summaries. If it returns both a report and an error, the parts do not
+// follow each other.
 func (f *sortFlags) joined(ctx context.Context, files []string) (*session.CheckReport, error) {
 	whole, before := &session.CheckReport{Sorted: true}, ""
 	var disorder error
@@ -55,7 +56,8 @@ func (f *sortFlags) joined(ctx context.Context, files []string) (*session.CheckR
 	return whole, disorder
 }
 
-// outOfOrder is the error that a part is not in order, or does not follow what comes before it.
+// outOfOrder returns the error for a part that is not in order or does not follow the previous
+// part.
 func (f *sortFlags) outOfOrder(next *session.CheckReport, name string, whole *format.Summary, before string) error {
 	switch unique := f.opt.Unique; {
 	case !next.Sorted:
@@ -75,7 +77,7 @@ func readSummary(ctx context.Context, name string) (*session.CheckReport, error)
 	if err != nil {
 		return nil, device.WithoutPath(err)
 	}
-	defer file.Close() // which was only read
+	defer file.Close() // closing a file that was only read cannot lose data
 	text, err := io.ReadAll(io.LimitReader(file, maxSummary))
 	if err != nil {
 		return nil, device.WithoutPath(err)

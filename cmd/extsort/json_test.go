@@ -41,7 +41,7 @@ func TestJSONPageNamesAllFields(t *testing.T) {
 	}
 }
 
-// jsonFields returns the JSON names of the fields of a struct, those of embedded structs included.
+// jsonFields returns the JSON names of the fields of a struct and of its embedded structs.
 func jsonFields(kind reflect.Type) []string {
 	var names []string
 	for field := range kind.Fields() {

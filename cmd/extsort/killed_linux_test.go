@@ -16,15 +16,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// killsEnv is how many times sorts with a checkpoint are killed; .ci/long sets it.
+// killsEnv is the number of sorts with a checkpoint to kill. .ci/long sets it.
 const killsEnv = "EXTSORT_TEST_KILLS"
 
-// started is what a start reads at most beside data: the program, the system's files. It differs from start to start.
+// started limits the bytes that starting the program reads in addition to data, which differ from
+// start to start.
 const started = 4 << 20
 
-// TestKilledSortsGoOn kills sorts with a checkpoint at random moments, again and again: each ends with the bytes of a
-// sort that was left alone, and leaves nothing behind. If it is merged once, all attempts together read no more than
-// that sort, the records in flight at each kill, and the output written so far, which each attempt verifies.
+// TestKilledSortsGoOn kills sorts with a checkpoint at random moments, repeatedly. Each sort must
+// end with the same bytes as an undisturbed sort and leave nothing behind. If it merges once, all
+// attempts together may read no more than that sort, plus the records in flight at each kill and
+// the output written so far, which each attempt verifies.
 func TestKilledSortsGoOn(t *testing.T) {
 	t.Parallel()
 	kills, _ := strconv.Atoi(os.Getenv(killsEnv))
@@ -49,7 +51,7 @@ func TestKilledSortsGoOn(t *testing.T) {
 		s := sorts[i%len(sorts)]
 		k := &killing{dir: dir, args: append([]string{"-t", "u64", "-o", "out", "in"}, s.flags...), r: r}
 		k.alone(t)
-		for !k.again(t, true) && k.kills < 12 { // one that is killed ever sooner would not end
+		for !k.again(t, true) && k.kills < 12 { // with ever shorter times, the sort would never end
 		}
 		for !k.done && !k.again(t, false) {
 		}
@@ -64,7 +66,7 @@ func TestKilledSortsGoOn(t *testing.T) {
 	}
 }
 
-// killing is a sort that is killed.
+// killing is a sort that is killed repeatedly.
 type killing struct {
 	dir  string
 	args []string
@@ -75,7 +77,7 @@ type killing struct {
 	bytesAlone, inFlight int64
 
 	kills int
-	bytes int64 // that were read
+	bytes int64 // bytes read
 	done  bool
 }
 
@@ -91,7 +93,7 @@ func (k *killing) alone(t *testing.T) {
 	if err := json.Unmarshal(text, &p); err != nil {
 		t.Fatal(err)
 	}
-	const blocks = 16 << 20 // what a merge holds of the runs, its memory
+	const blocks = 16 << 20 // records of the runs that a merge has in memory
 	k.inFlight = 3*8*p.ChunkRecords + started + blocks
 	begin := time.Now()
 	k.again(t, false)
@@ -103,7 +105,7 @@ func (k *killing) alone(t *testing.T) {
 	}
 }
 
-// again starts the command, kills it if that is wanted, and tells whether it came to its end.
+// again starts the command, kills it if requested, and reports whether it ended by itself.
 func (k *killing) again(t *testing.T, kill bool) bool {
 	t.Helper()
 	cmd := exec.Command("extsort", append(k.args, "--checkpoint", "kept")...)
@@ -116,7 +118,8 @@ func (k *killing) again(t *testing.T, kill bool) bool {
 	ended := make(chan error, 1)
 	go func() {
 		err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		k.bytes += bytesRead(t, cmd.Process.Pid) // of all that it did: it has ended, and Wait did not forget it yet
+		// Of the whole run: the process has ended, but it still exists until Wait.
+		k.bytes += bytesRead(t, cmd.Process.Pid)
 		ended <- errors.Join(err, cmd.Wait())
 	}()
 	moment := time.After(time.Hour)
@@ -132,7 +135,8 @@ func (k *killing) again(t *testing.T, kill bool) bool {
 	case <-moment:
 		cmd.Process.Kill()
 		err := <-ended
-		k.done = err == nil || k.has("out") && !k.has("kept") // it may have had nothing left to do but to end
+		// There may have been nothing left to do.
+		k.done = err == nil || k.has("out") && !k.has("kept")
 		if !k.done {
 			k.kills++
 		}
@@ -145,7 +149,7 @@ func (k *killing) has(name string) bool {
 	return err == nil
 }
 
-// bytesRead is what a process has read.
+// bytesRead returns the number of bytes that a process has read.
 func bytesRead(t *testing.T, pid int) (n int64) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
 	if _, bad := fmt.Sscanf(string(text), "rchar: %d", &n); bad != nil {
@@ -154,7 +158,7 @@ func bytesRead(t *testing.T, pid int) (n int64) {
 	return n
 }
 
-// check compares the output, and looks for what is left.
+// check compares the output and checks that no other files are left over.
 func (k *killing) check(t *testing.T) {
 	t.Helper()
 	if !bytes.Equal(readFile(t, k.dir, "out"), k.want) {

@@ -14,10 +14,11 @@ import (
 	"time"
 )
 
-// The tests in this file run the command under limits that the system sets. Each says what it lacks where a limit
-// cannot be set. What quotas do is tested with a fault instead (TestOutputWithoutRoom and its like of chunker/spill).
+// The tests in this file run the command under limits set by the system. A test that cannot set
+// its limit is skipped with the reason. Quotas are simulated by injected faults
+// (TestOutputWithoutRoom and similar tests of chunker/spill).
 
-// shell runs a script with the command in its path, and gives its exit status and what it said.
+// shell runs a script with the command in its path and returns its exit status and its output.
 func shell(t *testing.T, script string, args ...string) (status int, stdout, stderr string) {
 	t.Helper()
 	var out, said bytes.Buffer
@@ -31,7 +32,8 @@ func shell(t *testing.T, script string, args ...string) (status int, stdout, std
 	return cmd.ProcessState.ExitCode(), out.String(), said.String()
 }
 
-// sorts runs a script that is to make the output out, and holds that against what is expected.
+// sorts runs a script that writes the output out, and compares the output with the expected
+// bytes.
 func sorts(t *testing.T, want []byte, out, script string, args ...string) {
 	t.Helper()
 	os.Remove(out)
@@ -41,7 +43,7 @@ func sorts(t *testing.T, want []byte, out, script string, args ...string) {
 	}
 }
 
-// refuses runs a script that is to exit with 2 and one line.
+// refuses runs a script that must exit with status 2 and one line.
 func refuses(t *testing.T, says, script string, args ...string) {
 	t.Helper()
 	status, _, said := shell(t, script, args...)
@@ -50,8 +52,8 @@ func refuses(t *testing.T, says, script string, args ...string) {
 	}
 }
 
-// testData makes n random u64 in the file in of a new folder, and gives what they are when they are sorted. There is a
-// folder for spill, too.
+// testData writes n random u64 to the file in of a new directory, which also contains a directory
+// for spill files. It returns the sorted records.
 func testData(t *testing.T, n string) (folder string, sorted []byte) {
 	t.Helper()
 	folder = t.TempDir()
@@ -66,7 +68,7 @@ func testData(t *testing.T, n string) (folder string, sorted []byte) {
 	return folder, sorted
 }
 
-// TestLimitOfOpenFiles has 40 inputs, or many workers, and 20 files that may be open.
+// TestLimitOfOpenFiles uses 40 inputs, or many workers, while only 20 files may be open.
 func TestLimitOfOpenFiles(t *testing.T) {
 	t.Parallel()
 	folder, _ := testData(t, "10k")
@@ -92,12 +94,12 @@ func TestLimitOfOpenFiles(t *testing.T) {
 		if err := syscall.Mkfifo(name, 0o600); err != nil {
 			t.Skip("no FIFOs here:", err)
 		}
-		both, err := os.OpenFile(name, os.O_RDWR, 0) // so that nobody waits to open it
+		both, err := os.OpenFile(name, os.O_RDWR, 0) // so that no open blocks
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer both.Close()
-		// The first 512 bytes of an input are waited for, to recognize its format.
+		// A sort waits for the first 512 bytes of an input to recognize its format.
 		if _, err := both.Write(make([]byte, 4096)); err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +109,8 @@ func TestLimitOfOpenFiles(t *testing.T) {
 	refuses(t, `.*: too many open files \(raise ulimit -n.*\)`, `ulimit -n 9; cd "$1" && extsort -t u64 -o out in`, folder)
 }
 
-// TestLimitOfFileSize refuses an output before the work, also where the file system lies in memory.
+// TestLimitOfFileSize checks that an output is rejected before the work starts, also on a file
+// system in memory.
 func TestLimitOfFileSize(t *testing.T) {
 	folder, _ := testData(t, "400k")
 	says := `reserve 3.1 MiB for output .*: file too large; .*: raise ulimit -f, or write elsewhere`
@@ -125,8 +128,8 @@ func TestLimitOfFileSize(t *testing.T) {
 	}
 }
 
-// TestLimitOfAddressSpace asks for more memory than the process may have; Go itself takes
-// some 1.4 GB of addresses, and each thread of a system with cgo up to 0.14.
+// TestLimitOfAddressSpace asks for more memory than the process may have. Go itself reserves
+// about 1.4 GB of addresses, and with cgo, each thread reserves up to 0.14 GB.
 func TestLimitOfAddressSpace(t *testing.T) {
 	if status, _, said := shell(t, `ulimit -v 5000000; extsort --version`); status != 0 {
 		t.Skip("Go does not begin with 5 GB of addresses, as with its race detector:", said[:min(len(said), 200)])
@@ -135,7 +138,7 @@ func TestLimitOfAddressSpace(t *testing.T) {
 		`ulimit -v 5000000; head -c 4M /dev/zero | extsort -t u64 -S 6G -o /dev/null`)
 }
 
-// TestSmallFileSystem has spill or the output in a file system of 4 MiB.
+// TestSmallFileSystem has spill files or the output on a file system of 4 MiB.
 func TestSmallFileSystem(t *testing.T) {
 	const mounted = `mkdir small && mount -t tmpfs -o size=4m none small && `
 	if status, _, said := shell(t, `cd "$1" && unshare -rm sh -c "$2 true"`, t.TempDir(), mounted); status != 0 {
@@ -146,9 +149,10 @@ func TestSmallFileSystem(t *testing.T) {
 		return `cd "$1" && rm -rf small && unshare -rm sh -c '` + mounted + command + `'`
 	}
 	spilling := "extsort -t u64 -S 16M --parallel 2 --strategy merge -o out "
-	// What comes through a pipe has no size, so that a folder is found to be full while it is written to.
+	// The size of a pipe is unknown, so the full directory is detected only while it is being
+	// written.
 	sorts(t, want, filepath.Join(folder, "out"), in("cat in | "+spilling+"-T small -T spill"), folder)
-	// The small file system is in memory, of which a warning tells first.
+	// The small file system is in memory, so a warning precedes the error.
 	refuses(t, `temporary directory small is full: temporary data needs at least .*-T.*`,
 		in("cat in | "+spilling+"-T small 2>said; status=$?; grep -v tmpfs said >&2; exit $status"), folder)
 	refuses(t, `reserve .* for output small/out in small: .*free some space.*`,
@@ -159,7 +163,7 @@ func TestSmallFileSystem(t *testing.T) {
 	}
 }
 
-// TestLimitOfGroupMemory sorts in a cgroup that has little memory, by the limit that extsort finds there.
+// TestLimitOfGroupMemory sorts in a cgroup with little memory. extsort must detect that limit.
 func TestLimitOfGroupMemory(t *testing.T) {
 	group := ""
 	for _, limit := range []string{"/sys/fs/cgroup/%s/memory.max", "/sys/fs/cgroup/memory/%s/memory.limit_in_bytes"} {
@@ -168,7 +172,8 @@ func TestLimitOfGroupMemory(t *testing.T) {
 			continue
 		}
 		t.Cleanup(func() { os.Remove(filepath.Dir(limit)) })
-		if file, err := os.OpenFile(limit, os.O_WRONLY, 0); err == nil { // the kernel has made it, if this is a cgroup
+		// In a cgroup, the kernel has created the file.
+		if file, err := os.OpenFile(limit, os.O_WRONLY, 0); err == nil {
 			if _, err := file.WriteString("67108864"); err == nil {
 				group = filepath.Dir(limit)
 			}
@@ -189,7 +194,8 @@ func TestLimitOfGroupMemory(t *testing.T) {
 	}
 }
 
-// TestStopAndKill stops a sort that spills and lets it go on, and kills others: of those nothing is left.
+// TestStopAndKill stops a sort that spills and lets it continue. It kills other sorts, which must
+// leave nothing behind.
 func TestStopAndKill(t *testing.T) {
 	folder, want := testData(t, "3M")
 	out := filepath.Join(folder, "out")
@@ -211,7 +217,8 @@ func TestStopAndKill(t *testing.T) {
 	}
 }
 
-// TestKilledBetweenLinkAndRename kills a run while its file has a temporary name: the next one takes that away.
+// TestKilledBetweenLinkAndRename kills a run while its file has a temporary name. The next run
+// must remove that file.
 func TestKilledBetweenLinkAndRename(t *testing.T) {
 	if _, err := exec.LookPath("strace"); err != nil {
 		t.Skip("no strace here:", err)
@@ -235,8 +242,9 @@ func TestKilledBetweenLinkAndRename(t *testing.T) {
 	}
 }
 
-// TestFirstProcessIsTerminated sends SIGTERM to the first process of a container, which the system does not end: it
-// says so in one line, and has the exit status that a shell shows for the signal.
+// TestFirstProcessIsTerminated sends SIGTERM to the first process of a container, which the
+// system does not kill. The process must report the signal in one line and exit with the status
+// that a shell shows for it.
 func TestFirstProcessIsTerminated(t *testing.T) {
 	if status, _, said := shell(t, `unshare -rpf true`); status != 0 {
 		t.Skip("no processes of one's own here:", said)

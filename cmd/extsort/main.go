@@ -1,12 +1,13 @@
-// Command extsort sorts large files of fixed-size binary records, out of core, on a GPU when there is one.
+// Command extsort sorts large files of fixed-size binary records, also out of core, and on a GPU
+// if there is one.
 //
-// It is thin: it turns flags into session.Options, shows progress and reports, and turns what came of it into an
-// exit status. Everything that touches a record happens in the packages below.
+// It is thin: it converts flags to session.Options, shows progress and reports, and converts the
+// result to an exit status. The packages below it do everything that concerns records.
 //
 //	main.go       run, the exit codes
-//	commands.go   the tree of commands, and how to tell a verb from a file
+//	commands.go   the tree of commands; distinguishes verbs from files
 //	flag_table.go, flags.go, values.go   the flags of all verbs and their values
-//	option_names.go       the flags by which messages of the library name options
+//	option_names.go       the flags that messages of the library show instead of options
 //	sort.go …     one file for each command
 //	help.go, man.go, version.go   help, the manual pages and the version
 //	did_you_mean.go       suggestions for mistyped flags, verbs and types
@@ -34,26 +35,31 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// Exit codes. A run that a signal ended has none: it dies of that signal.
+// Exit codes. A run that is ended by a signal has none: the process kills itself with that
+// signal.
 const (
 	exitDone     = 0
-	exitDisorder = 1 // only: a check found disorder
+	exitDisorder = 1 // only if a check found disorder
 	exitError    = 2
-	exitRetry    = 75 // a task of dist that is worth another try; EX_TEMPFAIL of sysexits.h
+	// A failure of a dist task that may succeed on a retry; EX_TEMPFAIL of sysexits.h.
+	exitRetry = 75
 )
 
-// errDisorder is a check's verdict; the line that says where has been printed when it is returned.
+// errDisorder is the verdict of a check. The line that says where has already been printed.
 var errDisorder = errors.New("not in order")
 
-// processors is how many workers there are unless --parallel says otherwise.
+// processors is the default number of workers.
 var processors = runtime.GOMAXPROCS(0)
 
 func main() {
-	// A goroutine in a system call keeps its place among GOMAXPROCS until the runtime notices that it takes long, which
-	// may be 10 ms. With a worker waiting for a pipe, a processor would stand idle that long again and again.
+	// A goroutine in a system call keeps its place among GOMAXPROCS until the runtime notices
+	// that the call is slow, which can take 10 ms. If the worker waits for a pipe, a processor
+	// would be idle for that time, again and again.
 	runtime.GOMAXPROCS(2 * processors)
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(50) // what is large lies outside of Go's heap: a low limit is worth a few collections
+		// Large buffers are outside of Go's heap, so a small heap is worth a few more
+		// collections.
+		debug.SetGCPercent(50)
 	}
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
@@ -76,7 +82,7 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 	var caught interruption
 	switch {
 	case errors.As(context.Cause(ctx), &caught):
-		if os.Getpid() == 1 { // else the parent says so
+		if os.Getpid() == 1 { // otherwise the parent reports the signal
 			printError(stderr, caught)
 		}
 		return dieOf(caught.signal)
@@ -89,7 +95,7 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 	}
 	printError(stderr, err)
 	if panicked, ok := errors.AsType[*session.PanicError](err); ok {
-		_, _ = stderr.Write(panicked.Stack) // for the report of the bug
+		_, _ = stderr.Write(panicked.Stack) // for a bug report
 	}
 	if _, ok := errors.AsType[*dist.RetryError](err); ok {
 		return exitRetry
@@ -97,7 +103,7 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 	return exitError
 }
 
-// printError prints an error as one line, which wraps at the width of a terminal as help does.
+// printError prints an error as one line, which wraps at the width of a terminal like the help.
 func printError(w io.Writer, err error) {
 	text := "extsort: " + errorLine(err)
 	if isTerminal(w) {
@@ -106,7 +112,8 @@ func printError(w io.Writer, err error) {
 	fmt.Fprintln(w, text)
 }
 
-// wrapped breaks a text at spaces into lines of at most that many columns. A longer word has a line of its own.
+// wrapped breaks a text at spaces into lines of at most the given number of columns. A longer
+// word gets its own line.
 func wrapped(text string, columns int) string {
 	var lines []string
 	line := ""
@@ -124,7 +131,8 @@ func wrapped(text string, columns int) string {
 	return strings.Join(append(lines, line), "\n")
 }
 
-// errorLine returns an error as one line. Several errors that were joined are separated by semicolons.
+// errorLine returns an error as one line. Several errors that were joined are separated by
+// semicolons.
 func errorLine(err error) string {
 	all := separate(err)
 	var lines []string
@@ -137,11 +145,11 @@ func errorLine(err error) string {
 	return strings.Join(lines, "; ")
 }
 
-// A line of errors has at most maxErrors of them, of maxErrorRunes characters each.
+// A line contains at most maxErrors errors, each shortened to maxErrorRunes characters.
 const maxErrors, maxErrorRunes = 8, 500
 
-// separate returns the messages of an error that may be several ones. A line break that separates no errors is part of
-// the name of a file.
+// separate returns the messages of an error that may consist of several. A line break that does
+// not separate errors is part of a file name.
 func separate(err error) []string {
 	text := err.Error()
 	if !isJoined(err) {
@@ -169,7 +177,8 @@ func isJoined(err error) bool {
 	return false
 }
 
-// shortened cuts the middle out of a text that no name of a file explains.
+// shortened cuts the middle out of a long text. Such a text should not occur, except with a long
+// file name.
 func shortened(text string) string {
 	runes := []rune(text)
 	if len(runes) <= maxErrorRunes || strings.Contains(text, string(filepath.Separator)) {
@@ -179,8 +188,8 @@ func shortened(text string) string {
 	return string(runes[:half]) + " … " + string(runes[len(runes)-half:])
 }
 
-// printable escapes control characters and invalid UTF-8, for example in file names, so that they do not reach a
-// terminal.
+// printable escapes control characters and invalid UTF-8, for example in file names, so that they
+// do not reach a terminal.
 func printable(text string) string {
 	isPlain := func(r rune) bool { return unicode.IsPrint(r) && r != utf8.RuneError }
 	if !strings.ContainsFunc(text, func(r rune) bool { return !isPlain(r) }) {

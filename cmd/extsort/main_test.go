@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestErrorLine checks that an error is one line, which has an end and shows no control characters.
+// TestErrorLine checks that an error is one line of limited length without control characters.
 func TestErrorLine(t *testing.T) {
 	named := &fs.PathError{Op: "open", Path: "a\nb\x1b[31m\xff", Err: fs.ErrNotExist}
 	var many []error

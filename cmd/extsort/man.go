@@ -14,7 +14,7 @@ func manCommand() *cobra.Command {
 		"  extsort man | man -l -\n  extsort man dist | man -l -\n  extsort man > ~/.local/share/man/man1/extsort.1",
 		&flagValues{},
 		func(cmd *cobra.Command, args []string) error {
-			about, rest, _ := cmd.Root().Find(args) // arguments that name no verb are the rest
+			about, rest, _ := cmd.Root().Find(args) // arguments that name no verb remain in rest
 			if len(rest) > 0 {
 				return fmt.Errorf("man: unknown command %q: extsort --help lists them", rest[0])
 			}
@@ -27,8 +27,8 @@ func manCommand() *cobra.Command {
 	return cmd
 }
 
-// writeManual writes the manual page of a command in the macros of man(7). Verbs below it are sections of the page; the
-// verbs of the root have pages of their own.
+// writeManual writes the manual page of a command in the macros of man(7). Sub-commands are
+// sections of the page, but the verbs of the root have pages of their own.
 func writeManual(w io.Writer, cmd *cobra.Command) {
 	isRoot := !cmd.HasParent()
 	page := strings.ReplaceAll(cmd.CommandPath(), " ", "-")
@@ -94,7 +94,7 @@ func relatedPages(cmd *cobra.Command) []string {
 			related = append(related, fmt.Sprintf(".BR extsort\\-%s (1)", other.Name()))
 		}
 	}
-	// A comma belongs to the line of its page, after the number of the section.
+	// The comma is part of the line of its page, after the number of the section.
 	for i := range related[:len(related)-1] {
 		related[i] += ","
 	}
@@ -117,7 +117,7 @@ func manualVerbs(w io.Writer, above *cobra.Command) {
 	}
 }
 
-// asTyped writes a section whose lines stay as they are.
+// asTyped writes a section whose lines must not be changed.
 func asTyped(w io.Writer, title, text string) {
 	fmt.Fprintf(w, ".SH %q\n", title)
 	lines(w, text)
@@ -142,7 +142,7 @@ func manualFlags(w io.Writer, cmd *cobra.Command) {
 	})
 }
 
-// roff is a text in which nothing is taken for a request or an escape.
+// roff escapes a text so that nothing in it is a request or an escape.
 func roff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
 	all := strings.Split(text, "\n")

@@ -9,11 +9,11 @@ import (
 	"github.com/extsort/extsort/internal/option"
 )
 
-// Messages of the library name its options. Here they name flags.
+// Messages of the library name its options. In the command, they name flags instead.
 func init() { option.Rename(flagFor) }
 
-// flagFor returns the flag that sets an option: --spill-compress for Options.SpillCompress. Any other text stays as it
-// is.
+// flagFor returns the flag that sets an option: --spill-compress for Options.SpillCompress. It
+// returns other texts unchanged.
 func flagFor(f option.Field) string { return cmp.Or(flagsOfOptions()[f], string(f)) }
 
 // flagsOfOptions returns the flag of each option that a flag of the sort sets.

@@ -14,8 +14,8 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// TestFieldsAreFlags checks that each option of the library is a flag, unless only programs have it, and that messages
-// name the flag.
+// TestFieldsAreFlags checks that each option of the library has a flag, except options for
+// programs only, and that messages name the flag.
 func TestFieldsAreFlags(t *testing.T) {
 	programs := " Inputs Sources Stdin Record Stdout Sink SplitFiles SplitBytes Shuffle Seed Progress Verified " +
 		"Warn Logger MeasureMemory "
@@ -47,7 +47,8 @@ func TestFieldsAreFlags(t *testing.T) {
 	}
 }
 
-// TestNamesOfFilesStay checks that files named like options keep their names in messages, reports and plans.
+// TestNamesOfFilesStay checks that messages, reports and plans do not change file names that look
+// like options.
 func TestNamesOfFilesStay(t *testing.T) {
 	for field := range flagsOfOptions() {
 		name := string(field) + ".bin"
@@ -94,7 +95,7 @@ func TestNamesOfFilesStay(t *testing.T) {
 	}
 }
 
-// runCommand runs the command and returns its exit status and all that it writes.
+// runCommand runs the command and returns its exit status and its output.
 func runCommand(t *testing.T, args ...string) (code int, text string) {
 	t.Helper()
 	var out, problems bytes.Buffer

@@ -34,7 +34,7 @@ func (a *app) planCommand() *cobra.Command {
 		v, func(cmd *cobra.Command, files []string) error { return a.plan(cmd, f, files) })
 }
 
-// planInputFlags describe an input that does not exist yet.
+// planInputFlags defines flags that describe an input that does not exist yet.
 func planInputFlags(g group, v *flagValues) {
 	g.add(amount(&v.gen.records, "COUNT", parseCount), "records,n",
 		"plan for COUNT records with random keys, without a file; with FILE, read only the first COUNT records of "+
@@ -48,13 +48,15 @@ func planExplainFlag(g group, v *flagValues) {
 	g.bool(&v.report.explain, "explain", "also show the stages, the rates and the other strategies")
 }
 
-// planFlags holds the flags of the sort and those that describe an input that does not exist yet.
+// planFlags contains the flags of the sort and those that describe an input that does not exist
+// yet.
 type planFlags struct {
 	*sortFlags
 	made *genFlags
 }
 
-// plan returns the plan for the inputs or, without inputs, for the number of records that --size or -n gives.
+// plan returns the plan for the inputs or, without inputs, for the number of records that --size
+// or -n gives.
 func (f *planFlags) plan(ctx context.Context, opt session.Options) (*session.SortPlan, error) {
 	if len(opt.Inputs) > 0 && f.made.bytes == 0 {
 		opt.Records = f.made.records
@@ -74,7 +76,8 @@ func (f *planFlags) plan(ctx context.Context, opt session.Options) (*session.Sor
 	return session.PlanFor(ctx, opt, records)
 }
 
-// assumedOutput is where the sort is taken to write without -o: most who plan one want a file.
+// assumedOutput returns the assumed output of a sort without -o: most users who plan a sort want
+// a file.
 func assumedOutput(files []string) string {
 	if len(files) == 0 || files[0] == "-" || strings.Contains(files[0], "://") {
 		return "sorted"
@@ -126,8 +129,8 @@ func (a *app) plan(cmd *cobra.Command, f *planFlags, files []string) error {
 	return nil
 }
 
-// command returns the sort that was planned as a line for the shell: the flags of the plan, with the assumed output.
-// FILE stands for an input that does not exist yet.
+// command returns the planned sort as a shell command: the flags of the plan, with the assumed
+// output. FILE represents an input that does not exist yet.
 func (f *planFlags) command(flags *pflag.FlagSet, args, files []string, assumedOutput bool) (string, error) {
 	withoutFile := f.made.records+f.made.bytes > 0
 	words := []string{"extsort"}
@@ -136,7 +139,8 @@ func (f *planFlags) command(flags *pflag.FlagSet, args, files []string, assumedO
 		case slices.Contains([]string{"explain", "size"}, flag.Name), withoutFile && flag.Name == "records":
 		case flag.NoOptDefVal != "" && value == flag.NoOptDefVal:
 			words = append(words, flagWord(flag))
-		case flag.NoOptDefVal != "" || flag.Shorthand == "" || flag.Name == "records": // -n is only a plan's
+		// -n is a flag of the plan only.
+		case flag.NoOptDefVal != "" || flag.Shorthand == "" || flag.Name == "records":
 			words = append(words, "--"+flag.Name+"="+value)
 		default:
 			words = append(words, "-"+flag.Shorthand, value)
@@ -155,7 +159,7 @@ func (f *planFlags) command(flags *pflag.FlagSet, args, files []string, assumedO
 	return shellLine(words...), err
 }
 
-// flagWord returns how a flag without a value is written: by its letter, if it has one.
+// flagWord returns a flag without its value: its letter, if it has one, or its name.
 func flagWord(flag *pflag.Flag) string {
 	if flag.Shorthand != "" {
 		return "-" + flag.Shorthand
@@ -163,14 +167,15 @@ func flagWord(flag *pflag.Flag) string {
 	return "--" + flag.Name
 }
 
-// planContext is what a plan is shown with.
+// planContext contains facts that are shown with a plan but are not part of it.
 type planContext struct {
 	assumedOutput bool
-	pipe          bool   // an input is one, and was not read
-	command       string // the sort
+	pipe          bool   // an input is a pipe, which was not read
+	command       string // of the sort
 }
 
-// pipes returns the inputs that a plan does not read, since their bytes would be missing in the sort.
+// pipes returns the inputs that a plan does not read, because their bytes would then be missing
+// in the sort.
 func (f *planFlags) pipes(a *app, files []string) []string {
 	if f.made.records+f.made.bytes > 0 {
 		return nil
@@ -184,7 +189,8 @@ func (f *planFlags) pipes(a *app, files []string) []string {
 	})
 }
 
-// writePlan shows what a user decides by: the way, memory, disk, time and the command. --explain adds the rest.
+// writePlan shows the parts of a plan that a user needs for a decision: strategy, memory, disk,
+// time and the command. With --explain, it shows everything.
 func writePlan(w io.Writer, p *session.SortPlan, f *planFlags, shown planContext) {
 	opt := &f.opt
 	writeRows(w, []row{
@@ -208,7 +214,7 @@ func writePlan(w io.Writer, p *session.SortPlan, f *planFlags, shown planContext
 	}
 }
 
-// planTime returns the predicted time, and how to make the prediction better.
+// planTime returns the predicted time, with advice on how to improve the prediction.
 func planTime(p *session.SortPlan) string {
 	if p.Seconds == 0 {
 		return "unknown until the input ends"
@@ -216,7 +222,7 @@ func planTime(p *session.SortPlan) string {
 	return human.About(p.Seconds) + when(!p.Rates.Measured, " at default rates (extsort tune measures yours)")
 }
 
-// explainPlan shows the details of a plan, its stages, and the strategies that were not chosen.
+// explainPlan shows the details of a plan, its stages, and the other strategies.
 func explainPlan(w io.Writer, p *session.SortPlan) {
 	size := int64(p.RecordSize)
 	fmt.Fprintln(w)
@@ -232,7 +238,7 @@ func explainPlan(w io.Writer, p *session.SortPlan) {
 		{"direct I/O", planDirect(p)},
 		{"rates", planRates(p.Rates)},
 	})
-	if len(p.Stages) > 0 && p.Stages[0].Bytes > 0 { // else the size of the input is not known
+	if len(p.Stages) > 0 && p.Stages[0].Bytes > 0 { // otherwise the size of the input is unknown
 		lines := [][]string{{"stage", "bytes", "predicted", "rate"}}
 		for _, s := range p.Stages {
 			lines = append(lines, []string{s.Name, human.Bytes(s.Bytes), known(s.Seconds), human.Rate(s.Bytes, s.Seconds)})
@@ -279,7 +285,8 @@ func planOutput(p *session.SortPlan, opt *session.Options) string {
 	if !planFills(p, opt) {
 		return ""
 	}
-	codec, _ := format.ParseCompression(opt.Compress, opt.Output) // the plan was made with it: it is a good one
+	// The plan was made with it, so it is valid.
+	codec, _ := format.ParseCompression(opt.Compress, opt.Output)
 	return when(opt.Unique || opt.Duplicates, "at most ") + human.Bytes(p.OutputBytes) + " in " +
 		when(opt.SplitFiles > 0, "%s named after ", plural(opt.SplitFiles, "file")) +
 		when(opt.SplitBytes > 0, "files of %s named after ", human.Bytes(opt.SplitBytes)) + opt.Output +
@@ -309,14 +316,15 @@ func sharesDisk(output string, folders []string) bool {
 	})
 }
 
-// planDirect lists what bypasses the page cache.
+// planDirect lists the files that bypass the page cache.
 func planDirect(p *session.SortPlan) string {
 	q := &p.Sizes.Queue
 	return when(q.Requests > 0 && p.TempBytes != 0, "%stemporary data%s; %s of %s at once", when(q.Input, "input, "),
 		when(q.Output, ", output"), plural(q.Requests, "request"), human.Bytes(int64(q.Bytes)))
 }
 
-// planReplaced tells what becomes of a file that is there already. A device or a pipe is written to, not replaced.
+// planReplaced describes what happens to an existing output file. A device or a pipe is written
+// to, not replaced.
 func planReplaced(opt *session.Options) string {
 	name, split := opt.Output, opt.SplitFiles > 0 || opt.SplitBytes > 0
 	info, err := os.Stat(name)

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// program completes a block that is only statements.
+// program turns a block of statements into a complete program.
 const program = `package main
 
 import (
@@ -35,8 +35,8 @@ func main() {
 }
 `
 
-// goBlock matches a Go program on a page. The comment before it says what it prints, if it does not sort log.bin or
-// keys.bin into sorted.bin.
+// goBlock matches a Go program on a page. A comment before it contains the program's output,
+// unless the program sorts log.bin or keys.bin into sorted.bin.
 var goBlock = regexp.MustCompile("(?s)\n(?:<!-- prints: ([^\n]*) -->\n)?```go\n(.*?)\n```")
 
 // TestProgramsOfPages builds and runs the Go programs on the pages.
@@ -66,9 +66,10 @@ func TestProgramsOfPages(t *testing.T) {
 	}
 }
 
-// runProgram builds and runs a program in a directory with the inputs log.bin and keys.bin, 1000 records of 16 bytes
-// each. A program that does not say what it prints must sort one of them into sorted.bin. A program that does finds a
-// million sorted 64-bit keys in sorted.bin.
+// runProgram builds and runs a program in a directory with the inputs log.bin and keys.bin, 1000
+// records of 16 bytes each. If the page does not say what the program prints, the program must
+// sort one of them into sorted.bin. Otherwise, sorted.bin exists and contains a million sorted
+// 64-bit keys.
 func runProgram(t *testing.T, source, prints string) {
 	dir := t.TempDir()
 	main := filepath.Join(dir, "main.go")
@@ -78,7 +79,8 @@ func runProgram(t *testing.T, source, prints string) {
 		}
 	}
 	write(main, []byte(strings.ReplaceAll(source, "/mnt/scratch", dir)))
-	here, err := filepath.Abs("testdata/program/main.go") // as if it stood in this module
+	// So that imports are resolved like in this module.
+	here, err := filepath.Abs("testdata/program/main.go")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,24 +16,25 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// bars shows how far a run is: on a terminal one bar for all of it, elsewhere a line now and then, with the phase, its
-// bytes and the time that is left. It is the session.Progress of the command, and a ticker shows what it
-// has counted.
+// bars shows the progress of a run. On a terminal, it shows one bar for the whole run. Elsewhere,
+// it prints a line now and then with the phase, its bytes and the remaining time. It is the
+// session.Progress of the command; a ticker draws the counts.
 type bars struct {
 	session.Tracker
 
 	w     io.Writer
-	wide  int           // columns of the terminal; 0: w is none
-	quick time.Duration // a run that ends sooner shows nothing, so that small sorts stay quiet
+	wide  int           // columns of the terminal; 0: w is not a terminal
+	quick time.Duration // a run shorter than this shows nothing, so that small sorts are quiet
 	tick  time.Duration
 
-	shown   atomic.Bool // something was drawn
-	running bool        // a phase is; Begin and End are called by one goroutine at a time
-	stop    func()      // ends the drawing; nil: nothing is drawn
+	shown atomic.Bool // the bar or a line was shown
+	// Whether a phase is running; Begin and End are called by one goroutine at a time.
+	running bool
+	stop    func() // stops drawing; nil: not drawing
 }
 
-// progressLine describes how far a run is, in one line. Bytes are those of the running phase. Each phase processes
-// all of the input, so that they compare with the size of the file.
+// progressLine describes the progress of a run in one line. Bytes are those of the running phase.
+// Each phase processes the whole input, so they are comparable with the size of the file.
 func progressLine(s session.Snapshot) string {
 	if s.PhaseIndex == 0 {
 		return "starting"
@@ -55,7 +56,8 @@ func progressLine(s session.Snapshot) string {
 	return line
 }
 
-// phaseBytes returns the bytes of the running phase, such as "150 MiB of 600 MiB"; "": no bytes pass in it.
+// phaseBytes returns the bytes of the running phase, such as "150 MiB of 600 MiB", or "" if it
+// transfers no bytes.
 func phaseBytes(s session.Snapshot) string {
 	switch {
 	case s.PhaseTotal > 0:
@@ -66,8 +68,8 @@ func phaseBytes(s session.Snapshot) string {
 	return ""
 }
 
-// newBars makes bars that draw on w, a terminal of so many columns; 0: it is none, and each showing is one more line
-// in a log.
+// newBars returns bars that draw on w, a terminal with this many columns. If columns is 0, w is a
+// log that receives one more line at each update.
 func newBars(w io.Writer, columns int) *bars {
 	b := &bars{w: w, wide: columns, tick: 10 * time.Second}
 	if columns > 0 {
@@ -76,7 +78,7 @@ func newBars(w io.Writer, columns int) *bars {
 	return b
 }
 
-// Begin starts a phase. totalBytes < 0: not known.
+// Begin starts a phase. If totalBytes < 0, its size is unknown.
 func (b *bars) Begin(phaseName string, totalBytes int64) {
 	b.End()
 	b.Tracker.Begin(phaseName, totalBytes)
@@ -98,7 +100,7 @@ func (b *bars) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// End completes the running phase, if there is one. In a log that is told.
+// End completes the running phase, if there is one, and reports that in a log.
 func (b *bars) End() {
 	b.Tracker.End()
 	if b.running && b.wide == 0 && b.w != io.Discard {
@@ -108,7 +110,7 @@ func (b *bars) End() {
 	b.running = false
 }
 
-// Close ends the last phase and the run, and removes the bar. Another run may begin.
+// Close ends the last phase and the run, and removes the bar. Another run may follow.
 func (b *bars) Close() {
 	b.End()
 	if b.stop != nil {
@@ -118,8 +120,8 @@ func (b *bars) Close() {
 	b.Expect(nil)
 }
 
-// Done writes the last line of a run that showed a bar or lines, after Close: what was done with the bytes of the file,
-// in how many seconds.
+// Done writes the last line of a run that showed a bar or lines, after Close. what is a verb such
+// as "sorted"; the line adds the bytes of the file and the seconds.
 func (b *bars) Done(what string, bytes int64, took float64) {
 	if !b.shown.Swap(false) {
 		return
@@ -149,18 +151,18 @@ func (b *bars) show(ctx context.Context) {
 	}
 }
 
-// drawn is the line on the terminal: a bar of all phases, and text.
+// drawn is the line on the terminal: a bar for all phases, and text.
 type drawn struct {
 	w       io.Writer
 	columns int
 
-	any   bool                     // something is on it
-	bar   *progressbar.ProgressBar // nil: none yet
+	any   bool                     // whether the line is not empty
+	bar   *progressbar.ProgressBar // nil before the first drawing
 	width int                      // of the bar
-	total int64                    // of the bar; -1: not known
+	total int64                    // of the bar; -1: unknown
 }
 
-// draw moves the bar. A full bar would not move any more, so that it is full only when it is removed.
+// draw updates the bar. A full bar cannot be updated, so it becomes full only when it is removed.
 func (d *drawn) draw(s session.Snapshot) {
 	text := describe(s, d.columns)
 	d.any = true
@@ -178,14 +180,15 @@ func (d *drawn) draw(s session.Snapshot) {
 	}
 	d.bar.Describe(text)
 	done := s.Done
-	if d.total != s.Total { // else a change would count as a movement of no bytes, and halve the rate
+	// Otherwise, the bar would count the change as a movement of 0 bytes and halve the rate.
+	if d.total != s.Total {
 		d.bar.ChangeMax64(max(s.Total, 1))
 		d.total = s.Total
 	}
 	if s.Total >= 0 {
 		done = min(done, max(s.Total, 1)-1)
 	}
-	_ = d.bar.Set64(done) // a bar that stops moving does not fail the run
+	_ = d.bar.Set64(done) // the run must not fail if the bar cannot be drawn
 }
 
 // clear removes the line.
@@ -195,17 +198,17 @@ func (d *drawn) clear() {
 	}
 }
 
-// Columns of a terminal: from which on the line has each part, and those of a bar. Its edges are the percentage and
-// what surrounds it.
+// The minimum width of the terminal for each part of the line, and the width of a bar. The edges
+// of a bar are the percentage and the characters around the bar.
 const (
-	columnsForPhase   = 52 // the number of the phase
+	columnsForPhase   = 52 // number of the phase
 	columnsForAmounts = 90 // bytes and rate
 	minBar, maxBar    = 5, 60
 	barEdges          = 12
 )
 
-// describe returns the text of the line, which has the same width throughout a run: the phase, the remaining time or,
-// while that is not known, the time so far, and the bytes of the phase.
+// describe returns the text of the line, which has a constant width during a run: the phase, the
+// remaining time (or the elapsed time if that is unknown), and the bytes of the phase.
 func describe(s session.Snapshot, columns int) string {
 	span, left := s.Remaining, " left"
 	if span < 0 {
@@ -238,7 +241,7 @@ func roughly(d time.Duration) string {
 	return fmt.Sprintf("%.0fd", d.Hours()/24)
 }
 
-// inAll returns the progress of a line that has no room for a bar.
+// inAll returns the overall progress, for a line without room for a bar.
 func inAll(s session.Snapshot) string {
 	if s.Total <= 0 {
 		return ""
@@ -246,8 +249,8 @@ func inAll(s session.Snapshot) string {
 	return fmt.Sprintf("%d%% ", 100*s.Done/s.Total)
 }
 
-// newBar makes a bar of a width. The amounts are ours: the bar's own rate is that of the last moment, and wrong where
-// its total changes.
+// newBar returns a bar of the given width. The text with the amounts is our own: the bar's rate
+// covers only the last moment, and is wrong when its total changes.
 func newBar(w io.Writer, width int, totalBytes int64) *progressbar.ProgressBar {
 	return progressbar.NewOptions64(cmp.Or(totalBytes, 1),
 		progressbar.OptionSetWriter(onlyWriter{w}),
@@ -255,9 +258,11 @@ func newBar(w io.Writer, width int, totalBytes int64) *progressbar.ProgressBar {
 		progressbar.OptionSetElapsedTime(false),
 		progressbar.OptionSetWidth(width),
 		progressbar.OptionSpinnerType(14),
-		progressbar.OptionSetSpinnerChangeInterval(0), // otherwise it goes on spinning after its end
+		// Otherwise it continues to spin after its end.
+		progressbar.OptionSetSpinnerChangeInterval(0),
 	)
 }
 
-// onlyWriter hides that a writer is a file: progressbar would fsync it at every movement.
+// onlyWriter hides that a writer is a file, because progressbar would fsync a file at every
+// update.
 type onlyWriter struct{ io.Writer }

@@ -11,7 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// openTerminal makes a pseudo-terminal of so many columns: what is written to tty can be read from its other end.
+// openTerminal opens a pseudo-terminal with this many columns. Output written to tty can be read
+// from other.
 func openTerminal(t *testing.T, columns uint16) (other, tty *os.File) {
 	other, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
@@ -35,7 +36,7 @@ func openTerminal(t *testing.T, columns uint16) (other, tty *os.File) {
 	return other, tty
 }
 
-// onTerminal is what use shows on a terminal of so many columns.
+// onTerminal returns the output of use on a terminal with this many columns.
 func onTerminal(t *testing.T, columns uint16, use func(tty *os.File)) string {
 	t.Helper()
 	other, tty := openTerminal(t, columns)
@@ -46,7 +47,7 @@ func onTerminal(t *testing.T, columns uint16, use func(tty *os.File)) string {
 		for {
 			n, err := other.Read(buf)
 			text = append(text, buf[:n]...)
-			if err != nil { // as its last writer has closed it
+			if err != nil { // because its last writer has closed it
 				shown <- string(text)
 				return
 			}
@@ -63,7 +64,7 @@ func onTerminal(t *testing.T, columns uint16, use func(tty *os.File)) string {
 	return ""
 }
 
-// runOnTerminal is what a command line shows on a terminal, which is both of its outputs.
+// runOnTerminal returns the output of a command line whose two output streams are a terminal.
 func runOnTerminal(t *testing.T, columns uint16, args ...string) string {
 	t.Helper()
 	return onTerminal(t, columns, func(tty *os.File) {
@@ -122,7 +123,7 @@ func TestABarFitsATerminal(t *testing.T) {
 	}
 }
 
-// TestADumbTerminalHasNoBar checks that nothing is drawn where the cursor cannot be moved.
+// TestADumbTerminalHasNoBar checks that nothing is drawn if the terminal cannot move its cursor.
 func TestADumbTerminalHasNoBar(t *testing.T) {
 	for term, want := range map[string]bool{"dumb": false, "xterm": true} {
 		t.Setenv("TERM", term)
@@ -140,8 +141,8 @@ func TestADumbTerminalHasNoBar(t *testing.T) {
 	}
 }
 
-// TestErrorsWrapOnATerminal checks that an error wraps at the width of a terminal, or at 80 columns if that is not
-// known, and is one line elsewhere.
+// TestErrorsWrapOnATerminal checks that an error wraps at the width of a terminal, or at 80
+// columns if that is unknown, and is one line elsewhere.
 func TestErrorsWrapOnATerminal(t *testing.T) {
 	args := []string{"-R", "4", "-k", "2:u32", "-k", "9:u8", "-t", "u8", "x"}
 	_, whole := runCommand(t, args...)

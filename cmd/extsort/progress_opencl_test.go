@@ -13,8 +13,9 @@ import (
 	"github.com/extsort/extsort/device/opencl"
 )
 
-// TestProgressWhenAskedOfOpenCL asks a sort on an OpenCL device, whose driver has compiled by then: PoCL does so by
-// LLVM, which takes the signal for itself. It compiles anew, since its cache is empty.
+// TestProgressWhenAskedOfOpenCL sends the signal to a sort on an OpenCL device whose driver has
+// compiled kernels. PoCL compiles with LLVM, which installs its own handler for the signal. It
+// does compile, because its cache is empty.
 func TestProgressWhenAskedOfOpenCL(t *testing.T) {
 	devices, err := opencl.Devices()
 	if err != nil || len(devices) == 0 {
@@ -26,7 +27,8 @@ func TestProgressWhenAskedOfOpenCL(t *testing.T) {
 	feed, said := startPiped(t, cmd)
 	defer cmd.Wait()
 	defer feed.Close()
-	feed.Write(make([]byte, 128<<20)) // more than fits a chunk: when it returns one is sorted
+	// More than a chunk holds, so when Write returns, one chunk has been sorted.
+	feed.Write(make([]byte, 128<<20))
 	time.Sleep(2 * rearm)
 	if err := cmd.Process.Signal(asking); err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// lockedBuffer is a buffer that the bars' goroutine writes while the test may read it.
+// lockedBuffer is a buffer that the bars' goroutine may write while the test reads it.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -53,9 +53,9 @@ func TestALogHasALineForEachPhase(t *testing.T) {
 	b.End()
 	b.Begin("finish", -1)
 	b.Close()
-	b.Close() // a second time does nothing
+	b.Close() // a second call does nothing
 	b.Done("sorted", 1<<20, 3.1)
-	b.Done("sorted", 1<<20, 3.1) // as well
+	b.Done("sorted", 1<<20, 3.1) // also twice
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 	want := []string{
 		"stage 1 of 3, sort runs: 1 MiB of 1 MiB (25% of the sort) after ",
@@ -103,7 +103,7 @@ func TestATerminalShowsNothingOfQuickRuns(t *testing.T) {
 	}
 }
 
-// TestStanding holds what is told of runs that are not as planned.
+// TestStanding checks the lines for runs that do not follow their plan.
 func TestStanding(t *testing.T) {
 	plan := []session.Phase{{Name: "read", Bytes: 100}, {Name: "merge", Bytes: 100}}
 	for name, c := range map[string]struct {
@@ -139,8 +139,8 @@ func TestStanding(t *testing.T) {
 	}
 }
 
-// TestBarsFitTheTerminal checks that no line is wider than the terminal, however large the amounts, and that nothing is
-// left of it at the end.
+// TestBarsFitTheTerminal checks that no line is wider than the terminal, however large the
+// amounts, and that the line is removed at the end.
 func TestBarsFitTheTerminal(t *testing.T) {
 	for columns := 1; columns <= 210; columns++ {
 		for _, total := range []int64{-1, 1, 123 << 30, 987_654 << 30} {
@@ -166,7 +166,7 @@ func TestBarsFitTheTerminal(t *testing.T) {
 	}
 }
 
-// checkWidth finds lines that would be wrapped, lines that stay, and colours.
+// checkWidth detects lines that would wrap, lines that remain, and colours.
 func checkWidth(t *testing.T, what, shown string, columns int) {
 	t.Helper()
 	if strings.Contains(shown, "\n") || !strings.HasSuffix(shown, "\r") || strings.Contains(shown, "\x1b[3") {

@@ -15,12 +15,14 @@ import (
 	"github.com/extsort/extsort/internal/remote/remotetest"
 )
 
-// TestRemoteScripts runs the scripts in testdata/remote, each beside a store and a server of its own. Besides the
-// commands of TestScripts they have
+// TestRemoteScripts runs the scripts in testdata/remote, each with its own store and server. In
+// addition to the commands of TestScripts, they have
 //
 //	put FILE NAME      store FILE as s3://bucket/NAME and $HTTP/NAME
 //	get NAME FILE      write what s3://bucket/NAME has
-//	deny [CODE]        have the server answer 403, with CODE and with what it was sent; without: answer as before
+//
+// deny [CODE]        make the server answer 403 with CODE and the request; without CODE: answer
+// normally
 func TestRemoteScripts(t *testing.T) {
 	commands := scriptCommands()
 	serverOf := func(ts *testscript.TestScript) *remotetest.Server { return ts.Value("server").(*remotetest.Server) }
@@ -60,7 +62,8 @@ func TestRemoteScripts(t *testing.T) {
 	})
 }
 
-// denied answers 403, and repeats in it what is secret, as stores do that show what they signed.
+// denied answers 403 and repeats secrets of the request, like stores that show the string that
+// was signed.
 func denied(code string) func(http.Handler) http.Handler {
 	return func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -72,7 +75,7 @@ func denied(code string) func(http.Handler) http.Handler {
 	}
 }
 
-// TestRemoteExamples runs the examples of the page.
+// TestRemoteExamples runs the examples on the page.
 func TestRemoteExamples(t *testing.T) {
 	remotetest.Start(t)
 	checkPage(t, "../../docs/remote.md")

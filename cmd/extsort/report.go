@@ -21,12 +21,14 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// writeObject writes an object, or nothing for nil, as one line of JSON behind a head, with which the JSON of each
-// command begins; failed is the error of the run.
+// writeObject writes an object as one line of JSON after a head with which the JSON of each
+// command begins. For nil, it writes only the head. failed is the error of the run.
 func writeObject(w io.Writer, v any, failed error) error {
 	head := struct {
-		Schema int    `json:"schema"`          // of its form: it changes when a name goes or changes its meaning
-		Error  string `json:"error,omitempty"` // why the run failed, as after "extsort: "; what follows may be incomplete
+		// Version of the format; it changes when a name disappears or changes its meaning.
+		Schema int `json:"schema"`
+		// Why the run failed, as after "extsort: "; the other fields may then be incomplete.
+		Error string `json:"error,omitempty"`
 	}{Schema: 1}
 	if failed != nil {
 		head.Error = errorLine(failed)
@@ -43,7 +45,8 @@ func writeObject(w io.Writer, v any, failed error) error {
 	return err
 }
 
-// json tells whether the report is JSON, and into which file it goes; "": with the other reports.
+// json reports whether the report is JSON. file is its file; "" means that it goes where the
+// other reports go.
 func (f *reportFlags) json() (file string, ok bool) {
 	form, file, _ := strings.Cut(f.stats, ":")
 	return file, form == "json"
@@ -57,20 +60,20 @@ func (f *reportFlags) open(ctx context.Context, taken []place) (err error) {
 	return err
 }
 
-// writeJSON writes the report of a finished run if it is to be JSON. On standard error it is the last line, even after
-// an error.
+// writeJSON writes the report of a finished run if it is in JSON. On standard error, it is the
+// last line, even after an error.
 func (f *reportFlags) writeJSON(ctx context.Context, a *app, failed error) error {
 	file, ok := f.json()
 	defer f.side.drop()
-	if !ok || ctx.Err() != nil { // a signal came, of which the process dies
+	if !ok || ctx.Err() != nil { // the process will be killed by the signal that was received
 		return failed
 	}
 	shown := failed
 	if errors.Is(failed, errDisorder) {
-		shown = nil // a verdict, which the report has
+		shown = nil // a verdict is already in the report
 	}
 	if file != "" {
-		if f.side == nil { // the run failed before the file was opened
+		if f.side == nil { // the run failed before it opened the file
 			return failed
 		}
 		write := func(w io.Writer) error { return writeObject(w, f.result, shown) }
@@ -80,10 +83,11 @@ func (f *reportFlags) writeJSON(ctx context.Context, a *app, failed error) error
 	return failed
 }
 
-// A row is one line of a report: what it is about and what there is to say.
+// A row is one line of a report: a label and a text.
 type row struct{ label, text string }
 
-// writeRows writes rows with the texts aligned, and wrapped where w is a terminal; rows without a text are left out.
+// writeRows writes rows with aligned texts, which wrap if w is a terminal. It skips rows without
+// a text.
 func writeRows(w io.Writer, rows []row) {
 	rows = slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.text == "" })
 	labels, width := 0, cmp.Or(terminalColumns(w), math.MaxInt32)
@@ -97,7 +101,8 @@ func writeRows(w io.Writer, rows []row) {
 	}
 }
 
-// wrap splits a text between words into lines of at most so many characters. A word that is longer stays whole.
+// wrap splits a text between words into lines of at most width characters. A longer word stays
+// whole.
 func wrap(text string, width int) (lines []string) {
 	for utf8.RuneCountInString(text) > width {
 		runes := []rune(text)
@@ -114,7 +119,7 @@ func wrap(text string, width int) (lines []string) {
 	return append(lines, text)
 }
 
-// writeColumns writes lines of cells in columns, all to the left.
+// writeColumns writes lines of cells in left-aligned columns.
 func writeColumns(w io.Writer, lines [][]string) {
 	tab := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, cells := range lines {
@@ -123,7 +128,8 @@ func writeColumns(w io.Writer, lines [][]string) {
 	tab.Flush()
 }
 
-// writeTable writes lines of cells in columns: the first to the left, the others to the right.
+// writeTable writes lines of cells in columns. The first one is left-aligned, the others are
+// right-aligned.
 func writeTable(w io.Writer, lines [][]string) {
 	first := 0
 	for _, cells := range lines {
@@ -150,7 +156,8 @@ func writeStats(w io.Writer, r *session.Report) {
 		{"device", r.Device},
 		{"algorithm", d.Algorithm},
 		{"strategy", string(r.Strategy) +
-			when(d.Chunks > 0, ", %s", plural(d.Chunks, "chunk")) + // a merge of sorted files has none
+			// A merge of sorted files has none.
+			when(d.Chunks > 0, ", %s", plural(d.Chunks, "chunk")) +
 			when(d.FanIn > 0, ", fan-in %d", d.FanIn) + when(d.MergeLevels > 1, ", %d levels", d.MergeLevels)},
 		{"checksum", r.ChecksumOut + when(r.Verified, ", verified")},
 		{"fallback", r.FallbackReason},
@@ -169,7 +176,7 @@ func writeStats(w io.Writer, r *session.Report) {
 	writeRows(w, rows)
 }
 
-// bottleneck returns what the longest stage did, and its share of the time.
+// bottleneck names the longest stage and its share of the time.
 func bottleneck(r *session.Report) string {
 	for _, p := range r.Detail.Phases {
 		if p.Name == r.Detail.Limiting && r.Seconds > 0 {
@@ -183,7 +190,7 @@ func memory(d *session.Detail) string {
 	return when(d.PeakMemory > 0, "peak %s, ", human.Bytes(d.PeakMemory)) + "limit " + human.Bytes(d.MemoryLimit)
 }
 
-// writeExplain sets each stage that was predicted beside the one that ran.
+// writeExplain compares each predicted stage with the one that ran.
 func writeExplain(w io.Writer, r *session.Report) {
 	d := &r.Detail
 	total := session.Phase{Name: "total", Seconds: r.Seconds, Bytes: r.BytesRead, Predicted: d.Plan.Seconds,
@@ -199,14 +206,14 @@ func writeExplain(w io.Writer, r *session.Report) {
 	for _, c := range d.Changes {
 		fmt.Fprintf(w, "changed: %s\n", c.String())
 	}
-	if len(d.Plan.Considered) > 0 { // -m: there was nothing to choose
+	if len(d.Plan.Considered) > 0 { // -m considers no strategies
 		fmt.Fprintln(w)
 		writeRows(w, []row{{"direct I/O", planDirect(d.Plan)}, {"rates", planRates(d.Plan.Rates)}})
 		writeConsidered(w, d.Plan)
 	}
 }
 
-// known is a predicted time, or a dash where there is none.
+// known formats a predicted time, or returns a dash if there is none.
 func known(s float64) string {
 	if s == 0 {
 		return "-"
@@ -214,7 +221,7 @@ func known(s float64) string {
 	return human.Estimate(s)
 }
 
-// measured is a measured time, or a dash where there is none.
+// measured formats a measured time, or returns a dash if there is none.
 func measured(s float64) string {
 	if s == 0 {
 		return "-"
@@ -222,13 +229,13 @@ func measured(s float64) string {
 	return human.Time(s)
 }
 
-// The helpers below put figures into words.
+// The helpers below format figures.
 
 func plural[T ~int | ~int64](n T, noun string) string {
 	return humanize.Comma(int64(n)) + " " + english.PluralWord(int(n), noun, "")
 }
 
-// when is a text where something holds, and else nothing.
+// when returns a formatted text if holds is true, and "" otherwise.
 func when(holds bool, format string, args ...any) string {
 	if !holds {
 		return ""

@@ -9,7 +9,8 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// Each stage that was predicted stands beside the one that ran, and another strategy than the planned one is told.
+// Each predicted stage appears next to the one that ran, and the report mentions a change of
+// strategy.
 func TestReportsTellWhatRan(t *testing.T) {
 	r := &session.Report{
 		Strategy: session.InCore, BytesRead: 1 << 20, Seconds: 3,

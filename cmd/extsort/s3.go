@@ -4,5 +4,5 @@ package main
 
 import _ "github.com/extsort/extsort/remote/s3" // registers object stores and web servers
 
-// hasS3 reports whether the binary reads and writes object stores.
+// hasS3 reports whether this binary can read and write object stores.
 const hasS3 = true

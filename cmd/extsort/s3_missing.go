@@ -2,5 +2,5 @@
 
 package main
 
-// hasS3 reports whether the binary reads and writes object stores.
+// hasS3 reports whether this binary can read and write object stores.
 const hasS3 = false

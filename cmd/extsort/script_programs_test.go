@@ -17,7 +17,8 @@ var signalNames = map[string]syscall.Signal{
 	"QUIT": syscall.SIGQUIT,
 }
 
-// statusMain runs a program and succeeds if that ends with the status named first.
+// statusMain runs a program and succeeds if the program ends with the status in the first
+// argument.
 func statusMain() {
 	want := os.Args[1]
 	cmd := command(os.Args[2:])
@@ -29,11 +30,12 @@ func statusMain() {
 	}
 }
 
-// feedMain runs a program whose standard input gets a number of random bytes and stays open then, so that the
-// program waits for more. It gets a signal in that state, and has to die of it soon.
+// feedMain runs a program and feeds it a number of random bytes. The input then stays open, so
+// that the program waits for more. In that state, it receives a signal, which must kill it soon.
 func feedMain() {
 	name := os.Args[1]
-	// A signal that is caught here is not ignored in the child, even if this test runs under nohup.
+	// A signal that is caught here is not ignored in the child, even if this test runs under
+	// nohup.
 	signal.Notify(make(chan os.Signal, 1), signalNames[name])
 	size, err := strconv.Atoi(os.Args[2])
 	exitOn(err)
@@ -42,7 +44,7 @@ func feedMain() {
 	exitOn(err)
 	cmd.Stdin = taken
 	exitOn(cmd.Start())
-	taken.Close() // so that a program that dies breaks the pipe
+	taken.Close() // so that the pipe breaks if the program dies
 	data := make([]byte, size)
 	rand.NewChaCha8([32]byte{}).Read(data)
 	_, err = input.Write(data)
@@ -64,7 +66,7 @@ func command(args []string) *exec.Cmd {
 	return cmd
 }
 
-// statusOf is how a program ended: an exit code, or the name of the signal that killed it.
+// statusOf returns how a program ended: its exit code, or the name of the signal that killed it.
 func statusOf(err error) string {
 	var exit *exec.ExitError
 	if err == nil {

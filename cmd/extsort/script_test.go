@@ -20,8 +20,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// The scripts in testdata/script drive the real main in processes of its own. Besides testscript's commands
-// they have
+// The scripts in testdata/script run the real main in processes of their own. In addition to the
+// commands of testscript, they have
 //
 //	mk FILE TYPE VALUE ...     write values, or with TYPE hex bytes
 //	is FILE TYPE VALUE ...     FILE (or stdout) holds exactly these values
@@ -121,19 +121,23 @@ func checkComplaint(ts *testscript.TestScript, neg bool, args []string) {
 	}
 }
 
-// maxMessage is how many characters an error may have after "extsort: ", without the directory of the test.
+// maxMessage is the maximum length of an error in characters, after "extsort: " and without the
+// directory of the test.
 const maxMessage = 160
 
-// longMessages have words that no message of their length could do without: it may only lose rows.
+// longMessages contains words of messages that cannot be that short. Do not add rows.
 var longMessages = []string{
-	"belongs to another sort",             // what was, what is, what it left behind, and two ways on
-	"has changed since the plan was made", // from when to when
-	"allows no larger file",               // how much is needed, how much was written, and what the system said
-	"unknown type",                        // all types, and the nearest one
-	"was cut short or is damaged",         // two places, what was wrong, and whether it is another format
+	// Two sorts, the remaining data, and two ways to continue.
+	"belongs to another sort",
+	"has changed since the plan was made", // two points in time
+	// The required size, the bytes written so far, and the system's message.
+	"allows no larger file",
+	"unknown type", // all types, and the most similar one
+	// Two places, the damage, and whether it is another format.
+	"was cut short or is damaged",
 }
 
-// lengthOf returns the number of characters of an error, and whether they are too many.
+// lengthOf returns the number of characters of an error, and whether there are too many.
 func lengthOf(line, directory string) (n int, isLong bool) {
 	line = strings.TrimPrefix(strings.TrimSuffix(line, "\n"), "extsort: ")
 	n = utf8.RuneCountInString(strings.ReplaceAll(line, directory, ""))
@@ -141,7 +145,7 @@ func lengthOf(line, directory string) (n int, isLong bool) {
 	return n, n > maxMessage && !mayBeLong
 }
 
-// TestLongMessagesAreFound checks the rule of testscripts.
+// TestLongMessagesAreFound checks the rule for test scripts.
 func TestLongMessagesAreFound(t *testing.T) {
 	long := strings.Repeat("ü", maxMessage)
 	for line, want := range map[string]bool{
@@ -156,7 +160,7 @@ func TestLongMessagesAreFound(t *testing.T) {
 	}
 }
 
-// encode makes bytes of values as a script spells them.
+// encode converts the values of a script to bytes.
 func encode(typeName string, values []string) ([]byte, error) {
 	if typeName == "hex" {
 		return hex.DecodeString(strings.Join(values, ""))

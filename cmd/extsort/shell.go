@@ -15,8 +15,8 @@ func shellLine(words ...string) string {
 	return strings.Join(quoted, " ")
 }
 
-// shellWord quotes a word if a shell would read it as something else. Control characters, which must not reach a
-// terminal, are escaped as bash, zsh and other shells read them: $'a\nb'.
+// shellWord quotes a word if a shell would interpret it. It escapes control characters, which
+// must not reach a terminal, in the form that bash, zsh and other shells accept: $'a\nb'.
 func shellWord(word string) string {
 	if printable(word) == word {
 		return shellescape.Quote(word)

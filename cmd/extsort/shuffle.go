@@ -11,7 +11,8 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// shuffleCommand is the sort by chance: records go where a seed sends their positions.
+// shuffleCommand returns the verb that puts records in random order. The seed determines where
+// each record goes.
 func shuffleCommand(a *app) *cobra.Command {
 	v := &flagValues{}
 	f := &v.sortFlags
@@ -37,7 +38,8 @@ func shuffleOrderFlags(g group, v *flagValues) {
 		sets(option.Limit).hints("top", "head", "head-count")
 }
 
-// shuffle is a sort. drawn: the seed is one that nobody asked for.
+// shuffle runs a shuffle as a sort. drawn means that the seed was chosen at random, not by the
+// user.
 func (f *sortFlags) shuffle(ctx context.Context, a *app, operands []string, drawn bool) error {
 	files, err := f.inputNames(operands, a.stdin)
 	if err != nil {

@@ -8,17 +8,18 @@ import (
 	"time"
 )
 
-// interruption is why a run was cancelled: a signal came.
+// An interruption is the signal that cancelled a run.
 type interruption struct{ signal os.Signal }
 
 func (i interruption) Error() string { return "stopped by signal: " + i.signal.String() }
 
-// cleanupGrace is how long a cancelled run may take to clean up. A run that hangs longer, for example in a write
-// to a pipe that nobody reads, is ended all the same: what it has spilled is unlinked already where the system
-// allows that.
+// cleanupGrace is the time that a cancelled run may take to clean up. If it takes longer, for
+// example because it is blocked in a write to a pipe, the process ends anyway. On systems that
+// support it, spill files are already unlinked.
 const cleanupGrace = 1500 * time.Millisecond
 
-// ending are the signals that end a run. SIGQUIT is left to Go, which prints all stacks, where EXTSORT_DEBUG is set.
+// ending returns the signals that end a run. With EXTSORT_DEBUG set, SIGQUIT is left to Go, which
+// prints all stacks.
 func ending() []os.Signal {
 	all := []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
 	if os.Getenv("EXTSORT_DEBUG") == "" {
@@ -27,12 +28,12 @@ func ending() []os.Signal {
 	return all
 }
 
-// catchSignals makes a context that the signals of ending cancel, with an interruption as its cause. A
-// second signal ends the process at once. Signals that the parent has us ignore (nohup, background jobs of sh)
-// stay ignored. SIGPIPE is caught as well, and dropped, so that a write to a closed pipe is an error that is
-// cleaned up after and not sudden death.
+// catchSignals returns a context that the signals of ending cancel, with an interruption as its
+// cause. A second signal ends the process immediately. Signals that the parent process ignores
+// (nohup, background jobs of sh) stay ignored. SIGPIPE is caught and dropped, so that a write to
+// a closed pipe is an error, followed by a cleanup, and not sudden death.
 //
-// release must be called before the process dies of a signal.
+// release must be called before the process kills itself with a signal.
 func catchSignals(parent context.Context) (ctx context.Context, release func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	caught := make(chan os.Signal, 1)

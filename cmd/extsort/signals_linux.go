@@ -7,11 +7,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// asking is the signal that asks for a line of progress.
+// asking is the signal that requests a line of progress.
 const asking = syscall.SIGUSR1
 
-// systemHandles gives a signal back to the system: Go's own handling of SIGQUIT prints all stacks and exits with 2. No
-// core is written, which would have the size of the sort. The zero action is the default on every architecture.
+// systemHandles restores the system's handling of a signal. Go's handling of SIGQUIT prints all
+// stacks and exits with 2. No core is dumped, because it would be as large as the sort. The zero
+// action is the default on every architecture.
 func systemHandles(number syscall.Signal) bool {
 	var action [8]uint64
 	unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)

@@ -4,8 +4,10 @@ package main
 
 import "syscall"
 
-// asking is the signal that asks for a line of progress: SIGINFO on BSD and macOS, which Ctrl-T sends.
+// asking is the signal that requests a line of progress: SIGINFO on BSD and macOS, which Ctrl-T
+// sends.
 const asking = syscall.Signal(29)
 
-// systemHandles reports false: there is no way here around Go's own handling of SIGQUIT, which prints all stacks.
+// systemHandles returns false: this system offers no way around Go's handling of SIGQUIT, which
+// prints all stacks.
 func systemHandles(syscall.Signal) bool { return false }

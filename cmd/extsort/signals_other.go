@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// dieOf returns the status that stands for the end by a signal, on a system where a process cannot send itself
-// one.
+// dieOf returns the exit status that represents a signal, on a system where a process cannot send
+// itself a signal.
 func dieOf(s os.Signal) int {
 	if number, ok := s.(syscall.Signal); ok {
 		return 128 + int(number)
@@ -16,11 +16,12 @@ func dieOf(s os.Signal) int {
 	return exitError
 }
 
-// looksClosed reports false: a closed standard stream fails here when it is used.
+// looksClosed returns false: on this system, a closed standard stream fails when it is used.
 func looksClosed(any) bool { return false }
 
-// isReadable is not known: a file that is empty is taken for one that was emptied.
+// isReadable returns false, because the mode is unknown: an empty output file is assumed to have
+// been emptied by the shell.
 func isReadable(*os.File) bool { return false }
 
-// tellWhenAsked does nothing: no signal asks here.
+// tellWhenAsked does nothing, because no signal requests progress on this system.
 func tellWhenAsked(*app) (stop func()) { return func() {} }

@@ -12,11 +12,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rearm is how often the signal that asks is caught anew. LLVM, by which drivers of OpenCL compile, takes it for itself
-// whenever it compiles first, and drops it.
+// rearm is the interval at which the handler of the progress signal is reinstalled. LLVM, which
+// compiles for some OpenCL drivers, replaces the handler when it first compiles, and ignores the
+// signal.
 const rearm = time.Second
 
-// tellWhenAsked tells of the progress whenever a signal asks, until stop is called.
+// tellWhenAsked prints a line of progress for each signal that requests it, until stop is called.
 func tellWhenAsked(a *app) (stop func()) {
 	asked, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(asked, asking)
@@ -28,7 +29,8 @@ func tellWhenAsked(a *app) (stop func()) {
 			case <-asked:
 				printProgress(a)
 			case <-again.C:
-				signal.Ignore(asking) // else Notify takes its handler for the one that is set
+				// Otherwise, Notify assumes that its handler is still installed.
+				signal.Ignore(asking)
 				signal.Notify(asked, asking)
 			case <-done:
 				return
@@ -43,9 +45,10 @@ func tellWhenAsked(a *app) (stop func()) {
 	}
 }
 
-// dieOf ends the process by the signal, with its default handling, so that the parent sees what happened: a
-// shell stops its loop after Ctrl-C only when the command died of it. Should the signal not kill, the status
-// that a shell shows for it is returned. The first process of a container does not die of a signal.
+// dieOf kills the process with the signal and its default handling, so that the parent sees what
+// happened: a shell leaves a loop after Ctrl-C only if the command was killed by it. If the
+// signal does not kill the process, dieOf returns the status that a shell shows for it. The first
+// process of a container survives a signal.
 func dieOf(s os.Signal) int {
 	number, ok := s.(syscall.Signal)
 	if !ok {
@@ -59,8 +62,9 @@ func dieOf(s os.Signal) int {
 		return 128 + int(number)
 	}
 	if number == syscall.SIGPIPE {
-		// Go's runtime dies of SIGPIPE only in a write to a broken standard output, not when it is sent. It may be another
-		// output that is broken: what is standard output by now is nobody's.
+		// Go's runtime dies of SIGPIPE only in a write to a broken standard output, not when the
+		// signal is sent. The broken pipe may be another output. So make a broken pipe the
+		// standard output.
 		if r, w, err := os.Pipe(); err == nil {
 			r.Close()
 			if unix.Dup2(int(w.Fd()), 1) == nil {
@@ -73,9 +77,10 @@ func dieOf(s os.Signal) int {
 	return 128 + int(number)
 }
 
-// looksClosed reports whether a standard stream is /dev/null, open for reading and writing. That is what Go's runtime
-// puts where a descriptor is closed. A shell opens /dev/null for one of the two, but some programs for both, as
-// Python's subprocess.DEVNULL does, which cannot be told apart.
+// looksClosed reports whether a standard stream is /dev/null, opened for reading and writing.
+// Go's runtime opens /dev/null that way in place of a closed descriptor. A shell opens /dev/null
+// for either reading or writing, but some programs, for example with Python's subprocess.DEVNULL,
+// open it for both, which looks the same.
 func looksClosed(stream any) bool {
 	f, ok := stream.(*os.File)
 	if !ok {
@@ -88,7 +93,7 @@ func looksClosed(stream any) bool {
 		open.Mode&unix.S_IFMT == unix.S_IFCHR && open.Rdev == null.Rdev
 }
 
-// isReadable reports whether a file was opened to read and write.
+// isReadable reports whether a file was opened for reading and writing.
 func isReadable(f *os.File) bool {
 	flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0)
 	return err == nil && flags&unix.O_ACCMODE == unix.O_RDWR

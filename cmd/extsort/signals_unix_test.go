@@ -10,12 +10,15 @@ import (
 	"testing"
 )
 
-// TestProgressWhenAsked asks a sort that waits for its input how far it is, and then lets it end. It is a process of
-// its own: a driver of OpenCL that compiles by LLVM takes the signal for itself.
+// TestProgressWhenAsked requests progress of a sort that waits for its input, and then lets it
+// end. The sort is a separate process, because an OpenCL driver that compiles with LLVM takes
+// over the signal.
 func TestProgressWhenAsked(t *testing.T) {
 	cmd := exec.Command("extsort", "-t", "u64", "-d", "cpu", "-o", filepath.Join(t.TempDir(), "out"))
 	feed, said := startPiped(t, cmd)
-	feed.Write(make([]byte, 1<<20)) // more than a pipe holds: when it returns most is read, and the handler stands
+	// More than a pipe holds, so when Write returns, the process is reading and its handler is
+	// installed.
+	feed.Write(make([]byte, 1<<20))
 	if err := cmd.Process.Signal(asking); err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +33,7 @@ func TestProgressWhenAsked(t *testing.T) {
 	}
 }
 
-// startPiped starts a command whose input the test writes and whose messages it reads.
+// startPiped starts a command. The test writes its input and reads its messages.
 func startPiped(t *testing.T, cmd *exec.Cmd) (feed io.WriteCloser, said io.Reader) {
 	t.Helper()
 	feed, err := cmd.StdinPipe()

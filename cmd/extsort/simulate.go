@@ -14,11 +14,11 @@ import (
 	"github.com/extsort/extsort/internal/human"
 )
 
-// simulation is a cluster that a plan is tried on.
+// simulation is a simulated cluster for a plan.
 type simulation struct {
 	cluster simulate.Cluster
 	svg     string
-	plot    *sideFile // of svg
+	plot    *sideFile // destination of svg
 }
 
 func simulationFlags(g group, v *flagValues) {
@@ -69,7 +69,7 @@ func (s *simulation) parseLoss(text string) (map[int]time.Duration, error) {
 	return s.cluster.Losses, nil
 }
 
-// validate reports a simulation that is not possible.
+// validate returns an error if the simulation is impossible.
 func (s *simulation) validate() (err error) {
 	for node := range s.cluster.Losses {
 		if err == nil && node >= s.cluster.Nodes {
@@ -82,7 +82,7 @@ func (s *simulation) validate() (err error) {
 	return err
 }
 
-// checkPlot refuses a file for --svg that is needed for something else.
+// checkPlot rejects a file for --svg that is used for something else.
 func (s *simulation) checkPlot(a *app, folder string, r dist.Request) error {
 	if s.svg == "" {
 		return nil
@@ -106,7 +106,7 @@ func (s *simulation) openPlot(ctx context.Context) (err error) {
 	return err
 }
 
-// run simulates a plan, and tells what came out, beside what the cost model says.
+// run simulates a plan and returns the result next to the estimate of the cost model.
 func (s *simulation) run(ctx context.Context, p *dist.Plan, cost dist.Estimate) ([]row, error) {
 	c := &s.cluster
 	if c.Nodes == 0 {
@@ -123,7 +123,8 @@ func (s *simulation) run(ctx context.Context, p *dist.Plan, cost dist.Estimate) 
 		return nil, err
 	}
 	all := r.Seconds * float64(c.Nodes*c.Slots)
-	at := func(tasks int) float64 { return float64((tasks-1)/c.Nodes + 1) } // the model's tasks have machines of their own
+	// In the model, each task has a machine of its own.
+	at := func(tasks int) float64 { return float64((tasks-1)/c.Nodes + 1) }
 	began, stages, held := 0.0, []string{}, []string{}
 	for i, name := range simulate.Stages {
 		stages = append(stages, name+" "+human.Time(r.Ends[i]-began))

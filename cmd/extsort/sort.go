@@ -18,14 +18,14 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// sortFlags are the flags of the sort, and of the plan for one.
+// sortFlags contains the flags of the sort, and of the plan for one.
 type sortFlags struct {
-	opt    session.Options // but for the inputs and the streams
+	opt    session.Options // without the inputs and the streams
 	report reportFlags
 	mode   modeFlags
 
 	names nameList
-	flags *pflag.FlagSet // of the sort, for conflicts
+	flags *pflag.FlagSet // for conflicts
 }
 
 func (a *app) sortCommand() *cobra.Command {
@@ -40,7 +40,7 @@ func (a *app) sortCommand() *cobra.Command {
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
-	cmd.SetHelpCommand(&cobra.Command{Use: "no-help", Hidden: true}) // help is a verb of ours
+	cmd.SetHelpCommand(&cobra.Command{Use: "no-help", Hidden: true}) // our help is a verb
 	addGroups(cmd, v.groups("sort")...)
 	f.flags = cmd.Flags()
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
@@ -121,7 +121,7 @@ func inputPlace(a *app, name string) place {
 	return p
 }
 
-// contradictions returns what is wrong with a command line, but for flags that do not apply to other flags.
+// contradictions returns errors in a command line, other than conflicts between two flags.
 func (f *sortFlags) contradictions(files []string) (faults []error) {
 	fault := func(bad bool, format string, args ...any) {
 		if bad {
@@ -151,7 +151,7 @@ func (f *sortFlags) contradictions(files []string) (faults []error) {
 	return faults
 }
 
-// checkFolder finds a mistaken -T even when the data is so small today that no spill comes.
+// checkFolder rejects an invalid -T even if the data is so small that nothing is spilled.
 func checkFolder(name string) error {
 	info, err := os.Stat(name)
 	if path, ok := errors.AsType[*os.PathError](err); ok {
@@ -173,9 +173,10 @@ func (f *sortFlags) options(a *app, files []string) session.Options {
 	return opt
 }
 
-// checkMemory warns of a memory limit that is more than the machine has: what it has is the limit then.
+// checkMemory warns if the memory limit exceeds the memory of the machine, which is the limit
+// then.
 func (f *sortFlags) checkMemory(warn func(message string)) {
-	const small = 1 << 30 // not worth asking the machine
+	const small = 1 << 30 // smaller limits are not worth checking
 	if warn == nil || f.opt.MemoryBytes <= small {
 		return
 	}
@@ -185,7 +186,7 @@ func (f *sortFlags) checkMemory(warn func(message string)) {
 	}
 }
 
-// warn tells of what goes on, but not as asked.
+// warn prints a warning.
 func (a *app) warn(message string) {
 	fmt.Fprintf(a.stderr, "extsort: warning: %s\n", printable(message))
 }
@@ -222,7 +223,7 @@ func (a *app) produce(ctx context.Context, f *sortFlags, opt session.Options,
 	return err
 }
 
-// doing returns what a run has done, for its last line.
+// doing returns a verb in the past tense for the last line of a run.
 func (f *sortFlags) doing() string {
 	switch {
 	case f.mode.merge:
@@ -243,7 +244,8 @@ func (a *app) bars(when string) *bars {
 	return b
 }
 
-// barColumns returns the width of a terminal on which a bar can be drawn; 0: it is none, or cannot move its cursor.
+// barColumns returns the width of a terminal on which a bar can be drawn. It returns 0 if w is
+// not a terminal or cannot move its cursor.
 func barColumns(w io.Writer) int {
 	if os.Getenv("TERM") == "dumb" {
 		return 0
@@ -263,7 +265,7 @@ func (f *reportFlags) shown() string {
 	return f.progress
 }
 
-// keep keeps a report for last, also that of a run that failed.
+// keep stores the report of a run, even of one that failed, so that it can be written at the end.
 func (f *reportFlags) keep(r *session.Report) {
 	if r == nil {
 		return
@@ -278,7 +280,7 @@ func (f *reportFlags) keep(r *session.Report) {
 	f.result = shown
 }
 
-// write tells what was asked for about a finished run, but for JSON.
+// write writes the requested reports about a finished run, except for JSON.
 func (f *reportFlags) write(a *app, r *session.Report) {
 	file, isJSON := f.json()
 	if f.explain && (!isJSON || file != "") {
@@ -312,7 +314,8 @@ func (a *app) check(ctx context.Context, f *sortFlags, all session.Options) erro
 	return f.verdict(a, report, err)
 }
 
-// countedFrom adds to an error where its positions count from, if that is not the beginning of the file.
+// countedFrom adds a note to an error if the positions in it do not count from the beginning of
+// the file.
 func countedFrom(err error, skipped int64) error {
 	_, disorder := errors.AsType[*session.DisorderError](err)
 	_, partial := errors.AsType[*session.PartialRecordError](err)
@@ -322,7 +325,7 @@ func countedFrom(err error, skipped int64) error {
 	return fmt.Errorf("%w (counted from byte %d)", err, skipped)
 }
 
-// verdict reports what a check saw; the error is the disorder.
+// verdict reports the result of a check. It returns the error for disorder.
 func (f *sortFlags) verdict(a *app, report *session.CheckReport, disorder error) error {
 	f.report.result = report
 	if disorder != nil && !f.mode.quiet() {

@@ -29,13 +29,14 @@ import (
 	"github.com/extsort/extsort/internal/remote/remotetest"
 )
 
-// storeEnv is how many MiB are sorted in a store that is no test's own; .ci/long sets it.
+// storeEnv is the number of MiB to sort in an external store. .ci/long sets it.
 const storeEnv = "EXTSORT_TEST_STORE"
 
-const partBytes = 16 << 20 // of a copy
+const partBytes = 16 << 20 // parts of a copy
 
-// TestStore sorts objects of versitygw, a server of S3 over a folder, where it is installed: once directly, and once
-// while requests are dropped, late, or answered 503. The bytes are those of a local sort, and the memory limit holds.
+// TestStore sorts objects of versitygw, an S3 server for a directory, if it is installed: once
+// directly, and once with requests that are dropped, delayed, or answered with 503. The result
+// must equal that of a local sort, and the memory limit must hold.
 func TestStore(t *testing.T) {
 	mebibytes, _ := strconv.Atoi(os.Getenv(storeEnv))
 	size := strconv.Itoa(max(mebibytes, 64)) + "M"
@@ -94,7 +95,7 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// processorSeconds is what a process has used of processors.
+// processorSeconds returns the CPU seconds that a process has used.
 func processorSeconds(t *testing.T, process string) float64 {
 	t.Helper()
 	stat, err := os.ReadFile("/proc/" + process + "/stat")
@@ -104,14 +105,14 @@ func processorSeconds(t *testing.T, process string) float64 {
 	}
 	user, _ := strconv.Atoi(fields[11])
 	system, _ := strconv.Atoi(fields[12])
-	return float64(user+system) / 100 // ticks of a second, for programs
+	return float64(user+system) / 100 // ticks of 10 ms, also on other architectures
 }
 
-// store is a server of S3 with one bucket, whose objects are the files of a folder.
+// store is an S3 server with one bucket, whose objects are the files of a directory.
 type store struct {
 	url     *url.URL
 	folder  string
-	process string // its number
+	process string // process number
 	core    *minio.Core
 }
 
@@ -164,14 +165,14 @@ func newStore(t *testing.T) *store {
 	}
 }
 
-// proxy passes requests on as they are signed.
+// proxy forwards signed requests unchanged.
 func (s *store) proxy() http.Handler {
 	return &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
 		r.Out.URL.Scheme, r.Out.URL.Host, r.Out.Host = s.url.Scheme, s.url.Host, r.In.Host
 	}}
 }
 
-// through is the store as it is reached by a proxy.
+// through returns the store as seen through a proxy.
 func (s *store) through(t *testing.T, proxy string) *store {
 	t.Helper()
 	by := *s
@@ -184,7 +185,8 @@ func (s *store) through(t *testing.T, proxy string) *store {
 	return &by
 }
 
-// disturbed answers 503, breaks off, also when it has completed an upload, and has every tenth request wait.
+// disturbed answers 503, drops connections, even after completing an upload, and delays every
+// tenth request.
 func disturbed(next http.Handler) http.Handler {
 	unreliable := remotetest.Unreliable()(remotetest.Unanswered(2, remotetest.Completes)(next))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -195,7 +197,7 @@ func disturbed(next http.Handler) http.Handler {
 	})
 }
 
-// timedCopy copies the keys and gives the seconds that it takes.
+// timedCopy copies the keys and returns the seconds.
 func (s *store) timedCopy(t *testing.T, what string, streams int, whole bool) float64 {
 	t.Helper()
 	start, own, servers := time.Now(), processorSeconds(t, "self"), processorSeconds(t, s.process)
@@ -206,8 +208,8 @@ func (s *store) timedCopy(t *testing.T, what string, streams int, whole bool) fl
 	return took
 }
 
-// copy reads an object and writes another, so many parts at a time, by what extsort does it with. As a sort has to, it
-// may read the whole, to a file, before it writes.
+// copy reads an object and writes another, with several parts at a time, with the code that
+// extsort uses. If whole is true, it first reads the whole object to a file, like a sort has to.
 func (s *store) copy(t *testing.T, from, to string, streams int, whole bool) {
 	t.Helper()
 	info, err := s.core.Client.StatObject(t.Context(), "bucket", from, minio.StatObjectOptions{})
@@ -231,7 +233,7 @@ func (s *store) copy(t *testing.T, from, to string, streams int, whole bool) {
 			off := int64(i) * partBytes
 			all.Go(func() (err error) {
 				part := make([]byte, min(partBytes, info.Size-off))
-				for range 20 { // as often as a disturbed store may need
+				for range 20 { // as many attempts as a disturbed store may need
 					if err = do(ctx, i, part, off); err == nil || ctx.Err() != nil {
 						break
 					}

@@ -18,8 +18,8 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// checkInput guards against records that come from a terminal, and against a closed standard input, which would read
-// as an empty file. Input "-" was asked for by name, so that it may be a terminal.
+// checkInput rejects records from a terminal, and a closed standard input, which would look like
+// an empty file. Input "-" was named explicitly, so it may be a terminal.
 func (a *app) checkInput(files []string) error {
 	if len(files) == 0 && isTerminal(a.stdin) {
 		return errors.New("not reading binary records from a terminal: name a FILE, or pipe the input in (- " +
@@ -32,8 +32,9 @@ func (a *app) checkInput(files []string) error {
 	return nil
 }
 
-// checkOutput guards against binary records on a terminal and an input that the shell has emptied for them, and warns
-// where nobody gets them. Output "-" was asked for by name, and may be a terminal.
+// checkOutput rejects binary records on a terminal, and an input that the shell has emptied by
+// redirecting the output to it. It warns if the output is discarded. Output "-" was named
+// explicitly, so it may be a terminal.
 func (a *app) checkOutput(name string, inputs ...string) error {
 	if name == "" || isStandard(name, 1) {
 		for _, input := range inputs {
@@ -53,8 +54,9 @@ func (a *app) checkOutput(name string, inputs ...string) error {
 	return nil
 }
 
-// isEmptied reports whether a place is the file of standard output, and the shell has emptied it. The shell opens FILE
-// only to write for > FILE. For 1<> FILE it opens it to read and write, and leaves its bytes: an empty one was empty.
+// isEmptied reports whether a place is the file of standard output and the shell has emptied it.
+// For > FILE, the shell opens FILE for writing only. For 1<> FILE, it opens FILE for reading and
+// writing and keeps its bytes; if FILE is empty, it was empty before.
 func (p place) isEmptied(stdout any) bool {
 	out, ok := stdout.(*os.File)
 	if !ok {
@@ -81,7 +83,7 @@ func emptied(input string) error {
 		input, input)
 }
 
-// misnamed is a warning of an output whose suffix promises what will not be in it, or "".
+// misnamed returns a warning if the suffix of an output promises another format, or "".
 func misnamed(name, compress string, isArray bool) string {
 	suffix := filepath.Ext(name)
 	named, foreign := format.ParseCompression("", name)
@@ -97,7 +99,7 @@ func misnamed(name, compress string, isArray bool) string {
 	return ""
 }
 
-// isStandard tells whether a file of that name is the standard stream of that number.
+// isStandard reports whether a file name denotes the standard stream with this number.
 func isStandard(name string, stream int) bool {
 	number, ok := output.Descriptor(name)
 	return name == "-" || ok && number == stream

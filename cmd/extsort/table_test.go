@@ -8,7 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// TestAFlagAndAVerbAreRows adds a flag and a verb to the tables, and finds them wherever flags and verbs appear.
+// TestAFlagAndAVerbAreRows adds a flag and a verb to the tables and finds them wherever flags and
+// verbs appear.
 func TestAFlagAndAVerbAreRows(t *testing.T) {
 	flags, verbs := slices.Clone(flagTable), slices.Clone(verbTable)
 	t.Cleanup(func() { flagTable, verbTable = flags, verbs })
@@ -62,7 +63,7 @@ func TestAFlagAndAVerbAreRows(t *testing.T) {
 	}
 }
 
-// completions returns what a shell is offered for a command line.
+// completions returns the completions for a command line.
 func completions(t *testing.T, words ...string) string {
 	t.Helper()
 	code, text := runCommand(t, append([]string{cobra.ShellCompRequestCmd}, words...)...)
@@ -72,7 +73,7 @@ func completions(t *testing.T, words ...string) string {
 	return text
 }
 
-// failed returns the message of a command line that is wrong.
+// failed returns the error message of an invalid command line.
 func failed(t *testing.T, args ...string) string {
 	t.Helper()
 	code, text := runCommand(t, args...)

@@ -15,20 +15,23 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// A place is a file that a command reads or writes, by the name that the user gave or by an open standard stream.
+// A place is a file that a command reads or writes: a name given by the user, or an open standard
+// stream.
 type place struct {
 	role   string // such as "an input"
 	name   string
-	stream any  // a.stdin or a.stdout; nil: name has the file
-	set    bool // the file is split: several files are named after it
-	within bool // name is a directory, and its files are meant
+	stream any  // a.stdin or a.stdout; nil: name is the file
+	set    bool // the file is split: several files have names derived from it
+	within bool // name is a directory, and the place is any file in it
 }
 
-// A sideFile is a file that a command writes in addition to its result: a report or a plot. It is opened before the
-// work begins, so that a mistake is found at once, and has its name when all of it is written.
+// A sideFile is a file that a command writes in addition to its result: a report or a plot. It is
+// opened before the work begins, so that mistakes are found immediately. It gets its name when it
+// is complete.
 type sideFile struct{ out *output.Output }
 
-// openSide opens the file that a flag names. It refuses a file that the command reads, or writes for another purpose.
+// openSide opens the file that a flag names. It rejects a file that the command reads or uses for
+// another output.
 func openSide(ctx context.Context, flag, name string, taken ...place) (*sideFile, error) {
 	if err := checkSide(flag, name, taken...); err != nil {
 		return nil, err
@@ -40,7 +43,7 @@ func openSide(ctx context.Context, flag, name string, taken ...place) (*sideFile
 	return &sideFile{out}, nil
 }
 
-// checkSide refuses what openSide does, and opens nothing.
+// checkSide makes the checks of openSide without opening the file.
 func checkSide(flag, name string, taken ...place) error {
 	for _, p := range taken {
 		if p.isFile(name) {
@@ -50,7 +53,8 @@ func checkSide(flag, name string, taken ...place) error {
 	return nil
 }
 
-// write writes the file and gives it its name; after an error there is none, or the one that was there before.
+// write writes the file and renames it into place. After an error, the name is missing or refers
+// to the old file.
 func (s *sideFile) write(ctx context.Context, write func(io.Writer) error) error {
 	out := s.out
 	s.out = nil
@@ -60,16 +64,17 @@ func (s *sideFile) write(ctx context.Context, write func(io.Writer) error) error
 	return out.Commit(ctx, -1)
 }
 
-// drop gives the file up, unless it was written. s may be nil.
+// drop discards the file, unless it was written. s may be nil.
 func (s *sideFile) drop() {
 	if s == nil || s.out == nil {
 		return
 	}
-	_ = s.out.Abort() // nothing was written that anybody could miss
+	_ = s.out.Abort() // the file contains nothing of value
 	s.out = nil
 }
 
-// isFile reports whether a name means the file of the place. Terminals and /dev/null may have several purposes.
+// isFile reports whether a name denotes the file of the place. Terminals and /dev/null may be
+// used more than once.
 func (p place) isFile(name string) bool {
 	switch {
 	case p.within:
@@ -88,7 +93,7 @@ func (p place) isFile(name string) bool {
 	return err == nil && missing == nil && shared(open, there)
 }
 
-// sameFile reports whether two names mean one file, also one that does not exist yet.
+// sameFile reports whether two names denote the same file, which need not exist.
 func sameFile(a, b string) bool {
 	if a == "" || b == "" || strings.Contains(a, "://") || strings.Contains(b, "://") {
 		return a == b && a != ""
@@ -108,7 +113,7 @@ func shared(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Mode()&fs.ModeCharDevice == 0
 }
 
-// sameName compares names as file systems do by default.
+// sameName compares names with the default rules of the system's file systems.
 func sameName(a, b string) bool {
 	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
 		return strings.EqualFold(a, b)
@@ -116,11 +121,11 @@ func sameName(a, b string) bool {
 	return a == b
 }
 
-// maxLinks is how many symbolic links are followed.
+// maxLinks limits the number of symbolic links to follow.
 const maxLinks = 40
 
-// realName returns the path of a file without symbolic links. The file need not exist: a link that leads nowhere is
-// followed, and the directory is resolved.
+// realName returns the path of a file without symbolic links. If the file does not exist, it
+// follows a dangling link and resolves the directory.
 func realName(name string) string {
 	for range maxLinks {
 		link, err := os.Readlink(name)
@@ -143,7 +148,7 @@ func realName(name string) string {
 	return filepath.Join(folder, base)
 }
 
-// inFolder reports whether a name means a file of a directory. Either may be empty.
+// inFolder reports whether a name denotes a file in a directory. Both may be empty.
 func inFolder(name, folder string) bool {
 	if name == "" || folder == "" {
 		return false
@@ -151,8 +156,8 @@ func inFolder(name, folder string) bool {
 	return sameName(filepath.Dir(realName(name)), realName(folder))
 }
 
-// inSet reports whether a name means a file of the set that --split makes of an output: OUTPUT.000, OUTPUT.001 and so
-// on, or OUTPUT.index.
+// inSet reports whether a name denotes a file of the set that --split makes of an output:
+// OUTPUT.000, OUTPUT.001 and so on, or OUTPUT.index.
 func inSet(name, of string) bool {
 	stem := strings.TrimSuffix(of, compressedSuffix(of))
 	real, stem := realName(name), realName(stem)
@@ -168,7 +173,7 @@ func inSet(name, of string) bool {
 	return rest == "index" || len(rest) >= 3 && strings.Trim(rest, "0123456789") == ""
 }
 
-// compressedSuffix returns the suffix of a name that stands for a compression, or "".
+// compressedSuffix returns the suffix of a name that selects a compression, or "".
 func compressedSuffix(name string) string {
 	if codec, _ := format.ParseCompression("", name); codec == format.None {
 		return ""

@@ -45,7 +45,8 @@ type toyDevice struct {
 
 func (d *toyDevice) Info() device.Info { return d.info }
 
-// TestToyDriver lists, times, tunes and sorts on the device of a driver that only this test has.
+// TestToyDriver lists, times, tunes and uses the device of a driver that only this test
+// registers.
 func TestToyDriver(t *testing.T) {
 	before := drivers.Table
 	t.Cleanup(func() { drivers.Table = before })
@@ -57,7 +58,7 @@ func TestToyDriver(t *testing.T) {
 	for _, step := range []struct {
 		command string
 		code    int
-		want    string // on standard output, or in the error
+		want    string // text on standard output or in the error
 	}{
 		{"devices", exitDone, `(?s)[1-9]: Wooden Abacus\n +kind +toy, 10 units\n.*chunk +up to [0-9,]+ records of u64`},
 		{"devices --json", exitDone, `"name":"Wooden Abacus",.*"kind":"toy"`},

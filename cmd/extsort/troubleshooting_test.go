@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestTroubleshootingQuotesMessages checks that the messages in docs/troubleshooting.md are still in the code.
+// TestTroubleshootingQuotesMessages checks that the code still contains the messages in
+// docs/troubleshooting.md.
 func TestTroubleshootingQuotesMessages(t *testing.T) {
 	page, err := os.ReadFile("../../docs/troubleshooting.md")
 	if err != nil {
@@ -40,8 +41,8 @@ func TestTroubleshootingQuotesMessages(t *testing.T) {
 	}
 }
 
-// messagesInCode returns the non-test Go files of the module as one text, in which string literals that are joined by +
-// across lines are one.
+// messagesInCode returns the non-test Go files of the module as one text. String literals that
+// are joined by + across lines become one literal.
 func messagesInCode(t *testing.T) string {
 	t.Helper()
 	var text strings.Builder

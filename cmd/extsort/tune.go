@@ -23,7 +23,7 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// tuneFlags say which device to tune and how long.
+// tuneFlags selects the device to tune and the time for it.
 type tuneFlags struct {
 	device  string
 	budget  time.Duration
@@ -34,7 +34,7 @@ type tuneFlags struct {
 	reset   bool
 }
 
-// tuneTrialFlags say what is measured.
+// tuneTrialFlags defines flags that select the measurements.
 func tuneTrialFlags(g group, v *flagValues) {
 	f := &v.tune
 	f.budget = tune.DefaultBudget
@@ -61,7 +61,7 @@ func tuneTrialFlags(g group, v *flagValues) {
 	}
 }
 
-// tuneStoreFlags show or remove what was measured.
+// tuneStoreFlags defines flags that show or remove stored measurements.
 func tuneStoreFlags(g group, v *flagValues) {
 	g.bool(&v.tune.show, "show", "only show the stored measurements and how they change plans").
 		hints("list").notWith("--reset")
@@ -153,7 +153,8 @@ func (a *app) tuneMachine(ctx context.Context, folders []string) error {
 	return a.out.err
 }
 
-// writeMeasured tells what was measured of the machine beside what was taken before, and which plans that changes.
+// writeMeasured compares the new measurements of the machine with the old ones, and shows which
+// plans change.
 func writeMeasured(w io.Writer, before, now *plan.Profile, disks map[string]plan.Disk) error {
 	was, is := before.Rates(), now.Rates()
 	earlier := map[bool]string{true: "before", false: "assumed"}[was.Measured]
@@ -187,7 +188,7 @@ func perSecond(r float64) string { return human.PerSecond(r) }
 
 func nanoseconds(ns float64) string { return fmt.Sprintf("%.1f ns", ns) }
 
-// writePlansOf tells how some usual sorts are planned with each of two profiles.
+// writePlansOf compares the plans of some common sorts for two profiles.
 func writePlansOf(w io.Writer, earlier string, before, now *plan.Profile) error {
 	lines := [][]string{{"predicted for a sort of", earlier, "now"}}
 	changed := 0
@@ -221,7 +222,7 @@ func showTuning(ctx context.Context, w io.Writer) error {
 	for _, info := range session.Devices(ctx).Devices {
 		if t := opencl.LoadTuning(info); t != nil {
 			fmt.Fprintf(w, "\n%d: %s (%s)\n", info.Index, info.Name, info.Driver)
-			tune.WriteText(w, *t) // w remembers an error
+			tune.WriteText(w, *t) // the writer remembers an error
 		}
 	}
 	return nil

@@ -10,7 +10,8 @@ import (
 	"github.com/extsort/extsort/device/opencl"
 )
 
-// TestTuneOnADevice tunes the first OpenCL device a little; then it is listed with what was measured, and timed.
+// TestTuneOnADevice tunes the first OpenCL device briefly. The device is then listed with the
+// measurements, and timed.
 func TestTuneOnADevice(t *testing.T) {
 	folder := t.TempDir()
 	for name, value := range map[string]string{"POCL_CACHE_DIR": folder, "POCL_MEMORY_LIMIT": "4",

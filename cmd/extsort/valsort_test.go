@@ -14,8 +14,10 @@ import (
 	"testing"
 )
 
-// gensortRecords makes what gensort writes without flags (http://www.ordinal.com/gensort.html): the key is the first
-// ten bytes of a 128-bit number of a linear congruential generator, and its last twelve hexadecimal digits are filler.
+// gensortRecords generates the records that gensort writes without flags
+// (http://www.ordinal.com/gensort.html). The key consists of the first ten bytes of a 128-bit
+// number of a linear congruential generator; the number's last twelve hexadecimal digits are the
+// filler.
 //
 //	00  key     10 bytes
 //	10  00 11
@@ -50,7 +52,7 @@ func (g *gensortRecords) next(record *[100]byte) {
 
 func hexDigit(v uint64) byte { return "0123456789ABCDEF"[v&15] }
 
-// valsortSum is the sum of the CRC-32 of records, as valsort prints it.
+// valsortSum returns the sum of the CRC-32 of all records, which valsort prints.
 func valsortSum(records []byte, size int) *big.Int {
 	sum := new(big.Int)
 	for at := 0; at < len(records); at += size {
@@ -59,7 +61,7 @@ func valsortSum(records []byte, size int) *big.Int {
 	return sum
 }
 
-// gensortData is the first n records.
+// gensortData returns the first n records.
 func gensortData(n int) []byte {
 	data := make([]byte, 0, n*100)
 	var record [100]byte
@@ -69,19 +71,22 @@ func gensortData(n int) []byte {
 	return data
 }
 
-// publishedMillion is the sum of the first million records, as Hadoop's TeraValidate prints it, whose TeraGen writes
-// gensort's records (https://github.com/apache/ignite, HadoopTeraSortTest, and many courses). That of 100 million is
-// published as 2fafbaf537afd49, which is the sum of these records, too.
+// publishedMillion is the sum of the first million records according to Hadoop's TeraValidate.
+// TeraGen writes gensort's records (https://github.com/apache/ignite, HadoopTeraSortTest, and
+// many courses). The published sum of 100 million records, 2fafbaf537afd49, also equals the sum
+// of these records.
 const publishedMillion = "7a27e2d0d55de"
 
-// TestGensortPublished holds the generator and the definition of the sum against what is published.
+// TestGensortPublished compares the generator and the definition of the sum with the published
+// value.
 func TestGensortPublished(t *testing.T) {
 	if sum := fmt.Sprintf("%x", valsortSum(gensortData(1_000_000), 100)); sum != publishedMillion {
 		t.Errorf("the sum of a million records is %s, published is %s", sum, publishedMillion)
 	}
 }
 
-// checkedSum is the checksum that a sort prints with --verify and that -c prints of its output.
+// checkedSum returns the checksum that a sort prints with --verify, which must equal the one that
+// -c prints for its output.
 func checkedSum(t *testing.T, data []byte, record ...string) *big.Int {
 	t.Helper()
 	var sorted, verified, checked bytes.Buffer
@@ -107,8 +112,8 @@ func checkedSum(t *testing.T, data []byte, record ...string) *big.Int {
 	return sum
 }
 
-// TestValsort holds the checksum against sums of CRC-32 that nothing of ours has computed, for any record, and the
-// sums of the parts of a file against that of the whole.
+// TestValsort compares the checksum of any kind of record with a sum of CRC-32 that the standard
+// library computes, and the sums of the parts of a file with the sum of the whole.
 func TestValsort(t *testing.T) {
 	const half = 7_000 * 100
 	data := gensortData(20_000)
@@ -136,7 +141,7 @@ func TestValsortPublished(t *testing.T) {
 	}
 }
 
-// TestValsortZlib has Python's zlib compute the same sum.
+// TestValsortZlib computes the same sum with Python's zlib.
 func TestValsortZlib(t *testing.T) {
 	python, err := exec.LookPath("python3")
 	if err != nil {

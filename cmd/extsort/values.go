@@ -21,14 +21,14 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// value is a flag whose text is turned into a T by parse as soon as it is met, so that a mistake is reported
-// with the flag it belongs to. It implements pflag.Value.
+// value is a flag whose text is converted to a T as soon as it is parsed, so that an error is
+// reported with its flag. It implements pflag.Value.
 type value[T any] struct {
 	to    *T
-	kind  string // what the help calls the value
+	kind  string // name of the value in the help
 	text  string
-	once  bool     // a second, different value is a contradiction
-	words []string // the values that there are; none: any that parse takes
+	once  bool     // a second, different value is an error
+	words []string // possible values; empty: any that parse accepts
 	parse func(string) (T, error)
 }
 
@@ -47,10 +47,10 @@ func (v *value[T]) Set(s string) error {
 func (v *value[T]) String() string { return v.text }
 func (v *value[T]) Type() string   { return v.kind }
 
-// choices are the values that there are, for the help and for completion.
+// choices returns the possible values, for the help and for completion.
 func (v *value[T]) choices() []string { return v.words }
 
-// choices are the values that a flag has; none: any that it takes.
+// choices returns the possible values of a flag, or nil if it accepts other values, too.
 func choices(f *pflag.Flag) []string {
 	if v, ok := f.Value.(interface{ choices() []string }); ok {
 		return v.choices()
@@ -58,17 +58,17 @@ func choices(f *pflag.Flag) []string {
 	return nil
 }
 
-// parsed returns a value that parse reads.
+// parsed returns a value that parse converts.
 func parsed[T any](to *T, kind string, parse func(string) (T, error)) pflag.Value {
 	return &value[T]{to: to, kind: kind, parse: parse}
 }
 
-// text returns a value that is any text but an empty one, and that may be given only once.
+// text returns a value that is any non-empty text and may be given only once.
 func text(to *string, kind string) pflag.Value {
 	return &value[string]{to: to, kind: kind, once: true, parse: notEmpty}
 }
 
-// textList returns a value that is a list of texts: each time the flag is given adds one.
+// textList returns a value that is a list of texts. Each use of the flag adds one.
 func textList(to *[]string, kind string) pflag.Value {
 	return parsed(to, kind, func(s string) ([]string, error) {
 		text, err := notEmpty(s)
@@ -83,7 +83,7 @@ func notEmpty(s string) (string, error) {
 	return s, nil
 }
 
-// listOf returns a value that is a list of words, separated by commas, each read by parse.
+// listOf returns a value that is a comma-separated list of words, each converted by parse.
 func listOf[T any](to *[]T, kind string, parse func(string) (T, error)) pflag.Value {
 	return parsed(to, kind, func(s string) ([]T, error) {
 		var list []T
@@ -98,7 +98,7 @@ func listOf[T any](to *[]T, kind string, parse func(string) (T, error)) pflag.Va
 	})
 }
 
-// amount returns a value that is a number of bytes or records, at least 1, read by parse.
+// amount returns a value that is a number of bytes or records, at least 1, converted by parse.
 func amount(to *int64, kind string, parse func(string) (int64, error)) pflag.Value {
 	return parsed(to, kind, func(s string) (int64, error) {
 		n, err := parse(s)
@@ -109,10 +109,11 @@ func amount(to *int64, kind string, parse func(string) (int64, error)) pflag.Val
 	})
 }
 
-// shorthand is a number that is not written with digits and a point alone, and what follows it.
+// shorthand matches a number in a notation other than plain digits, with an optional suffix.
 var shorthand = regexp.MustCompile(`^(?:2\^([0-9]{1,2})|([0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?(?:[eE][0-9]{1,2})?))(.*)$`)
 
-// expandShorthand writes 2^20, 1e6 and 10_000_000 with digits alone. It keeps a suffix, and any other text.
+// expandShorthand writes 2^20, 1e6 and 10_000_000 with digits only. It keeps a suffix, and
+// returns other texts unchanged.
 func expandShorthand(s string) string {
 	parts := shorthand.FindStringSubmatch(strings.TrimSpace(s))
 	if parts == nil {
@@ -125,31 +126,31 @@ func expandShorthand(s string) string {
 	if n, ok := new(big.Rat).SetString(digits); ok && n.IsInt() {
 		digits = n.Num().String()
 	} else if ok {
-		exact := n.FloatString(len(digits)) // no more digits than that follow the point
+		exact := n.FloatString(len(digits)) // there are at most this many digits after the point
 		digits = strings.TrimRight(exact, "0")
 	}
 	return digits + parts[3]
 }
 
-// parseSize reads a whole number of bytes, with suffixes of powers of 1024.
+// parseSize parses a whole number of bytes, with binary suffixes.
 func parseSize(s string) (int64, error) { return parsePlain(s, format.ParseSize) }
 
 // parseByteLimit is parseSize for a limit or a rate, which is rounded down to whole bytes.
 func parseByteLimit(s string) (int64, error) { return parsePlain(s, format.ParseLimit) }
 
-// parsePlain reads s by parse after its shorthand is written out.
+// parsePlain expands shorthand in s and then calls parse.
 func parsePlain(s string, parse func(string) (int64, error)) (int64, error) {
 	n, err := parse(expandShorthand(s))
 	if err == nil {
 		return n, nil
 	}
 	if _, asGiven := parse(s); asGiven != nil {
-		return 0, asGiven // which shows what the user wrote
+		return 0, asGiven // this error shows the text that the user wrote
 	}
 	return 0, err
 }
 
-// parseCount reads a number of records: k M G are thousands, Ki Mi Gi powers of 1024.
+// parseCount parses a number of records: k M G are powers of 1000, Ki Mi Gi powers of 1024.
 func parseCount(s string) (int64, error) {
 	text := expandShorthand(s)
 	digits := strings.TrimRight(text, "kKmMgGtTpPeEi ")
@@ -165,7 +166,7 @@ func parseCount(s string) (int64, error) {
 	return count.Num().Int64(), nil
 }
 
-// parseLimit reads how many records to write, which may be none.
+// parseLimit parses the number of records to write, which may be 0.
 func parseLimit(s string) (int64, error) {
 	n, err := parseCount(s)
 	if n == 0 && err == nil {
@@ -185,7 +186,8 @@ func parsePart(s string) (session.Part, error) {
 	return part, nil
 }
 
-// parseSplit reads the number of files that the output is split into or, with a suffix, the bytes of each file.
+// parseSplit parses the number of files of a split output or, with a suffix, the bytes of each
+// file.
 func parseSplit(opt *session.Options) func(string) (string, error) {
 	return func(s string) (string, error) {
 		var err error
@@ -210,7 +212,7 @@ func byteCount(to *int) pflag.Value {
 	})
 }
 
-// parseMemory reads a memory limit, and says at once that one is too small.
+// parseMemory parses a memory limit and rejects one that is too small.
 func parseMemory(s string) (int64, error) {
 	n, err := parsePlain(s, session.ParseMemory)
 	if err == nil && n < session.MinMemory {
@@ -219,7 +221,7 @@ func parseMemory(s string) (int64, error) {
 	return n, err
 }
 
-// parseTime reads a time span above 0.
+// parseTime parses a time span, which must be positive.
 func parseTime(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err != nil || d <= 0 {
@@ -236,7 +238,7 @@ func parseSeed(s string) (uint64, error) {
 	return n, err
 }
 
-// wholeNumber returns a value that is a whole number, at least the least.
+// wholeNumber returns a value that is a whole number and at least least.
 func wholeNumber(to *int, kind string, least int) pflag.Value {
 	return parsed(to, kind, func(s string) (int, error) {
 		n, err := strconv.Atoi(s)
@@ -247,7 +249,7 @@ func wholeNumber(to *int, kind string, least int) pflag.Value {
 	})
 }
 
-// oneOf returns a value that is one of some words.
+// oneOf returns a value that is one of the words.
 func oneOf[T ~string](to *T, kind string, words ...string) pflag.Value {
 	return &value[T]{to: to, kind: kind, words: words, text: string(*to), parse: func(s string) (T, error) {
 		return T(s), checkWord(s, words)
@@ -268,5 +270,5 @@ func checkWord(s string, words []string) error {
 	return nil
 }
 
-// inWords lists words as a sentence does: a, b or c.
+// inWords joins words as in a sentence: a, b or c.
 func inWords(words []string) string { return english.WordSeries(words, "or") }

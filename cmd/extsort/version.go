@@ -14,7 +14,8 @@ import (
 	"github.com/extsort/extsort/device/opencl"
 )
 
-// What a release sets by -ldflags "-X main.releaseVersion=v0.1.0 …"; else what go build knows is taken.
+// Releases set these with -ldflags "-X main.releaseVersion=v0.1.0 …". Otherwise, the build
+// information of Go is used.
 var releaseVersion, releaseCommit, releaseDate string
 
 func versionCommand() *cobra.Command {
@@ -22,7 +23,8 @@ func versionCommand() *cobra.Command {
 		func(cmd *cobra.Command, _ []string) error { printVersion(cmd.OutOrStdout()); return nil })
 }
 
-// printVersion writes the version in its first line, then what the binary was made of and what it can use here.
+// printVersion prints the version in the first line, followed by the build and the features of
+// the binary.
 func printVersion(w io.Writer) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -42,15 +44,15 @@ func printVersion(w io.Writer) {
 	})
 }
 
-// describeFeatures lists the features of this binary on this machine that others may lack, and the build tags that add
-// the rest.
+// describeFeatures lists the optional features of this binary on this machine, and the build tags
+// that add the missing ones.
 func describeFeatures() string {
 	var present, missing []string
 	for _, tag := range []struct {
 		name  string
 		built bool
 	}{
-		{"opencl", opencl.Fingerprint() != ""}, // it has kernels
+		{"opencl", opencl.Fingerprint() != ""}, // a binary with kernels has a fingerprint
 		{"s3", hasS3},
 	} {
 		if tag.built {

@@ -20,8 +20,8 @@ import (
 	"github.com/extsort/extsort/internal/profile"
 )
 
-// hidingLibrary has the OpenCL library of visible.c loaded, whose four GPUs the environment hides, on a machine whose
-// processors sort so slowly that any GPU pays.
+// hidingLibrary loads the OpenCL library of visible.c, whose four GPUs can be hidden by the
+// environment. It simulates a machine whose processors are so slow that any GPU pays off.
 func hidingLibrary(t *testing.T) {
 	t.Helper()
 	folder := t.TempDir()
@@ -41,25 +41,26 @@ func hidingLibrary(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"} {
-		t.Setenv(name, "") // so that it is set back
+		t.Setenv(name, "") // so that its value is restored
 		os.Unsetenv(name)
 	}
 }
 
-// onVisible is a command that sees the GPUs which the variables leave. opened tells which of them it has opened.
+// onVisible returns a command that sees the GPUs which the variables make visible. opened returns
+// the GPUs it has opened.
 func onVisible(t *testing.T, dir, variables string, args ...string) (cmd *exec.Cmd, opened func() string) {
 	report := filepath.Join(t.TempDir(), "report")
 	cmd = exec.Command("extsort", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), strings.Fields(variables+" EXTSORT_TEST_REPORT="+report)...)
 	return cmd, func() string {
-		lines, _ := os.ReadFile(report) // absent: none
+		lines, _ := os.ReadFile(report) // a missing report means none
 		return strings.Join(slices.Compact(strings.Split(strings.TrimSpace(string(lines)), "\n")), ",")
 	}
 }
 
-// TestVisibleDevices lists the GPUs that the variables of drivers leave. -d auto takes the first of them, since more do
-// not pay for so few records, or the CPU.
+// TestVisibleDevices lists the GPUs that the drivers' variables make visible. -d auto chooses the
+// first of them, because for so few records more do not pay off, or the CPU.
 func TestVisibleDevices(t *testing.T) {
 	hidingLibrary(t)
 	dir := t.TempDir()
@@ -94,7 +95,7 @@ func TestVisibleDevices(t *testing.T) {
 	}
 }
 
-// listed are the devices in JSON of extsort devices, but for the CPU.
+// listed returns the JSON of extsort devices without the CPU.
 func listed(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
 	out, err := cmd.Output()
@@ -112,7 +113,8 @@ func listed(t *testing.T, cmd *exec.Cmd) string {
 	return strings.Join(names, ",")
 }
 
-// TestTaskForEachGPU runs two tasks of extsort dist at once, each of which is left another GPU, as schedulers do.
+// TestTaskForEachGPU runs two tasks of extsort dist at once. Each sees another GPU, as with
+// schedulers.
 func TestTaskForEachGPU(t *testing.T) {
 	hidingLibrary(t)
 	d := planned(t, pairLayout, "2M", "-o", "out")
@@ -138,8 +140,9 @@ func TestTaskForEachGPU(t *testing.T) {
 	d.check("out")
 }
 
-// TestGPUsOfSlurm has Slurm give each task a GPU, by the script that is printed, but for a line: what was given, and
-// what was opened. Nodes have two, so that tasks which run at once have different ones.
+// TestGPUsOfSlurm makes Slurm give each task a GPU, with the printed script plus a line that
+// records the assigned and the opened GPU. Each node has two GPUs, so that tasks that run at once
+// use different ones.
 func TestGPUsOfSlurm(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")

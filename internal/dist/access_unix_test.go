@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// TestOneFileKeepsAccess replaces a file that only its owner may read: nobody else may read it, nor a part of it on the
-// way. The name is a link to it, which stays.
+// TestOneFileKeepsAccess replaces a file that only its owner may read. Others must not be able to
+// read the new file, nor an incomplete one. The name is a symbolic link, which must remain.
 func TestOneFileKeepsAccess(t *testing.T) {
 	var file, link string
 	c := newCluster(t, numbers, "uniform", 1000, func(r *Request) {
@@ -37,7 +37,7 @@ func TestOneFileKeepsAccess(t *testing.T) {
 		t.Errorf("before it has its name the output has mode %v", got)
 	}
 
-	c.ok(os.Chmod(file, 0o600)) // meanwhile
+	c.ok(os.Chmod(file, 0o600)) // while the sort is in progress
 	c.all(1)
 	if got := mode(file); got != 0o600 {
 		t.Errorf("the output has mode %v", got)
@@ -50,7 +50,7 @@ func TestOneFileKeepsAccess(t *testing.T) {
 	}
 }
 
-// TestNamesThatAreNotUTF8 sorts files in folders whose names JSON cannot have as strings.
+// TestNamesThatAreNotUTF8 sorts files in directories whose names cannot be JSON strings.
 func TestNamesThatAreNotUTF8(t *testing.T) {
 	for _, oneFile := range []bool{false, true} {
 		c := newCluster(t, numbers, "uniform", 1000, func(r *Request) {

@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	aheadBytes = 64 << 20  // by which objects are read ahead
-	catBytes   = 512 << 20 // of which parts of an object that is sent have their share
+	aheadBytes = 64 << 20  // read-ahead for objects
+	catBytes   = 512 << 20 // memory shared by the parts of an uploaded object
 )
 
 // Cat writes the parts of a complete output one after the other.
@@ -38,12 +38,13 @@ func (p *Plan) Cat(ctx context.Context, to io.Writer) error {
 	return nil
 }
 
-// catObjects opens several parts at a time, and then fetches the beginning of one together with the end of another.
+// catObjects opens several parts at a time. It fetches the beginning of a part while it fetches
+// the end of the previous one.
 func catObjects(ctx context.Context, p *Plan, m *Manifest, to io.Writer) error {
 	all := make(joined, len(m.Parts))
 	err := together(ctx, len(all), func(_ context.Context, k int) (err error) {
 		name, _ := p.partFile(k)
-		all[k], err = remote.Open(ctx, name) // it is read when all are open
+		all[k], err = remote.Open(ctx, name) // reading starts when all are open
 		if err == nil && all[k].Size != m.Parts[k].Bytes {
 			err = fmt.Errorf("%s: has %d bytes instead of %d", name, all[k].Size, m.Parts[k].Bytes)
 		}
@@ -63,7 +64,7 @@ func catObjects(ctx context.Context, p *Plan, m *Manifest, to io.Writer) error {
 	return err
 }
 
-// joined are objects one after the other.
+// joined reads objects one after the other.
 type joined []*remote.Object
 
 func (all joined) ReadAt(p []byte, at int64) (n int, err error) {
@@ -78,15 +79,15 @@ func (all joined) ReadAt(p []byte, at int64) (n int, err error) {
 	return n, err
 }
 
-// CatTo makes one file or object of the parts. A store copies those that are in it and large enough for that; else they
-// go through here.
+// CatTo joins the parts into one file or object. A store copies large parts by itself, if both
+// are in the same store. All other parts pass through this process.
 func (p *Plan) CatTo(ctx context.Context, name string) error {
 	if err := checkCat(p, name); err != nil {
 		return err
 	}
 	size, parallel := plan.UploadParts(catBytes, p.Bytes())
 	copies := remote.SameStore(p.Output, name) && p.Records/int64(p.Parts)*int64(p.RecordBytes) >= remote.MinPart
-	if copies { // without memory
+	if copies { // copying needs no memory
 		size, parallel = remote.MinPart, plan.RemoteRequests
 	}
 	out, err := output.Create(ctx, name, size, parallel)
@@ -95,7 +96,7 @@ func (p *Plan) CatTo(ctx context.Context, name string) error {
 	}
 	var to io.Writer = out
 	if !copies {
-		to = struct{ io.Writer }{out} // which has no Copy
+		to = struct{ io.Writer }{out} // hides the method Copy
 	}
 	if err = p.Cat(ctx, to); err != nil {
 		return errors.Join(err, out.Abort())
@@ -103,11 +104,11 @@ func (p *Plan) CatTo(ctx context.Context, name string) error {
 	return out.Commit(ctx, -1)
 }
 
-// checkCat refuses a name that means a part or the plan.
+// checkCat rejects a name that denotes a part or the plan.
 func checkCat(p *Plan, name string) error {
 	to, err := os.Stat(name)
 	if err != nil {
-		return nil // it is new, an object, or cannot be opened
+		return nil // the name is new, an object, or cannot be opened
 	}
 	taken := []string{p.path(planName)}
 	for k := range p.Parts {
@@ -128,8 +129,9 @@ func (p *Plan) copyFile(ctx context.Context, k int, bytes int64, to io.Writer) e
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, device.WithoutPath(err))
 	}
-	defer file.Close()                                      // which was only read
-	defer context.AfterFunc(ctx, func() { file.Close() })() // which ends the copying
+	// Closing a file that was only read cannot lose data.
+	defer file.Close()
+	defer context.AfterFunc(ctx, func() { file.Close() })() // stops the copy
 	n, err := io.Copy(to, io.NewSectionReader(file, offset, bytes))
 	switch {
 	case ctx.Err() != nil:

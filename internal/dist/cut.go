@@ -12,8 +12,9 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// cut says where a part begins in each run: At[r] is the index in run r of its first record, or, where it is a bracket,
-// that lies from At[r] to To[r]. There is one behind the last part, too.
+// A cut says where a part begins in each run. At[r] is the index of the part's first record in
+// run r. If the cut is a bracket, this index is between At[r] and To[r]. There is also a cut
+// after the last part.
 type cut struct {
 	Schema int     `json:"schema"`
 	Plan   string  `json:"plan"`
@@ -22,14 +23,14 @@ type cut struct {
 	To     []int64 `json:"to,omitempty"`
 }
 
-// cutsAtOnce is how many cuts a task finds at the same time.
+// cutsAtOnce is the number of cuts that a task searches for at the same time.
 const cutsAtOnce = 64
 
-// CutTasks is how many tasks find all cuts in as much time as one.
+// CutTasks returns the number of tasks that find all cuts in the time of one.
 func CutTasks(p *Plan) int { return (p.Parts-1)/cutsAtOnce + 1 }
 
-// Cut finds where the parts of a share begin in the runs, and where the last of them ends: by indexes between which
-// records, else by reading single ones.
+// Cut finds where the parts of a share begin in the runs, and where the last of them ends. With
+// indexes, it finds brackets; without indexes, it reads single records.
 func (w *Worker) Cut(ctx context.Context, s session.Part) error {
 	p, began := w.Plan, time.Now()
 	from, to := s.Of(int64(p.Parts))
@@ -72,7 +73,7 @@ func (w *Worker) find(ctx context.Context, opt session.MergeOptions) (found []cu
 	return found, err
 }
 
-// isCut reports whether all cuts of this plan are there, undamaged, from that before one part to that before another.
+// isCut reports whether all cuts of this plan, between two parts, exist and are undamaged.
 func isCut(ctx context.Context, p *Plan, from, to int) bool {
 	missing := together(ctx, to-from+1, func(_ context.Context, i int) error {
 		name := p.recordFile(cuts, from+i)
@@ -86,7 +87,7 @@ func isCut(ctx context.Context, p *Plan, from, to int) bool {
 	return missing == nil
 }
 
-// cutsOf are the cuts before and behind part k.
+// cutsOf returns the cuts before and after part k.
 func (p *Plan) cutsOf(k int) (found [2]cut, err error) {
 	for i := range found {
 		c, name := &found[i], p.recordFile(cuts, k+i)

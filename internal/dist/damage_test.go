@@ -10,8 +10,8 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// TestDamagedRecords cuts each kind of record at every byte and changes every digit of it: a damaged record is never
-// believed.
+// TestDamagedRecords truncates each kind of record at every byte and changes each of its digits.
+// A damaged record must never be accepted.
 func TestDamagedRecords(t *testing.T) {
 	c := newCluster(t, format.Spec{Type: "u64"}, "uniform", 400, func(r *Request) { r.Runs, r.Parts = 2, 2 })
 	ctx, p := t.Context(), c.Plan
@@ -30,7 +30,7 @@ func TestDamagedRecords(t *testing.T) {
 		return err != nil
 	})
 
-	// A damaged record has its task done again, the manifest is made again of the records.
+	// If a record is damaged, its task is repeated, and the manifest is rebuilt from the records.
 	for _, name := range []string{p.recordFile(runs, 0), p.recordFile(cuts, 1), p.recordFile(parts, 1)} {
 		write(t, name, nil)
 	}
@@ -44,14 +44,14 @@ func TestDamagedRecords(t *testing.T) {
 	c.check()
 }
 
-// eachDamage damages a file in every way and restores it. It changes digits only: white space and the case of the
-// names of fields may vary in JSON.
+// eachDamage damages a file in every way and restores it. It changes only digits, because white
+// space and the case of field names may vary in JSON.
 func eachDamage(t *testing.T, name string, noticed func() bool) {
 	t.Helper()
 	whole := read(t, name)
 	for i := range whole {
 		write(t, name, whole[:i])
-		if !noticed() && i < len(whole)-1 { // the last byte ends the line
+		if !noticed() && i < len(whole)-1 { // the last byte is the end of the line
 			t.Errorf("%s cut to %d bytes is believed", filepath.Base(name), i)
 		}
 	}
@@ -72,7 +72,7 @@ func eachDamage(t *testing.T, name string, noticed func() bool) {
 	}
 }
 
-// TestVerifyLooksAtParts verifies finished sorts whose parts are gone or have been cut.
+// TestVerifyLooksAtParts verifies finished sorts whose parts are missing or truncated.
 func TestVerifyLooksAtParts(t *testing.T) {
 	for _, oneFile := range []bool{false, true} {
 		c := newCluster(t, format.Spec{Type: "u64"}, "uniform", 400, func(r *Request) { r.OneFile = oneFile })

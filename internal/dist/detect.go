@@ -8,12 +8,13 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// scheduler has the variables that say which task of how many this is. first is the number of the first task, step the
-// distance to the next; both and count may be missing.
+// A scheduler consists of the names of the variables that number tasks. first contains the number
+// of the first task, step the distance between numbers. These two and count may be unset.
 type scheduler struct{ index, count, first, last, step string }
 
-// schedulers are asked in this order: an mpirun within a job of an array is a launcher of its own. Slurm sets
-// SLURM_PROCID=0 in every batch job, so that it comes last, and counts only within a step.
+// schedulers lists the schedulers in order of precedence. An mpirun within a job of an array has
+// its own numbers, so it precedes the array. Slurm sets SLURM_PROCID=0 in every batch job, so
+// this variable comes last, and it counts only within a step.
 var schedulers = []scheduler{
 	{index: "OMPI_COMM_WORLD_RANK", count: "OMPI_COMM_WORLD_SIZE"},
 	{index: "PMI_RANK", count: "PMI_SIZE"},
@@ -30,8 +31,9 @@ var schedulers = []scheduler{
 var errNoScheduler = errors.New("--part auto: no variable of MPI, Slurm, AWS Batch, Cloud Run, Kubernetes or SGE " +
 	"says which task this is: use --part K/N")
 
-// Detect finds which task of how many this is by the first scheduler that has set its variable; getenv gives it. Where
-// a scheduler does not say how many there are, there are as many as tasks.
+// Detect returns the share of this task according to the first scheduler whose variable is set.
+// getenv returns the variables. If a scheduler does not report the number of its tasks, tasks is
+// assumed.
 func Detect(tasks int, getenv func(string) string) (session.Part, error) {
 	for _, s := range schedulers {
 		index := getenv(s.index)
@@ -46,7 +48,7 @@ func Detect(tasks int, getenv func(string) string) (session.Part, error) {
 	return session.Part{}, errNoScheduler
 }
 
-// share is that which the variables of s say.
+// share returns the share according to the variables of s.
 func (s scheduler) share(tasks int, getenv func(string) string) (session.Part, error) {
 	var bad error
 	value := func(name string, missing int64) int64 {

@@ -7,7 +7,7 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// TestPartOfThisTask holds what the variables of schedulers mean.
+// TestPartOfThisTask tests combinations of the schedulers' variables.
 func TestPartOfThisTask(t *testing.T) {
 	for _, c := range []struct{ env, want string }{
 		{"OMPI_COMM_WORLD_RANK=2 OMPI_COMM_WORLD_SIZE=4", "2/4"},
@@ -15,9 +15,9 @@ func TestPartOfThisTask(t *testing.T) {
 		{"PMIX_RANK=3 SLURM_NTASKS=4", "3/4"},
 		{"SLURM_ARRAY_TASK_ID=3 SLURM_ARRAY_TASK_MIN=0 SLURM_ARRAY_TASK_COUNT=8 SLURM_PROCID=0", "3/8"},
 		{"SLURM_ARRAY_TASK_ID=8 SLURM_ARRAY_TASK_MIN=1 SLURM_ARRAY_TASK_COUNT=8 SLURM_ARRAY_TASK_STEP=1", "7/8"},
-		// mpirun within an array, and within a batch job
+		// Mpirun within an array, and within a batch job.
 		{"SLURM_ARRAY_TASK_ID=3 SLURM_ARRAY_TASK_COUNT=8 OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2", "1/2"},
-		// tasks 3 and 7 were submitted again, and --array=0-6:2
+		// Tasks 3 and 7 were submitted again; and --array=0-6:2.
 		{"SLURM_ARRAY_TASK_ID=7 SLURM_ARRAY_TASK_MIN=3 SLURM_ARRAY_TASK_COUNT=2", "TASK_ID=7 is not one of 2"},
 		{"SLURM_ARRAY_TASK_ID=2 SLURM_ARRAY_TASK_COUNT=4 SLURM_ARRAY_TASK_STEP=2", "numbered without gaps"},
 		{"SLURM_ARRAY_TASK_ID=x", "is not a number"},
@@ -28,7 +28,8 @@ func TestPartOfThisTask(t *testing.T) {
 		{"JOB_COMPLETION_INDEX=10", "JOB_COMPLETION_INDEX=10 is not one of 10"},
 		{"SGE_TASK_ID=1 SGE_TASK_FIRST=1 SGE_TASK_LAST=4 SGE_TASK_STEPSIZE=1", "0/4"},
 		{"SGE_TASK_ID=undefined", "no variable of MPI"},
-		{"SLURM_PROCID=0 SLURM_NTASKS=1 SLURM_JOB_ID=7", "no variable of MPI"}, // every batch job
+		// As in every batch job.
+		{"SLURM_PROCID=0 SLURM_NTASKS=1 SLURM_JOB_ID=7", "no variable of MPI"},
 		{"SLURM_PROCID=2 SLURM_NTASKS=4 SLURM_STEP_ID=0", "2/4"},
 		{"SLURM_PROCID=0 SLURM_NTASKS=1 SLURM_STEP_ID=batch", "no variable of MPI"},
 		{"", "no variable of MPI"},

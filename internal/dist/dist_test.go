@@ -24,14 +24,14 @@ import (
 type cluster struct {
 	t      *testing.T
 	folder string
-	want   []byte // what one machine makes of the inputs
+	want   []byte // output of a single machine
 	req    Request
 	*Worker
 }
 
 const testMemory = 32 << 20
 
-// newCluster plans the sort of two files of records records together.
+// newCluster plans the sort of two files that have the given number of records in total.
 func newCluster(t *testing.T, spec format.Spec, dist string, records int64, change func(r *Request)) *cluster {
 	t.Helper()
 	folder := t.TempDir()
@@ -72,7 +72,7 @@ func newCluster(t *testing.T, spec format.Spec, dist string, records int64, chan
 	return c
 }
 
-// worker has read the plan from its folder, as another machine does.
+// worker returns a worker that reads the plan from its directory, like another machine.
 func (c *cluster) worker() *Worker {
 	p, err := Read(c.folder)
 	if err != nil {
@@ -82,7 +82,7 @@ func (c *cluster) worker() *Worker {
 	return &Worker{Plan: p, Options: opt, Tell: func(string) {}}
 }
 
-// all does all tasks, shared by n tasks of each kind.
+// all does all tasks with n tasks of each kind.
 func (c *cluster) all(n int) {
 	c.t.Helper()
 	for k := range n {
@@ -106,7 +106,8 @@ func (c *cluster) ok(err error) {
 	}
 }
 
-// check compares the output with what one machine makes, and looks for what was left over.
+// check compares the output with that of a single machine and checks that no other files are left
+// over.
 func (c *cluster) check() {
 	c.t.Helper()
 	var got bytes.Buffer
@@ -172,7 +173,7 @@ var (
 	gensort = format.Spec{Format: "gensort"}
 )
 
-// TestOutputIsThatOfOneMachine goes through whole plans.
+// TestOutputIsThatOfOneMachine runs complete plans.
 func TestOutputIsThatOfOneMachine(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -208,7 +209,7 @@ func TestOutputIsThatOfOneMachine(t *testing.T) {
 	}
 }
 
-// stamps are the times at which the records of tasks were written.
+// stamps returns the times at which the records of tasks were written.
 func (c *cluster) stamps() map[string]string {
 	stamps := map[string]string{}
 	for _, name := range filesBelow(c.t, c.folder) {
@@ -221,7 +222,7 @@ func (c *cluster) stamps() map[string]string {
 	return stamps
 }
 
-// TestOnlyWhatWasLostIsDoneAgain loses files and records.
+// TestOnlyWhatWasLostIsDoneAgain removes files and records.
 func TestOnlyWhatWasLostIsDoneAgain(t *testing.T) {
 	c := newCluster(t, pairs, "zipf", 40_000, nil)
 	c.ok(c.Run(t.Context(), partOf(0, 1)))
@@ -246,7 +247,7 @@ func TestOnlyWhatWasLostIsDoneAgain(t *testing.T) {
 			"parts/00005.json parts/00006.json plan/manifest.json runs/00003.json]" {
 		t.Errorf("done again: %v", got)
 	}
-	c.all(2) // nothing is left to do
+	c.all(2) // there is nothing left to do
 	c.check()
 }
 
@@ -275,7 +276,7 @@ func TestTwoAttemptsAtOnce(t *testing.T) {
 	}
 }
 
-// TestWhatDoesNotFitIsRefused holds what the messages say.
+// TestWhatDoesNotFitIsRefused checks the error messages.
 func TestWhatDoesNotFitIsRefused(t *testing.T) {
 	refused := func(err error, want string) {
 		t.Helper()
@@ -301,7 +302,8 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 	refused(err, "plan.json: was changed")
 }
 
-// TestWhatIsOfAnotherPlanIsMadeAnew plans anew in the folder of a sort that is complete, whose plan was removed.
+// TestWhatIsOfAnotherPlanIsMadeAnew makes a new plan in the directory of a complete sort whose
+// plan was removed.
 func TestWhatIsOfAnotherPlanIsMadeAnew(t *testing.T) {
 	c := newCluster(t, pairs, "zipf", 40_000, nil)
 	c.all(1)
@@ -321,7 +323,7 @@ func TestWhatIsOfAnotherPlanIsMadeAnew(t *testing.T) {
 	c.check()
 }
 
-// TestTogetherEnds begins nothing behind an error, or when nothing is wanted any more.
+// TestTogetherEnds checks that nothing starts after an error or a cancellation.
 func TestTogetherEnds(t *testing.T) {
 	var begun atomic.Int64
 	fault := errors.New("the tenth")
@@ -351,7 +353,7 @@ func TestChangedRunIsNoticed(t *testing.T) {
 	slices.Reverse(run)
 	write(t, c.Plan.runFile(2), run)
 	refused(t, c.Merge(t.Context(), partOf(0, 1)), "00002: record ")
-	c.ok(c.Run(t.Context(), partOf(0, 1))) // the size fits its record
+	c.ok(c.Run(t.Context(), partOf(0, 1))) // its size still equals the recorded size
 	c.ok(os.Remove(c.Plan.runFile(2)))
 	c.all(1)
 	c.check()
@@ -368,7 +370,7 @@ func TestReadBackNoticesDamage(t *testing.T) {
 	refused(t, c.ReadBack(t.Context(), partOf(0, 1)), "00004: does not contain the records that were written")
 }
 
-// TestCancelledTaskLeavesNothing ends a task before it is done.
+// TestCancelledTaskLeavesNothing cancels a task before it is done.
 func TestCancelledTaskLeavesNothing(t *testing.T) {
 	c := newCluster(t, pairs, "uniform", 10_000, nil)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -381,7 +383,7 @@ func TestCancelledTaskLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestErrorsAreClassed holds which errors are worth another try.
+// TestErrorsAreClassed checks which errors are retryable.
 func TestErrorsAreClassed(t *testing.T) {
 	full := &os.PathError{Op: "write", Path: "x", Err: syscall.ENOSPC}
 	for _, c := range []struct {
@@ -404,7 +406,7 @@ func TestErrorsAreClassed(t *testing.T) {
 	}
 }
 
-// TestMergeInLevels has more runs than memory has room for at once, and spills.
+// TestMergeInLevels uses more runs than memory can hold at once, so that the merge spills.
 func TestMergeInLevels(t *testing.T) {
 	c := newCluster(t, pairs, "zipf", 40_000, func(r *Request) { r.Runs, r.Parts = 20, 2 })
 	c.Options.BatchSize = 3
@@ -412,7 +414,7 @@ func TestMergeInLevels(t *testing.T) {
 	c.check()
 }
 
-// TestLostOutputIsMadeAgain loses the one output file, with parts that no longer are done then.
+// TestLostOutputIsMadeAgain removes the single output file, so that its parts are no longer done.
 func TestLostOutputIsMadeAgain(t *testing.T) {
 	c := newCluster(t, pairs, "zipf", 40_000, func(r *Request) { r.OneFile = true })
 	c.ok(c.Run(t.Context(), partOf(0, 1)))

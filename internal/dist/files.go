@@ -22,7 +22,7 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// Names in the folder of a plan, and in that of the parts.
+// Names in the directory of a plan and in that of the parts.
 const (
 	planName     = "plan.json"
 	manifestName = "manifest.json"
@@ -33,7 +33,7 @@ func (p *Plan) path(names ...string) string {
 	return filepath.Join(append([]string{p.folder}, names...)...)
 }
 
-// makeFolders refuses objects that are there already: a part never replaces one.
+// makeFolders rejects objects that already exist: a part never replaces one.
 func (p *Plan) makeFolders(ctx context.Context) error {
 	folders := []string{p.folder, p.path(runs.folder), p.path(cuts.folder), p.path(parts.folder)}
 	if name, _ := p.partFile(0); remote.Is(name) {
@@ -55,7 +55,7 @@ func (p *Plan) makeFolders(ctx context.Context) error {
 	return nil
 }
 
-// Bytes are those of all records.
+// Bytes returns the size of all records.
 func (p *Plan) Bytes() int64 { return p.Records * int64(p.RecordBytes) }
 
 func (of kind) tasks(p *Plan) int {
@@ -65,7 +65,7 @@ func (of kind) tasks(p *Plan) int {
 	return p.Parts
 }
 
-// file is where the records of a task are, and where they begin there.
+// file returns the file with the records of a task, and the offset of these records.
 func (p *Plan) file(of kind, k int) (name string, offset int64) {
 	if of == runs {
 		return p.runFile(k), 0
@@ -75,7 +75,7 @@ func (p *Plan) file(of kind, k int) (name string, offset int64) {
 
 func (p *Plan) runFile(k int) string { return p.path(runs.folder, number(k)) }
 
-// partFile is where part k is, and where it begins there.
+// partFile returns the file of part k, and the offset of the part.
 func (p *Plan) partFile(k int) (name string, offset int64) {
 	switch name := partPrefix + number(k); {
 	case remote.Is(p.Output):
@@ -91,13 +91,15 @@ func (p *Plan) partFile(k int) (name string, offset int64) {
 	return p.partial(), offset
 }
 
-// partial is the name of the one output file until it is verified. Another plan has another one.
+// partial returns the name of the single output file until it is verified. Each plan has another
+// one.
 func (p *Plan) partial() string {
 	return filepath.Join(filepath.Dir(p.Output), fmt.Sprintf(".%s.%s.partial", filepath.Base(p.Output), p.Fingerprint[:8]))
 }
 
-// makePartial makes the one output file, as long as it is to be, and no part of it is done then. Merges do not make it:
-// one that is late would make another when the output has its name.
+// makePartial creates the single output file with its final size. At that time, no part of it is
+// done. Merges do not create the file: a late merge would otherwise create it again after the
+// output has received its name.
 func (p *Plan) makePartial() error {
 	if !p.OneFile || exists(p.path(manifestName)) {
 		return nil
@@ -109,7 +111,7 @@ func (p *Plan) makePartial() error {
 	}
 	perm := fs.FileMode(0o666)
 	if exists(p.Output) {
-		perm = 0o600 // until it has the access of the file that it replaces
+		perm = 0o600 // until it gets the permissions of the file it replaces
 	}
 	file, err := os.OpenFile(p.partial(), os.O_WRONLY|os.O_CREATE, perm)
 	if err == nil {
@@ -124,7 +126,7 @@ func (p *Plan) makePartial() error {
 	return nil
 }
 
-// absolute is a name that other machines have for a file, too, or the name of an object.
+// absolute returns a name that is also valid on other machines, or the name of an object.
 func absolute(name string) (string, error) {
 	if remote.Is(name) {
 		return name, nil
@@ -132,7 +134,7 @@ func absolute(name string) (string, error) {
 	return filepath.Abs(name)
 }
 
-// stamp tells the size of a file or an object, and in words what tells its content from others that had the name.
+// stamp returns the size of a file or an object, and a text that identifies its version.
 func stamp(ctx context.Context, name string) (size int64, words string, err error) {
 	if remote.Is(name) {
 		object, err := remote.Open(ctx, name)
@@ -148,28 +150,29 @@ func stamp(ctx context.Context, name string) (size int64, words string, err erro
 	return info.Size(), spill.Stamp(info), nil
 }
 
-// partOf is task k of n.
+// partOf returns task k of n.
 func partOf(k, n int) session.Part { return session.Part{K: int64(k), N: int64(n)} }
 
 func number(k int) string { return fmt.Sprintf("%05d", k) }
 
-// Record says what a task has done. It is written when the file of the task is durable.
+// A Record describes the result of a task. It is written when the file of the task is durable.
 type Record struct {
-	Schema          int    `json:"schema"`
-	Plan            string `json:"plan"` // fingerprint
-	Sum             string `json:"sum"`  // of the text of the file, in which it is "" then
+	Schema int    `json:"schema"`
+	Plan   string `json:"plan"` // fingerprint
+	// Checksum of the text of this file with this field set to "".
+	Sum             string `json:"sum"`
 	Task            string `json:"task"`
 	File            string `json:"file"`
-	RawFile         []byte `json:"file_base64,omitempty"` // the same, where it is not UTF-8
+	RawFile         []byte `json:"file_base64,omitempty"` // the same, if it is not UTF-8
 	Offset          int64  `json:"offset"`
-	Bytes           int64  `json:"bytes"` // of the task, from Offset on
+	Bytes           int64  `json:"bytes"` // of the task's records, which start at Offset
 	session.Summary `json:"summary"`
 	Host            string    `json:"host"`
 	Began           time.Time `json:"began"`
 	Seconds         float64   `json:"seconds"`
 }
 
-// kind is a kind of task, and the folder with its records.
+// A kind is a kind of task, with the directory of its records.
 type kind struct{ name, folder string }
 
 var (
@@ -180,8 +183,9 @@ var (
 
 func (p *Plan) recordFile(of kind, k int) string { return p.path(of.folder, number(k)+".json") }
 
-// record is that of a task which is done; nil: it is not, or its record is damaged, and it is done again. That its file
-// is as the record says others may see later.
+// record returns the record of a task. It returns nil if the task is not done, or if its record
+// is damaged, so that the task must be repeated. It does not check that the file matches the
+// record.
 func (p *Plan) record(of kind, k int) (*Record, error) {
 	r := &Record{}
 	err := readJSON(p.recordFile(of, k), r)
@@ -191,12 +195,12 @@ func (p *Plan) record(of kind, k int) (*Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	r.File, r.Offset = p.file(of, k) // by the name that it has now, and here
+	r.File, r.Offset = p.file(of, k) // the current name, as seen from this machine
 	r.RawFile = filename.Raw(r.File)
 	return r, nil
 }
 
-// fitting is the record of a task whose file is as it says; nil: there is none.
+// fitting returns the record of a task whose file matches the record, or nil if there is none.
 func fitting(ctx context.Context, p *Plan, of kind, k int) (*Record, error) {
 	r, err := p.record(of, k)
 	if r == nil {
@@ -208,7 +212,8 @@ func fitting(ctx context.Context, p *Plan, of kind, k int) (*Record, error) {
 	return r, nil
 }
 
-// fits reports whether the file of a task is as its record says. It is an error that a store does not tell.
+// fits reports whether the file of a task matches its record. It returns an error if a store does
+// not answer.
 func (p *Plan) fits(ctx context.Context, r *Record) (bool, error) {
 	size, _, err := stamp(ctx, r.File)
 	if remote.Is(r.File) && err != nil && !errors.Is(err, remote.ErrMissing) {
@@ -232,21 +237,23 @@ func (p *Plan) keep(ctx context.Context, of kind, k int, done *session.Report, b
 	}
 	r.File, r.Offset = p.file(of, k)
 	r.RawFile = filename.Raw(r.File)
-	r.Host, _ = os.Hostname() // only to be read by people
+	r.Host, _ = os.Hostname() // information for people
 	return r, writeJSON(ctx, p.recordFile(of, k), r)
 }
 
-// errDamaged says that a file in the folder of a plan is not as it was written: a crash or a disk has changed it.
+// errDamaged means that the content of a file of the plan was changed by a crash or a disk error.
 var errDamaged = errors.New("is damaged")
 
-// sealed is the content of a file that has a checksum of its own text, where that has not an own one.
+// sealed is the content of a file with a checksum of its own text. seal returns the field of the
+// checksum.
 type sealed interface{ seal() *string }
 
 func (r *Record) seal() *string   { return &r.Sum }
 func (c *cut) seal() *string      { return &c.Sum }
 func (m *Manifest) seal() *string { return &m.Sum }
 
-// withSum replaces the first checksum in a text: that of the file, which comes before those of records within it.
+// withSum replaces the first checksum in a text. It belongs to the file; records within the file
+// follow it.
 func withSum(text []byte, old, sum string) []byte {
 	const key = `"sum": "`
 	return bytes.Replace(text, []byte(key+old+`"`), []byte(key+sum+`"`), 1)
@@ -254,7 +261,7 @@ func withSum(text []byte, old, sum string) []byte {
 
 func sumOf(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text))[:32] }
 
-// writeJSON writes a file that appears whole or not at all, and is durable then.
+// writeJSON writes a durable file that appears completely or not at all.
 func writeJSON(ctx context.Context, name string, v any) error {
 	if v, ok := v.(sealed); ok {
 		*v.seal() = ""
@@ -274,7 +281,7 @@ func writeJSON(ctx context.Context, name string, v any) error {
 	})
 }
 
-// readJSON reads a file of writeJSON. It fails with errDamaged unless the file is as it was written.
+// readJSON reads a file of writeJSON. It returns errDamaged if the content has changed.
 func readJSON(name string, v any) error {
 	text, err := os.ReadFile(name)
 	if err != nil {

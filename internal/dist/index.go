@@ -15,38 +15,42 @@ import (
 	"github.com/extsort/extsort/merge"
 )
 
-// An index stands beside each run, DIR/runs/K.idx: the normalized keys of its records at even distances of B, which is
-// Plan.IndexEvery, before them those of every B-th of these.
+// Each run has an index, DIR/runs/K.idx. Its second level contains the normalized key of every
+// B-th record of the run, where B is Plan.IndexEvery. The first level, which comes first,
+// contains every B-th key of the second level:
 //
 //	[record 0] [record B·B] [record 2·B·B] …    about one for each part
 //	[record 0] [record B] [record 2·B] …        about B for each part
 //
-// So Cut searches the first level, of the second one what lies between two keys of the first, and leaves brackets of
-// about two blocks of B records in each run. Merge reads these, and finds the exact cut in them. It trusts no index:
-// that records before and behind a bracket are on their sides of the cut follows from those at its ends.
+// Cut searches the first level, then the part of the second level between two keys of the first
+// one. The results are brackets of about two blocks of B records in each run. Merge reads these
+// records and finds the exact cut among them. It does not rely on the index: if the records at
+// both ends of a bracket are on their sides of the cut, so are all records before and after the
+// bracket.
 
-// indexEvery makes a part have as many blocks in a run as a block has records: as many keys as records are read to find
-// a cut.
+// indexEvery returns the number of records between two keys. It balances the two costs of finding
+// a cut: each part has as many keys in a run as there are records between two keys.
 func indexEvery(records int64, runs, parts int) int64 {
 	return int64(math.Ceil(math.Sqrt(float64(records) / float64(runs) / float64(parts))))
 }
 
 func indexFile(run string) string { return run + ".idx" }
 
-// KeyBytes is the size of a key in an index.
+// KeyBytes returns the size of a key in an index.
 func KeyBytes(p *Plan) int64 { return int64(p.keyer.KeySize()) }
 
-// levelsOf are how many keys the index of run k has in each level, and how many records the run.
+// levelsOf returns the number of keys in each level of the index of run k, and the number of
+// records of the run.
 func levelsOf(p *Plan, k int) [3]int64 {
 	first, end := partOf(k, p.Runs).Of(p.Records)
 	keys := over(end-first, p.IndexEvery)
 	return [3]int64{over(keys, p.IndexEvery), keys, end - first}
 }
 
-// over is n / by, rounded up.
+// over returns n / by, rounded up.
 func over(n, by int64) int64 { return (n + by - 1) / by }
 
-// index is the second level of that of a run which is being written.
+// index is the second level of the index of a run that is being written.
 type index struct {
 	keyer *format.Keyer
 	every int64
@@ -57,7 +61,7 @@ func newIndex(p *Plan, k int) *index {
 	return &index{p.keyer, p.IndexEvery, make([]byte, levelsOf(p, k)[1]*KeyBytes(p))}
 }
 
-// add has the keys of some records, from index first of the run on.
+// add adds the keys of consecutive records; first is the index of the first one in the run.
 func (x *index) add(first int64, recs []byte) {
 	size, key := int64(x.keyer.Layout().RecordSize), int64(x.keyer.KeySize())
 	for i := over(first, x.every); i*x.every < first+int64(len(recs))/size && (i+1)*key <= int64(len(x.keys)); i++ {
@@ -70,13 +74,14 @@ func (x *index) add(first int64, recs []byte) {
 func (x *index) write(to io.Writer) error {
 	w, key := bufio.NewWriter(to), int64(x.keyer.KeySize())
 	for at := int64(0); at < int64(len(x.keys)); at += x.every * key {
-		w.Write(x.keys[at : at+key]) // Flush has the error
+		w.Write(x.keys[at : at+key]) // Flush returns the error
 	}
 	w.Write(x.keys)
 	return w.Flush()
 }
 
-// indexes are both levels of all of them. It is an error that one is not there, or has another size than is due.
+// indexes returns both levels of the indexes of all runs. It returns an error if an index is
+// missing or has a wrong size.
 func indexes(ctx context.Context, p *Plan) (levels [2][]merge.Sorted, err error) {
 	levels[0], levels[1] = make([]merge.Sorted, p.Runs), make([]merge.Sorted, p.Runs)
 	return levels, together(ctx, p.Runs, func(_ context.Context, k int) error {
@@ -94,12 +99,13 @@ func indexes(ctx context.Context, p *Plan) (levels [2][]merge.Sorted, err error)
 	})
 }
 
-// placed are n records of a file that does not stay open: there may be more runs than a process has files.
+// placed returns n records in a file. It does not keep the file open, because there may be more
+// runs than file descriptors.
 func placed(name string, first, n, size int64) merge.Sorted {
 	return merge.Sorted{Records: n, ReadRecords: func(p []byte, at int64) error {
 		file, err := os.Open(name)
 		if err == nil {
-			defer file.Close() // which was only read
+			defer file.Close() // closing a file that was only read cannot lose data
 			_, err = file.ReadAt(p, (first+at)*size)
 		}
 		if err != nil {
@@ -109,14 +115,16 @@ func placed(name string, first, n, size int64) merge.Sorted {
 	}}
 }
 
-// brackets are those of the cuts from that before one part to that before another.
+// brackets returns the brackets of the cuts between two parts, including the one before from and
+// the one before to.
 func (w *Worker) brackets(ctx context.Context, levels [2][]merge.Sorted, from, to int) ([]cut, error) {
 	p, found, memory := w.Plan, make([]cut, to-from+1), limit(w.Options.MemoryBytes)/4
 	keyer, err := format.NewKeyer(format.Whole(p.keyer.KeySize()))
 	if err != nil {
 		return nil, err
 	}
-	var ranks, keys []int64 // in both levels, of the last key before each cut and the first behind it
+	// In both levels: the last key before each cut, and the first key after it.
+	var ranks, keys []int64
 	for k := from; k <= to; k++ {
 		low, high := around(rank(p, k), rank(p, k), p.IndexEvery, levels[1])
 		keys = append(keys, low, high)
@@ -142,7 +150,7 @@ func (w *Worker) brackets(ctx context.Context, levels [2][]merge.Sorted, from, t
 	})
 }
 
-// rank is how many records come before part k.
+// rank returns the number of records before part k.
 func rank(p *Plan, k int) int64 {
 	if k == 0 {
 		return 0
@@ -151,8 +159,9 @@ func rank(p *Plan, k int) int64 {
 	return end
 }
 
-// around tells how many keys of a level are before a cut of rank low in what it has keys of, and from which on they are
-// behind one of rank high: the i-th of all, from 0, has at most i blocks before it, and at least i-(R-1) whole ones.
+// around returns two numbers of keys of a level: of how many it is certain that they are before a
+// cut of rank low, and from which one on they are certainly after a cut of rank high. The i-th of
+// all keys, from 0, has at most i blocks before it, and at least i-(R-1) complete ones.
 func around(low, high, every int64, level []merge.Sorted) (before, behind int64) {
 	all := int64(0)
 	for _, in := range level {
@@ -161,10 +170,11 @@ func around(low, high, every int64, level []merge.Sorted) (before, behind int64)
 	return over(low, every), min(over(high, every)+int64(len(level))-1, all)
 }
 
-// bracket is a range of each run, or of a level of its index.
+// A bracket is a range of each run, or of a level of its index.
 type bracket struct{ from, to []int64 }
 
-// between is what lies from the last key before a cut to the first behind it, with both, in the level below.
+// between returns the range of the level below from the last key before a cut to the first key
+// after it, both included.
 func between(p *Plan, before, behind []int64, below int) bracket {
 	b := bracket{make([]int64, p.Runs), make([]int64, p.Runs)}
 	for i := range b.from {
@@ -174,8 +184,9 @@ func between(p *Plan, before, behind []int64, below int) bracket {
 	return b
 }
 
-// search finds cuts of ranks in a bracket, in so much memory. The records that are looked at first are read
-// at the same time, mostly with all that is looked at later. REQUIRES: the bracket has the ranks
+// search finds the cuts with the given ranks in a bracket, within a memory limit. It reads the
+// records that it needs first concurrently, together with most of the records that it needs
+// later. REQUIRES: the bracket contains the ranks
 func search(ctx context.Context, k *format.Keyer, in []merge.Sorted, b bracket, memory int64,
 	ranks []int64) ([][]int64, error) {
 	size := k.Layout().RecordSize
@@ -207,11 +218,12 @@ func search(ctx context.Context, k *format.Keyer, in []merge.Sorted, b bracket, 
 	return cuts, err
 }
 
-// errBracket is that an index, or what was made of it, is damaged.
+// errBracket means that an index, or a bracket made from it, is damaged.
 var errBracket = errors.New("an index does not fit its run")
 
-// exact finds the cuts before and behind part k, in brackets where those are known, and puts them at their places among
-// all; nil: they are to be searched in all of the runs.
+// exact finds the cuts before and after part k, using brackets if they are known. It returns a
+// slice for all parts in which only these cuts are set. It returns nil if the cuts must be
+// searched in the whole runs.
 func (w *Worker) exact(ctx context.Context, k int, cuts [2]cut) ([][]int64, error) {
 	p, all := w.Plan, make([][]int64, w.Plan.Parts+1)
 	runs := make([]merge.Sorted, p.Runs)
@@ -230,8 +242,9 @@ func (w *Worker) exact(ctx context.Context, k int, cuts [2]cut) ([][]int64, erro
 	return all, err
 }
 
-// within finds a cut in its bracket. It is one of all records, too, where the first in the bracket is before it, and so
-// are those before that one, and the last is behind it.
+// within finds a cut in its bracket. This cut is valid for all records if the first record of the
+// bracket is before the cut, which implies the same for all records before it, and the last
+// record is after the cut.
 func (w *Worker) within(ctx context.Context, runs []merge.Sorted, c cut, rank int64) ([]int64, error) {
 	if c.To == nil {
 		return c.At, nil

@@ -15,7 +15,7 @@ import (
 	"github.com/extsort/extsort/merge"
 )
 
-// indexedPlan is a plan of sorted runs in memory, with their indexes in files.
+// indexedPlan returns a plan of sorted runs in memory, with their indexes in files.
 func indexedPlan(t *testing.T, spec format.Spec, dist string, n int64, runs, parts int) (*Worker, [][]byte) {
 	t.Helper()
 	p := &Plan{Record: spec, Records: n, Runs: runs, Parts: parts, IndexEvery: indexEvery(n, runs, parts)}
@@ -40,7 +40,8 @@ func indexedPlan(t *testing.T, spec format.Spec, dist string, n int64, runs, par
 		recs := slices.Collect(slices.Chunk(data[from*size:to*size], int(size)))
 		slices.SortStableFunc(recs, p.keyer.Compare)
 		run, x := bytes.Join(recs, nil), newIndex(p, k)
-		for _, first := range rand.Perm(len(recs)/7 + 1) { // as verification has them: in blocks, in any order
+		// In blocks in any order, like verification.
+		for _, first := range rand.Perm(len(recs)/7 + 1) {
 			x.add(int64(first*7), run[int64(first*7)*size:min(int64(first*7+7)*size, int64(len(run)))])
 		}
 		var file bytes.Buffer
@@ -53,7 +54,7 @@ func indexedPlan(t *testing.T, spec format.Spec, dist string, n int64, runs, par
 	return &Worker{Plan: p, Tell: func(string) {}}, all
 }
 
-// counted are runs in memory, whose reads are.
+// counted returns runs in memory that count their reads.
 func counted(runs [][]byte, size int, calls, records *atomic.Int64) (all []merge.Sorted) {
 	for _, run := range runs {
 		all = append(all, merge.Sorted{Records: int64(len(run) / size), ReadRecords: func(p []byte, first int64) error {
@@ -66,8 +67,8 @@ func counted(runs [][]byte, size int, calls, records *atomic.Int64) (all []merge
 	return all
 }
 
-// TestIndexedCutsAreExact holds cuts that were found by indexes against those without, and what is read of the runs for
-// them: nothing for brackets, and then two blocks of each run, on average.
+// TestIndexedCutsAreExact compares cuts found by indexes with cuts found without. Finding
+// brackets must read nothing of the runs, and finding exact cuts about two blocks of each run.
 func TestIndexedCutsAreExact(t *testing.T) {
 	for _, dist := range []string{"uniform", "zipf", "few", "equal", "sorted"} {
 		for _, n := range []int64{1, 100, 3_000} {
@@ -115,7 +116,7 @@ func testIndexedCuts(t *testing.T, w *Worker, data [][]byte, name string) {
 	}
 }
 
-// TestIndexedCutsInLittleMemory keeps one record of each run.
+// TestIndexedCutsInLittleMemory has memory for only one record of each run.
 func TestIndexedCutsInLittleMemory(t *testing.T) {
 	w, data := indexedPlan(t, pairs, "zipf", 20_000, 7, 5)
 	w.Options.MemoryBytes = 1
@@ -139,7 +140,7 @@ func TestIndexedCutsInLittleMemory(t *testing.T) {
 	}
 }
 
-// TestCutReadsNoRuns has zeros in place of the runs while they are cut.
+// TestCutReadsNoRuns replaces the runs with zeros while they are cut.
 func TestCutReadsNoRuns(t *testing.T) {
 	c := newCluster(t, pairs, "zipf", 40_000, nil)
 	c.ok(c.Run(t.Context(), partOf(0, 1)))
@@ -162,7 +163,7 @@ func TestCutReadsNoRuns(t *testing.T) {
 	}
 }
 
-// TestDamagedIndexDoesNoHarm has indexes and brackets that are wrong, and indexes that are short or not there.
+// TestDamagedIndexDoesNoHarm uses wrong indexes and brackets, and truncated or missing indexes.
 func TestDamagedIndexDoesNoHarm(t *testing.T) {
 	damage := func(change func(data []byte) []byte) func(c *cluster) {
 		return func(c *cluster) {
@@ -172,7 +173,7 @@ func TestDamagedIndexDoesNoHarm(t *testing.T) {
 	}
 	random := rand.NewChaCha8([32]byte{})
 	for name, test := range map[string]struct {
-		before, behind func(c *cluster) // the cut
+		before, behind func(c *cluster) // before and after Cut
 		want           string
 	}{
 		"zeros":    {damage(func(b []byte) []byte { return make([]byte, len(b)) }), nil, "does not fit"},
@@ -207,7 +208,8 @@ func TestDamagedIndexDoesNoHarm(t *testing.T) {
 	}
 }
 
-// TestIndexThatCannotBeWritten is an error of the run, and what cannot be read one of the cut.
+// TestIndexThatCannotBeWritten checks that an index that cannot be written fails the run, and one
+// that cannot be read fails the cut.
 func TestIndexThatCannotBeWritten(t *testing.T) {
 	c := newCluster(t, pairs, "zipf", 4_000, nil)
 	c.ok(os.Mkdir(indexFile(c.Plan.runFile(2)), 0o777))

@@ -13,7 +13,7 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// memoryChild is the folder of the data, for the process that does the tasks of TestMemoryLimit.
+// memoryChild is set to the data directory in the process that does the tasks of TestMemoryLimit.
 const memoryChild = "EXTSORT_TEST_DIST_MEMORY"
 
 const (
@@ -21,7 +21,8 @@ const (
 	bytesOfTasks = 32 * limitOfTasks
 )
 
-// TestMemoryLimit does all tasks of a plan in one process, over data of many times its memory limit.
+// TestMemoryLimit does all tasks of a plan in one process, with data of many times its memory
+// limit.
 func TestMemoryLimit(t *testing.T) {
 	if testing.Short() || runtime.GOOS != "linux" {
 		t.Skip("takes long, and only Linux tells the memory in use")
@@ -61,13 +62,13 @@ func writeNumbers(t *testing.T, name string) {
 	}
 }
 
-// TestTasksInLittleMemory is the process of TestMemoryLimit.
+// TestTasksInLittleMemory is the child process of TestMemoryLimit.
 func TestTasksInLittleMemory(t *testing.T) {
 	folder := os.Getenv(memoryChild)
 	if folder == "" {
 		t.Skip("run by TestMemoryLimit")
 	}
-	debug.SetGCPercent(50) // as the command does
+	debug.SetGCPercent(50) // like the command
 	req := Request{
 		Inputs: []string{filepath.Join(folder, "in")},
 		Record: format.Spec{Type: "u64"},
@@ -87,7 +88,7 @@ func TestTasksInLittleMemory(t *testing.T) {
 	c := &cluster{t: t, folder: plan, req: req, Worker: &Worker{Plan: p, Options: opt, Tell: func(string) {}}}
 
 	endPeak := engine.WatchPeak()
-	c.all(3) // which verifies the order, the number and the checksum of the records
+	c.all(3) // verifies the order, the number and the checksum of the records
 	peak := endPeak()
 	t.Logf("%d MiB at the peak", peak>>20)
 	if peak == 0 || peak > limitOfTasks {

@@ -44,16 +44,17 @@ func (w *Worker) merge(ctx context.Context, k int) (*session.Report, error) {
 	if _, ok := errors.AsType[*session.DisorderError](err); ok {
 		err = fmt.Errorf("%w: the file was changed (remove it, and run its task again)", err)
 	}
-	if errors.Is(err, remote.ErrExists) { // of another attempt, which was faster, or killed before it wrote its record
+	// The object of another attempt, which was faster, or was killed before it wrote its record.
+	if errors.Is(err, remote.ErrExists) {
 		err = w.readBack(ctx, k, report.Summary, "an older file: remove it")
 	}
-	if !to.failed.Load() { // it was spill that did
+	if !to.failed.Load() { // a spill file caused the failure
 		err = classed(err, noRoom...)
 	}
 	return report, err
 }
 
-// ofRuns are the options of a merge of all runs.
+// ofRuns returns the options for a merge of all runs.
 func (w *Worker) ofRuns(ctx context.Context) (session.MergeOptions, error) {
 	opt := fields.Shared[session.MergeOptions](w.Options)
 	opt.Record, opt.Reverse, opt.Raw = w.Plan.Record, w.Plan.Reverse, true
@@ -67,12 +68,12 @@ func (w *Worker) ofRuns(ctx context.Context) (session.MergeOptions, error) {
 	return opt, nil
 }
 
-// target is where a part of the output goes: a file of its own, or a piece of the one file.
+// target is the destination of a part: a file of its own, or a piece of the single output file.
 type target struct {
 	io.Writer
 	commit func(context.Context) error
 	abort  func() error
-	failed atomic.Bool // to be written
+	failed atomic.Bool // writing failed
 }
 
 func (p *Plan) createPart(ctx context.Context, k int, opt *session.MergeOptions) (*target, error) {
@@ -96,14 +97,16 @@ func (p *Plan) createPart(ctx context.Context, k int, opt *session.MergeOptions)
 	return &target{
 		Writer: io.NewOffsetWriter(file, offset),
 		commit: func(ctx context.Context) error { return errors.Join(output.Await(ctx, file.Sync), file.Close()) },
-		abort:  func() error { file.Close(); return nil }, // what it has written the next attempt writes again
+		// The next attempt overwrites the bytes written so far.
+		abort: func() error { file.Close(); return nil },
 	}, nil
 }
 
-// limit is the memory limit of a task that was given n bytes.
+// limit returns the memory limit of a task that was given n bytes.
 func limit(n int64) int64 { return profile.LimitMemory(n, session.MinMemory, profile.Memory) }
 
-// createObject begins an object for a part, whose memory the merge goes without.
+// createObject starts the upload of a part. It subtracts the upload's memory from that of the
+// merge.
 func createObject(ctx context.Context, name string, bytes int64, opt *session.MergeOptions) (*target, error) {
 	memory := limit(opt.MemoryBytes)
 	size, parallel := plan.UploadParts(memory, bytes)

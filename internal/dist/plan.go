@@ -22,26 +22,29 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// schema is the form of all files in the folder of a plan: it changes when a name goes or changes its meaning.
+// schema is the version of all files of a plan. It changes when a name disappears or changes its
+// meaning.
 const schema = 2
 
-// Plan says what is sorted, in how many runs and parts, and where to.
+// A Plan describes a sort: its inputs, the number of runs and parts, and the destination.
 type Plan struct {
 	Schema      int         `json:"schema"`
-	Fingerprint string      `json:"fingerprint"` // of all that follows
+	Fingerprint string      `json:"fingerprint"` // of all other fields
 	Inputs      []File      `json:"inputs"`
 	Record      format.Spec `json:"record"`
 	Reverse     bool        `json:"reverse"`
-	Records     int64       `json:"records"`      // of all inputs
+	Records     int64       `json:"records"`      // total of all inputs
 	RecordBytes int         `json:"record_bytes"` //
 	Runs        int         `json:"runs"`
 	Parts       int         `json:"parts"`
-	Output      string      `json:"output"`                  // a folder or prefix for the parts; with OneFile a file
-	RawOutput   []byte      `json:"output_base64,omitempty"` // the same, where it is not UTF-8
-	OneFile     bool        `json:"one_file"`
-	IndexEvery  int64       `json:"index_every,omitempty"` // records of a run; 0: runs have no index
+	// Directory or prefix of the parts; with OneFile, a file.
+	Output    string `json:"output"`
+	RawOutput []byte `json:"output_base64,omitempty"` // the same, if it is not UTF-8
+	OneFile   bool   `json:"one_file"`
+	// Records of a run per key in its index; 0: no index.
+	IndexEvery int64 `json:"index_every,omitempty"`
 
-	// What surrounds the records of each input, as in extsort.Options.
+	// The data around the records of each input, as in extsort.Options.
 	SkipBytes    int64 `json:"skip_bytes,omitempty"`
 	InputRecords int64 `json:"input_records,omitempty"`
 	SkipTail     int64 `json:"skip_tail,omitempty"`
@@ -50,38 +53,40 @@ type Plan struct {
 	keyer  *format.Keyer
 }
 
-// File is an input as it was when the plan was made.
+// File identifies an input and the version of it that existed when the plan was made.
 type File struct {
 	Name    string `json:"name"`
-	RawName []byte `json:"name_base64,omitempty"` // the same, where it is not UTF-8
-	Stamp   string `json:"stamp"`                 // size and time of its last change, or its ETag
+	RawName []byte `json:"name_base64,omitempty"` // the same, if it is not UTF-8
+	Stamp   string `json:"stamp"`                 // size and modification time, or ETag
 	Records int64  `json:"records"`
 }
 
-// Request is what a plan is made of.
+// A Request contains the parameters of a plan.
 type Request struct {
 	Inputs   []string
 	Record   format.Spec
 	Reverse  bool
-	Runs     int   // 0: as many as RunBytes makes
-	RunBytes int64 // of a run, about
-	Parts    int   // 0: as many as there are runs
+	Runs     int   // 0: determined by RunBytes
+	RunBytes int64 // approximate size of a run
+	Parts    int   // 0: same as the number of runs
 	Output   string
 	OneFile  bool
-	NoIndex  bool // beside runs
+	NoIndex  bool // runs have no index
 
-	SkipBytes    int64 // as in extsort.Options, as the next two
+	SkipBytes    int64 // this and the next two are as in extsort.Options
 	InputRecords int64
 	SkipTail     int64
 }
 
-// MaxTasks bounds the runs and the parts of a plan, since the cut has a number for each pair of them.
+// MaxTasks limits the runs and the parts of a plan, because the cuts contain a number for each
+// pair of them.
 const MaxTasks = 10_000
 
-// PlanFile returns the name of the file that has the plan of a folder.
+// PlanFile returns the name of the file that contains the plan of a directory.
 func PlanFile(folder string) string { return filepath.Join(folder, planName) }
 
-// Make makes the plan that is asked for and keeps it in folder, which must be new or empty, or have the same plan.
+// Make makes a plan and stores it in folder, which must be new or empty, or contain the same
+// plan.
 func Make(ctx context.Context, folder string, r Request) (*Plan, error) {
 	p, err := r.plan(ctx)
 	if err != nil {
@@ -107,7 +112,7 @@ func Make(ctx context.Context, folder string, r Request) (*Plan, error) {
 	return p, writeJSON(ctx, p.path(planName), p)
 }
 
-// plan looks at the inputs.
+// plan examines the inputs.
 func (r *Request) plan(ctx context.Context) (*Plan, error) {
 	if err := r.validate(); err != nil {
 		return nil, err
@@ -130,7 +135,7 @@ func (r *Request) plan(ctx context.Context) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer chunker.NewDataset(files).Close() // which was only read
+	defer chunker.NewDataset(files).Close() // closing files that were only read cannot lose data
 	for i, in := range files {
 		if err := p.addInput(r.Inputs[i], in); err != nil {
 			return nil, err
@@ -168,9 +173,10 @@ func (r *Request) validate() error {
 	return cmp.Or(r.Record.Validate(), remote.Writable(r.Output))
 }
 
-// addInput adds an input to the plan. Slices of it are read at any place, by other machines.
+// addInput adds an input to the plan. Other machines must be able to read slices of it at any
+// offset.
 func (p *Plan) addInput(name string, in *input.Input) error {
-	if !in.Seekable() || in.IsDisk() { // nothing tells when a disk was written to
+	if !in.Seekable() || in.IsDisk() { // there is no way to notice that a disk was changed
 		return fmt.Errorf("%s: is compressed or not a regular file, and cannot be cut into slices: "+
 			"decompress it first",
 			in.Name)
@@ -193,7 +199,7 @@ func (p *Plan) addInput(name string, in *input.Input) error {
 	return nil
 }
 
-// isPart reports whether a file would be replaced by a part of the output.
+// isPart reports whether a part of the output would replace a file.
 func isPart(p *Plan, name string) bool {
 	if p.OneFile || !strings.HasPrefix(filepath.Base(name), partPrefix) {
 		return false
@@ -203,10 +209,10 @@ func isPart(p *Plan, name string) bool {
 	return err == nil && missing == nil && os.SameFile(folder, output)
 }
 
-// followed returns the name of the file that a symbolic link leads to, since a rename would replace the link. Links to
-// folders stay, since they may lead elsewhere on other machines.
+// followed returns the target of a symbolic link to a file, because a rename would replace the
+// link. It keeps links to directories, which may differ between machines.
 func followed(name string) string {
-	for range 40 { // as Linux does
+	for range 40 { // the limit of Linux
 		target, err := os.Readlink(name)
 		if err != nil {
 			return name
@@ -219,15 +225,15 @@ func followed(name string) string {
 	return name
 }
 
-// fingerprint is that of all that tasks depend on.
+// fingerprint returns the fingerprint of all values that affect tasks.
 func (p *Plan) fingerprint() string {
 	plain := *p
 	plain.Fingerprint = ""
-	text, _ := json.Marshal(plain) // which cannot fail
+	text, _ := json.Marshal(plain) // cannot fail
 	return fmt.Sprintf("%x", sha256.Sum256(text))[:32]
 }
 
-// Read reads the plan of a folder.
+// Read reads the plan of a directory.
 func Read(folder string) (*Plan, error) {
 	p := &Plan{folder: folder}
 	if err := readJSON(p.path(planName), p); err != nil {
@@ -264,7 +270,7 @@ func keyerOf(p *Plan) (*format.Keyer, error) {
 	return format.NewKeyer(layout)
 }
 
-// checkInputs refuses inputs that are not as they were when the plan was made.
+// checkInputs returns an error if an input has changed since the plan was made.
 func (p *Plan) checkInputs(ctx context.Context) error {
 	return together(ctx, len(p.Inputs), func(ctx context.Context, i int) error {
 		f := p.Inputs[i]
@@ -277,10 +283,12 @@ func (p *Plan) checkInputs(ctx context.Context) error {
 	})
 }
 
-// together does n things, of which several are under way at the same time: most of them wait for an answer of a store.
-// After an error the others end soon, or do not begin. It gives the first one, in their order, of those that came.
+// together does n things, several at a time, because most of them wait for a store. After an
+// error, the others end soon or do not start. It returns the error of the first one that failed
+// by itself.
 func together(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
-	within, cancel := context.WithCancel(ctx) // one of errgroup would have the error of one as the cause of the others'
+	// Errgroup's context would report the error of one as the cause of the others.
+	within, cancel := context.WithCancel(ctx)
 	defer cancel()
 	errs := make([]error, n)
 	var group safely.Group
@@ -303,15 +311,16 @@ func together(ctx context.Context, n int, do func(ctx context.Context, i int) er
 	return cmp.Or(append(errs, context.Cause(ctx))...)
 }
 
-// Estimate says what a plan costs.
+// An Estimate is the predicted cost of a plan.
 type Estimate struct {
-	Moved      int64   // bytes read, and as many written, by all tasks
-	RunSeconds float64 // of one task that sorts a run, on a machine of a profile
+	Moved      int64   // bytes read by all tasks; they also write this many
+	RunSeconds float64 // seconds of one task that sorts a run, on a machine with a given profile
 	Merge      float64 // seconds of one task that merges a part
 }
 
-// Estimate predicts from the rates of a machine with so many workers: a task takes as long as its disk, or, where that
-// takes longer, its processors. A shared file system that is slower than the disk of the profile makes it slower.
+// Estimate predicts the cost from the rates of a machine with the given number of workers. The
+// time of a task is that of its disk or that of its processors, whichever is longer. If the
+// shared file system is slower than the disk of the profile, tasks take longer.
 func (p *Plan) Estimate(machine *plan.Profile, workers int) Estimate {
 	size, power := float64(p.RecordBytes), math.Pow(float64(workers), machine.SortPower)
 	task := func(tasks int, seconds float64) float64 {

@@ -18,7 +18,8 @@ import (
 	_ "github.com/extsort/extsort/remote/s3" // registers the driver
 )
 
-// stored puts the inputs into a store, and has them be read as an object and as a file of a server.
+// stored puts the inputs into a store. One is read as an object, the other as a file of a web
+// server.
 func stored(t *testing.T, s *remotetest.Server) func(r *Request) {
 	return func(r *Request) {
 		for i, name := range []string{"a.bin", "b.bin"} {
@@ -30,7 +31,7 @@ func stored(t *testing.T, s *remotetest.Server) func(r *Request) {
 	}
 }
 
-// TestRemoteInputs sorts objects, with a store that answers now and then 503, or breaks off.
+// TestRemoteInputs sorts objects from a store that sometimes answers 503 or drops the connection.
 func TestRemoteInputs(t *testing.T) {
 	s := remotetest.Start(t)
 	c := newCluster(t, pairs, "zipf", 100_003, stored(t, s))
@@ -39,7 +40,7 @@ func TestRemoteInputs(t *testing.T) {
 	c.check()
 }
 
-// TestRemoteInputsArePlannedByOneRequestEach counts them.
+// TestRemoteInputsArePlannedByOneRequestEach counts the requests.
 func TestRemoteInputsArePlannedByOneRequestEach(t *testing.T) {
 	s := remotetest.Start(t)
 	c := newCluster(t, numbers, "uniform", 30_000, stored(t, s))
@@ -50,8 +51,8 @@ func TestRemoteInputsArePlannedByOneRequestEach(t *testing.T) {
 	}
 }
 
-// TestRemoteInputThatChangedIsRefused has another object under the name, of the same size, before a run and while it
-// reads.
+// TestRemoteInputThatChangedIsRefused replaces an object with another one of the same size,
+// before and during a run.
 func TestRemoteInputThatChangedIsRefused(t *testing.T) {
 	s := remotetest.Start(t)
 	c := newCluster(t, numbers, "uniform", 30_000, stored(t, s))
@@ -66,7 +67,8 @@ func TestRemoteInputThatChangedIsRefused(t *testing.T) {
 	}
 }
 
-// TestRemoteThatIsDownIsWorthAnotherTry has a store that answers nothing but 503: nobody can tell what is done.
+// TestRemoteThatIsDownIsWorthAnotherTry uses a store that always answers 503, so that the state
+// of tasks is unknown.
 func TestRemoteThatIsDownIsWorthAnotherTry(t *testing.T) {
 	s := remotetest.Start(t)
 	c := newCluster(t, numbers, "uniform", 10_000, func(r *Request) {
@@ -91,10 +93,11 @@ func TestRemoteThatIsDownIsWorthAnotherTry(t *testing.T) {
 	}
 }
 
-// toStore has the parts be objects of a store.
+// toStore makes the parts objects of a store.
 func toStore(r *Request) { r.Output = remotetest.S3("sorted") }
 
-// checkObjects compares the objects with what one machine makes, and looks for what was left over.
+// checkObjects compares the objects with the output of a single machine and checks that nothing
+// is left over.
 func (c *cluster) checkObjects(s *remotetest.Server) {
 	c.t.Helper()
 	var got []byte
@@ -116,14 +119,14 @@ func (c *cluster) checkObjects(s *remotetest.Server) {
 	}
 }
 
-// TestRemoteOutputIsThatOfOneMachine has objects as parts, also parts without records.
+// TestRemoteOutputIsThatOfOneMachine has objects as parts, some of them without records.
 func TestRemoteOutputIsThatOfOneMachine(t *testing.T) {
 	for _, records := range []int64{100_003, 5} {
 		s := remotetest.Start(t)
 		c := newCluster(t, pairs, "zipf", records, toStore)
 		s.Wrap(remotetest.Unreliable())
 		c.all(3)
-		c.all(2) // nothing is left to do
+		c.all(2) // there is nothing left to do
 		s.Wrap(nil)
 		c.checkObjects(s)
 		status, err := c.Plan.Status(t.Context())
@@ -133,7 +136,7 @@ func TestRemoteOutputIsThatOfOneMachine(t *testing.T) {
 	}
 }
 
-// merged is a plan whose runs are cut.
+// merged returns a plan whose runs are cut, so that they can be merged.
 func merged(t *testing.T) (*remotetest.Server, *cluster) {
 	s := remotetest.Start(t)
 	c := newCluster(t, pairs, "zipf", 40_000, toStore)
@@ -142,7 +145,7 @@ func merged(t *testing.T) (*remotetest.Server, *cluster) {
 	return s, c
 }
 
-// TestRemoteTwoAttemptsAtOnce has parts merged three times at the same time.
+// TestRemoteTwoAttemptsAtOnce merges the parts three times at the same time.
 func TestRemoteTwoAttemptsAtOnce(t *testing.T) {
 	s, c := merged(t)
 	s.Wrap(remotetest.Late(time.Millisecond))
@@ -161,7 +164,8 @@ func TestRemoteTwoAttemptsAtOnce(t *testing.T) {
 	c.checkObjects(s)
 }
 
-// TestRemoteStragglerEndsWell has all parts merged by another attempt and verified while one is about to be completed.
+// TestRemoteStragglerEndsWell lets another attempt merge and verify all parts while one is about
+// to be completed.
 func TestRemoteStragglerEndsWell(t *testing.T) {
 	s, c := merged(t)
 	held, verified, ended := make(chan struct{}), make(chan struct{}), make(chan error)
@@ -191,8 +195,8 @@ func TestRemoteStragglerEndsWell(t *testing.T) {
 	c.checkObjects(s)
 }
 
-// TestRemoteKilledAttemptsLeaveNothing has what attempts leave that are killed while they send, or before they write
-// their record.
+// TestRemoteKilledAttemptsLeaveNothing simulates attempts that are killed during an upload, or
+// before they write their record.
 func TestRemoteKilledAttemptsLeaveNothing(t *testing.T) {
 	s, c := merged(t)
 	for k := range 2 {
@@ -206,7 +210,7 @@ func TestRemoteKilledAttemptsLeaveNothing(t *testing.T) {
 	c.ok(os.Remove(c.Plan.recordFile(parts, 1)))
 	c.ok(c.Merge(t.Context(), partOf(0, 1)))
 	var refused sync.Map
-	s.Wrap(func(next http.Handler) http.Handler { // the first request of each kind
+	s.Wrap(func(next http.Handler) http.Handler { // the first request of each kind fails
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if _, again := refused.LoadOrStore(r.Method+r.URL.RawQuery, true); !again {
 				http.Error(w, "slow down", http.StatusServiceUnavailable)
@@ -221,7 +225,8 @@ func TestRemoteKilledAttemptsLeaveNothing(t *testing.T) {
 	c.checkObjects(s)
 }
 
-// TestRemoteLostAnswersAreNotReadBack has the store complete uploads, and break the connection in place of an answer.
+// TestRemoteLostAnswersAreNotReadBack makes the store complete uploads but drop the connection
+// instead of answering.
 func TestRemoteLostAnswersAreNotReadBack(t *testing.T) {
 	s, c := merged(t)
 	lost, read := remotetest.Unanswered(3, remotetest.Completes), new(atomic.Int64)
@@ -243,7 +248,7 @@ func TestRemoteLostAnswersAreNotReadBack(t *testing.T) {
 	c.checkObjects(s)
 }
 
-// TestRemoteObjectsOfOthersAreKept has objects under the names of parts.
+// TestRemoteObjectsOfOthersAreKept has other objects with the names of parts.
 func TestRemoteObjectsOfOthersAreKept(t *testing.T) {
 	s, c := merged(t)
 	theirs := []byte("sixteen bytes...")
@@ -259,7 +264,7 @@ func TestRemoteObjectsOfOthersAreKept(t *testing.T) {
 	c.ok(err)
 }
 
-// TestRemoteLostObjectIsMadeAgain loses an object, and finds another one damaged.
+// TestRemoteLostObjectIsMadeAgain removes an object and damages another one.
 func TestRemoteLostObjectIsMadeAgain(t *testing.T) {
 	s, c := merged(t)
 	c.ok(c.Merge(t.Context(), partOf(0, 1)))
@@ -280,7 +285,8 @@ func TestRemoteLostObjectIsMadeAgain(t *testing.T) {
 	refused(t, c.ReadBack(t.Context(), partOf(0, 1)), "does not contain the records that were written (remove ")
 }
 
-// TestRemoteCat makes one object of the parts: of small ones by reading, of large ones within the store, and of files.
+// TestRemoteCat joins parts into one object: small ones by reading, large ones by copying within
+// the store, and files.
 func TestRemoteCat(t *testing.T) {
 	for _, test := range []struct {
 		name    string

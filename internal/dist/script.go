@@ -18,21 +18,22 @@ import (
 //go:embed scripts
 var scripts embed.FS
 
-// Schedulers are those that scripts are there for.
+// Schedulers lists the schedulers for which there are scripts.
 var Schedulers = []string{"slurm", "kubernetes", "local"}
 
-// maxArray is how many tasks an array of Slurm has at most, unless its configuration says otherwise.
+// maxArray is the default maximum size of a Slurm array.
 const maxArray = 1000
 
-// Use says how many tasks of each kind share the runs and the parts, and what each of them has.
+// Use describes how many tasks share the runs and the parts, and the resources of each task.
 type Use struct {
-	Tasks       int      // 0: one for each, up to maxArray
-	Workers     int      // 0: as many as this machine has processors
-	MemoryBytes int64    // 0: the task decides
-	Devices     []string // that sort; none: the task decides
+	Tasks       int      // 0: one per run or part, up to maxArray
+	Workers     int      // 0: the number of processors of this machine
+	MemoryBytes int64    // 0: chosen by the task
+	Devices     []string // sort devices; empty: chosen by the task
 }
 
-// flags returns the flags that run and merge share. If workers is 0, their number is given elsewhere, or not at all.
+// flags returns the flags of both run and merge. If workers is 0, the number of workers is
+// omitted.
 func (u *Use) flags(workers int) (flags []string) {
 	if u.MemoryBytes > 0 {
 		flags = append(flags, "-S", strconv.FormatInt(u.MemoryBytes, 10))
@@ -43,7 +44,7 @@ func (u *Use) flags(workers int) (flags []string) {
 	return flags
 }
 
-// deviceFlags returns the flags of run alone: a merge uses no device.
+// deviceFlags returns the flags of run only, because a merge uses no device.
 func (u *Use) deviceFlags() (flags []string) {
 	for _, device := range u.Devices {
 		flags = append(flags, "-d", device)
@@ -51,7 +52,7 @@ func (u *Use) deviceFlags() (flags []string) {
 	return flags
 }
 
-// validate refuses what would not stay one word of a shell script.
+// validate rejects device names that would not remain one word in a shell script.
 func (u *Use) validate() error {
 	for _, device := range u.Devices {
 		if strings.ContainsAny(device, " \t\n'\"\\$`*?[") {
@@ -61,7 +62,7 @@ func (u *Use) validate() error {
 	return nil
 }
 
-// gpu returns the text by which a script asks a scheduler for a GPU, if a device is named that may be one.
+// gpu returns the text with which a script requests a GPU, if one of the devices may be a GPU.
 func (u *Use) gpu(text string) string {
 	mayBeGPU := func(device string) bool { return device != "auto" && !drivers.NamesHost(device) }
 	if slices.ContainsFunc(u.Devices, mayBeGPU) {
@@ -70,7 +71,8 @@ func (u *Use) gpu(text string) string {
 	return ""
 }
 
-// Script is the text of a script that has a scheduler do the tasks: to be read and changed, and then run.
+// Script returns a script that makes a scheduler do the tasks. Users can read and edit it before
+// they run it.
 func (p *Plan) Script(scheduler string, use Use) (string, error) {
 	i := slices.Index(Schedulers, scheduler)
 	if i < 0 {
@@ -99,10 +101,10 @@ func (p *Plan) Script(scheduler string, use Use) (string, error) {
 	).Replace(string(text)), nil
 }
 
-// joinedWord returns one word of a shell that contains several words, separated by spaces.
+// joinedWord returns one shell word that contains several words, separated by spaces.
 func joinedWord(words []string) string { return shellescape.Quote(strings.Join(words, " ")) }
 
-// yamlQuoted are words of a list that goes on.
+// yamlQuoted returns words as the continuation of a YAML list.
 func yamlQuoted(words []string) (list string) {
 	for _, word := range words {
 		list += strconv.Quote(word) + ", "

@@ -7,20 +7,20 @@ import (
 	"strings"
 )
 
-// Status says how far a plan is.
+// Status describes the progress of a plan.
 type Status struct {
 	Schema   int    `json:"schema"`
 	Plan     string `json:"plan"`
 	Runs     int    `json:"runs"`
-	RunsLeft []int  `json:"runs_left"` // that are not done
+	RunsLeft []int  `json:"runs_left"` // runs that are not done
 	Cut      bool   `json:"cut"`
 	Parts    int    `json:"parts"`
 	Left     []int  `json:"parts_left"`
 	Complete bool   `json:"complete"` // the output is verified and has its name
-	Next     string `json:"next"`     // the verb that is due; "": none is
+	Next     string `json:"next"`     // next verb to run; "": none
 }
 
-// Status looks at the records, without waiting for what others may not see yet.
+// Status examines the records. It does not wait for files that are not visible yet.
 func (p *Plan) Status(ctx context.Context) (*Status, error) {
 	s := &Status{Schema: schema, Plan: p.Fingerprint, Runs: p.Runs, Parts: p.Parts, RunsLeft: []int{}, Left: []int{}}
 	_, err := p.manifest()
@@ -70,7 +70,7 @@ func (p *Plan) left(ctx context.Context, of kind) ([]int, error) {
 	return left, err
 }
 
-// Ranges writes rising numbers as 0-3,7.
+// Ranges formats ascending numbers, for example as 0-3,7.
 func Ranges(numbers []int) string {
 	var words []string
 	for i := 0; i < len(numbers); {

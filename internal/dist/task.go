@@ -18,28 +18,31 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// Worker does tasks of a plan.
+// A Worker does tasks of a plan.
 type Worker struct {
 	Plan    *Plan
-	Options session.Options // memory, workers, devices, folders for spill
+	Options session.Options // memory, workers, devices, temporary directories
 	Tell    func(line string)
 }
 
-// RetryError is the error of a task that is worth another try, here or on another machine.
+// RetryError is a retryable error: the task may succeed on this or another machine.
 type RetryError struct{ error }
 
 func (e *RetryError) Unwrap() error { return e.error }
 
-// passing are the errors of the system that come and go, and that of an upload which Verify has given up.
+// passing contains transient errors of the system, and the error of an upload that Verify has
+// removed.
 var passing = []error{remote.ErrGone,
 	syscall.EIO, syscall.ESTALE, syscall.EAGAIN, syscall.EINTR, syscall.ETIMEDOUT, syscall.ENOMEM, syscall.EMFILE,
 	syscall.ENFILE, syscall.ECONNRESET, syscall.EHOSTDOWN, syscall.EHOSTUNREACH, syscall.ENETUNREACH,
 }
 
-// noRoom are those of a disk that is full. Where it has spill or runs, another moment or machine may have room.
+// noRoom are the errors of a full disk. A later attempt or another machine may have space for
+// spill files or runs.
 var noRoom = []error{syscall.ENOSPC, syscall.EDQUOT}
 
-// classed marks an error that is worth another try. also are errors that are so where this one comes from.
+// classed marks retryable errors. also contains additional errors that are retryable in this
+// case.
 func classed(err error, also ...error) error {
 	_, full := errors.AsType[*plan.RoomError](err)
 	_, retry := errors.AsType[*remote.UnavailableError](err)
@@ -52,10 +55,11 @@ func classed(err error, also ...error) error {
 	return &RetryError{err}
 }
 
-// task does task k of its kind. The file is durable then, and what it returns goes into the record.
+// A task does task k of its kind. Afterwards, its file is durable, and the report goes into the
+// record.
 type task func(ctx context.Context, k int) (*session.Report, error)
 
-// each does the tasks of a share that are not done.
+// each does the tasks of a share that are not done yet.
 func (w *Worker) each(ctx context.Context, of kind, s session.Part, do task) error {
 	total := of.tasks(w.Plan)
 	if _, err := w.Plan.manifest(); !errors.Is(err, fs.ErrNotExist) {
@@ -95,11 +99,11 @@ func (w *Worker) once(ctx context.Context, of kind, k int, do task) error {
 	return nil
 }
 
-// patience is how long a file may take to be seen as its record says: file systems of networks keep for a while what
-// they knew of a folder.
+// patience is how long a file may take to become visible as its record describes it. Network file
+// systems cache directories for some time.
 var patience = time.Minute
 
-// done are the records of all tasks of a kind, whose files are there.
+// done returns the records of all tasks of a kind, after checking their files.
 func (p *Plan) done(ctx context.Context, of kind) ([]*Record, error) {
 	records, err := recorded(p, ctx, of)
 	if err != nil {
@@ -110,7 +114,7 @@ func (p *Plan) done(ctx context.Context, of kind) ([]*Record, error) {
 	})
 }
 
-// recorded are the records of all tasks of a kind.
+// recorded returns the records of all tasks of a kind.
 func recorded(p *Plan, ctx context.Context, of kind) ([]*Record, error) {
 	total := of.tasks(p)
 	records := make([]*Record, total)
@@ -126,7 +130,7 @@ func recorded(p *Plan, ctx context.Context, of kind) ([]*Record, error) {
 	})
 }
 
-// wait waits until the file of a task is as its record says.
+// wait waits until the file of a task matches its record.
 func (p *Plan) wait(ctx context.Context, r *Record) error {
 	for end := time.Now().Add(patience); ; {
 		if fits, err := p.fits(ctx, r); fits || err != nil {
@@ -147,7 +151,8 @@ func (p *Plan) wait(ctx context.Context, r *Record) error {
 // Run sorts the slices of a share, each into a run.
 func (w *Worker) Run(ctx context.Context, s session.Part) error { return w.each(ctx, runs, s, w.run) }
 
-// run sorts slice k. Inputs that changed before or meanwhile are refused: other runs have other records of them.
+// run sorts slice k. It fails if an input has changed before or during the run, because other
+// runs contain records of the old version.
 func (w *Worker) run(ctx context.Context, k int) (*session.Report, error) {
 	p := w.Plan
 	if err := p.checkInputs(ctx); err != nil {

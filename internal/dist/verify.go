@@ -19,21 +19,21 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// Manifest says what the output is. It is there once all parts are, and fit together.
+// A Manifest describes the output. It exists when all parts exist and are consistent.
 type Manifest struct {
 	Schema          int    `json:"schema"`
 	Plan            string `json:"plan"`
 	Sum             string `json:"sum"` // as in Record
 	Output          string `json:"output"`
-	RawOutput       []byte `json:"output_base64,omitempty"` // the same, where it is not UTF-8
+	RawOutput       []byte `json:"output_base64,omitempty"` // the same, if it is not UTF-8
 	Bytes           int64  `json:"bytes"`
 	session.Summary `json:"summary"`
 	Parts           []*Record `json:"parts"`
 }
 
-// Verify joins what is known of the parts: whether they follow each other, and have the records that went into the
-// runs. Then it writes the manifest, and gives the one output file its name. Runs are removed unless they are to be
-// kept.
+// Verify combines the records of the parts. It checks that the parts follow each other and
+// contain the records of the runs. Then it writes the manifest and renames the single output file
+// into place. It removes the runs unless keepRuns is set.
 func (w *Worker) Verify(ctx context.Context, keepRuns bool) (*Manifest, error) {
 	m, err := w.Plan.manifest()
 	finished := err == nil
@@ -49,9 +49,10 @@ func (w *Worker) Verify(ctx context.Context, keepRuns bool) (*Manifest, error) {
 	if err == nil && finished {
 		err = allThere(ctx, w.Plan)
 	}
-	if first, _ := w.Plan.partFile(0); err == nil && remote.Is(first) { // what killed attempts have sent
+	// Incomplete uploads of killed attempts.
+	if first, _ := w.Plan.partFile(0); err == nil && remote.Is(first) {
 		if left := remote.Forget(ctx, strings.TrimSuffix(first, number(0))); left != nil {
-			w.Tell(left.Error()) // it only costs room
+			w.Tell(left.Error()) // an incomplete upload only costs space
 		}
 	}
 	if err == nil && !keepRuns {
@@ -72,7 +73,7 @@ func (p *Plan) manifest() (*Manifest, error) {
 	return m, err
 }
 
-// allThere looks at the size of each part of a finished sort.
+// allThere checks the size of each part of a finished sort.
 func allThere(ctx context.Context, p *Plan) error {
 	return together(ctx, p.Parts, func(ctx context.Context, k int) error {
 		first, end := partOf(k, p.Parts).Of(p.Records)
@@ -87,8 +88,8 @@ func allThere(ctx context.Context, p *Plan) error {
 	})
 }
 
-// join makes the manifest of the records of all runs and parts. again: it was there before, and the files of the runs
-// may have been removed since.
+// join makes the manifest from the records of all runs and parts. again means that it existed
+// before, so that the files of the runs may have been removed.
 func (p *Plan) join(ctx context.Context, again bool) (*Manifest, error) {
 	find := (*Plan).done
 	if again {
@@ -104,7 +105,7 @@ func (p *Plan) join(ctx context.Context, again bool) (*Manifest, error) {
 	}
 	in := session.Summary{Checksum: "0", Order: sorted[0].Order}
 	out := in
-	for _, r := range sorted { // which do not follow each other, and have the same records
+	for _, r := range sorted { // runs do not follow each other, but contain the same records
 		if err := in.Add(&r.Summary); err != nil {
 			return nil, fmt.Errorf("%s: %w", r.File, err)
 		}
@@ -128,12 +129,13 @@ func (p *Plan) join(ctx context.Context, again bool) (*Manifest, error) {
 	}, nil
 }
 
-// publish gives the one output file its name, unless it has it.
+// publish renames the single output file into place, if that has not been done.
 func (p *Plan) publish() error {
 	if !p.OneFile || !exists(p.partial()) {
 		return nil
 	}
-	err := output.KeepAccess(p.partial(), p.Output) // which may have changed since the plan was made
+	// Its permissions may have changed since the plan was made.
+	err := output.KeepAccess(p.partial(), p.Output)
 	if err == nil {
 		err = os.Rename(p.partial(), p.Output)
 	}
@@ -148,7 +150,8 @@ func exists(name string) bool {
 	return err == nil
 }
 
-// removeRuns removes the files of the runs and their indexes, which nobody needs any more. Their records stay.
+// removeRuns removes the files of the runs and their indexes, which are no longer needed. Their
+// records remain.
 func (p *Plan) removeRuns() error {
 	for k := range p.Runs {
 		for _, name := range []string{p.runFile(k), indexFile(p.runFile(k))} {
@@ -160,7 +163,7 @@ func (p *Plan) removeRuns() error {
 	return nil
 }
 
-// ReadBack reads the parts of a share, and compares them with their records.
+// ReadBack reads the parts of a share and compares them with their records.
 func (w *Worker) ReadBack(ctx context.Context, s session.Part) error {
 	from, to := s.Of(int64(w.Plan.Parts))
 	for k := int(from); k < int(to); k++ {
@@ -180,7 +183,7 @@ func (w *Worker) ReadBack(ctx context.Context, s session.Part) error {
 	return nil
 }
 
-// readBack compares part k, and gives a hint where it has other records.
+// readBack checks part k. hint is added to the error if its records are wrong.
 func (w *Worker) readBack(ctx context.Context, k int, want *session.Summary, hint string) error {
 	p := w.Plan
 	name, _ := p.partFile(k)

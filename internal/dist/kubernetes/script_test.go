@@ -1,5 +1,5 @@
-// Package kubernetes only tests the YAML that extsort dist script prints, by the types of Kubernetes itself. It is a
-// module of its own, so that nobody else needs these.
+// Package kubernetes tests the YAML that extsort dist script prints, with the types of
+// Kubernetes. It is a module of its own, so that other modules do not depend on Kubernetes.
 package kubernetes
 
 import (
@@ -17,7 +17,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestScript decodes the Jobs, and then does what they would: the commands of their containers, for each index.
+// TestScript decodes the Jobs and then runs the commands of their containers, for each index.
 func TestScript(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), `it's "a" folder`)
 	if err := os.Mkdir(folder, 0o777); err != nil {
@@ -78,7 +78,7 @@ func read(t *testing.T, folder, name string) []byte {
 	return data
 }
 
-// decoded are the Jobs of a text, which has no field that a Job has not, and none twice.
+// decoded returns the Jobs of a text. It rejects unknown and duplicate fields.
 func decoded(t *testing.T, text []byte) (jobs []batch.Job) {
 	for _, document := range bytes.Split(text, []byte("\n---\n"))[1:] {
 		var job batch.Job
@@ -94,7 +94,8 @@ func decoded(t *testing.T, text []byte) (jobs []batch.Job) {
 	return jobs
 }
 
-// check holds what Kubernetes asks of a Job beyond its types, and what the tasks need.
+// check checks rules of Kubernetes that are not part of the types, and the requirements of the
+// tasks.
 func check(t *testing.T, job batch.Job) {
 	spec, pod := job.Spec, job.Spec.Template.Spec
 	indexed := spec.CompletionMode != nil && *spec.CompletionMode == batch.IndexedCompletion

@@ -5,63 +5,67 @@ import (
 	"time"
 )
 
-// The kinds of resources, and what else slots spend time on.
+// The kinds of resources, followed by other ways in which slots spend time.
 const (
-	storeIn = iota // from the store
+	storeIn = iota // read from the store
 	storeOut
-	requests // to the store
+	requests // of the store
 	networkIn
 	networkOut
 	disk
 	processor
-	waiting // which a slot does for a second in a second
+	waiting // a slot waits for one second per second
 	noTask
 	noNode
 	kinds
 )
 
-// Kinds are the names of what holds tasks up.
+// Kinds contains the names of the reasons that limit tasks.
 var Kinds = [kinds]string{"reads from the store", "writes to the store", "requests to the store", "incoming network",
 	"outgoing network", "disks", "processors", "start and latency", "no task ready", "nodes down"}
 
-// Sort is what the tasks do together.
+// Sort describes a sort to simulate.
 type Sort struct {
-	Bytes, RecordBytes   int64
-	Runs, Parts          int
-	IndexEvery, KeyBytes int64 // records of a run that an index has a key of; 0: there are none
+	Bytes, RecordBytes int64
+	Runs, Parts        int
+	// Records of a run per key in its index, and bytes of a key; 0: no index.
+	IndexEvery, KeyBytes int64
 }
 
-// phase moves an amount of bytes, or waits for one of seconds, by resources of these kinds.
+// A phase transfers an amount of bytes, or waits for an amount of seconds, and uses resources of
+// these kinds.
 type phase struct {
 	amount float64
-	each   float64 // requests of a byte or a second
+	each   float64 // requests per byte or second
 	kinds  []int
 }
 
-// moves is a phase of bytes that so many requests move.
+// moves returns a phase that transfers bytes with the given number of requests.
 func moves(bytes, asked float64, by ...int) phase {
 	return phase{bytes, asked / max(bytes, 1), append(by, requests)}
 }
 
-// fetches is a phase of bytes whose requests are counted elsewhere.
+// fetches returns a phase that transfers bytes whose requests are counted elsewhere.
 func fetches(bytes float64) phase { return phase{bytes, 0, []int{storeIn, networkIn}} }
 
-// asks is a phase of small requests, each of which waits for the one before, or of several at once.
+// asks returns a phase of small requests. Each waits for the previous one, or atOnce of them run
+// concurrently.
 func (c *Cluster) asks(times, atOnce float64) phase {
 	latency := max(c.Latency, time.Nanosecond).Seconds()
 	return phase{times * latency, atOnce / latency, []int{waiting, requests}}
 }
 
-// stage is a number of tasks that go through the same phases.
+// A stage consists of tasks that go through the same phases.
 type stage struct {
 	tasks  int
 	phases []phase
 }
 
 const (
-	cutsAtOnce   = 64      // are searched by a task, each by one read after the other
-	readsAtOnce  = 32      // are made of what is between keys of an index
-	requestBytes = 8 << 20 // are moved by one
+	// Cuts that a task searches for at the same time; each needs a sequence of reads.
+	cutsAtOnce   = 64
+	readsAtOnce  = 32      // concurrent reads of records between keys of an index
+	requestBytes = 8 << 20 // bytes per request
 )
 
 func (s Sort) stages(c *Cluster) []stage {
@@ -69,7 +73,7 @@ func (s Sort) stages(c *Cluster) []stage {
 	run, part := bytes/runs, bytes/parts
 	requestsOf := func(bytes float64) float64 { return math.Ceil(bytes / requestBytes) }
 	start, asked := phase{amount: c.Start.Seconds(), kinds: []int{waiting}}, requestsOf(run)
-	check := moves(run, asked, storeIn, networkIn) // what was written is read back
+	check := moves(run, asked, storeIn, networkIn) // to verify the output, it is read back
 	read, write := check, moves(run, asked, storeOut, networkOut, processor)
 	if 2*run > float64(c.Memory) { // it is spilled
 		read = moves(run, asked, storeIn, networkIn, disk, processor)
@@ -79,7 +83,8 @@ func (s Sort) stages(c *Cluster) []stage {
 	atOnce := parts / float64(cutTasks)
 	cut := []phase{start, c.asks(runs, 1), c.asks(runs*math.Log2(max(run/float64(s.RecordBytes), 2)), atOnce)}
 	begin := []phase{start, c.asks(2*runs, 1)}
-	if every := float64(s.IndexEvery); every > 0 { // a cut reads two blocks of keys of each run, a merge two of records
+	// A cut reads two blocks of keys of each run, a merge two blocks of records.
+	if every := float64(s.IndexEvery); every > 0 {
 		first, second := run/float64(s.RecordBytes)/every/every, atOnce*2*every
 		cut = []phase{start, c.asks(2*runs, 1), c.asks(runs/readsAtOnce, (1+atOnce)*readsAtOnce),
 			fetches(runs * (first + second) * float64(s.KeyBytes))}
@@ -95,27 +100,28 @@ func (s Sort) stages(c *Cluster) []stage {
 	}
 }
 
-// resource is what tasks share.
+// A resource is shared by tasks.
 type resource struct {
-	rate, left float64 // of which so much is not given to anybody yet
-	weight     float64 // of those who have no rate yet
-	waits      int     // those of them who get less elsewhere
+	rate, left float64 // left has not been assigned yet
+	weight     float64 // of the tasks without a final rate
+	waits      int     // number of those tasks that another resource limits
 }
 
-// slot has a task, or none.
+// A slot runs a task or is idle.
 type slot struct {
 	node, number int
 	has          [noTask]*resource
 
 	task   *Attempt
-	phases []phase // from the one under way on
-	slow   float64 // how many times as much it takes of its node
-	left   float64 // of the phase
-	rate   float64 // at which it goes on
-	held   int     // the kind of what gives it no more
+	phases []phase // the current one and the following ones
+	slow   float64 // factor by which the task needs more of its node's resources
+	left   float64 // remaining amount of the current phase
+	rate   float64 // current rate
+	held   int     // kind of the resource that limits the rate
 }
 
-// build makes resources: one store, network and disk of each node, and processors and time of each slot.
+// build creates the resources: one store, the network and disk of each node, and the processor
+// and time of each slot.
 func (s *simulation) build() {
 	add := func(rate float64) *resource {
 		s.all = append(s.all, &resource{rate: rate})
@@ -142,7 +148,7 @@ func (s *simulation) build() {
 	}
 }
 
-// takes is what a byte or a second of the task in a slot takes of a resource.
+// takes returns how much of a resource the task in a slot uses per byte or second.
 func (p *slot) takes(kind int) float64 {
 	switch kind {
 	case storeIn, storeOut, waiting:
@@ -153,7 +159,8 @@ func (p *slot) takes(kind int) float64 {
 	return p.slow
 }
 
-// weight is what it counts for where a resource is shared: of requests all tasks get as many.
+// weight returns the task's weight in sharing a resource. All tasks get the same number of
+// requests.
 func (p *slot) weight(kind int) float64 {
 	if kind == requests {
 		return 1
@@ -161,8 +168,9 @@ func (p *slot) weight(kind int) float64 {
 	return p.takes(kind)
 }
 
-// share gives each task its rate, in max-min fairness: nobody can have more but from one who has no more. The shares of
-// a resource that all its users wait for are final; they are taken, and the rest is shared again (progressive filling:
+// share assigns rates to tasks by max-min fairness: a rate can grow only at the expense of a task
+// with a lower or equal rate. It finds resources whose tasks are all limited by them, makes these
+// rates final, subtracts them, and repeats with the remaining tasks (progressive filling:
 // Bertsekas and Gallager, Data Networks, 1992, section 6.5.2).
 func share(all []*resource, slots []*slot) {
 	for _, r := range all {
@@ -179,7 +187,7 @@ func share(all []*resource, slots []*slot) {
 	}
 }
 
-// fill gives final rates to some, and returns the others.
+// fill makes some rates final and returns the other slots.
 func fill(all []*resource, open []*slot) (others []*slot) {
 	for _, r := range all {
 		r.weight, r.waits = 0, 0

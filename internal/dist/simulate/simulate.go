@@ -1,10 +1,12 @@
-// Package simulate predicts how a sort by tasks goes on a cluster, by moving the bytes of its tasks through what the
-// cluster has, from event to event. It shares nothing with the cost model, so that one can be held against the other.
+// Package simulate predicts how long a distributed sort takes on a cluster. It is a
+// discrete-event simulation of the bytes that the tasks move through the cluster's resources. It
+// is independent of the cost model, so that each can be checked against the other.
 //
-// A task goes through phases one after the other. A phase moves bytes through several resources at one rate, the
-// greatest in fairness to all others (share.go), or waits for answers to small requests. Events are the end of a phase,
-// the loss of a node and its return. A stage begins when the one before is done. Of a lost task all is done again, of
-// others nothing.
+// A task goes through phases, one after the other. A phase moves bytes through several resources
+// at one rate, the highest that is fair to all others (share.go), or waits for answers to small
+// requests. Events are the end of a phase, and the failure and the return of a node. A stage
+// begins when the previous one is done. If a node fails, its current tasks must be repeated from
+// their beginning, and no others.
 package simulate
 
 import (
@@ -15,49 +17,53 @@ import (
 	"time"
 )
 
-// Cluster is what a sort runs on. Rates are bytes/s.
+// A Cluster is the machine of a simulated sort. Rates are bytes per second.
 type Cluster struct {
-	Nodes, Slots int                   // Slots is how many tasks a node has at once
-	Store        int64                 // of what all nodes share, each way
-	Requests     int64                 // that it answers in a second, both ways together; 0: all
-	Network      int64                 // of a node, each way
-	Disk         int64                 // of a node, for spill, both ways together
-	Processor    int64                 // sorted or merged by a node, with all slots
-	Memory       int64                 // bytes of a task
-	Start        time.Duration         // of a task
-	Latency      time.Duration         // of a small request to the store
-	Stragglers   int                   // percent, times |x|, that a task takes more of its node; x is normal
-	MTBF, Repair time.Duration         // mean time between failures of a node, and until it is back
-	Losses       map[int]time.Duration // when nodes fail for the first time; others do by chance
-	Seed         uint64
+	Nodes, Slots int   // Slots is the number of tasks per node
+	Store        int64 // of the store, which all nodes share, each way
+	// Per second to the store, for reads and writes together; 0: unlimited.
+	Requests  int64
+	Network   int64         // of a node, each way
+	Disk      int64         // of a node, for spill files, reads and writes together
+	Processor int64         // rate at which a node sorts or merges, with all slots
+	Memory    int64         // bytes per task
+	Start     time.Duration // start-up time of a task
+	Latency   time.Duration // of a small request to the store
+	// A task needs |x| times this many percent more of its node; x is normally distributed.
+	Stragglers int
+	// Mean time between failures of a node, and time until it returns.
+	MTBF, Repair time.Duration
+	// Times of the first failures of some nodes; those of other nodes are random.
+	Losses map[int]time.Duration
+	Seed   uint64
 }
 
-// Attempt is a task in a slot, from when it began until it was done or lost.
+// An Attempt is a task in a slot, from its start until it was done or lost.
 type Attempt struct {
 	Stage, Task, Node, Slot int
 	Began, Ended            float64
 	Lost                    bool
-	Held                    [noTask]float64 // seconds, by what gave it no more
+	Held                    [noTask]float64 // seconds, by limiting resource
 }
 
-// HeldBy is the kind of what held an attempt up for the longest time.
+// HeldBy returns the kind that limited an attempt for the longest time.
 func (a *Attempt) HeldBy() string { return Kinds[slices.Index(a.Held[:], slices.Max(a.Held[:]))] }
 
-// Stages are the names of the stages.
+// Stages contains the names of the stages.
 var Stages = []string{"run", "cut", "merge", "verify"}
 
-// Result is what came out.
+// Result is the result of a simulation.
 type Result struct {
 	Seconds  float64
-	Ends     []float64      // of the stages
+	Ends     []float64      // ends of the stages, in seconds
 	Attempts []Attempt      // in the order in which they ended
-	Lost     int            // attempts that were
-	LostTime float64        // seconds of all slots
-	Held     [kinds]float64 // seconds of all slots, by what gave their tasks no more
+	Lost     int            // number of lost attempts
+	LostTime float64        // seconds that lost attempts used, summed over all slots
+	Held     [kinds]float64 // seconds of all slots, by limiting resource
 	Moved    [kinds]float64 // bytes, or requests
 }
 
-// simulation is one under way.
+// simulation is a simulation in progress.
 type simulation struct {
 	Cluster
 	Result
@@ -65,10 +71,10 @@ type simulation struct {
 	nodes   []node
 	slots   []*slot
 	all     []*resource
-	pending []int // tasks of the stage that are in no slot
+	pending []int // tasks of the current stage that are waiting for a slot
 }
 
-// node is down or up until it turns.
+// A node is either down or up, until time turns.
 type node struct {
 	down  bool
 	turns float64
@@ -94,13 +100,13 @@ func Run(sort Sort, c Cluster) (*Result, error) {
 	return &s.Result, nil
 }
 
-// maxAttempts of each task, on average, are the end of a simulation.
+// maxAttempts limits the average number of attempts per task before a simulation gives up.
 const maxAttempts = 50
 
-// fails is when a node fails that is up from now on.
+// fails returns when a node that is up from now on will fail.
 func (s *simulation) fails() float64 { return s.Seconds + s.MTBF.Seconds()*s.chance.ExpFloat64() }
 
-// assign gives tasks to slots: all nodes get one before any gets two.
+// assign assigns tasks to slots. Every node gets one task before any node gets two.
 func (s *simulation) assign(stage int, phases []phase) {
 	for _, p := range s.slots {
 		if len(s.pending) > 0 && p.task == nil && !s.nodes[p.node].down {
@@ -112,7 +118,7 @@ func (s *simulation) assign(stage int, phases []phase) {
 	}
 }
 
-// step goes on to the next event, and gives the number of tasks that are done.
+// step advances to the next event and returns the number of tasks that are done.
 func (s *simulation) step() (done int) {
 	share(s.all, s.slots)
 	passes := math.Inf(1)
@@ -144,10 +150,11 @@ func (s *simulation) step() (done int) {
 	return done
 }
 
-// settled is the part of a phase that rounding may leave.
+// settled is the fraction of a phase that may remain due to rounding.
 const settled = 1e-9
 
-// pass goes on with the task in a slot by an amount of its phase, and reports whether it is done.
+// pass advances the task in a slot by an amount of its phase and reports whether the task is
+// done.
 func (s *simulation) pass(p *slot, amount float64) (done bool) {
 	for _, kind := range p.phases[0].kinds {
 		if kind == requests {
@@ -173,7 +180,7 @@ func (s *simulation) end(p *slot) {
 	p.task = nil
 }
 
-// turn has a node fail or come back.
+// turn makes a node fail or return.
 func (s *simulation) turn(i int) {
 	n := &s.nodes[i]
 	if n.down = !n.down; !n.down {

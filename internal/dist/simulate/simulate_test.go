@@ -13,8 +13,8 @@ import (
 
 const mb = 1_000_000
 
-// calm is a cluster without chance, whose processors and networks are no bound: a store of 100 MB/s each way, disks of
-// 50 MB/s.
+// calm is a deterministic cluster that is limited neither by processors nor by networks: the
+// store has 100 MB/s each way, the disks have 50 MB/s.
 func calm(nodes, slots int) Cluster {
 	return Cluster{
 		Nodes: nodes, Slots: slots, Store: 100 * mb, Network: 1e6 * mb, Disk: 50 * mb, Processor: 1e6 * mb,
@@ -22,7 +22,7 @@ func calm(nodes, slots int) Cluster {
 	}
 }
 
-// chancy is one with everything in it.
+// chancy is a cluster with random events of all kinds.
 func chancy(seed uint64) Cluster {
 	c := calm(5, 2)
 	c.Network, c.Processor, c.Memory, c.Seed = 30*mb, 40*mb, 1000*mb, seed
@@ -50,7 +50,7 @@ func near(t *testing.T, what string, got, want float64) {
 	}
 }
 
-// TestOneNode adds up: nothing overlaps but what a merge reads and writes.
+// TestOneNode adds up times: only the reading and writing of a merge overlap.
 func TestOneNode(t *testing.T) {
 	s := Sort{Bytes: 400 * mb, RecordBytes: 100, Runs: 4, Parts: 2}
 	r := simulated(t, s, calm(1, 1))
@@ -69,8 +69,8 @@ func TestOneNode(t *testing.T) {
 	near(t, "with requests", simulated(t, s, waits).Seconds, 16+4+1+2+1+asked/1000)
 }
 
-// TestRequests has a store answer so few that nothing else is a bound: of small ones, of two cuts at once, and of what
-// moves bytes, 8 MiB or the rest of what is read in one.
+// TestRequests limits the store's requests so much that nothing else matters: small requests, two
+// cuts at a time, and transfers of 8 MiB or the rest per request.
 func TestRequests(t *testing.T) {
 	s := Sort{Bytes: 400 * mb, RecordBytes: 100, Runs: 4, Parts: 2}
 	c := calm(1, 1)
@@ -106,7 +106,8 @@ func TestRequests(t *testing.T) {
 	near(t, "of one that moves bytes", fast.rate*fast.phases[0].each, 5)
 }
 
-// TestFairShares holds rates against what is known of one flow, of two, and of two where one can have less.
+// TestFairShares checks the known rates of one flow, of two flows, and of two flows of which one
+// is limited elsewhere.
 func TestFairShares(t *testing.T) {
 	one := Sort{Bytes: 100 * mb, RecordBytes: 100, Runs: 1, Parts: 1}
 	near(t, "one", simulated(t, one, calm(2, 1)).Ends[0], 3)
@@ -137,8 +138,9 @@ func TestFairShares(t *testing.T) {
 	near(t, "beside a straggler", tasks[1].rate, 45)
 }
 
-// TestLaws holds what is so on any cluster: who depends on whom, one task a slot, no task done twice or not at all, the
-// bytes of what is done are moved, slots spend all of the time, and no resource gives more than it has.
+// TestLaws checks invariants of all clusters: dependencies of stages, one task per slot, every
+// task done exactly once, bytes moved equal the work done, slots account for the whole time, and
+// no resource exceeds its rate.
 func TestLaws(t *testing.T) {
 	for seed := range uint64(20) {
 		c := chancy(seed)
@@ -192,14 +194,14 @@ func TestLaws(t *testing.T) {
 	}
 }
 
-// TestLossesAreDoneAgain has one of two nodes fail: what it had under way is done again, nothing else.
+// TestLossesAreDoneAgain makes one of two nodes fail: only its current task is repeated.
 func TestLossesAreDoneAgain(t *testing.T) {
 	c := calm(2, 1)
 	c.Store, c.Network, c.Repair = 1e6*mb, 50*mb, 3*time.Second
-	c.Losses = map[int]time.Duration{1: 8 * time.Second} // when it is in its second run
+	c.Losses = map[int]time.Duration{1: 8 * time.Second} // during its second run
 	s := Sort{Bytes: 400 * mb, RecordBytes: 100, Runs: 4, Parts: 2}
 	r := simulated(t, s, c)
-	near(t, "runs", r.Ends[0], 17) // it is back at 11, before the other node is free
+	near(t, "runs", r.Ends[0], 17) // it returns at 11, before the other node is free
 	near(t, "all", r.Seconds, 17+4)
 	near(t, "lost", r.LostTime, 2)
 	near(t, "bytes", r.Moved[networkIn], 3*400*mb+100*mb)

@@ -8,10 +8,11 @@ import (
 	"github.com/extsort/extsort/internal/human"
 )
 
-// colours of the stages, and of attempts that were lost.
+// colours of the stages and of lost attempts.
 var colours = []string{"#4477aa", "#ee8866", "#228833", "#aa3377", "#cc3311"}
 
-// WriteSVG draws the attempts: a row for each slot, from left to right what it did, and what each was as its title.
+// WriteSVG draws a row for each slot with its attempts from left to right. The title of each
+// attempt describes it.
 func (r *Result) WriteSVG(w io.Writer, nodes, slots int) error {
 	const left, top, width = 60, 40, 1000
 	row := min(max(600/float64(nodes*slots), 1), 16)

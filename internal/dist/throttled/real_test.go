@@ -1,8 +1,8 @@
 //go:build linux
 
-// Package throttled holds the simulation of package dist/simulate against real sorts, whose nodes are processes of one
-// machine, and whose store is a file system that gives and takes no more than is said. It is a module of its own, so
-// that nobody else needs FUSE, and asserts no times:
+// Package throttled compares the simulation of package dist/simulate with real sorts. The nodes
+// are processes on one machine, and the store is a file system with limited rates. It is a module
+// of its own, so that other modules do not depend on FUSE. It asserts no times:
 //
 //	go -C internal/dist/throttled test -v
 package throttled
@@ -26,21 +26,21 @@ import (
 )
 
 const (
-	nodeRate, storeRate = 8 << 20, 20 << 20 // bytes/s, each way
+	nodeRate, storeRate = 8 << 20, 20 << 20 // bytes per second, each way
 	dataBytes           = 160_000_000
 	tasks               = 8 // of each kind
 	firstUser           = 3000
 )
 
-// limit hands out a rate in the order in which it is asked.
+// A limit grants a rate in the order of the requests.
 type limit struct {
 	mutex sync.Mutex
 	rate  float64
-	next  time.Time // when all that was handed out is used up
+	next  time.Time // when everything granted so far is used up
 }
 
-// take gives the time at which so many bytes have come through. A little of what was not used is not lost, since a
-// request comes a moment after the one before.
+// take returns the time at which the given number of bytes has been transferred. It carries over
+// a little unused time, because a request starts a moment after the previous one.
 func (l *limit) take(bytes int) time.Time {
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
@@ -51,7 +51,8 @@ func (l *limit) take(bytes int) time.Time {
 	return l.next
 }
 
-// store is a file system with a limit for all nodes, and one for each, each way. A node is a user.
+// store is a file system with a limit for all nodes and a limit for each node, for each
+// direction. Each node is a user.
 type store struct {
 	all   [2]limit
 	nodes [4][2]limit
@@ -73,7 +74,7 @@ func newStore() *store {
 	return s
 }
 
-// pass waits until bytes of a node's request have come through.
+// pass waits until the bytes of a node's request have been transferred.
 func (s *store) pass(ctx context.Context, way, bytes int) {
 	if caller, ok := fuse.FromContext(ctx); ok && caller.Uid >= firstUser {
 		own := s.nodes[caller.Uid-firstUser][way].take(bytes)
@@ -84,7 +85,7 @@ func (s *store) pass(ctx context.Context, way, bytes int) {
 	}
 }
 
-// file is a file or folder of it. What a cache has of a file is forgotten when it is opened.
+// file is a file or directory of the store. Opening a file drops it from the cache.
 type file struct {
 	*fs.LoopbackNode
 	store *store
@@ -94,7 +95,7 @@ func (f *file) WrapChild(_ context.Context, ops fs.InodeEmbedder) fs.InodeEmbedd
 	return &file{ops.(*fs.LoopbackNode), f.store}
 }
 
-// Tmpfile: there are no files without a name, as with NFS.
+// Tmpfile fails: as with NFS, there are no unnamed files.
 func (f *file) Tmpfile(context.Context, uint32, uint32,
 	*fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
 	return nil, nil, 0, syscall.EOPNOTSUPP
@@ -110,17 +111,17 @@ func (f *file) Write(ctx context.Context, h fs.FileHandle, p []byte, off int64) 
 	return h.(fs.FileWriter).Write(ctx, p, off)
 }
 
-// cluster runs tasks in a folder of the store.
+// cluster runs tasks in a directory of the store.
 type cluster struct {
 	t       *testing.T
 	command string
 	folder  string
 	mutex   sync.Mutex
-	busy    map[int]*exec.Cmd // the task of each node
+	busy    map[int]*exec.Cmd // current task of each node
 	killed  int
 }
 
-// TestRealRuns prints what is simulated beside what is measured.
+// TestRealRuns prints simulated and measured times.
 func TestRealRuns(t *testing.T) {
 	parent, err := os.MkdirTemp("", "throttled")
 	if err != nil {
@@ -160,7 +161,7 @@ func TestRealRuns(t *testing.T) {
 	}
 }
 
-// mount makes the store.
+// mount mounts the store.
 func (c *cluster) mount(backing string) {
 	for _, name := range []string{backing, c.folder} {
 		if err := os.Mkdir(name, 0o777); err != nil {
@@ -182,12 +183,13 @@ func (c *cluster) mount(backing string) {
 	c.t.Cleanup(func() { server.Unmount() })
 }
 
-// in is a command in the store. This process never enters it, since it cannot serve itself while it starts another.
+// in returns a command that runs in the store. This process cannot enter the store, because it
+// would have to serve itself while it starts another process.
 func (c *cluster) in(args ...string) *exec.Cmd {
 	return exec.Command("env", append([]string{"-C", c.folder}, args...)...)
 }
 
-// must runs a command in the store, and gives what it prints.
+// must runs a command in the store and returns its output.
 func (c *cluster) must(args ...string) string {
 	c.t.Helper()
 	out, err := c.in(args...).CombinedOutput()
@@ -199,12 +201,12 @@ func (c *cluster) must(args ...string) string {
 
 var makespan = regexp.MustCompile(`(?m)^simulated +(\S+) on `)
 
-// plan plans the sort anew, and gives how long it is to take.
+// plan makes a new plan and returns the simulated time.
 func (c *cluster) plan(nodes int, lost time.Duration) time.Duration {
 	c.must("rm", "-rf", "plan", "out")
 	began := time.Now()
 	c.must(c.command, "dist", "plan", "-f", "gensort", "--runs", fmt.Sprint(tasks), "--into", "out", "plan", "in")
-	start := time.Since(began) // of a command that does as good as nothing
+	start := time.Since(began) // of a command that does almost nothing
 	args := []string{c.command, "dist", "plan", "-f", "gensort", "--runs", fmt.Sprint(tasks), "--into", "out",
 		"--simulate", fmt.Sprint(nodes), "--store", fmt.Sprint(storeRate), "--network", fmt.Sprint(nodeRate),
 		"-S", memory["run"], "--start", start.String(), "--stragglers", "0", "--repair", "1ms"}
@@ -220,7 +222,8 @@ func (c *cluster) plan(nodes int, lost time.Duration) time.Duration {
 	return seconds
 }
 
-// stage has nodes do all tasks of a stage, each the next one that is due. One that was killed is due again.
+// stage makes nodes do all tasks of a stage, each the next one in the queue. A killed task goes
+// back to the queue.
 func (c *cluster) stage(name string, nodes int) {
 	due, left := make(chan int, tasks), tasks
 	if name == "cut" || name == "verify" {
@@ -247,11 +250,11 @@ func (c *cluster) stage(name string, nodes int) {
 	wait.Wait()
 }
 
-// memory of the tasks. A run is not spilled, and a merge, whose part is as small as a run, begins to write before it
-// has read all.
+// memory contains the memory limits of the tasks. With them, a run does not spill, and a merge
+// starts to write before it has read everything.
 var memory = map[string]string{"run": "128M", "merge": "24M"}
 
-// task does a task on a node, and reports whether it was not killed.
+// task does a task on a node and reports whether it ended without being killed.
 func (c *cluster) task(node int, name string, k int) bool {
 	args := []string{c.command, "dist", name, "plan"}
 	if memory := memory[name]; memory != "" {
@@ -282,7 +285,7 @@ func (c *cluster) kill() {
 	c.busy[0].Process.Kill()
 }
 
-// check compares the output with that of one machine.
+// check compares the output with that of a single machine.
 func (c *cluster) check() {
 	c.t.Helper()
 	c.must("cmp", "out", "want")
