@@ -1,11 +1,12 @@
-// Package info tells what is in a file, as far as its bytes say: Look makes a Report.
+// Package info describes the content of a file: Look returns a Report.
 //
-// Nothing has to be known of the file. Where a description of the record is given, or the file has one itself, the
-// report tells of the keys, too. A file is looked at in blocks from all over it, a few megabytes together, unless
-// Options.All asks for every record; of a stream, and of what is compressed, the sample is its beginning.
+// It requires no information about the file. If the record is described, by the caller or by the
+// file itself, the report also describes the keys. Look reads blocks from all parts of a file, a
+// few megabytes in total, unless Options.All requests all records. Of a stream or a compressed
+// file, the sample is the beginning.
 //
-//	source.go    the file as bytes that can be read
-//	sizes.go     which record sizes the bytes speak for
+//	source.go    the file as bytes
+//	sizes.go     likely record sizes
 //	records.go   the first, a middle and the last record, field by field
 //	scan.go      order, extremes, duplicates, NaNs, a histogram
 package info
@@ -22,36 +23,41 @@ import (
 	"github.com/extsort/extsort/internal/filename"
 )
 
-// Options say how to look at a file.
+// Options describes how Look examines a file.
 type Options struct {
-	Record      format.Spec // what a record is; the zero Spec: as the file says, or not known. REQUIRES: valid
+	Record      format.Spec // the zero Spec: described by the file, or unknown. REQUIRES: valid
 	Recognition format.Recognition
-	SkipBytes   int64 // at the beginning, decompressed, that are none of the data: places count from behind them
-	Records     int64 // the number of records; the bytes behind them are not looked at. 0: not given; negative: none
-	SkipTail    int64 // bytes at the end, decompressed, that are none of the data
-	All         bool  // look at every record
+	// Bytes to skip at the beginning, after decompression; positions do not count them.
+	SkipBytes int64
+	// Number of records; the bytes after them are ignored. 0: not specified; negative: none.
+	Records  int64
+	SkipTail int64 // bytes to ignore at the end, after decompression
+	All      bool  // examine every record
 }
 
-// Report is what is known of a file. Sizes and places are in bytes, and -1 where they are not known.
+// A Report describes a file. Sizes and positions are in bytes; -1 means unknown.
 type Report struct {
-	File        string   `json:"file"`
-	RawFile     []byte   `json:"file_base64,omitempty"`  // the same, where it is not UTF-8
-	Bytes       int64    `json:"bytes"`                  // of the file
-	Compression string   `json:"compression,omitempty"`  // "": none
-	DataBytes   int64    `json:"data_bytes"`             // decompressed
-	Container   string   `json:"container"`              // raw, npy, npz, sosd ..., empty, text, or in words what it is
-	HeaderBytes int64    `json:"header_bytes"`           // before the first record
-	Records     int64    `json:"records"`                //
-	RecordSize  int      `json:"record_size,omitempty"`  // 0: not known
-	LeftOver    int64    `json:"left_over,omitempty"`    // bytes after the last whole record
-	DType       string   `json:"dtype,omitempty"`        // of a NumPy array
-	Fields      []Field  `json:"fields,omitempty"`       // of a NumPy array
-	Columns     int      `json:"columns,omitempty"`      // of records that have columns, of which Fields are the first
+	File        string `json:"file"`
+	RawFile     []byte `json:"file_base64,omitempty"` // the same, if it is not UTF-8
+	Bytes       int64  `json:"bytes"`                 // of the file
+	Compression string `json:"compression,omitempty"` // "": none
+	DataBytes   int64  `json:"data_bytes"`            // decompressed
+	// Raw, npy, npz, sosd ..., empty, text, or a description.
+	Container   string  `json:"container"`
+	HeaderBytes int64   `json:"header_bytes"`          // before the first record
+	Records     int64   `json:"records"`               //
+	RecordSize  int     `json:"record_size,omitempty"` // 0: unknown
+	LeftOver    int64   `json:"left_over,omitempty"`   // bytes after the last complete record
+	DType       string  `json:"dtype,omitempty"`       // of a NumPy array
+	Fields      []Field `json:"fields,omitempty"`      // of a NumPy array
+	// Number of columns, if records have columns; Fields contains the first ones.
+	Columns     int      `json:"columns,omitempty"`
 	Members     []Member `json:"members,omitempty"`      // of an archive of NumPy arrays
 	Layout      string   `json:"layout,omitempty"`       // of the record, with its key
-	RecordSizes []Size   `json:"record_sizes,omitempty"` // that are likely, the likeliest first
+	RecordSizes []Size   `json:"record_sizes,omitempty"` // likely sizes, the most likely first
 
-	Scan    *Scan    `json:"scan,omitempty"`    // what the keys are like; nil: no key is known
+	// Result of examining the keys; nil: the key is unknown.
+	Scan    *Scan    `json:"scan,omitempty"`
 	Shown   []Record `json:"shown,omitempty"`   // the first, a middle and the last record
 	Problem string   `json:"problem,omitempty"` // why the file cannot be sorted as described
 }
@@ -60,23 +66,24 @@ type Report struct {
 type Field struct {
 	Name   string `json:"name"` // "": of an array that has no names
 	Offset int    `json:"offset"`
-	Type   string `json:"type,omitempty"`   // that it is sorted by; "": it cannot be a key
-	Reason string `json:"reason,omitempty"` // why it cannot
+	Type   string `json:"type,omitempty"`   // type for sorting; "": it cannot be a key
+	Reason string `json:"reason,omitempty"` // why it cannot be a key
 }
 
-// Member is an array of an archive.
+// Member is an array in an archive.
 type Member struct {
-	Name    string  `json:"name"`
-	RawName []byte  `json:"name_base64,omitempty"` // the same, where it is not UTF-8
-	Bytes   int64   `json:"bytes"`                 // decompressed, with its header
-	DType   string  `json:"dtype,omitempty"`       // as Python writes it
-	Shape   []int64 `json:"shape,omitempty"`       // records, and of two dimensions columns
-	Problem string  `json:"problem,omitempty"`     // why the array cannot be sorted
+	Name    string `json:"name"`
+	RawName []byte `json:"name_base64,omitempty"` // the same, if it is not UTF-8
+	Bytes   int64  `json:"bytes"`                 // decompressed, including its header
+	DType   string `json:"dtype,omitempty"`       // in Python's notation
+	// Number of records and, if there are two dimensions, of columns.
+	Shape   []int64 `json:"shape,omitempty"`
+	Problem string  `json:"problem,omitempty"` // why the array cannot be sorted
 }
 
-const maxDescribed = 100 // arrays of an archive that are opened
+const maxDescribed = 100 // number of arrays of an archive to open
 
-// describe adds what the header of the array says.
+// describe sets the fields that the header of the array contains.
 func (m *Member) describe(archive string, file *format.Member) {
 	var array *format.Array
 	r, err := file.Open()
@@ -94,14 +101,14 @@ func (m *Member) describe(archive string, file *format.Member) {
 	}
 }
 
-// Look tells what is in the file called name, or in stdin for "-". A file that can be read is no error, whatever is in
-// it.
+// Look describes the file called name, or stdin for "-". It succeeds for every readable file,
+// whatever its content.
 func Look(ctx context.Context, name string, stdin io.Reader, opt Options) (*Report, error) {
 	src, err := open(ctx, name, stdin, &opt)
 	if err != nil {
 		return nil, err
 	}
-	defer src.Close() // which was only read
+	defer src.Close() // closing a file that was only read cannot lose data
 	l := &look{Options: opt, src: src, report: &Report{
 		File: src.name, RawFile: filename.Raw(src.name), Bytes: src.bytes, DataBytes: src.data, Records: -1,
 	}}
@@ -114,24 +121,24 @@ func Look(ctx context.Context, name string, stdin io.Reader, opt Options) (*Repo
 	return l.report, l.lookAtRecords(ctx)
 }
 
-// look is a Report in the making.
+// look is a Report in progress.
 type look struct {
 	Options
 	src    *source
 	report *Report
 
-	array  *format.Array  // nil: it is none
-	header *format.Header // nil: no key is known
+	array  *format.Array  // nil: not an array
+	header *format.Header // nil: the key is unknown
 }
 
-// note keeps the first problem.
+// note records the first problem.
 func (l *look) note(err error) {
 	if err != nil && l.report.Problem == "" {
 		l.report.Problem = strings.TrimPrefix(err.Error(), l.src.name+": ")
 	}
 }
 
-// recognise tells the container by the first bytes.
+// recognise finds the container by the first bytes.
 func (l *look) recognise() {
 	r, head := l.report, l.src.head
 	foreign := format.ForeignName(head[:min(len(head), format.DetectBytes)])
@@ -171,12 +178,13 @@ func (l *look) recognise() {
 	}
 }
 
-// described reports whether something says what a record is.
+// described reports whether the options describe the record.
 func (l *look) described() bool {
 	return l.Record.Format+l.Record.Type != "" || l.Record.RecordSize > 0
 }
 
-// readHeader finds out what the records are. What is wrong with them is a problem, but no error.
+// readHeader determines the layout of the records. An invalid layout is a problem in the report,
+// not an error.
 func (l *look) readHeader() {
 	r, src := l.report, l.src
 	isArray := format.Spec{Format: r.Container}.Container().ListsFields
@@ -206,13 +214,14 @@ func (l *look) readHeader() {
 	}
 }
 
-// needsKey reports whether the file is an array of several fields of which none was chosen.
+// needsKey reports whether the file is an array of several fields and the options choose none of
+// them.
 func (l *look) needsKey() bool {
 	a := l.array
 	return a != nil && a.Columns != 1 && len(l.Record.Keys) == 0 && (len(a.Fields) != 1 || a.Fields[0].Name != "")
 }
 
-// readArray takes from a NumPy array what its header says.
+// readArray sets the fields of the report from the header of a NumPy array.
 func (l *look) readArray() {
 	array, err := format.ReadArray(l.report.Container, bytes.NewReader(l.src.head))
 	if err != nil {
@@ -232,7 +241,8 @@ func (l *look) readArray() {
 	l.countRecords(array.Records)
 }
 
-// countRecords counts the records that are there, else those that the header announces.
+// countRecords counts the records in the file or, if that is impossible, uses the number in the
+// header.
 func (l *look) countRecords(announced int64) {
 	r := l.report
 	r.Records = announced
@@ -248,7 +258,7 @@ func (l *look) lookAtRecords(ctx context.Context) error {
 	if r.RecordSize == 0 && (r.Container == "raw" || r.Container == "text") {
 		r.RecordSizes, err = likelySizes(l.src)
 	}
-	if r.Container == "text" { // lines are alike at many distances
+	if r.Container == "text" { // lines are similar at many distances
 		r.RecordSizes = slices.DeleteFunc(r.RecordSizes, func(s Size) bool { return s.LeftOver != 0 })
 	}
 	if err == nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// lookAt is what Look tells of a file with these bytes.
+// lookAt returns the report on a file with this content.
 func lookAt(t *testing.T, data []byte, opt Options) *Report {
 	t.Helper()
 	r, err := Look(t.Context(), writeFile(t, data), nil, opt)
@@ -52,7 +52,7 @@ func randomBytes(r *rand.Rand, n int) []byte {
 	return b
 }
 
-// structured makes records that begin with a number of so many records, a small field, and else are random.
+// structured returns records that consist of a small number, a small field, and random bytes.
 func structured(r *rand.Rand, size, records int) []byte {
 	data := randomBytes(r, size*records)
 	for i := range records {
@@ -92,11 +92,12 @@ func TestLikelySizesSeesAHeader(t *testing.T) {
 	}
 }
 
-// TestHeaderIsGuessed finds where records begin behind headers of any length, and says nothing of records that have no
-// byte in common.
+// TestHeaderIsGuessed finds the beginning of the records after headers of any length. It finds
+// nothing if the records have no bytes in common.
 func TestHeaderIsGuessed(t *testing.T) {
 	r := newRandom(t)
-	for _, header := range []int{1, 21, 24, 84, 181, 1000} { // of 21 and 84 no bytes are left over
+	// With 21 and 84, no bytes are left over.
+	for _, header := range []int{1, 21, 24, 84, 181, 1000} {
 		data := append(bytes.Repeat([]byte("head"), 250)[:header], structured(r, 21, 5000)...)
 		s := lookAt(t, data, Options{}).RecordSizes
 		if len(s) != 1 || s[0].RecordSize != 21 || s[0].Header != int64(header) || s[0].Records != 5000 {
@@ -151,7 +152,8 @@ func TestContainers(t *testing.T) {
 	}
 }
 
-// TestLookBearsAnything holds that no bytes are an error: headers with bytes changed, cut anywhere.
+// TestLookBearsAnything checks that no content is an error: headers with changed bytes, truncated
+// anywhere.
 func TestLookBearsAnything(t *testing.T) {
 	r := newRandom(t)
 	var files [][]byte
@@ -189,12 +191,12 @@ func zipped(t *testing.T, data []byte) []byte {
 	return b.Bytes()
 }
 
-// keyed are records with a key of u16be at byte 3, followed by an f32.
+// Records of newKeyed have a key of u16be at byte 3, followed by an f32.
 const keyedSize = 9
 
 var keyedSpec = format.Spec{RecordSize: keyedSize, Keys: []string{"3:u16be", "5:f32"}}
 
-// newKeyed makes records of few different keys in an order that shape says.
+// newKeyed returns records with few distinct keys, in an order selected by shape.
 func newKeyed(r *rand.Rand, n int, shape string) []byte {
 	keys := make([]uint16, n)
 	for i := range keys {
@@ -220,7 +222,8 @@ func newKeyed(r *rand.Rand, n int, shape string) []byte {
 	return data
 }
 
-// oracle tells the same as a scan of all records of newKeyed without our packages; of all but the extremes' text.
+// oracle computes the same as a scan of all records of newKeyed, without our packages, except the
+// text of the extremes.
 func oracle(data []byte) (s Scan, least, most uint16) {
 	n := len(data) / keyedSize
 	keys := make([]uint64, n)
@@ -232,7 +235,8 @@ func oracle(data []byte) (s Scan, least, most uint16) {
 		if math.IsNaN(float64(math.Float32frombits(value))) {
 			s.NaNs++
 		}
-		keys[i] = uint64(key)<<32 | uint64(^value) // all NaNs here are negative, and the other is positive:
+		// All NaNs here are negative, and the other value is positive.
+		keys[i] = uint64(key)<<32 | uint64(^value)
 		if value>>31 == 0 {
 			keys[i] = uint64(key)<<32 | uint64(value) | 1<<31
 		}
@@ -340,7 +344,8 @@ func TestNaNs(t *testing.T) {
 	}
 }
 
-// TestAFileAStreamAndACompressedFileAreTheSame holds that all records are seen however they come.
+// TestAFileAStreamAndACompressedFileAreTheSame checks that all records are examined for all kinds
+// of input.
 func TestAFileAStreamAndACompressedFileAreTheSame(t *testing.T) {
 	data := newKeyed(newRandom(t), 300_000, "random") // more than a head
 	opt := Options{Record: keyedSpec, All: true}
@@ -366,7 +371,8 @@ func TestAFileAStreamAndACompressedFileAreTheSame(t *testing.T) {
 	}
 }
 
-// TestSkippedBytes looks behind them as if they were not there, in a file, a stream and a compressed file.
+// TestSkippedBytes checks that skipped bytes have no effect, in a file, a stream and a compressed
+// file.
 func TestSkippedBytes(t *testing.T) {
 	data := structured(newRandom(t), 24, 500)
 	for _, spec := range []format.Spec{{}, {RecordSize: 24, Keys: []string{"0:u32be"}}} {
@@ -397,7 +403,7 @@ func TestSkippedBytes(t *testing.T) {
 	}
 }
 
-// counter counts the bytes that are read.
+// A counter counts the bytes read.
 type counter struct {
 	io.ReaderAt
 	bytes int64
@@ -408,7 +414,7 @@ func (c *counter) ReadAt(p []byte, off int64) (int, error) {
 	return c.ReaderAt.ReadAt(p, off)
 }
 
-// TestASampleReadsLittle looks at a file of 1 TiB, nearly all of which is a hole.
+// TestASampleReadsLittle examines a file of 1 TiB that consists mostly of a hole.
 func TestASampleReadsLittle(t *testing.T) {
 	const size = 1 << 40
 	file, err := os.Create(filepath.Join(t.TempDir(), "large"))
@@ -443,7 +449,7 @@ func TestASampleReadsLittle(t *testing.T) {
 func TestASampleIsFromAllOver(t *testing.T) {
 	data := make([]byte, 64<<20)
 	binary.LittleEndian.PutUint64(data[len(data)-8:], 5) // the last record
-	binary.LittleEndian.PutUint64(data[40<<20:], 1)      // in the middle, likely not seen
+	binary.LittleEndian.PutUint64(data[40<<20:], 1)      // in the middle, probably not in the sample
 	s := lookAt(t, data, Options{Record: format.Spec{Type: "u64"}}).Scan
 	if s.All || s.Max != "5" || !s.Sorted {
 		t.Errorf("%+v", s)

@@ -9,30 +9,30 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// Record is a record in its parts: its fields, and what is between them.
+// Record is a record divided into parts: its fields, and the bytes between them.
 type Record struct {
 	Record int64  `json:"record"` // from 0
-	Byte   int64  `json:"byte"`   // where it begins, decompressed
+	Byte   int64  `json:"byte"`   // position in the decompressed file
 	Parts  []Part `json:"parts"`
 }
 
-// Part is a field of a record, or bytes of which nothing is known.
+// Part is a field of a record, or bytes without a known meaning.
 type Part struct {
 	Offset int    `json:"offset"`
 	Size   int    `json:"size"`
-	Field  string `json:"field,omitempty"` // its name, or OFFSET:TYPE; "": nothing is known of these bytes
-	Hex    string `json:"hex"`             // of the first 64 bytes
-	Value  string `json:"value,omitempty"` // of text without a field, quoted
+	Field  string `json:"field,omitempty"` // name, or OFFSET:TYPE; "": unknown
+	Hex    string `json:"hex"`             // first 64 bytes
+	Value  string `json:"value,omitempty"` // text without a field is quoted
 }
 
 const (
-	maxPartHex = 64 // bytes of a part that are shown
-	maxFields  = 24 // of a record that are shown
-	unknownRow = 32 // bytes that are shown where no record size is known
+	maxPartHex = 64 // maximum bytes of a part to show
+	maxFields  = 24 // maximum fields of a record to show
+	unknownRow = 32 // bytes to show if the record size is unknown
 )
 
-// show reads the first, a middle and the last record. Where unknown record layout, the likeliest size is taken,
-// and where there is none a few bytes.
+// show reads the first, a middle and the last record. If the layout is unknown, it uses the
+// likeliest record size; if there is none, it reads a few bytes.
 func (l *look) show() (shown []Record, err error) {
 	size, records, header := int64(l.report.RecordSize), l.report.Records, l.report.HeaderBytes
 	if size == 0 && len(l.report.RecordSizes) > 0 {
@@ -59,7 +59,8 @@ func (l *look) show() (shown []Record, err error) {
 	return shown, nil
 }
 
-// shownFields are the fields of an array that have a type, or else those of the key, by their place.
+// shownFields returns the fields of an array that have a type, or else the fields of the key,
+// ordered by position.
 func (l *look) shownFields() (fields []format.ArrayField) {
 	switch {
 	case l.array != nil:
@@ -105,7 +106,7 @@ func newPart(rec []byte, from, to int, field string) Part {
 	return p
 }
 
-// valueOf is the field of a record as people read it.
+// valueOf returns the value of a field in readable form.
 func valueOf(rec []byte, f format.Field) string {
 	layout := format.Layout{RecordSize: len(rec), Key: []format.Field{f}}
 	keyer, err := format.NewKeyer(layout)

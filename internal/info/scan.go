@@ -12,42 +12,47 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// Scan is what the keys are like, of the records that were looked at.
+// Scan describes the keys of the examined records.
 type Scan struct {
-	Records  int64     `json:"records"`            // that were looked at
-	All      bool      `json:"all"`                // these are all of the file
-	Start    bool      `json:"start"`              // else they are the first; not Start: blocks from all over
-	Sorted   bool      `json:"sorted"`             // no record was less than one before it
-	Reversed bool      `json:"reversed"`           // some were, and none was greater than one before it
-	Disorder *Disorder `json:"disorder,omitempty"` // the first that was met; nil: Sorted
-	Min      string    `json:"min,omitempty"`      // the key that comes first in the order
-	Max      string    `json:"max,omitempty"`      // the key that comes last
+	Records int64 `json:"records"` // number of examined records
+	All     bool  `json:"all"`     // all records of the file were examined
+	// If All is false: whether the first records were examined, or blocks from all parts.
+	Start  bool `json:"start"`
+	Sorted bool `json:"sorted"` // no record is less than the previous one
+	// Not sorted, and no record is greater than the previous one.
+	Reversed bool      `json:"reversed"`
+	Disorder *Disorder `json:"disorder,omitempty"` // first disorder found; nil: sorted
+	Min      string    `json:"min,omitempty"`      // first key in the order
+	Max      string    `json:"max,omitempty"`      // last key in the order
 	NaNs     int64     `json:"nans"`               // records with a NaN in the key
 
-	EqualNeighbours  int64 `json:"equal_neighbours"`  // records whose key is that of the one before
-	SampleKeys       int64 `json:"sample_keys"`       // keys that were kept, from all over
-	SampleDuplicates int64 `json:"sample_duplicates"` // of these, the ones that equal another one before
+	EqualNeighbours int64 `json:"equal_neighbours"` // records whose key equals the previous one
+	SampleKeys      int64 `json:"sample_keys"`      // keys in the sample, from all parts
+	// Keys in the sample that equal another key before.
+	SampleDuplicates int64 `json:"sample_duplicates"`
 
-	Histogram []Bin `json:"histogram,omitempty"` // of the first key field in the sample, without NaNs and infinities
+	// Of the first key field in the sample, without NaNs and infinities.
+	Histogram []Bin `json:"histogram,omitempty"`
 }
 
-// Disorder is a record that is less than one before it.
+// Disorder is a record that is less than the one before it.
 type Disorder struct {
-	Record      int64  `json:"record"` // from 0
-	Byte        int64  `json:"byte"`   // where it begins, decompressed
-	Key         string `json:"key"`
-	After       string `json:"after"`        // the key of the one before it
-	AfterRecord int64  `json:"after_record"` // record - 1, unless records between them were not looked at
+	Record int64  `json:"record"` // from 0
+	Byte   int64  `json:"byte"`   // position in the decompressed file
+	Key    string `json:"key"`
+	After  string `json:"after"` // key of the record before it
+	// Record - 1, unless the records between were not examined.
+	AfterRecord int64 `json:"after_record"`
 }
 
 const (
-	wholeBytes = 8 << 20  // up to which all records are looked at
-	scanBlocks = 64       // that are a sample
-	scanBytes  = 64 << 10 // of each
-	pieceBytes = 1 << 20  // that are read at a time where all is
+	wholeBytes = 8 << 20  // maximum file size for which all records are examined
+	scanBlocks = 64       // blocks of a sample
+	scanBytes  = 64 << 10 // bytes per block
+	pieceBytes = 1 << 20  // bytes per read when all records are examined
 )
 
-// scan looks at the records, all of them or blocks from all over.
+// scan examines all records, or blocks from all parts.
 func (l *look) scan(ctx context.Context) (*Scan, error) {
 	s, err := newScanner(l.header)
 	if err != nil {
@@ -61,7 +66,7 @@ func (l *look) scan(ctx context.Context) (*Scan, error) {
 	return s.finish(), err
 }
 
-// scanBlocks looks at blocks of a file that can be read at any place.
+// scanBlocks examines blocks of a file with random access.
 func (l *look) scanBlocks(ctx context.Context, s *scanner) error {
 	size, records := int64(l.report.RecordSize), l.report.Records
 	n := max(pieceBytes/size, 1)
@@ -94,7 +99,7 @@ func (l *look) readBlock(ctx context.Context, block []byte, first int64) error {
 	return cmp.Or(err, context.Cause(ctx))
 }
 
-// scanStream looks at the records in the head of a stream, and if all are asked for at what follows.
+// scanStream examines the records in the head of a stream and, if all are requested, the rest.
 func (l *look) scanStream(ctx context.Context, s *scanner) error {
 	size := int64(l.report.RecordSize)
 	header := min(l.report.HeaderBytes, int64(len(l.src.head)))
@@ -114,7 +119,8 @@ func (l *look) scanStream(ctx context.Context, s *scanner) error {
 			l.ended(first, int64(n)%size)
 			return nil
 		}
-		if err != nil && l.src.codec != format.None && ctx.Err() == nil { // it is cut short, or no such stream
+		// The stream is truncated, or not compressed that way.
+		if err != nil && l.src.codec != format.None && ctx.Err() == nil {
 			l.note(err)
 			return nil
 		}
@@ -124,7 +130,7 @@ func (l *look) scanStream(ctx context.Context, s *scanner) error {
 	}
 }
 
-// ended keeps how much there was in a stream that was read to its end.
+// ended records the size of a stream that was read to its end.
 func (l *look) ended(records, leftOver int64) {
 	r := l.report
 	r.Records, r.LeftOver = records, leftOver
@@ -133,18 +139,18 @@ func (l *look) ended(records, leftOver int64) {
 	l.note(err)
 }
 
-// scanner gathers a Scan.
+// A scanner collects a Scan.
 type scanner struct {
 	out    *Scan
 	header *format.Header
 	keyer  *format.Keyer
 	layout format.Layout
 
-	key, before []byte // of the record that is looked at, and of the one that was before
+	key, before []byte // of the current record, and of the previous one
 	beforeIndex int64
-	grows       bool // a record was greater than one before it
+	grows       bool // a record was greater than the previous one
 	least, most []byte
-	floats      []format.Field // of the key, by their places in its normalized form
+	floats      []format.Field // of the key, by their positions in its normalized form
 	sample      sample
 }
 
@@ -166,7 +172,7 @@ func newScanner(h *format.Header) (*scanner, error) {
 	return s, nil
 }
 
-// add looks at records, the first of which has the index first.
+// add examines records; first is the index of the first one.
 func (s *scanner) add(first int64, recs []byte) {
 	size := s.layout.RecordSize
 	for i := first; len(recs) > 0; i, recs = i+1, recs[size:] {
@@ -184,7 +190,7 @@ func (s *scanner) add(first int64, recs []byte) {
 	}
 }
 
-// compare holds the key of record i against what was before.
+// compare compares the key of record i with the previous key.
 func (s *scanner) compare(i int64) {
 	if s.out.Records == 0 {
 		s.least, s.most = append(s.least, s.key...), append(s.most, s.key...)
@@ -228,7 +234,8 @@ func (s *scanner) finish() *Scan {
 	return out
 }
 
-// Bin is how many keys of the sample are from one value up to, without it, another; the last bin has both its ends.
+// Bin is the number of keys in a range of values. The upper end belongs to the next bin, except
+// in the last one.
 type Bin struct {
 	From  string `json:"from"`
 	To    string `json:"to"`
@@ -241,7 +248,8 @@ const (
 	maxSampleBytes = 8 << 20
 )
 
-// sample is every step-th of the keys that it has been shown. When it is full it drops every second one.
+// A sample contains every step-th key. When it is full, it drops every second one and doubles the
+// step.
 type sample struct {
 	keySize, most int
 	keys          []byte // one after another
@@ -273,13 +281,13 @@ func (s *sample) add(key []byte) {
 	s.seen++
 }
 
-// duplicates is how many keys equal another one before.
+// duplicates returns the number of keys that equal another key before them.
 func (s *sample) duplicates() int64 {
 	all := slices.SortedFunc(slices.Chunk(s.keys, s.keySize), bytes.Compare)
 	return int64(s.len() - len(slices.CompactFunc(all, bytes.Equal)))
 }
 
-// histogram counts the values of field f, the first of the key, in bins of the same width.
+// histogram counts the values of field f, the first field of the key, in bins of equal width.
 func histogram(f format.Field, s *sample) []Bin {
 	values := make([]float64, 0, s.len())
 	least, most := math.Inf(1), math.Inf(-1)
@@ -308,7 +316,8 @@ func histogram(f format.Field, s *sample) []Bin {
 	return bins
 }
 
-// edgesOf are the ends of bins for values from least to most; those of integers are integers.
+// edgesOf returns the edges of the bins for values from least to most. For integers, they are
+// integers.
 func edgesOf(t format.Type, least, most float64) []float64 {
 	width := most/maxBins - least/maxBins // their difference may be too large for a float
 	if !t.IsFloat() {

@@ -6,31 +6,36 @@ import (
 	"slices"
 )
 
-// Size is a record size that is likely, as many bytes are the same as those some records before.
+// Size is a likely record size: many bytes equal those one or more records before.
 type Size struct {
-	RecordSize int     `json:"record_size"`
-	Records    int64   `json:"records"`   // whole ones; -1: not known
-	LeftOver   int64   `json:"left_over"` // bytes after them, or of a header before them; -1: not known
-	Header     int64   `json:"header"`    // bytes before the first record, where some are left over; 0: nothing tells
-	Same       float64 `json:"same"`      // part of the bytes that equal those one, two, three … records before
-	Chance     float64 `json:"chance"`    // the same for two bytes from anywhere
+	RecordSize int   `json:"record_size"`
+	Records    int64 `json:"records"` // complete records; -1: unknown
+	// Bytes after the records, or in a header before them; -1: unknown.
+	LeftOver int64 `json:"left_over"`
+	// Bytes before the first record, if bytes are left over; 0: unknown.
+	Header int64 `json:"header"`
+	// Share of bytes that equal those one, two, three … records before.
+	Same   float64 `json:"same"`
+	Chance float64 `json:"chance"` // the same share for random pairs of bytes
 }
 
-// excess is how much more bytes are the same than by chance.
+// excess returns by how much Same exceeds the share for random pairs.
 func (s *Size) excess() float64 { return s.Same - s.Chance }
 
 const (
-	sizeBlocks  = 8       // that are looked at for the size of a record
-	sizeBytes   = 8 << 10 // of each
-	anySize     = 512     // up to which each size is tried, and above it what divides the data
-	maxLikely   = 4096    // the largest size that is tried
-	maxDistance = 2048    // between bytes that are compared, unless a record is larger
-	leastExcess = 0.004   // bytes that are the same, beyond chance
-	leastPairs  = 16      // of bytes that are compared
+	sizeBlocks = 8       // number of blocks to examine for the record size
+	sizeBytes  = 8 << 10 // bytes per block
+	// Up to this size, all sizes are tried; above it, only divisors of the size of the data.
+	anySize     = 512
+	maxLikely   = 4096  // largest size to try
+	maxDistance = 2048  // maximum distance between compared bytes, unless a record is larger
+	leastExcess = 0.004 // minimum excess of a likely size
+	leastPairs  = 16    // minimum number of compared pairs
 )
 
-// likelySizes compares bytes with those before them, at the distances of one, two, three … records of each size. Bytes
-// of the same field are more alike than others. That neighbours are alike does not count: they are at few distances.
+// likelySizes compares bytes with those one, two, three … records before, for each size. Bytes of
+// the same field are equal more often than other bytes. Adjacent bytes that are often equal
+// hardly matter, because they affect only few distances.
 func likelySizes(src *source) ([]Size, error) {
 	blocks, err := sizeSample(src)
 	if err != nil {
@@ -64,7 +69,8 @@ func likelySizes(src *source) ([]Size, error) {
 	return found, err
 }
 
-// comb is how many of the bytes are the same at a distance of one, two, three … records, of so many pairs.
+// comb returns the share of equal bytes at distances of one, two, three … records, and the number
+// of pairs.
 func comb(same func(distance int) (same, pairs int), size int) (part float64, pairs int) {
 	equal := 0
 	for distance := size; distance <= max(maxDistance, size); distance += size {
@@ -74,7 +80,7 @@ func comb(same func(distance int) (same, pairs int), size int) (part float64, pa
 	return float64(equal) / float64(max(pairs, 1)), pairs
 }
 
-// equalAt gives compare with what it was asked before at hand.
+// equalAt returns compare with a cache of its results.
 func equalAt(blocks [][]byte) func(distance int) (same, pairs int) {
 	known := map[int][2]int{}
 	return func(distance int) (same, pairs int) {
@@ -87,7 +93,7 @@ func equalAt(blocks [][]byte) func(distance int) (same, pairs int) {
 	}
 }
 
-// sizeSample is blocks from all over the data that can be read.
+// sizeSample returns blocks from all parts of the data that can be read.
 func sizeSample(src *source) (blocks [][]byte, err error) {
 	known := src.known()
 	if known <= sizeBlocks*sizeBytes {
@@ -105,7 +111,7 @@ func sizeSample(src *source) (blocks [][]byte, err error) {
 	return blocks, nil
 }
 
-// chanceOf is how likely two bytes from anywhere are the same.
+// chanceOf returns the probability that two random bytes of the data are equal.
 func chanceOf(blocks [][]byte) (chance float64) {
 	var counts [256]float64
 	all := 0.0
@@ -121,7 +127,7 @@ func chanceOf(blocks [][]byte) (chance float64) {
 	return chance
 }
 
-// compare counts the bytes that equal the one so many before.
+// compare counts the bytes that equal the byte at a distance before them.
 func compare(blocks [][]byte, distance int) (same, pairs int) {
 	for _, block := range blocks {
 		if len(block) <= distance {
@@ -139,14 +145,15 @@ func compare(blocks [][]byte, distance int) (same, pairs int) {
 }
 
 const (
-	headRows  = 8         // records that have to be as the others are
-	someRows  = 128       // the others, from all over the data
+	headRows  = 8         // number of records in the head that must match the others
+	someRows  = 128       // number of the others, from all parts of the data
 	maxHeader = 256 << 10 // bytes
 	nearlyAll = 0.9
 )
 
-// headerOf guesses where records begin that end where the data do: from there on they have the bytes that nearly all
-// records have at their place. 0: nothing tells.
+// headerOf guesses where the first record begins, assuming that the last record ends at the end
+// of the data. From there on, the records must contain the bytes that nearly all records have at
+// the same position. It returns 0 if it finds nothing.
 func headerOf(src *source, size int) (int64, error) {
 	common, err := commonBytes(src, size)
 	if err != nil || len(common) == 0 {
@@ -166,7 +173,8 @@ func headerOf(src *source, size int) (int64, error) {
 		return float64(same) / float64(len(common))
 	}
 	for at, rows := int(src.data%int64(size)), 0; at+size <= len(head); at += size {
-		if at == 0 && alike(head) > 0.5 { // no bytes are left over, and the first record is one
+		// No bytes are left over, and the first record looks like one.
+		if at == 0 && alike(head) > 0.5 {
 			return 0, nil
 		}
 		if rows++; alike(head[at:]) < nearlyAll {
@@ -179,7 +187,7 @@ func headerOf(src *source, size int) (int64, error) {
 	return 0, nil
 }
 
-// commonBytes are the bytes that nearly all records have, by their place in a record.
+// commonBytes returns the bytes that nearly all records have, by their position in a record.
 func commonBytes(src *source, size int) (map[int]byte, error) {
 	all := src.data / int64(size)
 	rows := min(someRows, all)
@@ -197,8 +205,9 @@ func commonBytes(src *source, size int) (map[int]byte, error) {
 	return common, nil
 }
 
-// likeliest are the best of the sizes that stand out, the best first: no multiples of one that is as good, none that is
-// much worse than the best, and none with bytes left over unless it is much better than all that have none.
+// likeliest returns the best sizes, best first. It drops multiples of a size that is equally
+// good, sizes that are much worse than the best, and sizes with bytes left over unless they are
+// much better than all others.
 func likeliest(found []Size) []Size {
 	best, bestWhole := 0.0, 0.0
 	for _, s := range found {

@@ -14,30 +14,30 @@ import (
 )
 
 const (
-	headBytes   = 1 << 20   // that are read of the beginning; more than the longest header has
-	packedBytes = 256 << 10 // that are read at a time of what is compressed
-	maxWindow   = 1 << 30   // that a decompressor may look back to
+	headBytes   = 1 << 20   // bytes of the beginning to read; more than the longest header
+	packedBytes = 256 << 10 // bytes of compressed data per read
+	maxWindow   = 1 << 30   // maximum distance to which a decompressor may refer back
 )
 
-// source is a file or stream, decompressed.
+// A source is a decompressed file or stream.
 type source struct {
-	name  string // for people
-	bytes int64  // of the file; -1: it is a stream
+	name  string // for messages
+	bytes int64  // of the file; -1: a stream
 	codec format.Compression
-	data  int64 // bytes, decompressed; -1: not known
-	fault error // that ended the head early
+	data  int64 // decompressed bytes; -1: unknown
+	fault error // error that ended the head early
 
 	head []byte      // the first headBytes
-	at   io.ReaderAt // all of the data; nil: only the head, and then what rest gives
+	at   io.ReaderAt // all of the data; nil: only the head, followed by rest
 	rest io.Reader
 
-	members []format.Member // of an archive of arrays, of which one that was chosen is the data
-	archive string          // the format of that archive
+	members []format.Member // of an archive of arrays; the data is the chosen member
+	archive string          // format of that archive
 
 	io.Closer
 }
 
-// open opens a file or an object, or stdin for "-", and reads its head: that of a stream as it comes.
+// open opens a file, an object, or stdin for "-", and reads its head.
 func open(ctx context.Context, name string, stdin io.Reader, opt *Options) (*source, error) {
 	content, err := input.OpenContent(ctx, name, stdin)
 	if err != nil {
@@ -78,11 +78,11 @@ func (s *source) beginSection(section *io.SectionReader, compressed bool, opt *O
 	return err
 }
 
-// beginMember reads the head of the array that was chosen, if the file is an archive of arrays.
+// beginMember reads the head of the chosen array, if the file is an archive of arrays.
 func (s *source) beginMember(section *io.SectionReader, opt *Options) (archive bool, err error) {
 	spec := opt.Record
 	first := make([]byte, format.DetectBytes)
-	n, _ := section.ReadAt(first, 0) // what cannot be read is found again
+	n, _ := section.ReadAt(first, 0) // an error will recur
 	container, _ := format.ByMagic(first[:n])
 	if opt.Recognition.Raw || !container.IsArchive || spec.Type != "" || spec.RecordSize > 0 {
 		return false, nil
@@ -112,7 +112,7 @@ func (s *source) beginMember(section *io.SectionReader, opt *Options) (archive b
 	return true, err
 }
 
-// beginStream reads the head of a stream. If it ends there, all of the data is known.
+// beginStream reads the head of a stream. If the stream ends there, the data is complete.
 func (s *source) beginStream(r io.Reader, opt *Options) error {
 	how, buffered := &opt.Recognition, bufio.NewReaderSize(r, format.DetectBytes)
 	first, err := buffered.Peek(format.DetectBytes)
@@ -137,7 +137,7 @@ func (s *source) beginStream(r io.Reader, opt *Options) error {
 	switch {
 	case err != nil && s.codec == format.None:
 		return err
-	case err != nil: // it is not what it seems to be, or was cut short
+	case err != nil: // the data is not in this format, or is truncated
 		s.fault, s.rest = err, nil
 	case len(s.head) < headBytes:
 		s.at, s.data, s.rest = bytes.NewReader(s.head), int64(len(s.head)), nil
@@ -145,7 +145,7 @@ func (s *source) beginStream(r io.Reader, opt *Options) error {
 	return nil
 }
 
-// read fills p from a place in the data. ok: all of it is there.
+// read fills p from a position in the data. ok reports whether p is full.
 func (s *source) read(p []byte, from int64) (ok bool, err error) {
 	if s.at == nil {
 		return from+int64(len(p)) <= int64(len(s.head)) && copy(p, s.head[from:]) == len(p), nil
@@ -160,7 +160,7 @@ func (s *source) read(p []byte, from int64) (ok bool, err error) {
 	return n == len(p), err
 }
 
-// clip ends the data behind a number of records.
+// clip ends the data after a number of records.
 func (s *source) clip(header, records, size int64) error {
 	if s.data >= 0 && (s.data-header)/size < records {
 		return fmt.Errorf("it has %d records, fewer than the %d of %v", (s.data-header)/size, records, option.Records)
@@ -179,7 +179,7 @@ func (s *source) clip(header, records, size int64) error {
 	return nil
 }
 
-// known is how many bytes read can give.
+// known returns the number of bytes that read can return.
 func (s *source) known() int64 {
 	if s.at == nil {
 		return int64(len(s.head))

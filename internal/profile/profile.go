@@ -30,7 +30,8 @@ type Kept struct {
 	Profile  *plan.Profile `json:"profile"`
 
 	Disks map[string]plan.Disk `json:"disks,omitempty"` // by disk ID
-	File  string               `json:"-"`               // "" if nothing is stored and the profile is the default
+	// "" if nothing is stored and the profile is the default.
+	File string `json:"-"`
 }
 
 // machine identifies the machine that a profile is valid for.

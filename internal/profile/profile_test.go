@@ -17,8 +17,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestMeasure measures this machine and the disk of two folders: every rate is one, it does not take long, and nothing
-// is left in a folder.
+// TestMeasure measures this machine and the disk of two directories. Every rate must be valid,
+// and no files may be left over.
 func TestMeasure(t *testing.T) {
 	start, folder := time.Now(), t.TempDir()
 	t.Chdir(folder)
@@ -27,7 +27,7 @@ func TestMeasure(t *testing.T) {
 		t.Fatal(err)
 	}
 	if took := time.Since(start); took > 3*time.Second {
-		t.Logf("it took %v", took) // a test of time fails on a busy machine
+		t.Logf("it took %v", took) // only logged, because a limit would fail on a busy machine
 	}
 	for i, price := range reflect.ValueOf(*p).Fields() {
 		if price.Kind() == reflect.Float64 && !(price.Float() > 0 && price.Float() < 1e15) {
@@ -50,7 +50,7 @@ func TestMeasure(t *testing.T) {
 	if onDisk := !spill.InMemory(folder); onDisk && (len(disks) != 1 || d.Folder != folder || d.Write < 1e5) {
 		t.Errorf("%+v", disks)
 	}
-	for _, rate := range []float64{d.Fetch, d.Mixed} { // past the page cache, where that can be done
+	for _, rate := range []float64{d.Fetch, d.Mixed} { // bypassing the page cache, if possible
 		if (rate > 0) != (d.Fetch > 0) || rate > 0 && rate < 1e5 {
 			t.Errorf("%+v", d)
 		}
@@ -60,7 +60,8 @@ func TestMeasure(t *testing.T) {
 	}
 }
 
-// TestReadRate reads on from one place where a rate is called slow, and takes what that gives if it is more.
+// TestReadRate continues sequentially if the first rate is considered slow, and uses the higher
+// of both rates.
 func TestReadRate(t *testing.T) {
 	for _, records := range []int{0, 1, 7, 1 << 19, 1 << 20} {
 		name := filepath.Join(t.TempDir(), "in")
@@ -96,7 +97,7 @@ func TestMeasureFails(t *testing.T) {
 	}
 }
 
-// nothingKept has a cache folder of its own.
+// nothingKept uses a new cache directory.
 func nothingKept(t *testing.T) (folder string) {
 	folder = t.TempDir()
 	for _, name := range []string{"XDG_CACHE_HOME", "HOME", "LocalAppData"} {
@@ -106,7 +107,8 @@ func nothingKept(t *testing.T) (folder string) {
 	return folder
 }
 
-// TestLoad: the profile of this machine is found again; one that is missing, broken or another machine's is not taken.
+// TestLoad checks that the stored profile of this machine is found, and that a missing, damaged
+// or foreign one is ignored.
 func TestLoad(t *testing.T) {
 	nothingKept(t)
 	if p := Load().Profile; *p != *plan.DefaultProfile() {
@@ -166,7 +168,7 @@ func TestLimitMemory(t *testing.T) {
 	const gib = 1 << 30
 	for _, c := range []struct{ limit, all, want int64 }{
 		{16 << 20, 8 << 20, 16 << 20}, {gib, 2 * gib, gib}, {3 * gib, 8 * gib, 3 * gib}, {9 * gib, 8 * gib, 8 * gib},
-		{9 * gib, gib / 2, gib}, {9 * gib, 0, 9 * gib}, // not known
+		{9 * gib, gib / 2, gib}, {9 * gib, 0, 9 * gib}, // unknown
 		{0, 8 * gib, 4 * gib}, {0, 20 << 20, 16 << 20}, {0, 0, gib},
 	} {
 		if got := LimitMemory(c.limit, 16<<20, func() int64 { return c.all }); got != c.want {

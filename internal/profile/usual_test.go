@@ -6,7 +6,8 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 )
 
-// TestUsualPlans holds that the usual sorts can be planned, and that a profile shows in their plans.
+// TestUsualPlans checks that the usual sorts can be planned, and that the profile affects their
+// plans.
 func TestUsualPlans(t *testing.T) {
 	slow := plan.DefaultProfile()
 	slow.DiskBytes /= 100

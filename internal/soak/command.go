@@ -16,13 +16,13 @@ import (
 	"al.essio.dev/pkg/shellescape"
 )
 
-// patience is how long a run may take; one that hangs is shown with its stacks.
+// patience limits the time of a run. If a run hangs, soak shows its stacks.
 const patience = 10 * time.Minute
 
-// outcome is how a run of the command ended.
+// outcome is the result of a run of the command.
 type outcome struct {
-	exit           int            // status; -1: of a signal
-	signal         syscall.Signal // that it died of
+	exit           int            // status; -1: killed by a signal
+	signal         syscall.Signal // signal that killed it
 	stdout, stderr []byte
 	took           time.Duration
 	hung           bool
@@ -35,7 +35,7 @@ func (o outcome) status() string {
 	return fmt.Sprint("exit ", o.exit)
 }
 
-// arguments are the command line of a scenario.
+// arguments returns the command line of a scenario.
 func (s *scenario) arguments() []string {
 	args := append([]string{"--progress", "never"}, s.layout.flags...)
 	switch s.verb {
@@ -65,7 +65,7 @@ func (s *scenario) arguments() []string {
 	return args
 }
 
-// outputName is the file that the output goes to, "" where it is a pipe.
+// outputName returns the name of the output file, or "" if the output is a pipe.
 func (s *scenario) outputName() string {
 	switch s.output.where {
 	case "input":
@@ -83,7 +83,8 @@ func (s *scenario) outputName() string {
 	return ""
 }
 
-// run runs the command in folder, and sends it the signal of the scenario after a time, unless that is 0.
+// run runs the command in folder. If after is not 0, it sends the scenario's signal after that
+// time.
 func (s *scenario) run(ctx context.Context, command, folder string, after time.Duration) (outcome, error) {
 	cmd := exec.Command(command, s.arguments()...)
 	cmd.Dir = folder
@@ -148,7 +149,8 @@ func (s *scenario) connect(cmd *exec.Cmd, folder string) (files []*os.File, err 
 	return files, nil
 }
 
-// ragged hands out a few bytes at times, as pipes do. It is no file, so that a pipe is made of it.
+// ragged returns a few bytes at a time, like a pipe. It is not a file, so exec makes a pipe of
+// it.
 type ragged struct {
 	from io.Reader
 	r    *rand.Rand
@@ -164,7 +166,7 @@ func closeAll(files []*os.File) {
 	}
 }
 
-// commandLine is what a shell needs to run a scenario again in its folder.
+// commandLine returns a shell command that runs the scenario again in its directory.
 func (s *scenario) commandLine(command string) string {
 	words := []string{"TMPDIR=$PWD/tmp", command}
 	for _, arg := range s.arguments() {

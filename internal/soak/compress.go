@@ -11,10 +11,11 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// suffixes are what the command recognises compressed outputs by.
+// suffixes contains the suffixes by which the command recognizes compressed outputs.
 var suffixes = map[string]string{"": "", "none": "", "gzip": ".gz", "zstd": ".zst", "s2": ".s2", "brotli": ".br"}
 
-// compress is data in so many streams, one after another, as cat makes them of files.
+// compress returns data as the given number of compressed streams, one after the other, as if
+// joined by cat.
 func compress(kind string, data []byte, streams int) []byte {
 	if kind == "" {
 		return data
@@ -22,7 +23,7 @@ func compress(kind string, data []byte, streams int) []byte {
 	var result bytes.Buffer
 	for i := range streams {
 		w := newCompressor(kind, &result)
-		w.Write(data[len(data)*i/streams : len(data)*(i+1)/streams]) // a Buffer takes everything
+		w.Write(data[len(data)*i/streams : len(data)*(i+1)/streams]) // a Buffer accepts everything
 		w.Close()
 	}
 	return result.Bytes()
@@ -42,7 +43,7 @@ func newCompressor(kind string, to io.Writer) io.WriteCloser {
 	return s2.NewWriter(to, s2.WriterConcurrency(1))
 }
 
-// decompress undoes what the command was asked to do to its output.
+// decompress reverses the compression that the command was asked for.
 func decompress(kind string, data []byte) ([]byte, error) {
 	from := bytes.NewReader(data)
 	switch kind {
@@ -69,13 +70,14 @@ func decompress(kind string, data []byte) ([]byte, error) {
 	return nil, fmt.Errorf("compression %q is unknown", kind)
 }
 
-// isMistakable says whether raw data begins as something that the command would decompress.
+// isMistakable reports whether raw data begins like data that the command would decompress.
 func isMistakable(data []byte) bool {
 	for _, magic := range []string{"\x1f\x8b", "\x28\xb5\x2f\xfd", "\xff\x06\x00\x00", "BZh", "\x04\x22\x4d\x18"} {
 		if bytes.HasPrefix(data, []byte(magic)) {
 			return true
 		}
 	}
-	isSkippable := len(data) >= 4 && data[0]&0xf0 == 0x50 && string(data[1:4]) == "\x2a\x4d\x18" // a zstd frame
+	// A skippable frame of zstd.
+	isSkippable := len(data) >= 4 && data[0]&0xf0 == 0x50 && string(data[1:4]) == "\x2a\x4d\x18"
 	return isSkippable
 }

@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// container is what surrounds the records of a file.
+// container is the format of the data around the records of a file.
 type container struct {
 	header   func(l *layout, count int) []byte
 	isPadded bool // other programs pad the header to other sizes
 }
 
-// The containers of files. A file of plain records has none.
+// The container formats. A file of plain records has none.
 var (
 	sosd = container{header: func(_ *layout, count int) []byte {
 		return binary.LittleEndian.AppendUint64(nil, uint64(count))
@@ -24,7 +24,7 @@ var (
 	npy = container{header: func(l *layout, count int) []byte { return npyHeader(l.dtype, count) }, isPadded: true}
 )
 
-// encode is a file of records: its header as other programs write it, and the records.
+// encode returns a file: the header as other programs write it, followed by the records.
 func (l layout) encode(records []byte) []byte {
 	return append(l.header(len(records)/l.size), records...)
 }
@@ -36,11 +36,11 @@ func (l layout) header(count int) []byte {
 	return l.container.header(&l, count)
 }
 
-// npyAlignment is what the records of a .npy file are aligned to.
+// npyAlignment is the alignment of the records in a .npy file.
 const npyAlignment = 64
 
-// npyHeader is what numpy.save writes: magic, version 1.0, length as u16le, and a dictionary that blanks pad so that
-// a longer count could take its place, and then so that the records are aligned.
+// npyHeader returns the header that numpy.save writes: magic, version 1.0, length as u16le, and a
+// dictionary. Blanks after the dictionary leave room for a longer count and align the records.
 func npyHeader(dtype string, count int) []byte {
 	text := fmt.Sprintf("{'descr': %s, 'fortran_order': False, 'shape': (%d,), }", dtype, count)
 	text += strings.Repeat(" ", 21-len(fmt.Sprint(count)))

@@ -9,13 +9,13 @@ import (
 	"strings"
 )
 
-// oddNames are beginnings of file names that some program takes for something else.
+// oddNames are prefixes of file names that some programs interpret in a special way.
 var oddNames = []string{
 	"with blanks ", "two\nlines", "\xff\xfe\x80", "Options.Sink", "Record.Type.bin", "'quoted\"", "%s%d", "*", "$HOME",
 	strings.Repeat("ü", 110),
 }
 
-// chooseNames gives files and their folder odd names now and then.
+// chooseNames sometimes gives files and their directory odd names.
 func chooseNames(s *scenario, r *rand.Rand) {
 	if r.IntN(4) > 0 {
 		return
@@ -27,7 +27,7 @@ func chooseNames(s *scenario, r *rand.Rand) {
 	s.output.odd = oddNames[r.IntN(len(oddNames))]
 }
 
-// dataFolder has the inputs. Their names begin with a dash if it does.
+// dataFolder returns the directory of the inputs. If it is "", their names can begin with a dash.
 func dataFolder(s *scenario) string {
 	if s.dashed {
 		return "-data"
@@ -35,10 +35,11 @@ func dataFolder(s *scenario) string {
 	return "data"
 }
 
-// foreignHeaders are the sizes of headers of arrays as other programs write them.
+// foreignHeaders are sizes of array headers written by other programs.
 var foreignHeaders = []int{80, 96, 128, 1024}
 
-// chooseHeaders has arrays with other headers than ours, and files with bytes of somebody else before the records.
+// chooseHeaders chooses arrays with other headers than ours, and files with foreign bytes before
+// the records.
 func chooseHeaders(s *scenario, r *rand.Rand) {
 	for i := range s.inputs {
 		if s.layout.container != nil && s.layout.container.isPadded && r.IntN(2) == 0 {
@@ -58,7 +59,7 @@ func chooseHeaders(s *scenario, r *rand.Rand) {
 	}
 }
 
-// chooseTails puts bytes of somebody else behind the records.
+// chooseTails puts foreign bytes after the records.
 func chooseTails(s *scenario, r *rand.Rand) {
 	if s.verb == "check" || r.IntN(8) > 0 {
 		return
@@ -68,7 +69,7 @@ func chooseTails(s *scenario, r *rand.Rand) {
 		s.inputs[i].after = append([]byte{0}, randomBytes(r, tail-1)...)
 	}
 	records := len(s.inputs[0].records) / s.layout.size
-	hasCount := s.layout.container != nil // the header says how many records there are
+	hasCount := s.layout.container != nil // the header contains the number of records
 	isCounted := len(s.inputs) == 1 && records > 0 && !hasCount && r.IntN(2) == 0
 	if isCounted {
 		s.flags = append(s.flags, "--records", fmt.Sprint(records))
@@ -82,7 +83,7 @@ func chooseTails(s *scenario, r *rand.Rand) {
 	}
 }
 
-// fileOf is what an input has on disk, not compressed.
+// fileOf returns the uncompressed content of an input file.
 func fileOf(s *scenario, in input) []byte {
 	header := s.layout.header(len(in.records) / s.layout.size)
 	if foreign := paddedNpyHeader(header, in.header); foreign != nil {
@@ -91,7 +92,8 @@ func fileOf(s *scenario, in input) []byte {
 	return slices.Concat(in.before, header, in.records, in.after)
 }
 
-// paddedNpyHeader is an array's header with other padding, so that it has so many bytes; nil: it does not fit.
+// paddedNpyHeader returns an array's header with padding to the given size, or nil if it does not
+// fit.
 func paddedNpyHeader(header []byte, size int) []byte {
 	const prefix = 10 // magic, version and length
 	if size == 0 || len(header) < prefix {
@@ -106,7 +108,7 @@ func paddedNpyHeader(header []byte, size int) []byte {
 	return append(append(append(padded, text...), bytes.Repeat([]byte{' '}, padding)...), '\n')
 }
 
-// chooseForm writes something in place of the records now and then.
+// chooseForm sometimes chooses an output that does not consist of the records.
 func chooseForm(s *scenario, r *rand.Rand) {
 	if s.verb != "sort" || r.IntN(4) > 0 {
 		return
@@ -125,10 +127,11 @@ func chooseForm(s *scenario, r *rand.Rand) {
 	}
 }
 
-// indexBytes is what is added to each record where indexes are written: they go the way of the records.
+// indexBytes is the size of the index that is added to each record for argsort, so that it moves
+// with the record.
 const indexBytes = 8
 
-// indexed adds to each record its index.
+// indexed adds its index to each record.
 func indexed(records []byte, size int) (all []byte) {
 	for i := 0; i*size < len(records); i++ {
 		all = append(all, records[i*size:(i+1)*size]...)
@@ -137,7 +140,8 @@ func indexed(records []byte, size int) (all []byte) {
 	return all
 }
 
-// inForm is what is written of sorted records; with indexes those of indexed.
+// inForm returns the output for sorted records. For argsort, the records must be those of
+// indexed.
 func inForm(s *scenario, o oracle, sorted []byte) []byte {
 	var out []byte
 	count := 0
@@ -171,7 +175,7 @@ func inForm(s *scenario, o oracle, sorted []byte) []byte {
 	return out
 }
 
-// expectedForm is the output where something is written in place of the records.
+// expectedForm returns the expected output if it does not consist of the records.
 func expectedForm(s *scenario) []byte {
 	o, records := s.order(), s.records()
 	isIndex := strings.HasPrefix(s.form, "argsort")

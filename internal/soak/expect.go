@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// records are all that go in, in the order in which the inputs are named.
+// records returns all input records, in the order of the inputs.
 func (s *scenario) records() []byte {
 	var all []byte
 	for _, in := range s.inputs {
@@ -17,7 +17,7 @@ func (s *scenario) records() []byte {
 	return all
 }
 
-// expected is the output byte for byte, not compressed.
+// expected returns the expected uncompressed output.
 func (s *scenario) expected() []byte {
 	if !s.keptHeader {
 		return expectedRecords(s)
@@ -25,7 +25,7 @@ func (s *scenario) expected() []byte {
 	return slices.Concat(s.inputs[0].before, expectedRecords(s), s.inputs[0].after)
 }
 
-// expectedRecords are those of the output, behind their own header.
+// expectedRecords returns the records of the expected output, after their own header.
 func expectedRecords(s *scenario) []byte {
 	if s.form != "" {
 		return expectedForm(s)
@@ -53,7 +53,7 @@ func expectedRecords(s *scenario) []byte {
 	return s.layout.encode(records)
 }
 
-// bounds are where the part begins and ends among records, in bytes.
+// bounds returns the byte range of the chosen part in records.
 func bounds(s *scenario, records []byte) (from, to int) {
 	if s.parts == 0 {
 		return 0, len(records)
@@ -62,7 +62,8 @@ func bounds(s *scenario, records []byte) (from, to int) {
 	return n * s.part / s.parts * s.layout.size, n * (s.part + 1) / s.parts * s.layout.size
 }
 
-// behindEqual moves a cut of sorted records behind those that become one.
+// behindEqual moves a cut of sorted records to the end of a group of records that --unique
+// reduces to one.
 func behindEqual(s *scenario, records []byte, at int) int {
 	size := s.layout.size
 	for s.unique && at > 0 && at < len(records) &&
@@ -72,7 +73,7 @@ func behindEqual(s *scenario, records []byte, at int) int {
 	return at
 }
 
-// refusals are the reasons for which a run may be refused, by what the error says.
+// refusals lists the reasons for which a run may fail, by a text in the error.
 var refusals = []struct {
 	says string
 	may  func(s *scenario) bool
@@ -83,7 +84,7 @@ var refusals = []struct {
 	{"raise -S to", func(s *scenario) bool { return slices.Contains(s.flags, "-S") }},
 }
 
-// isRefusal says whether an error is one that the scenario may get.
+// isRefusal reports whether the scenario may fail with this error.
 func (s *scenario) isRefusal(o outcome) bool {
 	if o.exit != 2 {
 		return false
@@ -96,7 +97,8 @@ func (s *scenario) isRefusal(o outcome) bool {
 	return false
 }
 
-// isDisordered says whether an input of a merge or check is out of order, and where the first one is.
+// isDisordered returns the position of the first record out of order in the inputs of a merge or
+// check, if there is one.
 func (s *scenario) isDisordered() (at int, yes bool) {
 	for _, in := range s.inputs {
 		if at := s.order().disorder(in.records, s.unique && s.verb == "check"); at >= 0 {
@@ -108,7 +110,7 @@ func (s *scenario) isDisordered() (at int, yes bool) {
 
 var disorderLine = regexp.MustCompile(`\(byte (\d+)\) (?:is out of order|repeats the key)`)
 
-// judgeCheck holds what -c says against the oracle.
+// judgeCheck compares the output of -c with the oracle.
 func (s *scenario) judgeCheck(o outcome) error {
 	at, disordered := s.isDisordered()
 	switch {

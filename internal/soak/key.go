@@ -6,18 +6,18 @@ import (
 	"strings"
 )
 
-// field is one field of a key, as -k spells it.
+// A field is one field of a key, like in a value of -k.
 type field struct {
 	offset int
-	kind   byte // 'u', 'i', 'f' and 'x', a float of 80 bits, are numbers, 'b' is bytes
-	size   int  // bytes, with the padding of an 'x'
+	kind   byte // 'u', 'i', 'f', and 'x' (a float of 80 bits) are numbers, 'b' is bytes
+	size   int  // bytes, including the padding of an 'x'
 	big    bool // big-endian
 	desc   bool
 
-	numeric bool // of floats: zeros are equal, and so are NaNs, which are last
+	numeric bool // for floats: zeros are equal, NaNs are equal, and NaNs come last
 }
 
-// width is how many bytes of the field are compared.
+// width returns the number of bytes that are compared.
 func (f field) width() int {
 	if f.kind == 'x' {
 		return 10
@@ -27,7 +27,7 @@ func (f field) width() int {
 
 func (f field) isFloat() bool { return f.kind == 'f' || f.kind == 'x' }
 
-// typeName spells the type for the command.
+// typeName returns the type for the command line.
 func (f field) typeName() string {
 	if f.kind == 'b' {
 		return fmt.Sprint("bytes", f.size)
@@ -42,7 +42,7 @@ func (f field) typeName() string {
 	return name
 }
 
-// flag is the value of -k for the field.
+// flag returns the value of -k for the field.
 func (f field) flag() string {
 	name := fmt.Sprintf("%d:%s", f.offset, f.typeName())
 	if f.desc {
@@ -51,7 +51,7 @@ func (f field) flag() string {
 	return name
 }
 
-// appendKey appends bytes whose order as bytes is the order of the field.
+// appendKey appends bytes whose lexicographic order is the order of the field.
 func (f field) appendKey(key, record []byte) []byte {
 	start := len(key)
 	for i := range f.width() {
@@ -65,7 +65,8 @@ func (f field) appendKey(key, record []byte) []byte {
 	case f.numeric && isZero(digits):
 		clear(digits)
 		digits[0] = 0x80
-	case f.isFloat() && digits[0] >= 0x80: // of two negative numbers the larger magnitude is the lesser
+	// Of two negative numbers, the one with the larger magnitude is smaller.
+	case f.isFloat() && digits[0] >= 0x80:
 		invert(digits)
 	case f.isFloat() || f.kind == 'i':
 		digits[0] ^= 0x80
@@ -76,7 +77,7 @@ func (f field) appendKey(key, record []byte) []byte {
 	return key
 }
 
-// place is where the digit stands that is the i-th from the most significant one.
+// place returns the position of the i-th most significant byte.
 func (f field) place(i int) int {
 	if f.kind == 'b' || f.big {
 		return f.size - f.width() + i
@@ -84,7 +85,8 @@ func (f field) place(i int) int {
 	return f.width() - 1 - i
 }
 
-// isNaN reports whether the digits of a float are those of a NaN: its magnitude is above that of an infinity.
+// isNaN reports whether the bytes of a float represent a NaN: the magnitude is larger than that
+// of infinity.
 func (f field) isNaN(digits []byte) bool {
 	infinity := map[int]string{4: "\x7f\x80", 8: "\x7f\xf0", 10: "\x7f\xff\x80"}[f.width()]
 	infinity += strings.Repeat("\x00", f.width()-len(infinity))
@@ -92,7 +94,7 @@ func (f field) isNaN(digits []byte) bool {
 	return string(magnitude) > infinity
 }
 
-// isZero reports whether the digits of a float are those of a zero, of any sign.
+// isZero reports whether the bytes of a float represent zero, with either sign.
 func isZero(digits []byte) bool {
 	return digits[0]&0x7f == 0 && len(bytes.Trim(digits[1:], "\x00")) == 0
 }

@@ -7,12 +7,12 @@ import (
 	"strings"
 )
 
-// layout is what a record is, for the command and for the oracle.
+// layout describes a record to the command and to the oracle.
 type layout struct {
 	flags     []string
 	container *container // nil: plain records
-	dtype     string     // of npy, as NumPy writes it
-	dimension int        // of bigann
+	dtype     string     // for npy, in NumPy's notation
+	dimension int        // for bigann
 	oracle
 }
 
@@ -24,7 +24,8 @@ var numbers = []field{
 	{kind: 'f', size: 4}, {kind: 'f', size: 8}, {kind: 'x', size: 10}, {kind: 'x', size: 12}, {kind: 'x', size: 16},
 }
 
-// randomLayout is one of the ways to describe a record. The floats of one in four are numeric.
+// randomLayout returns a random description of a record. In one of four, floats are ordered
+// numerically.
 func randomLayout(r *rand.Rand) layout {
 	l := describedLayout(r)
 	if slices.ContainsFunc(l.fields, field.isFloat) && r.IntN(4) == 0 {
@@ -58,7 +59,7 @@ func describedLayout(r *rand.Rand) layout {
 	}
 }
 
-// bigannValues are the types of vectors, by what the command calls a file of them.
+// bigannValues are the types of vectors, by the name of their file format.
 var bigannValues = []struct {
 	format string
 	field  field
@@ -69,7 +70,8 @@ var bigannValues = []struct {
 	{"ibin", field{kind: 'i', size: 4}},
 }
 
-// bigannLayout is vectors behind their number and dimension, by some of their components.
+// bigannLayout returns a layout of vectors that are sorted by some of their components. The file
+// begins with their number and dimension.
 func bigannLayout(r *rand.Rand) layout {
 	values := bigannValues[r.IntN(len(bigannValues))]
 	value := values.field
@@ -91,7 +93,7 @@ func bigannLayout(r *rand.Rand) layout {
 	return l
 }
 
-// bareLayout is keys alone; the commonest types come more often.
+// bareLayout returns a layout that consists of a key. Common types are more frequent.
 func bareLayout(r *rand.Rand) layout {
 	f := randomType(r, 40)
 	if r.IntN(3) == 0 {
@@ -100,7 +102,7 @@ func bareLayout(r *rand.Rand) layout {
 	return layout{flags: []string{"-t", f.typeName()}, oracle: oracle{f.size, []field{f}}}
 }
 
-// randomType is a number, or up to most bytes.
+// randomType returns a number, or at most most bytes.
 func randomType(r *rand.Rand, most int) field {
 	if r.IntN(5) == 0 {
 		return field{kind: 'b', size: skewed(r, 1, most)}
@@ -110,7 +112,7 @@ func randomType(r *rand.Rand, most int) field {
 	return f
 }
 
-// keyedLayout is records with up to four fields, which may overlap.
+// keyedLayout returns a layout with up to four fields, which may overlap.
 func keyedLayout(r *rand.Rand) layout {
 	size := skewed(r, 1, 200)
 	if r.IntN(20) == 0 {
@@ -129,7 +131,8 @@ func keyedLayout(r *rand.Rand) layout {
 	return l
 }
 
-// npyLayout is an array of numbers or bytes, or of a structure that is sorted by some of its fields.
+// npyLayout returns an array of numbers, bytes, or structures, which are sorted by some of their
+// fields.
 func npyLayout(r *rand.Rand) layout {
 	l := layout{flags: []string{"-f", "npy"}, container: &npy}
 	if r.IntN(2) == 0 {
@@ -157,7 +160,7 @@ func npyLayout(r *rand.Rand) layout {
 	return l
 }
 
-// npyType is a type that NumPy has, too.
+// npyType returns a type that NumPy supports, too.
 func npyType(r *rand.Rand) field {
 	for {
 		f := randomType(r, 24)
@@ -168,7 +171,7 @@ func npyType(r *rand.Rand) field {
 	}
 }
 
-// npyName is what NumPy calls a type.
+// npyName returns NumPy's name of a type.
 func npyName(f field) string {
 	switch {
 	case f.kind == 'b':
@@ -183,7 +186,7 @@ func npyName(f field) string {
 	return fmt.Sprintf("<%c%d", f.kind, f.size)
 }
 
-// skewed is a number from least to most, small ones more often.
+// skewed returns a number from least to most. Small ones are more frequent.
 func skewed(r *rand.Rand, least, most int) int {
 	return least + int(float64(most-least+1)*r.Float64()*r.Float64())
 }

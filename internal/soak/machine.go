@@ -8,10 +8,10 @@ import (
 	"strconv"
 )
 
-// builtName is the command in the folder of work.
+// builtName is the name of the command in the work directory.
 const builtName = "extsort"
 
-// findCommand is the absolute path of the command, which is built unless one is named.
+// findCommand returns the absolute path of the command. If no command is named, it builds one.
 func findCommand(name, folder string) (string, error) {
 	if name != "" {
 		return filepath.Abs(name)
@@ -24,7 +24,8 @@ func findCommand(name, folder string) (string, error) {
 	return filepath.Abs(name)
 }
 
-// findMachine asks the command for its devices and their algorithms. Besides, cpu and auto can be named.
+// findMachine asks the command for its devices and their algorithms. cpu and auto are always
+// possible.
 func findMachine(command string) (machine, error) {
 	var list struct {
 		Devices []struct {

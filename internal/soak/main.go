@@ -1,18 +1,21 @@
-// Command soak runs random sorts with the real command for as long as it is told to, and holds each against an oracle
-// that shares no code with it: its own keys, its own stable sort, its own headers.
+// Command soak runs random sorts with the real command for a given time. It compares each output
+// with that of an oracle that shares no code with the command: it has its own keys, its own
+// stable sort, and its own headers.
 //
 //	go run ./internal/soak -t 1h
 //
-// A run has a seed that decides everything: what a record is, how many there are, how their keys are distributed, how
-// they come in and go out, memory, workers, strategy, device, and when a signal comes. Its line in the log names it,
-// and -seed N is that run again. After each, also after one that was killed, the output has to be whole, the old or
-// the new one, no input may have changed, and nothing may be left in any folder. A folder in which something is wrong
-// stays, with the inputs and the command line. Exit status: 0 all is well, 1 something was wrong, 2 soak cannot run.
+// A seed determines everything in a run: the record, the number of records, the distribution of
+// keys, inputs, outputs, memory, workers, strategy, device, and the times of signals. The log
+// contains the seed of each run, and -seed N repeats it. After each run, even a killed one, the
+// output must be complete, either the old or the new one; no input may have changed; and no
+// directory may contain other files. If something is wrong, the directory is kept, with the
+// inputs and the command line. Exit status: 0 for success, 1 if something was wrong, 2 if soak
+// cannot run.
 //
-//	main.go, machine.go   the loop, its log and its sum
-//	scenario.go         what a seed decides; layout.go, records.go: records
-//	oracle.go, key.go, container.go, compress.go, expect.go   what has to come out
-//	command.go, trial.go   runs the command, and looks at what came of it
+//	main.go, machine.go   the loop, its log and its summary
+//	scenario.go           the choices of a seed; layout.go, records.go: the records
+//	oracle.go, key.go, container.go, compress.go, expect.go   the expected output
+//	command.go, trial.go  run the command and check the result
 package main
 
 import (
@@ -34,17 +37,17 @@ func main() {
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// options are the flags.
+// options contains the values of the flags.
 type options struct {
 	time    time.Duration
-	seed    uint64 // 0: one after another
+	seed    uint64 // 0: increasing seeds
 	command string
 	folder  string
-	most    int // bytes of the largest input
-	kills   int // at least so many, even if time is over
+	most    int // maximum input size in bytes
+	kills   int // minimum number of kills, even if time is over
 }
 
-// parse reads the flags.
+// parse parses the flags.
 func parse(args []string, stderr io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
@@ -60,7 +63,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	return o, err
 }
 
-// run is the whole program; its result is the exit status.
+// run runs the program and returns its exit status.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	opt, err := parse(args, stderr)
 	if err != nil {
@@ -77,16 +80,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// soak runs scenarios, and gives the number of those in which something was wrong.
+// soak runs scenarios and returns the number of failed ones.
 func soak(ctx context.Context, opt options, log io.Writer) (wrong int, err error) {
-	if opt.folder, err = filepath.Abs(opt.folder); err != nil { // the command has a working folder of its own
+	// The command runs in another working directory.
+	if opt.folder, err = filepath.Abs(opt.folder); err != nil {
 		return 0, err
 	}
 	folder, err := os.MkdirTemp(opt.folder, "soak-")
 	if err != nil {
 		return 0, err
 	}
-	defer os.Remove(folder) // unless something is kept in it
+	defer os.Remove(folder) // fails if the directory is not empty
 	if opt.command, err = findCommand(opt.command, folder); err != nil {
 		return 0, err
 	}
@@ -116,7 +120,7 @@ func soak(ctx context.Context, opt options, log io.Writer) (wrong int, err error
 	return wrong, nil
 }
 
-// try carries a scenario out and logs it; its folder stays where something is wrong.
+// try runs a scenario and logs it. If something is wrong, it keeps the directory.
 func try(ctx context.Context, s *scenario, command, folder string, log io.Writer) (tally, error) {
 	begin := time.Now()
 	folder = filepath.Join(folder, fmt.Sprint("seed-", s.seed))

@@ -7,20 +7,21 @@ import (
 	"slices"
 )
 
-// oracle sorts records as the command has to, and shares no code with it: keys are made byte by byte, and a sort of
-// the standard library compares them, with the place in the input as the last criterion, which makes it stable.
+// An oracle computes the order that the command must produce, without sharing code with it. It
+// builds keys byte by byte and compares them with a sort of the standard library. The position in
+// the input is the last criterion, which makes it stable.
 type oracle struct {
 	size   int // of a record in bytes
 	fields []field
 }
 
-// entry is a record to be sorted: the first bytes of its key, and its index.
+// An entry is a record to sort: the first bytes of its key, and its index.
 type entry struct {
 	prefix uint64
 	index  uint32
 }
 
-// sorted is the records in stable order.
+// sorted returns the records in stable order.
 func (o oracle) sorted(records []byte) []byte {
 	keys, width := o.keys(records)
 	entries := make([]entry, len(records)/o.size)
@@ -46,7 +47,7 @@ func (o oracle) sorted(records []byte) []byte {
 	return result
 }
 
-// keys makes the keys of all records, each of width bytes.
+// keys returns the keys of all records, each of width bytes.
 func (o oracle) keys(records []byte) (keys []byte, width int) {
 	for _, f := range o.fields {
 		width += f.width()
@@ -60,7 +61,7 @@ func (o oracle) keys(records []byte) (keys []byte, width int) {
 	return keys, width
 }
 
-// unique is the first of each group of neighbours with equal keys.
+// unique returns the first record of each group of neighbors with equal keys.
 func (o oracle) unique(records []byte) []byte {
 	var result []byte
 	for at := 0; at < len(records); at += o.size {
@@ -71,7 +72,8 @@ func (o oracle) unique(records []byte) []byte {
 	return result
 }
 
-// disorder is the index of the first record that is out of order, or -1. With strict, equal neighbours are, too.
+// disorder returns the index of the first record that is out of order, or -1. With strict, equal
+// neighbors are out of order.
 func (o oracle) disorder(records []byte, strict bool) int {
 	for at := o.size; at < len(records); at += o.size {
 		order := compareKeys(o.fields, records[at-o.size:at], records[at:at+o.size])
@@ -82,7 +84,7 @@ func (o oracle) disorder(records []byte, strict bool) int {
 	return -1
 }
 
-// reversed is the oracle of the opposite order.
+// reversed returns the oracle of the opposite order.
 func (o oracle) reversed() oracle {
 	o.fields = slices.Clone(o.fields)
 	for i := range o.fields {

@@ -15,7 +15,7 @@ func floats(values ...float64) (encoded [][]byte) {
 	return encoded
 }
 
-// TestKeys holds lists that ascend.
+// TestKeys tests ascending lists of keys.
 func TestKeys(t *testing.T) {
 	nan, inf := math.NaN(), math.Inf(1)
 	for _, c := range []struct {
@@ -47,7 +47,7 @@ func TestKeys(t *testing.T) {
 	}
 }
 
-// wideFloats are floats of 80 bits, little-endian, before some padding.
+// wideFloats returns little-endian floats of 80 bits, each followed by some padding.
 func wideFloats(padding string, values ...float64) (encoded [][]byte) {
 	for _, v := range values {
 		exponent, significand := extended(v)
@@ -58,7 +58,7 @@ func wideFloats(padding string, values ...float64) (encoded [][]byte) {
 	return encoded
 }
 
-// TestNumericKeys has zeros equal, and NaNs, which are last in both directions.
+// TestNumericKeys checks that zeros are equal, and that NaNs come last in both directions.
 func TestNumericKeys(t *testing.T) {
 	nan, zero := math.NaN(), math.Copysign(0, -1)
 	for _, desc := range []bool{false, true} {
@@ -95,7 +95,7 @@ func TestOracle(t *testing.T) {
 	}
 }
 
-// TestWideKeys compares what lies beyond the first eight bytes, in fields that overlap.
+// TestWideKeys compares fields that overlap beyond the first eight bytes.
 func TestWideKeys(t *testing.T) {
 	o := oracle{12, []field{{kind: 'b', size: 9}, {offset: 8, kind: 'u', size: 4}}}
 	a, b, c := []byte("same key1\x00\x02."), []byte("same key1\x01\x01."), []byte("same key0\x07\x07.")
@@ -104,7 +104,7 @@ func TestWideKeys(t *testing.T) {
 	}
 }
 
-// TestNpyHeader has what NumPy writes for three records of an id and a price.
+// TestNpyHeader compares the header with that of NumPy for three records of an id and a price.
 func TestNpyHeader(t *testing.T) {
 	want, _ := hex.DecodeString("934e554d5059010076007b276465736372273a205b28276964272c20273c753427292c2028277072696365" +
 		"272c20273c663827295d2c2027666f727472616e5f6f72646572273a2046616c73652c20277368617065273a2028332c292c207d" +

@@ -12,14 +12,14 @@ var (
 	orders        = []string{"random", "random", "random", "sorted", "reversed", "nearly-sorted", "runs"}
 )
 
-// randomRecords makes records whose keys have a distribution and an order.
+// randomRecords returns records whose keys have the given distribution and order.
 func randomRecords(r *rand.Rand, l layout, count int, distribution, order string) []byte {
 	records := randomBytes(r, count*l.size)
 	if choose := keySource(r, l, distribution); choose != nil {
 		for at := 0; at < len(records); at += l.size {
 			record, from := records[at:at+l.size], choose()
 			for _, f := range l.fields {
-				for i := range f.width() { // without padding
+				for i := range f.width() { // excludes padding
 					at := f.offset + f.place(i)
 					record[at] = from[at]
 				}
@@ -37,7 +37,8 @@ func randomBytes(r *rand.Rand, n int) []byte {
 	return b[:n]
 }
 
-// keySource gives records from which the keys of others are copied; nil: they stay as random as they are.
+// keySource returns a function that returns records from which keys are copied, or nil if keys
+// stay random.
 func keySource(r *rand.Rand, l layout, distribution string) func() []byte {
 	record := make([]byte, l.size)
 	fill := func(each func(f field, to []byte)) func() []byte {
@@ -55,7 +56,7 @@ func keySource(r *rand.Rand, l layout, distribution string) func() []byte {
 		return fromTable(r, l.size, 1)
 	case "zipf":
 		return fromTable(r, l.size, 10000)
-	case "narrow": // only the least digit varies
+	case "narrow": // only the least significant byte varies
 		return fill(func(f field, to []byte) { to[f.place(f.width()-1)] = byte(r.Uint32()) })
 	case "special":
 		return fill(func(f field, to []byte) { special(r, f, to) })
@@ -65,7 +66,7 @@ func keySource(r *rand.Rand, l layout, distribution string) func() []byte {
 	return nil
 }
 
-// fromTable chooses among some records, the first ones more often where they are many.
+// fromTable chooses from a table of records. In a large table, the first ones are more frequent.
 func fromTable(r *rand.Rand, size, count int) func() []byte {
 	count = min(count, 1+(1<<20)/size)
 	table := randomBytes(r, size*count)
@@ -79,7 +80,7 @@ func fromTable(r *rand.Rand, size, count int) func() []byte {
 	}
 }
 
-// special is what lies at the ends of a type's range, and near its zero.
+// special returns a value near the limits of a type's range, or near zero.
 func special(r *rand.Rand, f field, to []byte) {
 	first := []byte{0x00, 0x7f, 0x80, 0xff}[r.IntN(4)]
 	rest := []byte{0x00, 0x01, 0x80, 0xff}[r.IntN(4)]
@@ -93,9 +94,9 @@ func special(r *rand.Rand, f field, to []byte) {
 	}
 }
 
-// putNumber writes a number as the field has it.
+// putNumber stores a number in the format of the field.
 func putNumber(f field, to []byte, v float64) {
-	var digits [16]byte // the last bytes are the number, big-endian
+	var digits [16]byte // the last bytes are the number in big-endian order
 	integer := uint64(int64(v))
 	if int64(integer) < 0 {
 		invert(digits[:8])
@@ -117,7 +118,8 @@ func putNumber(f field, to []byte, v float64) {
 	}
 }
 
-// extended is a float of 80 bits: the sign and the exponent, and the significand with its leading bit.
+// extended returns the parts of an 80-bit float: the sign with the exponent, and the significand
+// with its leading bit.
 func extended(v float64) (exponent uint16, significand uint64) {
 	if math.Signbit(v) {
 		exponent = 0x8000
@@ -134,7 +136,7 @@ func extended(v float64) (exponent uint16, significand uint64) {
 	return exponent | uint16(power+16382), uint64(math.Ldexp(fraction, 64))
 }
 
-// inOrder brings records into an order that sorts may treat apart.
+// inOrder puts records into an order for which sorts may have special cases.
 func inOrder(r *rand.Rand, o oracle, records []byte, order string) []byte {
 	count := len(records) / o.size
 	if count == 0 {

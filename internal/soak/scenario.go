@@ -8,45 +8,46 @@ import (
 	"syscall"
 )
 
-// scenario is one run, all of it decided by a seed.
+// A scenario is one run. Its seed determines all of it.
 type scenario struct {
 	seed   uint64
 	layout layout
 	verb   string // sort, merge or check
-	count  int    // records
+	count  int    // number of records
 	shape  string // distribution and order of the keys
 	flags  []string
 
-	reverse, unique, faulty bool // faulty: what is to be merged or checked is out of order
+	reverse, unique, faulty bool // faulty: an input of a merge or check is out of order
 	limit                   int  // 0: none
-	part, parts             int  // 0 parts: the whole
+	part, parts             int  // if parts is 0, all records
 
-	form       string // in place of the records: argsort u32, argsort u64, count or duplicates; "": none
-	isLong     bool   // the input is a stream that is longer than the memory limit
-	keptHeader bool   // the bytes around the records of the first input are around those of the output
-	dashed     bool   // names of inputs begin with a dash
+	// Output other than records: argsort u32, argsort u64, count or duplicates; "": none.
+	form       string
+	isLong     bool // the input is a stream larger than the memory limit
+	keptHeader bool // the output has the same bytes around the records as the first input
+	dashed     bool // names of inputs begin with a dash
 
 	inputs []input
 	output output
-	spills int // folders of -T
+	spills int // number of directories for -T
 
 	signal  syscall.Signal // 0: none
-	moments []float64      // when it comes, as parts of the time that the run takes without it
-	kept    bool           // by a checkpoint: what a signal ends is gone on with
+	moments []float64      // times of the signal, as fractions of the time of an undisturbed run
+	kept    bool           // a checkpoint lets the sort continue after a signal
 }
 
-// input is one file, or standard input.
+// An input is one file, or standard input.
 type input struct {
 	records  []byte
-	kind     string // of compression
-	streams  int    // how many the compressed file is made of
+	kind     string // compression
+	streams  int    // number of streams in a compressed file
 	stdin    string // "", pipe or file
-	isNamed  bool   // "-" stands for standard input
+	isNamed  bool   // "-" represents standard input
 	suffixed bool
-	odd      string // begins its name
-	header   int    // bytes of a header that another program wrote; 0: it is as the output's
-	before   []byte // comes before all of it
-	after    []byte // comes behind all of it
+	odd      string // prefix of its name
+	header   int    // size of a header written by another program; 0: the header is ours
+	before   []byte // bytes at the beginning of the file
+	after    []byte // bytes at the end of the file
 }
 
 func (in input) name(i int) string {
@@ -56,27 +57,29 @@ func (in input) name(i int) string {
 	return fmt.Sprint(in.odd, "in", i)
 }
 
-// output is where the result goes.
+// An output is the destination of the result.
 type output struct {
-	where string // file, input (the file that is the first input), over (an input, in place), pipe or redirect
-	over  int    // which input that is
-	odd   string // begins the name of the file
-	kind  string // of compression
-	asked bool   // by --compress, not by a suffix
-	old   []byte // what a file had before; nil: there was none
-	split int    // files of the set; 0: it is none
+	// File, input (the output replaces the first input), over (it replaces another input), pipe
+	// or redirect.
+	where string
+	over  int    // index of the replaced input
+	odd   string // prefix of the name
+	kind  string // compression
+	asked bool   // selected by --compress, not by a suffix
+	old   []byte // previous content of the file; nil: none
+	split int    // number of files of the set; 0: a single file
 }
 
-// machine is what the command can use here.
+// machine contains the devices that the command can use.
 type machine struct{ devices []device }
 
-// device is a device as -d names it, and its algorithms.
+// A device is a name for -d with the device's algorithms.
 type device struct {
 	name       string
 	algorithms []string
 }
 
-// newScenario decides everything. most is the size of the largest input in bytes.
+// newScenario makes all choices. most is the maximum input size in bytes.
 func newScenario(seed uint64, m machine, most int) *scenario {
 	r := rand.New(rand.NewPCG(seed, 0x736f616b))
 	s := &scenario{seed: seed, layout: randomLayout(r), verb: "sort"}
@@ -106,10 +109,11 @@ func newScenario(seed uint64, m machine, most int) *scenario {
 	return s
 }
 
-// maxRecords bounds what the oracle has to sort.
+// maxRecords limits the number of records that the oracle has to sort.
 const maxRecords = 12_000_000
 
-// randomCount is 0, 1, a few, or up to the most that fit, also more than the least memory holds.
+// randomCount returns 0, 1, a small number, or a number up to the maximum, which may exceed the
+// smallest memory limit.
 func randomCount(r *rand.Rand, size, most int) int {
 	most = min(max(most/size, 2), maxRecords)
 	least := min(most-1, 8<<20/size)
@@ -126,7 +130,8 @@ func randomCount(r *rand.Rand, size, most int) int {
 	return skewed(r, least, most)
 }
 
-// chooseInputs makes the records, cuts them, and says how they are handed over.
+// chooseInputs generates the records, divides them into inputs, and chooses the form of each
+// input.
 func (s *scenario) chooseInputs(r *rand.Rand) {
 	distribution, order := distributions[r.IntN(len(distributions))], orders[r.IntN(len(orders))]
 	s.shape = distribution + "/" + order
@@ -154,7 +159,7 @@ func (s *scenario) chooseInputs(r *rand.Rand) {
 	}
 	for i := range s.inputs {
 		if in := &s.inputs[i]; in.stdin != "" && in.kind == "brotli" {
-			in.kind = "gzip" // only a name tells that it is brotli
+			in.kind = "gzip" // brotli is recognized only by the name
 		}
 	}
 }
@@ -176,7 +181,7 @@ func (s *scenario) newInput(r *rand.Rand, records []byte) input {
 		if r.IntN(4) == 0 {
 			in.streams = 2
 		}
-		if r.IntN(4) == 0 { // only one stream, and only its name tells
+		if r.IntN(4) == 0 { // brotli is recognized only by the name, and allows only one stream
 			in.kind, in.suffixed, in.streams = "brotli", true, 1
 		}
 	}
@@ -186,7 +191,7 @@ func (s *scenario) newInput(r *rand.Rand, records []byte) input {
 	return in
 }
 
-// order is the oracle of the order that is asked for.
+// order returns the oracle of the requested order.
 func (s *scenario) order() oracle {
 	if s.reverse {
 		return s.layout.reversed()
@@ -220,7 +225,7 @@ func (s *scenario) chooseOutput(r *rand.Rand) {
 	}
 }
 
-// chooseFlags chooses what must make no difference to the output, and what does.
+// chooseFlags chooses flags that must not affect the output, and flags that do.
 func (s *scenario) chooseFlags(r *rand.Rand, m machine) {
 	flag := func(when bool, values ...string) {
 		if when {
@@ -235,7 +240,7 @@ func (s *scenario) chooseFlags(r *rand.Rand, m machine) {
 	flag(r.IntN(2) == 0, "--parallel", fmt.Sprint(1+r.IntN(8)))
 	s.spills = r.IntN(4)
 	if s.verb == "check" {
-		s.spills = 0 // a check writes no temporary data and refuses -T
+		s.spills = 0 // a check writes no temporary data and rejects -T
 		return
 	}
 	if !s.faulty && r.IntN(6) == 0 {
@@ -251,14 +256,14 @@ func (s *scenario) chooseFlags(r *rand.Rand, m machine) {
 	s.chooseDevice(r, m)
 }
 
-// chooseDevice names a device now and then, and one of its algorithms.
+// chooseDevice sometimes chooses a device and one of its algorithms.
 func (s *scenario) chooseDevice(r *rand.Rand, m machine) {
 	if len(m.devices) == 0 || s.verb != "sort" || r.IntN(2) == 0 {
-		return // a merge runs on the CPU and refuses -d
+		return // a merge runs on the CPU and rejects -d
 	}
 	isNumeric := func(f field) bool { return f.numeric }
 	if slices.ContainsFunc(s.layout.fields, isNumeric) {
-		return // which only the processors sort
+		return // only the CPU sorts this
 	}
 	d := m.devices[r.IntN(len(m.devices))]
 	s.flags = append(s.flags, "-d", d.name)
@@ -271,7 +276,8 @@ func (s *scenario) chooseDevice(r *rand.Rand, m machine) {
 	}
 }
 
-// chooseSignal kills one run in three, some several times. What goes to the end of a redirection is not whole then.
+// chooseSignal chooses a signal for one run in three, several for some. A redirected output is
+// then incomplete.
 func (s *scenario) chooseSignal(r *rand.Rand) {
 	if s.verb == "check" || s.faulty || r.IntN(3) > 0 {
 		return
@@ -282,7 +288,8 @@ func (s *scenario) chooseSignal(r *rand.Rand) {
 	}
 }
 
-// chooseCheckpoint has half of the sorts that a signal ends keep what they have done. They read and write files.
+// chooseCheckpoint makes half of the sorts that a signal ends use a checkpoint. Their inputs and
+// outputs are files.
 func (s *scenario) chooseCheckpoint(r *rand.Rand) {
 	mistakable := func(in input) bool {
 		return len(in.records) > 0 && isMistakable(s.layout.encode(in.records[:s.layout.size]))
@@ -300,7 +307,8 @@ func (s *scenario) chooseCheckpoint(r *rand.Rand) {
 	s.flags = append(s.flags, "--checkpoint", keptName)
 }
 
-// choosePart takes a part now and then, where all inputs can be read from their middles, and none is replaced.
+// choosePart sometimes chooses a part, if all inputs can be read from the middle and none is
+// replaced.
 func choosePart(s *scenario, r *rand.Rand) {
 	whole := func(in input) bool { return in.kind != "" || in.stdin != "" }
 	of := s.verb == "sort" || s.verb == "merge" && !s.faulty && !(s.unique && s.limit > 0)
@@ -313,10 +321,10 @@ func choosePart(s *scenario, r *rand.Rand) {
 	s.flags = append(s.flags, "--part", fmt.Sprintf("%d/%d", s.part, s.parts))
 }
 
-// keptName is the folder of a checkpoint.
+// keptName is the directory of the checkpoint.
 const keptName = "kept"
 
-// String is the scenario as a line of the log has it.
+// String returns the scenario as a line of the log.
 func (s *scenario) String() string {
 	var inputs []string
 	for _, in := range s.inputs {

@@ -11,8 +11,9 @@ import (
 	"path/filepath"
 )
 
-// chooseSet has some outputs written as a set of files. It is for new files of plain records, and for runs that no
-// signal ends: what a kill leaves of a set is tested operation by operation elsewhere.
+// chooseSet sometimes splits the output into a set of files. It applies to new files of plain
+// records and to runs without a signal. Other tests check, operation by operation, the files of a
+// set that a kill leaves behind.
 func chooseSet(s *scenario, r *rand.Rand) {
 	out := &s.output
 	isPlain := s.layout.container == nil && !s.keptHeader && (out.kind == "" || out.kind == "none")
@@ -23,12 +24,12 @@ func chooseSet(s *scenario, r *rand.Rand) {
 	s.flags = append(s.flags, "--split", fmt.Sprint(out.split))
 }
 
-// setIndex is what the command says of the files of a set.
+// setIndex is the index of a set, as the command writes it.
 type setIndex struct {
 	Records int64 `json:"records"`
 	Files   []struct {
 		Name    string `json:"name"`
-		Raw     []byte `json:"name_base64"` // where it is not UTF-8
+		Raw     []byte `json:"name_base64"` // set if the name is not UTF-8
 		Records int64  `json:"records"`
 		Bytes   int64  `json:"bytes"`
 	} `json:"files"`
@@ -47,7 +48,8 @@ func resultNames(s *scenario) []string {
 	return names
 }
 
-// readSet returns the bytes of all files of a set, in the order of its index, which must be true of each of them.
+// readSet returns the bytes of all files of a set in the order of its index, after checking each
+// entry of the index.
 func readSet(t *trial) (all []byte, err error) {
 	name := filepath.Join(t.folder, t.outputName())
 	text, err := os.ReadFile(name + ".index")
@@ -85,7 +87,7 @@ func readSet(t *trial) (all []byte, err error) {
 	return all, nil
 }
 
-// hasNoSet holds that nothing of a set is there.
+// hasNoSet returns an error if any file of a set exists.
 func hasNoSet(t *trial) error {
 	for _, name := range resultNames(t.scenario) {
 		_, err := os.Stat(filepath.Join(t.folder, "result", name))

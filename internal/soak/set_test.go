@@ -7,15 +7,15 @@ import (
 	"testing"
 )
 
-// TestSetsAreRead reads a set as its index says, and notices one that is not true.
+// TestSetsAreRead reads a set and detects errors in its index.
 func TestSetsAreRead(t *testing.T) {
 	const index = `{"schema":1,"records":3,"files":[
 {"name":"out.000","records":2,"bytes":4},
 {"name":"out.001","records":1,"bytes":2}
 ]}`
 	for _, c := range []struct {
-		what, old, new string // what is changed in the index
-		want           string // the error; "": there is none
+		what, old, new string // a replacement in the index
+		want           string // text of the error; "": no error
 	}{
 		{what: "a true index"},
 		{"another name", "out.001", "out.002", `file 1 of the set is "out.002", not "out.001"`},

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// fakeFault names what the test program does wrong when it is run as the command.
+// fakeFault is the variable that names the fault of the test binary when it acts as the command.
 const fakeFault = "SOAK_TEST_FAULT"
 
 func TestMain(m *testing.M) {
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// small is a scenario whose keys are often the same, and whose payloads tell the records apart.
+// small returns a scenario with many equal keys, whose records differ in their payloads.
 func small() *scenario {
 	l := layout{flags: []string{"-R", "2", "-k", "0:u8"}, oracle: oracle{2, []field{{kind: 'u', size: 1}}}}
 	return &scenario{layout: l, verb: "sort", spills: 1,
@@ -31,7 +31,7 @@ func small() *scenario {
 		output: output{where: "file", old: []byte("what stood there")}}
 }
 
-// fakeCommand sorts as small asks for, and then does something wrong.
+// fakeCommand sorts the scenario small, and then simulates a fault.
 func fakeCommand(fault string) {
 	const out, ran, temporary = "result/out", "ran", "result/.out.extsort-0123456789abcdef"
 	in, err := os.ReadFile("data/in0")
@@ -89,7 +89,8 @@ func check(err error) {
 	}
 }
 
-// TestFaultsAreFound plants each, and has the folder kept.
+// TestFaultsAreFound simulates each fault, which must be reported, and the directory must be
+// kept.
 func TestFaultsAreFound(t *testing.T) {
 	for fault, want := range map[string]string{
 		"byte":      "20 bytes where 20 were expected, and byte 7 is the first that differs",
@@ -117,7 +118,8 @@ func TestFaultsAreFound(t *testing.T) {
 	}
 }
 
-// TestNoFault has none found, and nothing kept: what a killed run may leave is none, if the next run removes it.
+// TestNoFault simulates correct runs, including a killed run whose temporary file the next run
+// removes. Nothing must be reported or kept.
 func TestNoFault(t *testing.T) {
 	for _, way := range []string{"", "removed"} {
 		s := small()
@@ -130,7 +132,7 @@ func TestNoFault(t *testing.T) {
 	}
 }
 
-// tryFake carries a scenario out with the fake command.
+// tryFake runs a scenario with the fake command.
 func tryFake(t *testing.T, s *scenario, fault string) (line string, err error) {
 	t.Helper()
 	t.Setenv(fakeFault, fault)
@@ -147,7 +149,7 @@ func tryFake(t *testing.T, s *scenario, fault string) (line string, err error) {
 	return log.String(), err
 }
 
-// TestJudgeCheck wants the byte of the first disorder.
+// TestJudgeCheck checks the byte of the first record out of order.
 func TestJudgeCheck(t *testing.T) {
 	s := small()
 	s.verb = "check"
@@ -171,7 +173,7 @@ func TestJudgeCheck(t *testing.T) {
 	}
 }
 
-// TestSeedDecides holds that a seed is one scenario, and that all that there is comes from some seed.
+// TestSeedDecides checks that a seed determines the scenario, and that seeds cover all choices.
 func TestSeedDecides(t *testing.T) {
 	m := machine{[]device{{"cpu", nil}, {"0", []string{"msd"}}}}
 	seen := map[string]int{}
@@ -196,7 +198,7 @@ func TestSeedDecides(t *testing.T) {
 	}
 }
 
-// refusedFlag returns a flag of a scenario that its verb refuses, or "".
+// refusedFlag returns a flag of a scenario that its verb rejects, or "".
 func refusedFlag(s *scenario) string {
 	var refused []string
 	switch s.verb {
@@ -213,7 +215,7 @@ func refusedFlag(s *scenario) string {
 	return ""
 }
 
-// TestStatus holds what the program ends with.
+// TestStatus checks the exit status of the program.
 func TestStatus(t *testing.T) {
 	var log, complaints bytes.Buffer
 	if status := run(context.Background(), []string{"-no-such-flag"}, &log, &complaints); status != 2 {

@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// trial carries a scenario out in a folder of its own:
+// A trial runs a scenario in a directory of its own:
 //
 //	data/    the inputs
 //	result/  the output, unless that is an input or a pipe
@@ -25,18 +25,18 @@ import (
 type trial struct {
 	*scenario
 	command, folder string
-	files           [][]byte // the inputs as they are on disk
-	want            []byte   // the output
+	files           [][]byte // content of the input files
+	want            []byte   // expected output
 	tally           tally
-	refusal         string // what the command said
-	killed          bool   // the last run was
-	named           bool   // a killed run left a name that the next one removes
+	refusal         string // error of the command, if it refused the run
+	killed          bool   // the last run was killed
+	named           bool   // a killed run left a file that the next run removes
 }
 
-// tally counts what was done.
+// A tally counts runs and bytes.
 type tally struct {
 	runs, refused, killed, terminated int
-	bytes                             int64 // that went in
+	bytes                             int64 // total size of inputs
 }
 
 func (t *tally) add(other tally) {
@@ -47,7 +47,7 @@ func (t *tally) add(other tally) {
 	t.bytes += other.bytes
 }
 
-// newTrial makes the folder.
+// newTrial creates the directory.
 func newTrial(s *scenario, command, folder string) (*trial, error) {
 	t := &trial{scenario: s, command: command, folder: folder}
 	for _, in := range s.inputs {
@@ -65,7 +65,7 @@ func newTrial(s *scenario, command, folder string) (*trial, error) {
 	return t, errors.Join(t.reset(), os.WriteFile(filepath.Join(folder, "command"), text, 0o600))
 }
 
-// emptyFolders are those in which nothing may be left.
+// emptyFolders returns the directories that must be empty after each run.
 func (t *trial) emptyFolders() []string {
 	names := []string{"tmp"}
 	for i := range t.spills {
@@ -74,7 +74,7 @@ func (t *trial) emptyFolders() []string {
 	return names
 }
 
-// reset makes inputs and output what they were before the first run.
+// reset restores the inputs and the output to their state before the first run.
 func (t *trial) reset() error {
 	var faults []error
 	for i, in := range t.inputs {
@@ -93,8 +93,8 @@ func (t *trial) reset() error {
 	return errors.Join(faults...)
 }
 
-// execute runs the command in peace, and then once for each moment of a signal: as if for the first time, or on from
-// where it was. Its error is what is wrong.
+// execute runs the command undisturbed, and then once for each signal: from the beginning, or
+// from the checkpoint. It returns an error if something is wrong.
 func (t *trial) execute(ctx context.Context) error {
 	o, err := t.runOnce(ctx, 0)
 	if err != nil {
@@ -133,7 +133,7 @@ func (t *trial) execute(ctx context.Context) error {
 	return t.judge(o)
 }
 
-// runOnce runs the command and looks at what is right however it ends.
+// runOnce runs the command and makes the checks that apply to all runs.
 func (t *trial) runOnce(ctx context.Context, after time.Duration) (outcome, error) {
 	o, err := t.run(ctx, t.command, t.folder, after)
 	if err != nil {
@@ -156,12 +156,12 @@ func (t *trial) runOnce(ctx context.Context, after time.Duration) (outcome, erro
 		if o.exit >= 0 {
 			return o, fmt.Errorf("the checkpoint was left behind: %s: %s", o.status(), o.stderr)
 		}
-		return o, t.judgeWords(o) // there may be an output that was begun
+		return o, t.judgeWords(o) // an incomplete output may exist
 	}
 	return o, cmp.Or(t.judgeWords(o), t.judgeFolders())
 }
 
-// judge looks at a run that nothing disturbed.
+// judge checks a run without a signal.
 func (t *trial) judge(o outcome) error {
 	switch _, disordered := t.isDisordered(); {
 	case t.verb == "merge" && t.output.where == "over":
@@ -191,10 +191,10 @@ func firstLine(text []byte) string {
 	return line
 }
 
-// judgeStopped looks at a run that a signal came to.
+// judgeStopped checks a run that received a signal.
 func (t *trial) judgeStopped(o outcome) error {
 	switch {
-	case o.exit == 0: // the signal came late
+	case o.exit == 0: // the signal came too late
 		return t.isNew(o)
 	case o.signal != t.signal:
 		return fmt.Errorf("%s: %s", o.status(), o.stderr)
@@ -204,7 +204,7 @@ func (t *trial) judgeStopped(o outcome) error {
 		t.tally.terminated++
 	}
 	if t.output.where == "over" && (t.signal == syscall.SIGKILL || bytes.Contains(o.stderr, []byte("is now incomplete"))) {
-		return nil // a run that is ended while it writes leaves a part of the output
+		return nil // a run that ends while it writes to a stream leaves an incomplete output
 	}
 	if t.output.where == "pipe" {
 		isRaw := t.layout.container == nil && (t.output.kind == "" || t.output.kind == "none")
@@ -222,8 +222,9 @@ func (t *trial) judgeStopped(o outcome) error {
 	return nil
 }
 
-// judgeWords holds that standard error has lines of ours alone, and one of an error only where the run failed. A
-// driver that dies of a signal may say anything but how Go's runtime begins.
+// judgeWords checks that standard error contains only lines of extsort, and an error only if the
+// run failed. A driver that is killed by a signal may print anything except the beginning of a Go
+// stack trace.
 func (t *trial) judgeWords(o outcome) error {
 	if o.exit < 0 && !stacks.Match(o.stderr) {
 		return nil
@@ -245,7 +246,7 @@ func (t *trial) judgeWords(o outcome) error {
 
 var stacks = regexp.MustCompile(`(?m)^(panic|fatal error|runtime|goroutine \d+)[: ]`)
 
-// judgeFolders holds that nothing is left, and that inputs are what they were.
+// judgeFolders checks that no files are left over and that the inputs are unchanged.
 func (t *trial) judgeFolders() error {
 	for _, name := range t.emptyFolders() {
 		if err := t.hasOnly(name); err != nil {
@@ -266,7 +267,7 @@ func (t *trial) judgeFolders() error {
 	return cmp.Or(t.hasOnly(dataFolder(t.scenario), inputs...), t.hasOnly("result", resultNames(t.scenario)...))
 }
 
-// hasOnly holds that a folder has no files but those named.
+// hasOnly returns an error if a directory contains files other than those named.
 func (t *trial) hasOnly(folder string, names ...string) error {
 	entries, err := os.ReadDir(filepath.Join(t.folder, folder))
 	for _, entry := range entries {
@@ -281,10 +282,11 @@ func (t *trial) hasOnly(folder string, names ...string) error {
 	return err
 }
 
-// ofOutput is the name that a file has for a moment before it replaces another.
+// ofOutput matches the temporary name that a file has before it replaces another one.
 var ofOutput = regexp.MustCompile(`(?s)^\..+\.extsort-[0-9a-f]{16}$`)
 
-// removeOfDriver removes what the compiler of NVIDIA's driver leaves in TMPDIR when it is killed.
+// removeOfDriver removes files that the compiler of NVIDIA's driver leaves in TMPDIR when it is
+// killed.
 func removeOfDriver(folder string) {
 	names, _ := filepath.Glob(filepath.Join(folder, "dep-*.d"))
 	for _, name := range names {
@@ -292,14 +294,15 @@ func removeOfDriver(folder string) {
 	}
 }
 
-// isOld holds that the output is what it was before.
+// isOld returns an error unless the output is unchanged.
 func (t *trial) isOld() error {
 	old := t.output.old
 	switch t.output.where {
 	case "pipe", "redirect":
 		return nil
 	case "input":
-		old = append([]byte{}, t.files[0]...) // a file also where it is empty: nil is none
+		// A file exists even if it is empty, so that old must not be nil.
+		old = append([]byte{}, t.files[0]...)
 	case "over":
 		old = append([]byte{}, t.files[t.output.over]...)
 	}
@@ -316,7 +319,7 @@ func (t *trial) isOld() error {
 	return err
 }
 
-// isNew holds that the output is the expected one.
+// isNew returns an error unless the output is the expected one.
 func (t *trial) isNew(o outcome) error {
 	got := o.stdout
 	if name := t.outputName(); name != "" {
@@ -339,7 +342,8 @@ func (t *trial) isNew(o outcome) error {
 	return difference(got, t.want)
 }
 
-// difference says where two outputs differ first; nil where they do not.
+// difference returns an error that contains the first position where two outputs differ, or nil
+// if they are equal.
 func difference(got, want []byte) error {
 	if bytes.Equal(got, want) {
 		return nil
