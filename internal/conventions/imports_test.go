@@ -39,6 +39,7 @@ var packageLayers = []struct{ folder, layer string }{
 	{"internal/measured", "format"},
 	{"internal/option", "format"},
 	{"internal/safely", "format"},
+	{"internal/blockio", "device"},
 	{"internal/drivers", "device"},
 	{"internal/remote", "device"},
 	{"internal/remote/remotetest", "device"},

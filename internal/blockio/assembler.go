@@ -1,0 +1,222 @@
+package blockio
+
+import (
+	"io"
+	"sync"
+)
+
+// An Assembler writes a file whose pieces arrive in any order. It divides the file into blocks of
+// the size of a request. When all bytes of a block have arrived, a request writes it. A block that
+// is never completed, such as the last one of the file, is written by Flush, through the page cache.
+// So no page of the file is written both ways. The methods of an Assembler are safe for concurrent
+// use, except where they say otherwise.
+type Assembler struct {
+	pool *Pool
+	opt  AssemblerOptions
+	size int64 // of a block
+
+	mu     sync.Mutex
+	taken  *sync.Cond       // a block has got its memory
+	begun  map[int64]*block // incomplete blocks by their position in the file
+	spare  []*block         // blocks that can be used again
+	batch  Batch            // the requests in progress
+	failed firstError
+}
+
+// AssemblerOptions describes the file that an Assembler writes.
+type AssemblerOptions struct {
+	File WritableFile // receives complete blocks
+
+	// Rest is the same file for pieces of blocks that are never completed. It takes any range.
+	Rest io.WriterAt
+
+	// Wrap adds the position in the file to the error of a write that nobody waits for.
+	Wrap func(off int64, err error) error
+}
+
+// A block is a part of the file that is being filled.
+type block struct {
+	// kept is set if the block has memory. If not, its pieces are written to Rest at once, because
+	// many other blocks are incomplete.
+	kept   bool
+	memory *Buf       // nil while it is awaited
+	err    error      // the block gets no memory, although it should
+	pieces [][2]int64 // the ranges that have arrived: from and to
+	bytes  int64      // total size of pieces
+}
+
+// NewAssembler returns an Assembler that uses the requests of a pool.
+func NewAssembler(p *Pool, o AssemblerOptions) *Assembler {
+	a := &Assembler{
+		pool:  p,
+		opt:   o,
+		size:  int64(p.RequestBytes()),
+		begun: map[int64]*block{},
+	}
+	a.taken = sync.NewCond(&a.mu)
+	return a
+}
+
+// WriteAt copies p. Err returns the errors of complete blocks. REQUIRES: no other call writes the same
+// range
+func (a *Assembler) WriteAt(p []byte, off int64) (n int, err error) {
+	for n < len(p) {
+		from := (off + int64(n)) % a.size
+		piece := p[n:min(int64(len(p)), int64(n)+a.size-from)]
+		written, err := a.writePiece(piece, off+int64(n)-from, from)
+		if n += written; err != nil {
+			return n, err
+		}
+	}
+	return n, nil
+}
+
+// writePiece writes a piece of the block at a position. It begins at byte from of the block.
+func (a *Assembler) writePiece(piece []byte, at, from int64) (n int, err error) {
+	b, err := a.block(at)
+	if err != nil {
+		return 0, err
+	}
+	if b.kept {
+		n = copy(b.memory.Bytes[from:], piece)
+	} else if n, err = a.opt.Rest.WriteAt(piece, at+from); err != nil {
+		return n, err
+	}
+
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	b.pieces = append(b.pieces, [2]int64{from, from + int64(n)})
+	b.bytes += int64(n)
+	if b.bytes == a.size {
+		a.complete(b, at)
+	}
+	return n, nil
+}
+
+// block returns the block at a position, with its memory if it has some. The first caller waits for the
+// memory, and the others wait for the first one.
+func (a *Assembler) block(at int64) (*block, error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	b := a.begun[at]
+	if b == nil {
+		b = a.newBlock()
+		a.begun[at] = b
+		if b.kept {
+			a.mu.Unlock()
+			memory, err := a.pool.wait(Write)
+			a.mu.Lock()
+			b.memory = memory
+			b.err = err
+			a.taken.Broadcast()
+		}
+	}
+	for b.kept && b.memory == nil && b.err == nil {
+		a.taken.Wait()
+	}
+	return b, b.err
+}
+
+// newBlock returns an empty block. REQUIRES: a.mu is held
+func (a *Assembler) newBlock() *block {
+	b := &block{}
+	if last := len(a.spare) - 1; last >= 0 {
+		b = a.spare[last]
+		a.spare = a.spare[:last]
+	}
+	b.kept = a.pool.keep()
+	return b
+}
+
+// forget ends the use of a block whose memory belongs to somebody else. REQUIRES: a.mu is held
+func (a *Assembler) forget(b *block, at int64) {
+	delete(a.begun, at)
+	if b.kept {
+		a.pool.unkeep(1)
+	}
+	b.memory = nil
+	b.err = nil
+	b.pieces = b.pieces[:0]
+	b.bytes = 0
+	a.spare = append(a.spare, b)
+}
+
+// complete starts to write a block. REQUIRES: a.mu is held
+func (a *Assembler) complete(b *block, at int64) {
+	if request := b.memory; request != nil {
+		request.written = write{file: a.opt.File, off: at, bytes: a.size, batch: &a.batch}
+		a.batch.running.Add(1)
+		request.start(a)
+	}
+	a.forget(b, at)
+}
+
+// perform implements owner.
+func (a *Assembler) perform(b *Buf) error {
+	to := &b.written
+	n, err := to.file.WriteAt(b.Bytes[:to.bytes], to.off)
+	to.off += int64(n)
+	return err
+}
+
+// ended implements owner.
+func (a *Assembler) ended(b *Buf, err error) {
+	a.failed.note(a.wrap(b.written.off, err))
+	b.Release()
+	a.batch.running.Done()
+}
+
+func (a *Assembler) wrap(off int64, err error) error {
+	if err == nil || a.opt.Wrap == nil {
+		return err
+	}
+	return a.opt.Wrap(off, err)
+}
+
+// Err returns the first error of a write that nobody waited for. a may be nil.
+func (a *Assembler) Err() error {
+	if a == nil {
+		return nil
+	}
+	return a.failed.load()
+}
+
+// Flush waits until everything is in the file. It writes the pieces of incomplete blocks to Rest. a
+// may be nil. REQUIRES: no other call is in progress
+func (a *Assembler) Flush() error {
+	if a == nil {
+		return nil
+	}
+	a.end(func(b *block, at int64) {
+		for _, piece := range b.pieces {
+			n, err := a.opt.Rest.WriteAt(b.memory.Bytes[piece[0]:piece[1]], at+piece[0])
+			a.failed.note(a.wrap(at+piece[0]+int64(n), err))
+		}
+	})
+	return a.Err()
+}
+
+// Reset waits for the requests in progress and discards incomplete blocks, so that everything can be
+// written again. a may be nil. REQUIRES: no other call is in progress
+func (a *Assembler) Reset() {
+	if a != nil {
+		a.end(func(*block, int64) {})
+	}
+}
+
+// end waits for the requests, calls last for each incomplete block that has memory, and gives that
+// back.
+func (a *Assembler) end(last func(b *block, at int64)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+
+	a.batch.running.Wait()
+
+	for at, b := range a.begun {
+		if b.memory != nil {
+			last(b, at)
+			b.memory.Release()
+		}
+		a.forget(b, at)
+	}
+}

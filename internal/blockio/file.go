@@ -1,0 +1,113 @@
+package blockio
+
+import (
+	"io"
+	"unsafe"
+)
+
+// Align is the alignment of the memory of requests. The alignment that a File needs divides it.
+const Align = 4096
+
+// A File can be read at any position, by several goroutines at a time. A WriterAt that is written
+// by requests is treated alike.
+type File interface {
+	io.ReaderAt
+	Props() Props
+}
+
+// A WritableFile can be written at any position, by several goroutines at a time.
+type WritableFile interface {
+	io.WriterAt
+	Props() Props
+}
+
+// Props describes how a file is read and written.
+type Props struct {
+	// Align divides the offset and the length of each request, and the address of its memory. 0
+	// and 1 mean that the file takes any range.
+	Align int
+
+	// Cached is set if the system reads the file ahead on its own. A Reader then does not.
+	Cached bool
+}
+
+// Plain returns a File that takes any range.
+func Plain(r io.ReaderAt) File { return plain{r} }
+
+type plain struct{ io.ReaderAt }
+
+func (plain) Props() Props { return Props{} }
+
+// A Range is a part of a file.
+type Range struct {
+	File       File
+	Off, Bytes int64
+}
+
+// skip returns the number of bytes that a request reads before the range, because of the alignment
+// of its file.
+func (r *Range) skip() int64 {
+	return r.Off % int64(max(r.File.Props().Align, 1))
+}
+
+// read reads a range into the memory of a request and returns the part of it with the range.
+// REQUIRES: fits
+func (r *Range) read(memory []byte) ([]byte, error) {
+	align := int64(max(r.File.Props().Align, 1))
+	skip := r.skip()
+	end := skip + r.Bytes
+	n, err := r.File.ReadAt(memory[:roundUp(end, align)], r.Off-skip)
+	if int64(n) >= end {
+		return memory[skip:end], nil
+	}
+	if err == nil {
+		err = io.ErrUnexpectedEOF
+	}
+	return nil, err
+}
+
+// room returns how many bytes of the range from its start on fit into the memory of a request.
+func (r *Range) room(memory int) int64 { return int64(memory) - r.skip() }
+
+// ReadAt fills dst with bytes of a file that a caller is waiting for. If the file needs alignment,
+// they pass through the memory of requests.
+func (p *Pool) ReadAt(f File, dst []byte, off int64) error {
+	if f.Props().Align <= 1 {
+		n, err := f.ReadAt(dst, off)
+		if n == len(dst) {
+			err = nil
+		}
+		return err
+	}
+
+	for len(dst) > 0 {
+		n, err := p.readPart(f, dst, off)
+		if err != nil {
+			return err
+		}
+		dst = dst[n:]
+		off += int64(n)
+	}
+	return nil
+}
+
+// readPart fills a prefix of dst by one request.
+func (p *Pool) readPart(f File, dst []byte, off int64) (int, error) {
+	b, err := p.wait(Demand)
+	if err != nil {
+		return 0, err
+	}
+	defer b.Release()
+	r := Range{File: f, Off: off}
+	r.Bytes = min(int64(len(dst)), r.room(len(b.Bytes)))
+	got, err := r.read(b.Bytes)
+	return copy(dst, got), err
+}
+
+// roundUp returns the least multiple of align that is not less than n.
+func roundUp(n, align int64) int64 { return (n + align - 1) / align * align }
+
+// alignedPart returns p without the bytes before the first multiple of Align.
+func alignedPart(p []byte) []byte {
+	return p[-uintptr(unsafe.Pointer(unsafe.SliceData(p)))%Align:]
+}

@@ -1,0 +1,453 @@
+package blockio
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"github.com/extsort/extsort/device/arena"
+	"github.com/extsort/extsort/internal/safely"
+)
+
+// A Class says what a request is for.
+type Class uint8
+
+// The classes of requests. Demand and Ahead share the memory for reads.
+const (
+	Demand Class = iota // reads data that a caller is waiting for
+	Ahead               // reads data that will be needed later
+	Write               // writes data
+)
+
+// Options describes the requests of a Pool.
+type Options struct {
+	Bytes  int // memory of one request, a multiple of Align
+	Reads  int // number of requests that may read at a time
+	Demand int // number of these that are never used to read ahead
+	Writes int // number of requests that may write at a time
+
+	// FreeIdle is set for a pool that nobody closes. It frees its memory when no Reader is left,
+	// and lends it to another pool while it does not need it.
+	FreeIdle bool
+}
+
+// A Pool owns the memory of requests. It allocates the memory when the first request needs it. The
+// methods of a Pool are safe for concurrent use.
+type Pool struct {
+	mu      sync.Mutex
+	opt     Options
+	reads   side
+	writes  side
+	ahead   int   // number of requests of the class Ahead
+	kept    int   // number of writes that Assemblers keep between calls
+	readers int   // number of Readers that share the class Ahead
+	slab    *slab // nil if no memory is allocated
+
+	lender   *Pool // lends memory for more writes; nil if there is none
+	most     int   // maximum number of writes, including those in lent memory
+	borrowed int   // number of writes in lent memory
+
+	running sync.WaitGroup // counts requests in progress
+}
+
+// A side is the requests for one direction.
+type side struct {
+	limit   int
+	used    int         // number of requests that have memory of their own, or have lent it
+	free    []*Buf      // unused requests of the current slab, a stack
+	waiting []chan *Buf // callers that wait for memory, in the order of their arrival
+}
+
+// A slab is the memory of all requests of a pool, allocated in one piece. It is freed after its
+// last request if the pool has got another slab in the meantime.
+type slab struct {
+	memory *arena.Memory
+	used   int
+}
+
+// A Buf is the memory of one request. It belongs to one caller until it is released.
+type Buf struct {
+	Bytes []byte
+
+	pool  *Pool
+	slab  *slab
+	class Class
+	loan  int // number of requests of the lender whose memory this is
+
+	owner   owner
+	read    piece
+	written write
+}
+
+// An owner performs the request of a Buf, and takes it back.
+type owner interface {
+	perform(b *Buf) error
+	ended(b *Buf, err error)
+}
+
+// NewPool returns a pool that has not allocated memory yet.
+func NewPool(o Options) *Pool {
+	p := &Pool{opt: o}
+	p.reads.limit = o.Reads
+	p.writes.limit = o.Writes
+	return p
+}
+
+// RequestBytes returns the size of the memory of one request.
+func (p *Pool) RequestBytes() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.opt.Bytes
+}
+
+// Bytes returns the size of the memory of all requests.
+func (p *Pool) Bytes() int64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return int64(p.opt.Bytes) * int64(p.opt.Reads+p.opt.Writes)
+}
+
+// Used returns the number of requests that have memory. Those of the class Ahead are among reads.
+func (p *Pool) Used() (reads, ahead, writes int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.reads.used, p.ahead, p.writes.used + p.borrowed
+}
+
+// MostAhead returns the maximum number of requests that read ahead.
+func (p *Pool) MostAhead() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.mostAhead()
+}
+
+// mostAhead implements MostAhead. REQUIRES: p.mu is held
+func (p *Pool) mostAhead() int { return max(p.opt.Reads-p.opt.Demand, 0) }
+
+// Get waits until a request of the class Demand or Write has memory, or until ctx is done.
+func (p *Pool) Get(ctx context.Context, c Class) (*Buf, error) {
+	b, turn, err := p.ask(c)
+	if b != nil || err != nil {
+		return b, err
+	}
+
+	select {
+	case b := <-turn:
+		return b, nil
+	case <-ctx.Done():
+	}
+
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	s := p.side(c)
+	if i := slices.Index(s.waiting, turn); i >= 0 {
+		s.waiting = slices.Delete(s.waiting, i, i+1)
+	} else {
+		p.release(<-turn)
+	}
+	return nil, context.Cause(ctx)
+}
+
+// wait is Get without a context, for requests of files: these end by themselves.
+func (p *Pool) wait(c Class) (*Buf, error) {
+	b, turn, err := p.ask(c)
+	if turn != nil {
+		b = <-turn
+	}
+	return b, err
+}
+
+// ask returns memory. If none is free, it returns a channel that will receive it.
+func (p *Pool) ask(c Class) (b *Buf, turn chan *Buf, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b, err = p.take(c)
+	if b == nil && err == nil && c == Write {
+		b = p.borrow()
+	}
+	if b != nil || err != nil {
+		return b, nil, err
+	}
+	turn = make(chan *Buf, 1)
+	s := p.side(c)
+	s.waiting = append(s.waiting, turn)
+	return nil, turn, nil
+}
+
+// TryGet returns memory for a request, or nil if there is none at the moment.
+func (p *Pool) TryGet(c Class) *Buf {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b, _ := p.take(c)
+	return b
+}
+
+// side returns the requests that a class belongs to.
+func (p *Pool) side(c Class) *side {
+	if c == Write {
+		return &p.writes
+	}
+	return &p.reads
+}
+
+// take returns memory if some is free. REQUIRES: p.mu is held
+func (p *Pool) take(c Class) (*Buf, error) {
+	s := p.side(c)
+	if s.used >= s.limit || c == Ahead && p.ahead >= p.mostAhead() {
+		return nil, nil
+	}
+	if p.slab == nil {
+		if err := p.allocate(); err != nil {
+			return nil, err
+		}
+	}
+
+	last := len(s.free) - 1
+	b := s.free[last]
+	s.free = s.free[:last]
+	b.class = c
+	s.used++
+	b.slab.used++
+	if c == Ahead {
+		p.ahead++
+	}
+	return b, nil
+}
+
+// allocate allocates the memory of all requests. REQUIRES: p.mu is held, and there is no slab
+func (p *Pool) allocate() error {
+	n := p.opt.Reads + p.opt.Writes
+	memory, err := arena.Alloc(n*p.opt.Bytes + Align)
+	if err != nil {
+		return err
+	}
+
+	p.slab = &slab{memory: memory}
+	all := alignedPart(memory.Bytes())
+	bufs := make([]Buf, n)
+	for i := range bufs {
+		bufs[i] = Buf{
+			Bytes: all[i*p.opt.Bytes : (i+1)*p.opt.Bytes : (i+1)*p.opt.Bytes],
+			pool:  p,
+			slab:  p.slab,
+		}
+		if i < p.opt.Reads {
+			p.reads.free = append(p.reads.free, &bufs[i])
+		} else {
+			p.writes.free = append(p.writes.free, &bufs[i])
+		}
+	}
+	return nil
+}
+
+// Release gives the memory back. REQUIRES: nobody uses it
+func (b *Buf) Release() {
+	b.pool.mu.Lock()
+	defer b.pool.mu.Unlock()
+	b.pool.release(b)
+}
+
+// release implements Release. REQUIRES: p.mu is held
+func (p *Pool) release(b *Buf) {
+	if b.loan > 0 {
+		p.releaseLoan(b)
+		return
+	}
+	s := p.side(b.class)
+	s.used--
+	b.slab.used--
+	if b.class == Ahead {
+		p.ahead--
+	}
+
+	switch {
+	case b.slab == p.slab:
+		s.free = append(s.free, b)
+	case b.slab.used == 0:
+		_ = b.slab.memory.Free()
+	}
+
+	p.serve(s, b.class)
+	p.freeIdle()
+}
+
+// releaseLoan passes lent memory to the next write that waits, unless the lender needs it again.
+// REQUIRES: p.mu is held
+func (p *Pool) releaseLoan(b *Buf) {
+	if len(p.writes.waiting) > 0 && p.lender.isIdle() {
+		p.writes.waiting[0] <- b
+		p.writes.waiting = slices.Delete(p.writes.waiting, 0, 1)
+		return
+	}
+	p.borrowed--
+	_ = b.slab.memory.Free()
+	p.lender.endLoan(b.loan)
+}
+
+// serve gives memory to those that wait. REQUIRES: p.mu is held
+func (p *Pool) serve(s *side, c Class) {
+	if c == Ahead {
+		c = Demand
+	}
+	for len(s.waiting) > 0 {
+		b, err := p.take(c)
+		if b == nil || err != nil {
+			return
+		}
+		s.waiting[0] <- b
+		s.waiting = slices.Delete(s.waiting, 0, 1)
+	}
+}
+
+// Resize changes the number of requests that read, and the memory of each request. Requests in
+// progress keep their memory.
+func (p *Pool) Resize(reads, bytes int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.opt.Reads == reads && p.opt.Bytes == bytes {
+		return
+	}
+	p.dropSlab()
+	p.opt.Reads = reads
+	p.opt.Bytes = bytes
+	p.reads.limit = reads
+}
+
+// dropSlab frees the memory, or leaves that to the last request that uses it. REQUIRES: p.mu is
+// held
+func (p *Pool) dropSlab() {
+	if p.slab == nil {
+		return
+	}
+	if p.slab.used == 0 {
+		_ = p.slab.memory.Free()
+	}
+	p.slab = nil
+	p.reads.free = nil
+	p.writes.free = nil
+}
+
+// freeIdle frees the memory of a pool with FreeIdle that no Reader uses. REQUIRES: p.mu is held
+func (p *Pool) freeIdle() {
+	if p.opt.FreeIdle && p.readers == 0 && p.slab != nil && p.slab.used == 0 {
+		p.dropSlab()
+	}
+}
+
+// Borrow allows the pool to have up to most writes at a time: those beyond its own use memory of
+// another pool while that has no Reader. REQUIRES: the lender has
+// FreeIdle
+func (p *Pool) Borrow(from *Pool, most int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.lender = from
+	p.most = most
+}
+
+// borrow returns memory for a write from the lender, or nil. REQUIRES: p.mu is held
+func (p *Pool) borrow() *Buf {
+	if p.lender == nil || p.writes.used+p.borrowed >= p.most {
+		return nil
+	}
+	loan := p.lender.lend(p.opt.Bytes)
+	if loan == 0 {
+		return nil
+	}
+	memory, err := arena.Alloc(p.opt.Bytes + Align)
+	if err != nil {
+		p.lender.endLoan(loan)
+		return nil
+	}
+	p.borrowed++
+	return &Buf{
+		Bytes: alignedPart(memory.Bytes())[:p.opt.Bytes:p.opt.Bytes],
+		pool:  p,
+		slab:  &slab{memory: memory},
+		class: Write,
+		loan:  loan,
+	}
+}
+
+// lend reserves memory for another pool. It returns the number of requests whose memory that is, or
+// 0 if the pool needs its memory.
+func (p *Pool) lend(bytes int) (requests int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	requests = (bytes + p.opt.Bytes - 1) / p.opt.Bytes
+	if p.readers > 0 || p.slab != nil || p.reads.used+requests > p.reads.limit {
+		return 0
+	}
+	p.reads.used += requests
+	return requests
+}
+
+// isIdle reports whether no Reader uses the pool.
+func (p *Pool) isIdle() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.readers == 0
+}
+
+// endLoan ends a loan of lend.
+func (p *Pool) endLoan(requests int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.reads.used -= requests
+	p.serve(&p.reads, Demand)
+}
+
+// keep reports whether an Assembler may keep the memory of one more write between calls. Others
+// need the rest for requests that end by themselves.
+func (p *Pool) keep() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.kept >= p.opt.Writes*3/4 {
+		return false
+	}
+	p.kept++
+	return true
+}
+
+// unkeep notes that an Assembler keeps the memory of n writes less.
+func (p *Pool) unkeep(n int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.kept -= n
+}
+
+// start performs the request of a Buf in a goroutine.
+func (b *Buf) start(o owner) {
+	b.owner = o
+	b.pool.running.Add(1)
+	go func() {
+		defer b.pool.running.Done()
+		err := safely.Call(func() error { return b.owner.perform(b) })
+		b.owner.ended(b, err)
+	}()
+}
+
+// Wait waits until no request is in progress. p may be nil. REQUIRES: no request is started in the
+// meantime
+func (p *Pool) Wait() {
+	if p != nil {
+		p.running.Wait()
+	}
+}
+
+// Close waits for the requests in progress and frees the memory. p may be nil. REQUIRES: nobody
+// uses the memory of a request
+func (p *Pool) Close() error {
+	if p == nil {
+		return nil
+	}
+	p.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.slab == nil {
+		return nil
+	}
+	memory := p.slab.memory
+	p.slab.used = 1 // dropSlab does not free it
+	p.dropSlab()
+	return memory.Free()
+}
