@@ -69,16 +69,15 @@ type DisorderError struct {
 
 func (e *DisorderError) Error() string { return e.text }
 
-// A PanicError reports a panic in this package, or in a reader, a writer or a function of the caller. Such a panic does
-// not end the program.
+// A PanicError reports a panic in a function of the caller, such as a Reader, Progress or a key function of SortSlice,
+// or a bug in this package. Such a panic does not end the program.
 type PanicError struct {
-	Value any    // the argument of panic
-	Stack []byte // the stack of the goroutine that panicked, as debug.Stack formats it
+	Function string // the function of the caller that panicked, such as "Read of Input.Reader"; "": a bug
+	Value    any    // the argument of panic
+	Stack    []byte // the stack of the goroutine that panicked, as debug.Stack formats it
 }
 
-func (e *PanicError) Error() string {
-	return fmt.Sprintf("internal error: %v (please report it with its stack)", e.Value)
-}
+func (e *PanicError) Error() string { return (*safely.PanicError)(e).Error() }
 
 // jobFields are the fields of a job that correspond to the options of a session.
 var jobFields = map[option.Field]string{

@@ -306,7 +306,8 @@ func TestSortSliceFails(t *testing.T) {
 			}
 			return v
 		}))
-		if panicked, ok := errors.AsType[*extsort.PanicError](err); !ok || panicked.Value != "no key" {
+		if panicked, ok := errors.AsType[*extsort.PanicError](err); !ok || panicked.Value != "no key" ||
+			panicked.Function != "a key function of SortSlice" {
 			t.Errorf("%d elements: a panic is %v", n, err)
 		}
 		if !slices.Equal(values, before) {

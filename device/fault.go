@@ -6,14 +6,20 @@ import (
 	"runtime/debug"
 )
 
-// WithoutPath returns err without the path that package os puts before it, for messages that name
-// the file themselves.
+// WithoutPath returns an error whose text has no path, for messages that name the file anyway. It still wraps the
+// *fs.PathError, so that errors.As finds it.
 func WithoutPath(err error) error {
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
-		return path.Err
+		return withoutPath{path}
 	}
 	return err
 }
+
+type withoutPath struct{ path *fs.PathError }
+
+func (e withoutPath) Error() string { return e.path.Err.Error() }
+
+func (e withoutPath) Unwrap() error { return e.path }
 
 // Guard calls f, which reads a memory-mapped file. If the file was truncated or its disk fails,
 // the system signals a fault. Guard then returns the error that fault returns for the address. If

@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/fileerr"
 	"github.com/extsort/extsort/internal/safely"
@@ -191,7 +192,7 @@ func openNamed(ctx context.Context, name string) (*os.File, error) {
 // plainPathError changes "stat NAME: no such file" to "NAME: no such file".
 func plainPathError(err error) error {
 	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
-		return fmt.Errorf("%s: %w", pathErr.Path, pathErr.Err)
+		return fmt.Errorf("%s: %w", pathErr.Path, device.WithoutPath(pathErr))
 	}
 	return err
 }

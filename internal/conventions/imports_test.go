@@ -40,6 +40,7 @@ var packageLayers = []struct{ folder, layer string }{
 	{"internal/option", "format"},
 	{"internal/safely", "format"},
 	{"internal/blockio", "device"},
+	{"internal/slicesort", "format"},
 	{"internal/drivers", "device"},
 	{"internal/remote", "device"},
 	{"internal/remote/remotetest", "device"},

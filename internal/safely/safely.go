@@ -13,14 +13,17 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// A PanicError is a panic that was recovered: a bug of this library, or of a Reader, a Writer or a callback that its
-// caller passed to it.
+// A PanicError is a panic that was recovered: a bug of this library, or of a function that its caller passed to it.
 type PanicError struct {
-	Value any    // the argument of panic
-	Stack []byte // the stack of the goroutine that panicked, as debug.Stack formats it
+	Function string // the function of the caller that panicked; "": a function of this library
+	Value    any    // the argument of panic
+	Stack    []byte // the stack of the goroutine that panicked, as debug.Stack formats it
 }
 
 func (e *PanicError) Error() string {
+	if e.Function != "" {
+		return fmt.Sprintf("%s panicked: %v", e.Function, e.Value)
+	}
 	return fmt.Sprintf("internal error: %v (please report it with its stack)", e.Value)
 }
 
@@ -33,11 +36,31 @@ func (e *PanicError) Unwrap() error {
 // Call calls f and returns its error. If f panics, Call returns a *PanicError.
 func Call(f func() error) (err error) {
 	defer func() {
-		if value := recover(); value != nil {
+		switch value := recover().(type) {
+		case nil:
+		case *PanicError:
+			err = value
+		default:
 			err = &PanicError{Value: value, Stack: debug.Stack()}
 		}
 	}()
 	return f()
+}
+
+// Attribute names the function of the caller that is about to be called. It is deferred before the call:
+//
+//	defer safely.Attribute("Progress")
+//	progress(p)
+//
+// If the function panics, Attribute panics with a *PanicError, which Call returns.
+func Attribute(function string) {
+	switch value := recover().(type) {
+	case nil:
+	case *PanicError:
+		panic(value)
+	default:
+		panic(&PanicError{Function: function, Value: value, Stack: debug.Stack()})
+	}
 }
 
 // A Group is an errgroup.Group whose functions may panic: the panic is the error of the function. The zero value is a
