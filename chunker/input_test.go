@@ -211,11 +211,11 @@ func TestChangingFile(t *testing.T) {
 	const pages = 16
 	for name, size := range map[string]int{"cut": 2 * page, "cut within the last page": pages*page - 24,
 		"grown": pages*page + 8, "emptied": 0} {
-		for _, way := range []string{"mapped", "by calls", "redirected"} {
+		for _, way := range []string{"file", "many files", "redirected"} {
 			file := writeFile(t, numbered(0, pages*page/8))
 			d, shown := openData(t, words, []string{file}, nil), file
 			switch way {
-			case "mapped":
+			case "many files":
 				d = openData(t, words, append([]string{file}, slices.Repeat([]string{writeFile(t, nil)}, input.MaxOpen)...), nil)
 			case "redirected":
 				f, err := os.Open(file)
@@ -258,8 +258,8 @@ func TestRewrittenFile(t *testing.T) {
 		data []byte
 		open func(name string) Dataset
 	}{
-		"by calls": {data, func(name string) Dataset { return openData(t, words, []string{name}, nil) }},
-		"mapped": {data, func(name string) Dataset {
+		"file": {data, func(name string) Dataset { return openData(t, words, []string{name}, nil) }},
+		"many files": {data, func(name string) Dataset {
 			return openData(t, words, append([]string{name}, slices.Repeat([]string{writeFile(t, nil)}, input.MaxOpen)...), nil)
 		}},
 		"compressed": {packed, func(name string) Dataset { return openData(t, words, []string{name}, nil) }},

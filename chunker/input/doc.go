@@ -1,8 +1,32 @@
-// Package input opens the inputs of a sort. Regular files can be read at any offset ([Files]).
-// Pipes, standard input and compressed files are read sequentially ([Stream]). [Open] opens both
-// kinds and reads their headers.
+// Package input opens the inputs of a sort and reads their records. [Open] recognizes compression
+// and format, reads the headers, and returns one [Input] per source.
 //
 // Only the root package of this module is stable: this package may change in any version.
 //
-// Files on a disk are read ahead of their readers. [ReadAhead] starts this before the first read.
+// # Ways in
+//
+// The records of an input are read in one of three ways:
+//
+//	mapped       regular files           copies from a memory map of the whole file
+//	requests     remote objects, and     several requests at a time, each with memory of its own;
+//	             files with direct I/O   see [Requests] and [UseDirectIO]
+//	sequential   pipes, compressed       a stream of bytes that is read once
+//	             files, archive members
+//
+// Block devices, files that cannot be mapped, and an io.ReaderAt of the caller are read with their
+// ReadAt. opener.maps holds the rule.
+//
+// # Datasets
+//
+// [Files] joins inputs that can all be read at any offset, so several goroutines can read different
+// records at once. [Stream] joins inputs of which at least one is sequential.
+//
+// Files on a disk are read ahead of their readers, because a memory map by itself reads little
+// ahead. [ReadAhead] starts this before the first read.
+//
+// # Changes while a sort runs
+//
+// A file may be truncated or written to while it is read. A read beyond the new end of a mapped file
+// is a fault of the processor, which becomes an error; see mappedFile. All other changes are found
+// at the end, by [Input.Check].
 package input

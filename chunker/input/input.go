@@ -68,8 +68,8 @@ type Kind struct {
 	first bool // first of all inputs
 }
 
-// openInput opens a source. A regular file may be mapped and needs no descriptor then.
-// Uncompressed sources with random access are read at offsets. All others are streams.
+// openInput opens a source. Uncompressed sources with random access are read at offsets. All
+// others are streams.
 func (o *opener) openInput(ctx context.Context, kind Kind, s Source) (in *Input, err error) {
 	c, err := s.open(ctx, o.stdin)
 	if err != nil {
@@ -78,9 +78,10 @@ func (o *opener) openInput(ctx context.Context, kind Kind, s Source) (in *Input,
 	if s.isRemote() {
 		c.at.requests = o.requests
 	}
+	mapped := c.at != nil && o.mapContent(c.at)
 	switch {
 	case c.at != nil:
-		in, err = openSeekable(kind, c.at, o.windowBytes, o.mapped && c.file != nil)
+		in, err = openSeekable(kind, c.at, o.windowBytes)
 	case kind.Container().IsArchive:
 		err = noArchive(c.Name)
 	default:
@@ -89,11 +90,15 @@ func (o *opener) openInput(ctx context.Context, kind Kind, s Source) (in *Input,
 
 	switch {
 	case err != nil:
+		if mapped {
+			c.at.Close()
+		}
 		c.Close()
 		return nil, err
 	case c.file == nil:
 		return in, nil
-	case in.file != nil && in.file.from == nil:
+	case mapped && !o.keepsOpen:
+		in.file.file = nil
 		return in, c.Close()
 	}
 
@@ -103,31 +108,26 @@ func (o *opener) openInput(ctx context.Context, kind Kind, s Source) (in *Input,
 
 // openSeekable opens a source with random access. If it is compressed or a member of an archive,
 // the input is a stream.
-func openSeekable(kind Kind, f *seekable, windowBytes int64, mapped bool) (*Input, error) {
+func openSeekable(kind Kind, f *seekable, windowBytes int64) (*Input, error) {
 	compressed := kind.Compression(f.shown, f.first) != format.None
 	switch {
 	case kind.Container().IsArchive && compressed:
 		return nil, noArchive(f.shown)
 	case kind.Container().IsArchive:
-		return openMember(kind, f, windowBytes, mapped)
+		return openMember(kind, f, windowBytes)
 	case !compressed:
-		return newFile(kind, f, mapped)
+		return newFile(kind, f)
 	}
 
-	return openWithin(kind, f, windowBytes, mapped, func() (io.ReadCloser, error) {
+	return openWithin(kind, f, windowBytes, func() (io.ReadCloser, error) {
 		return io.NopCloser(f.sequence(0, f.bytes)), nil
 	})
 }
 
 // openWithin opens a stream that is read from a source with random access.
 func openWithin(
-	kind Kind, f *seekable, windowBytes int64, mapped bool, open func() (io.ReadCloser, error),
+	kind Kind, f *seekable, windowBytes int64, open func() (io.ReadCloser, error),
 ) (in *Input, err error) {
-	if mapped {
-		if err := f.mapWhole(); err != nil {
-			return nil, err
-		}
-	}
 	source, err := open()
 	if err != nil {
 		err = fmt.Errorf("%s: %w", f.shown, err)
@@ -197,9 +197,8 @@ func plainPathError(err error) error {
 	return err
 }
 
-// newFile opens a file for random access, mapped or not, and reads its header. It closes f if that
-// fails.
-func newFile(kind Kind, f *seekable, mapped bool) (*Input, error) {
+// newFile opens a file for random access and reads its header. It closes f if that fails.
+func newFile(kind Kind, f *seekable) (*Input, error) {
 	in := &Input{
 		Name:     f.shown,
 		at:       f,
@@ -208,7 +207,7 @@ func newFile(kind Kind, f *seekable, mapped bool) (*Input, error) {
 		close:    []io.Closer{f},
 		frame:    newInputFrame(&kind),
 	}
-	if err := in.readFile(kind, mapped); err != nil {
+	if err := in.readFile(kind); err != nil {
 		f.Close()
 		return nil, err
 	}
@@ -216,13 +215,8 @@ func newFile(kind Kind, f *seekable, mapped bool) (*Input, error) {
 }
 
 // readFile reads the header of a file with random access and finds its records.
-func (in *Input) readFile(kind Kind, mapped bool) error {
+func (in *Input) readFile(kind Kind) error {
 	f := in.at
-	if mapped {
-		if err := f.mapWhole(); err != nil {
-			return err
-		}
-	}
 	head, err := in.checkStart(kind)
 	if err != nil {
 		return err

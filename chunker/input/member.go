@@ -9,9 +9,9 @@ import (
 
 // openMember opens an array of an archive. It is read as a stream even if it is not compressed,
 // because its checksum can then be verified in a single pass.
-func openMember(kind Kind, f *seekable, windowBytes int64, mapped bool) (*Input, error) {
+func openMember(kind Kind, f *seekable, windowBytes int64) (*Input, error) {
 	var member *format.Member
-	in, err := openWithin(kind, f, windowBytes, mapped, func() (io.ReadCloser, error) {
+	in, err := openWithin(kind, f, windowBytes, func() (io.ReadCloser, error) {
 		all, err := format.Members(f, f.bytes)
 		if err == nil {
 			member, err = format.ChooseMember(all, kind.Member)

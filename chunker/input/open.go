@@ -14,10 +14,9 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// MaxOpen is the maximum number of inputs that stay open; see also device.OpenFiles. If there are
-// more, files are mapped, because some systems allow only a few open files per process, and
-// merges can have thousands of inputs. With fewer inputs, system calls are faster than page
-// faults, even from a disk.
+// MaxOpen is the maximum number of inputs whose descriptors stay open; see also device.OpenFiles.
+// If there are more, descriptors of mapped files are closed, because some systems allow only a few
+// open files per process, and merges can have thousands of inputs. Such files are not read ahead.
 const MaxOpen = 64
 
 // Open opens the inputs in order. It opens remote inputs first, several at a time. All inputs
@@ -31,7 +30,8 @@ func Open(
 		stdin:       stdin,
 		windowBytes: windowBytes,
 		requests:    newRequests(),
-		mapped:      len(sources) > device.OpenFiles(MaxOpen),
+		keepsOpen:   len(sources) <= device.OpenFiles(MaxOpen),
+		mappable:    mappableBytes(),
 	}
 	opened := o.openRemote(ctx, sources)
 	all := inputs(nil)
@@ -56,7 +56,8 @@ type opener struct {
 	kind        Kind
 	stdin       io.Reader
 	windowBytes int64
-	mapped      bool // see MaxOpen
+	keepsOpen   bool  // mapped files keep their descriptors, see MaxOpen
+	mappable    int64 // the number of bytes of files that may still be mapped
 	requests    *Requests
 }
 

@@ -13,22 +13,23 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestManyInputsAreMapped keeps no more files open than MaxOpen, compressed or not.
-func TestManyInputsAreMapped(t *testing.T) {
+// TestManyInputsAreClosed keeps the descriptors of no more files open than MaxOpen, compressed or
+// not.
+func TestManyInputsAreClosed(t *testing.T) {
 	for _, c := range []format.Compression{format.None, format.Zstd} {
 		name := filepath.Join(t.TempDir(), "in")
 		if err := os.WriteFile(name, compressed(t, make([]byte, 80), c), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		for _, n := range []int{MaxOpen, MaxOpen + 1} {
+		for _, n := range []int{1, MaxOpen, MaxOpen + 1} {
 			names := slices.Repeat([]string{name}, n)
 			inputs, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u64"}}, Named(names...), nil, 1<<20)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, in := range inputs {
-				if mapped := in.file.file == nil; mapped != (n > MaxOpen) {
-					t.Errorf("%d inputs: mapped is %t", n, mapped)
+				if closed := in.file.file == nil; closed != (n > MaxOpen) || !isMapped(in) {
+					t.Errorf("%d inputs: closed is %t, mapped is %t", n, closed, isMapped(in))
 				}
 				if all, err := io.ReadAll(in.Sequence()); err != nil || len(all) != 80 {
 					t.Errorf("%d inputs, %v: %d bytes, error %v", n, c, len(all), err)
@@ -42,11 +43,13 @@ func TestManyInputsAreMapped(t *testing.T) {
 }
 
 // TestMoreThanAddresses opens inputs that have more bytes together than a process has addresses.
+// The first of them are mapped, and the last is not.
 func TestMoreThanAddresses(t *testing.T) {
+	const size = 8 << 40
 	name := filepath.Join(t.TempDir(), "in")
 	err := os.WriteFile(name, nil, 0o600)
 	if err == nil {
-		err = os.Truncate(name, 8<<40)
+		err = os.Truncate(name, size)
 	}
 	if err != nil || runtime.GOOS == "windows" {
 		t.Skip("no such sparse files here:", err)
@@ -56,9 +59,20 @@ func TestMoreThanAddresses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	last := inputs[MaxOpen]
-	if n, err := last.file.ReadAt(make([]byte, 8), 8<<40-8); n != 8 || err != nil || last.file.file == nil {
-		t.Errorf("%d bytes, error %v, open: %t", n, err, last.file.file != nil)
+	mapped := int64(0)
+	for i, in := range inputs {
+		if isMapped(in) {
+			mapped += size
+		} else if in.file.file == nil {
+			t.Errorf("input %d is neither mapped nor open", i)
+		}
+	}
+	if mapped > mappableBytes() || isMapped(inputs[MaxOpen]) {
+		t.Errorf("%d bytes are mapped, the limit is %d", mapped, mappableBytes())
+	}
+	last := inputs[MaxOpen].file
+	if n, err := last.ReadAt(make([]byte, 8), size-8); n != 8 || err != nil {
+		t.Errorf("%d bytes, error %v", n, err)
 	}
 	if err := joinErrors(inputs, (*Input).Close); err != nil {
 		t.Error(err)

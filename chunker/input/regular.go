@@ -5,33 +5,27 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"syscall"
-	"unsafe"
-
-	"golang.org/x/exp/mmap"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 )
 
-// A seekable is a source with random access: a regular file (read with system calls or through a
-// memory map, see MaxOpen), a block device, or a Source.
+// A seekable is a source with random access: a regular file, a block device, or a Source.
+// opener.maps decides how a file is read.
 type seekable struct {
 	shown   string      // name in messages
-	from    io.ReaderAt // nil if the file is mapped and its descriptor is closed
-	file    *os.File    // the same; nil for a Source
+	from    io.ReaderAt // a *mappedFile, the open file, or the At of a Source
+	file    *os.File    // nil for a Source, and for a mapped file whose descriptor is closed
 	info    os.FileInfo // nil for a Source
 	version string      // of a Source
 	start   int64       // origin of offsets
 	bytes   int64       // size from start on, when it was opened
 	first   []byte      // the first bytes, for recognizing the format
 
-	pages *mmap.ReaderAt // the whole file; nil if it is not mapped
-
 	requests *Requests      // prefetch a remote source; otherwise nil
 	ahead    *sequenceAhead // the current sequential reader; nil if none exists
 
-	last os.FileInfo // state at the end of reading; nil if the file is open or mapped
+	last os.FileInfo // state at the end of reading; nil until then
 }
 
 // newRegular returns random access to r from its current position. It returns nil if r can only
@@ -110,29 +104,8 @@ func endsAt(file io.ReaderAt, size int64) bool {
 	return int64(n) == min(size, 1) && (n == 1 || err == io.EOF)
 }
 
-// errShorter and errFault are wrapped with the name and the offset by the caller.
-var (
-	errShorter = errors.New("the file became shorter while it was being read")
-	errFault   = errors.New("the file became shorter, or its disk failed, while it was being read")
-)
-
-// mapWhole maps the file. Its descriptor is not needed afterwards. If there is not enough address
-// space, as for more than 128 TiB, the file stays open. So does a block device.
-func (f *seekable) mapWhole() (err error) {
-	if isDisk(f.info) {
-		return nil
-	}
-	f.pages, err = mmap.Open(pathOf(f.file))
-	switch {
-	case errors.Is(err, syscall.ENOMEM):
-		return nil
-	case err != nil:
-		return fmt.Errorf("map %s: %w", f.shown, device.WithoutPath(err))
-	}
-
-	f.from, f.file = nil, nil
-	return nil
-}
+// errShorter is wrapped with the name and the offset by the caller.
+var errShorter = errors.New("the file became shorter while it was being read")
 
 // sequence returns a sequential reader of a range. It does not prefetch the first bytes, because
 // some callers only read those.
@@ -145,11 +118,8 @@ func (f *seekable) sequence(off, bytes int64) io.Reader {
 	return io.MultiReader(io.NewSectionReader(f, off, first), f.ahead)
 }
 
-// ReadAt implements io.ReaderAt, with a system call or from the map.
+// ReadAt implements io.ReaderAt.
 func (f *seekable) ReadAt(p []byte, off int64) (int, error) {
-	if f.from == nil {
-		return copyMapped(p, f.pages, f.start+off)
-	}
 	n, err := f.from.ReadAt(p, f.start+off)
 	if n < len(p) && (err == nil || err == io.EOF && off+int64(len(p)) <= f.bytes) {
 		return n, errShorter
@@ -157,24 +127,7 @@ func (f *seekable) ReadAt(p []byte, off int64) (int, error) {
 	return n, device.WithoutPath(err)
 }
 
-func copyMapped(p []byte, pages *mmap.ReaderAt, off int64) (n int, err error) {
-	err = device.Guard(func() error {
-		n, err = pages.ReadAt(p, off)
-		return err
-	}, func(at uintptr) error { return mapFault(at, p) })
-	return n, err
-}
-
-// mapFault returns the error for a page fault during a copy from a map to p. The address of the
-// map is not known, but only the map and p are accessed.
-func mapFault(at uintptr, p []byte) error {
-	if at-uintptr(unsafe.Pointer(unsafe.SliceData(p))) < uintptr(len(p)) {
-		return nil
-	}
-	return errFault
-}
-
-// stat returns the current state of the file. If the file is mapped and its name has been
+// stat returns the current state of the file. If its descriptor is closed and its name has been
 // removed, it returns the state when it was opened.
 func (f *seekable) stat() (os.FileInfo, error) {
 	switch {
@@ -222,14 +175,13 @@ func (f *seekable) check(warn func(message string)) error {
 	return nil
 }
 
-// Close unmaps the file. This happens at the end of a sort, because unmapping a large file blocks
-// others that map memory, such as the driver of a GPU.
+// Close unmaps the file if it is mapped. It does not close the descriptor.
 func (f *seekable) Close() error {
 	if f.ahead != nil {
 		f.ahead.Close()
 	}
-	if f.pages == nil {
-		return nil
+	if pages, ok := f.from.(*mappedFile); ok {
+		return pages.Close()
 	}
-	return f.pages.Close()
+	return nil
 }

@@ -1,6 +1,7 @@
 package input
 
 import (
+	"math"
 	"os"
 	"strconv"
 
@@ -35,4 +36,13 @@ func pathOf(f *os.File) string {
 		return f.Name()
 	}
 	return name
+}
+
+// addressLimit returns how many bytes of address space the process may use.
+func addressLimit() int64 {
+	var limit unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_AS, &limit) != nil {
+		return math.MaxInt64
+	}
+	return int64(min(limit.Cur, math.MaxInt64))
 }

@@ -2,10 +2,15 @@
 
 package input
 
-import "os"
+import (
+	"math"
+	"os"
+)
 
 func willNeed(*os.File, int64, int64) {}
 
 func fetchedBytes() int64 { return 0 }
 
 func pathOf(f *os.File) string { return f.Name() }
+
+func addressLimit() int64 { return math.MaxInt64 }

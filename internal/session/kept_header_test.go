@@ -158,7 +158,7 @@ func TestLongTail(t *testing.T) {
 	data := make([]byte, 8+MaxKeptHeader+1)
 	for way, opt := range waysIn(t, data) {
 		opt.Record, opt.Records, opt.KeepHeader, opt.Raw = u64Spec, 1, true, true
-		if way == "mapped" {
+		if way == "many files" {
 			opt.Inputs = opt.Inputs[:1]
 		}
 		_, _, err := sortToBytes(t, opt)

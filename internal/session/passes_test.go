@@ -325,7 +325,7 @@ func TestPassesChanged(t *testing.T) {
 			data := k.make(t, "uniform", 3000, r)
 			opt := small(Options{Record: k.spec, Strategy: Reread, Inputs: []string{writeFile(t, data)},
 				Output: filepath.Join(t.TempDir(), "out")})
-			if many { // so many that they are mapped
+			if many { // so many that their descriptors are closed
 				for range 600 {
 					opt.Inputs = append(opt.Inputs, writeFile(t, nil))
 				}

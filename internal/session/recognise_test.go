@@ -26,7 +26,7 @@ func beginning(first string) []byte {
 func waysIn(t *testing.T, data []byte) map[string]Options {
 	name := writeFile(t, data)
 	return map[string]Options{
-		"file": {Inputs: []string{name}}, "mapped": {Inputs: slices.Repeat([]string{name}, input.MaxOpen+1)},
+		"file": {Inputs: []string{name}}, "many files": {Inputs: slices.Repeat([]string{name}, input.MaxOpen+1)},
 		"stdin": {Stdin: bytes.NewReader(data)}, "pieces": {Stdin: &dribble{data, 7}},
 	}
 }
@@ -62,7 +62,7 @@ func TestForeignInputsAreRefusedUnderCompression(t *testing.T) {
 	data := beginning("\x93NUMPY\x01\x00v\x00")
 	for _, c := range []format.Compression{format.Gzip, format.Zstd, format.S2} {
 		for way, opt := range waysIn(t, compressed(t, data, c)) {
-			if opt.Record, opt.Stdout = u64Spec, io.Discard; way == "mapped" {
+			if opt.Record, opt.Stdout = u64Spec, io.Discard; way == "many files" {
 				opt.TempDirs = []string{t.TempDir()}
 			}
 			_, err := Sort(t.Context(), opt)
@@ -80,7 +80,7 @@ func TestRawSortsWhatLooksForeign(t *testing.T) {
 	} {
 		data := beginning(first)
 		for way, opt := range waysIn(t, data) {
-			if way == "mapped" {
+			if way == "many files" {
 				opt.Inputs = opt.Inputs[:1]
 			}
 			opt.Record, opt.Raw = u64Spec, true

@@ -1,0 +1,107 @@
+package input
+
+import (
+	"errors"
+	"io"
+	"math/bits"
+	"os"
+	"unsafe"
+
+	"golang.org/x/exp/mmap"
+
+	"github.com/extsort/extsort/device"
+)
+
+// maxMappedBytes limits the total size of the files that one run maps: 32 TiB, or 512 MiB in a
+// 32-bit process. The rest of the address space is left for the memory of the sort.
+const maxMappedBytes = 1 << (29 + (bits.UintSize-32)/2)
+
+// mappableBytes returns how many bytes of files a run may map. If the address space of the process
+// is limited (ulimit -v), that is a quarter of the limit.
+func mappableBytes() int64 {
+	return min(maxMappedBytes, addressLimit()/4)
+}
+
+// maps decides whether a file is read through a memory map. Regular files are: reads from the page
+// cache then take no system call per block. These files are read with system calls instead:
+//
+//   - block devices, whose size os.File.Stat does not report
+//   - files too large for the rest of the address space
+//   - files that cannot be mapped, such as some files of FUSE; see mapContent
+//
+// Sources that are not local files, such as remote objects, are read with their ReadAt. If the plan
+// uses direct I/O, UseDirectIO replaces the way in which records are read.
+func (o *opener) maps(f *seekable) bool {
+	return f.file != nil && f.info.Mode().IsRegular() && f.info.Size() <= o.mappable
+}
+
+// mapContent maps a file, if it is to be mapped and the system allows that.
+func (o *opener) mapContent(f *seekable) (mapped bool) {
+	if !o.maps(f) {
+		return false
+	}
+	pages, err := mapFile(f.file, f.info)
+	if err != nil {
+		return false
+	}
+	o.mappable -= f.info.Size()
+	f.from = pages
+	return true
+}
+
+// A mappedFile reads a file through a memory map.
+type mappedFile struct {
+	pages *mmap.ReaderAt
+}
+
+var errNotSameFile = errors.New("the name refers to another file")
+
+// mapFile maps all bytes that an open file has according to info.
+func mapFile(file *os.File, info os.FileInfo) (*mappedFile, error) {
+	path := pathOf(file)
+	now, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !os.SameFile(now, info) {
+		return nil, errNotSameFile
+	}
+	pages, err := mmap.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if int64(pages.Len()) < info.Size() {
+		return nil, errors.Join(errShorter, pages.Close())
+	}
+	return &mappedFile{pages}, nil
+}
+
+// errFault is wrapped with the name and the offset by the caller.
+var errFault = errors.New("the file became shorter, or its disk failed, while it was being read")
+
+// ReadAt implements io.ReaderAt. If the system cannot provide a page, it sends a signal, which
+// ReadAt turns into errFault.
+func (m *mappedFile) ReadAt(p []byte, off int64) (n int, err error) {
+	if off >= int64(m.pages.Len()) {
+		return 0, io.EOF
+	}
+	read := func() error {
+		n, err = m.pages.ReadAt(p, off)
+		return err
+	}
+	err = device.Guard(read, func(at uintptr) error { return mapFault(at, p) })
+	return n, err
+}
+
+// mapFault returns the error for a page fault during a copy from a map to p. The address of the
+// map is not known, but only the map and p are accessed.
+func mapFault(at uintptr, p []byte) error {
+	if at-uintptr(unsafe.Pointer(unsafe.SliceData(p))) < uintptr(len(p)) {
+		return nil
+	}
+	return errFault
+}
+
+// Close unmaps the file. This happens at the end of a sort, because unmapping a large file blocks
+// others that map memory, such as the driver of a GPU.
+func (m *mappedFile) Close() error { return m.pages.Close() }

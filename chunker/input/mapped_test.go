@@ -1,0 +1,201 @@
+package input
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"unsafe"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
+)
+
+// openFiles opens a file of n u64, which count from 0 on.
+func openFiles(t *testing.T, n int) (f *Files, name string, recs []byte) {
+	t.Helper()
+	for i := range n {
+		recs = binary.LittleEndian.AppendUint64(recs, uint64(i))
+	}
+	name = filepath.Join(t.TempDir(), "in")
+	if err := os.WriteFile(name, recs, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	inputs, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u64"}}, Named(name), nil, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f = NewFiles(inputs)
+	t.Cleanup(func() {
+		if err := f.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return f, name, recs
+}
+
+// isMapped reports whether an input is read through a memory map.
+func isMapped(in *Input) bool {
+	_, mapped := in.file.from.(*mappedFile)
+	return mapped
+}
+
+// useCalls makes an input that has been opened be read with system calls.
+func useCalls(t *testing.T, in *Input) {
+	t.Helper()
+	mapped, ok := in.file.from.(*mappedFile)
+	if !ok {
+		t.Fatal("the input is not mapped")
+	}
+	if err := mapped.Close(); err != nil {
+		t.Fatal(err)
+	}
+	in.file.from = in.file.file
+}
+
+// TestMapOfRemovedFile maps the file that was opened, even if another file has taken its name.
+func TestMapOfRemovedFile(t *testing.T) {
+	f, name, recs := openFiles(t, 100_000)
+	in := f.inputs[0].file
+	if runtime.GOOS == "windows" {
+		t.Skip("open files cannot be removed there")
+	}
+	if err := errors.Join(os.Remove(name), os.WriteFile(name, []byte("another"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	pages, err := mapFile(in.file, in.info)
+	if runtime.GOOS != "linux" {
+		if err == nil {
+			t.Error("another file was mapped")
+		}
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	for way, r := range map[string]io.ReaderAt{"opened": f.inputs[0].at, "mapped again": pages} {
+		got := make([]byte, len(recs)/2)
+		if _, err := r.ReadAt(got, 8000); err != nil || !bytes.Equal(got, recs[8000:][:len(got)]) {
+			t.Errorf("%s: other records came: %v", way, err)
+		}
+	}
+	if err := pages.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestFilesAreMapped checks which inputs are mapped: regular files, as far as the address space
+// allows. Remote objects, pipes and other readers never are.
+func TestFilesAreMapped(t *testing.T) {
+	_, name, recs := openFiles(t, 1000)
+	opened := func(s Source, mappable int64) *Input {
+		t.Helper()
+		o := &opener{keepsOpen: true, mappable: mappable, windowBytes: 1 << 20}
+		in, err := o.openInput(t.Context(), Kind{Spec: format.Spec{Type: "u64"}}, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := in.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return in
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for way, c := range map[string]struct {
+		source   Source
+		mappable int64
+		want     bool
+	}{
+		"file":             {Source{Name: name}, 1 << 20, true},
+		"file that fits":   {Source{Name: name}, 8000, true},
+		"file too large":   {Source{Name: name}, 7999, false},
+		"open file":        {Source{Reader: file}, 1 << 20, true},
+		"reader at offset": {Source{At: file, Size: 8000}, 1 << 20, false},
+	} {
+		in := opened(c.source, c.mappable)
+		if isMapped(in) != c.want {
+			t.Errorf("%s: mapped is %t", way, !c.want)
+		}
+		if got, err := io.ReadAll(in.Sequence()); err != nil || !bytes.Equal(got, recs) {
+			t.Errorf("%s: %d bytes, %v", way, len(got), err)
+		}
+	}
+}
+
+// noWarning fails a test that is warned.
+func noWarning(t *testing.T) func(string) {
+	return func(message string) { t.Errorf("there is a warning: %s", message) }
+}
+
+// TestShorterFile truncates a file after it was opened: an error with its name and the offset,
+// mapped or not.
+func TestShorterFile(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a mapped file cannot be truncated there")
+	}
+	for way, want := range map[string]error{"mapped": errFault, "by calls": errShorter} {
+		f, name, _ := openFiles(t, 100_000)
+		if way == "by calls" {
+			useCalls(t, f.inputs[0])
+		}
+		p := make([]byte, 8000)
+		if err := f.ReadRecords(p, 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(name, 4096); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.ReadRecords(p, 50_000); !errors.Is(err, want) ||
+			!strings.Contains(err.Error(), name+" at byte 400000: ") {
+			t.Errorf("%s: the error is: %v", way, err)
+		}
+		if err := f.Check(noWarning(t)); err == nil || !strings.Contains(err.Error(), "800000 bytes before, 4096 now") {
+			t.Errorf("%s: Check: %v", way, err)
+		}
+	}
+}
+
+// faultAt is a fault of an address, as the runtime has it.
+type faultAt uintptr
+
+func (f faultAt) Addr() uintptr { return uintptr(f) }
+
+// TestMapFault takes only faults of the map for errors.
+func TestMapFault(t *testing.T) {
+	p := make([]byte, 1<<20) // so large that it stays where it is
+	start := uintptr(unsafe.Pointer(unsafe.SliceData(p)))
+	for name, c := range map[string]struct {
+		fault any
+		ours  bool
+	}{
+		"the map":           {faultAt(start + 1<<20), true},
+		"where it goes":     {faultAt(start + 1<<20 - 1), false},
+		"another panic":     {"index out of range", false},
+		"before it":         {faultAt(start - 1), true},
+		"its first byte":    {faultAt(start), false},
+		"an error of sorts": {errors.New("boom"), false},
+	} {
+		func() {
+			defer func() {
+				if panicked := recover() != nil; panicked == c.ours {
+					t.Errorf("%s: panicked is %t", name, panicked)
+				}
+			}()
+			err := device.Guard(func() error { panic(c.fault) }, func(at uintptr) error { return mapFault(at, p) })
+			if err != errFault {
+				t.Errorf("%s: %v", name, err)
+			}
+		}()
+	}
+}
