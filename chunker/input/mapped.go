@@ -27,12 +27,13 @@ func mappableBytes() int64 {
 //
 //   - block devices, whose size os.File.Stat does not report
 //   - files too large for the rest of the address space
+//   - files with holes in tmpfs, which a map would fill
 //   - files that cannot be mapped, such as some files of FUSE; see mapContent
 //
 // Sources that are not local files, such as remote objects, are read with their ReadAt. If the plan
 // uses direct I/O, UseDirectIO replaces the way in which records are read.
 func (o *opener) maps(f *seekable) bool {
-	return f.file != nil && f.info.Mode().IsRegular() && f.info.Size() <= o.mappable
+	return f.file != nil && f.info.Mode().IsRegular() && f.info.Size() <= o.mappable && !growsByMap(f.file, f.info)
 }
 
 // mapContent maps a file, if it is to be mapped and the system allows that.

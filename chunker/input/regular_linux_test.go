@@ -5,8 +5,10 @@ import (
 	"io"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
 )
 
@@ -47,5 +49,51 @@ func TestUnreadable(t *testing.T) {
 	_, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u8"}}, Named(name), nil, 1<<20)
 	if err == nil || !strings.HasPrefix(err.Error(), "read "+name+": ") || strings.Count(err.Error(), name) != 1 {
 		t.Errorf("the error is: %v", err)
+	}
+}
+
+// TestHolesStayHoles reads files in memory. One with a hole is not mapped, because that would fill
+// the hole.
+func TestHolesStayHoles(t *testing.T) {
+	const dir, size = "/dev/shm", 1 << 20
+	if !spill.InMemory(dir) {
+		t.Skip("no tmpfs at " + dir)
+	}
+	for name, hole := range map[string]bool{"full": false, "hole": true} {
+		file, err := os.CreateTemp(dir, "extsort-test-")
+		if err != nil {
+			t.Skip(err)
+		}
+		defer os.Remove(file.Name())
+		defer file.Close()
+		if hole {
+			err = file.Truncate(size)
+		} else {
+			_, err = file.Write(make([]byte, size))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		inputs, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u64"}}, Named(file.Name()), nil, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if isMapped(inputs[0]) == hole {
+			t.Errorf("%s: mapped is %t", name, !hole)
+		}
+		if all, err := io.ReadAll(inputs[0].Sequence()); err != nil || !bytes.Equal(all, make([]byte, size)) {
+			t.Errorf("%s: %d bytes, %v", name, len(all), err)
+		}
+		info, err := file.Stat()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if blocks := info.Sys().(*syscall.Stat_t).Blocks; (blocks == 0) != hole {
+			t.Errorf("%s: the file occupies %d blocks", name, blocks)
+		}
+		if err := inputs[0].Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"math"
 	"os"
 	"strconv"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -45,4 +46,24 @@ func addressLimit() int64 {
 		return math.MaxInt64
 	}
 	return int64(min(limit.Cur, math.MaxInt64))
+}
+
+// growsByMap reports whether reads through a map would make a file occupy more space. The holes of
+// a file in tmpfs or hugetlbfs are filled when a map of them is read, and the system signals a
+// fault if there is no space. A system call returns zeros instead.
+func growsByMap(f *os.File, info os.FileInfo) bool {
+	const blockBytes = 512
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if ok && int64(stat.Blocks)*blockBytes >= info.Size() {
+		return false
+	}
+	var system unix.Statfs_t
+	if unix.Fstatfs(int(f.Fd()), &system) != nil {
+		return true
+	}
+	switch uint32(system.Type) {
+	case unix.TMPFS_MAGIC, unix.HUGETLBFS_MAGIC:
+		return true
+	}
+	return false
 }
