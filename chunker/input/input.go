@@ -88,21 +88,17 @@ func (o *opener) openInput(ctx context.Context, kind Kind, s Source) (in *Input,
 		in, err = openStream(kind, c.Name, c.Stream, o.windowBytes)
 	}
 
-	switch {
-	case err != nil:
+	if err != nil {
 		if mapped {
 			c.at.Close()
 		}
 		c.Close()
 		return nil, err
-	case c.file == nil:
-		return in, nil
-	case mapped && !o.keepsOpen:
-		in.file.file = nil
-		return in, c.Close()
 	}
-
 	in.close = append(in.close, c)
+	if mapped && !o.keepsOpen {
+		return in, c.closeFile()
+	}
 	return in, nil
 }
 

@@ -164,6 +164,17 @@ func (c *Content) Close() error {
 	return c.file.Close()
 }
 
+// closeFile closes the descriptor of a mapped file, if open has opened it.
+func (c *Content) closeFile() error {
+	if c.file == nil {
+		return nil
+	}
+	file := c.file
+	c.file = nil
+	c.at.file = nil
+	return file.Close()
+}
+
 // newSeekable returns random access to a source.
 func newSeekable(s Source) (*seekable, error) {
 	if s.Size < 0 {

@@ -12,6 +12,9 @@ import (
 // maxFirstReads is the maximum number of system calls that read the first bytes of an input.
 const maxFirstReads = 4
 
+// tracedReads are the system calls that can read a file.
+const tracedReads = "mmap,read,pread64,readv,preadv,preadv2,copy_file_range,splice,sendfile"
+
 // TestInputIsMapped traces sorts of a file of 64 MiB. They map it, and read no more of it with
 // system calls than its first bytes.
 func TestInputIsMapped(t *testing.T) {
@@ -35,7 +38,7 @@ func TestInputIsMapped(t *testing.T) {
 		"extsort -d cpu -t u64 -S 32M --strategy reread -o out in",
 	} {
 		trace := filepath.Join(dir, "trace")
-		script := `cd "$1" && strace -f -y -e trace=mmap,read,pread64,readv,preadv,preadv2,copy_file_range,splice,sendfile -o "$2" ` + c
+		script := `cd "$1" && strace -f -y -o "$2" -e trace=` + tracedReads + ` ` + c
 		if status, _, stderr := shell(t, script, dir, trace); status != 0 {
 			t.Errorf("%s: %s", c, stderr)
 			continue
