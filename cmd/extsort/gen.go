@@ -114,17 +114,24 @@ func (a *app) openSink(ctx context.Context, f *genFlags, header *format.Header, 
 	if err != nil {
 		return nil, err
 	}
+	opt := output.Options{
+		RecordSize:  header.Layout().RecordSize,
+		Records:     records,
+		Header:      header.Encode,
+		MaxRecords:  header.MaxRecords(),
+		Compression: compression,
+		Writers:     f.workers,
+		Compressors: processors,
+		PipeBytes:   pipe.WriterBytes,
+	}
 	to := a.stdout
 	if f.output != "" && f.output != "-" {
-		if to, err = output.Create(ctx, f.output, remotePart, remoteParts); err != nil {
+		to, err = output.Create(ctx, f.output, opt.File(output.FileOptions{}), remotePart, remoteParts)
+		if err != nil {
 			return nil, err
 		}
 	}
-	return output.NewSink(ctx, to, output.Options{
-		RecordSize: header.Layout().RecordSize, Records: records, Header: header.Encode,
-		MaxRecords:  header.MaxRecords(),
-		Compression: compression, Writers: f.workers, Compressors: processors, PipeBytes: pipe.WriterBytes,
-	})
+	return output.NewSink(ctx, to, opt)
 }
 
 // data returns the header to write and the number of records after it.

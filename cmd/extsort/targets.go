@@ -28,7 +28,7 @@ type place struct {
 // A sideFile is a file that a command writes in addition to its result: a report or a plot. It is
 // opened before the work begins, so that mistakes are found immediately. It gets its name when it
 // is complete.
-type sideFile struct{ out *output.Output }
+type sideFile struct{ out output.Output }
 
 // openSide opens the file that a flag names. It rejects a file that the command reads or uses for
 // another output.
@@ -36,7 +36,7 @@ func openSide(ctx context.Context, flag, name string, taken ...place) (*sideFile
 	if err := checkSide(flag, name, taken...); err != nil {
 		return nil, err
 	}
-	out, err := output.Open(ctx, name, nil)
+	out, err := output.Open(ctx, name, output.FileOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", flag, err)
 	}

@@ -90,7 +90,7 @@ func (p *Plan) CatTo(ctx context.Context, name string) error {
 	if copies { // copying needs no memory
 		size, parallel = remote.MinPart, plan.RemoteRequests
 	}
-	out, err := output.Create(ctx, name, size, parallel)
+	out, err := output.Create(ctx, name, output.FileOptions{}, size, parallel)
 	if err != nil {
 		return err
 	}

@@ -82,7 +82,7 @@ func (p *Plan) createPart(ctx context.Context, k int, opt *session.MergeOptions)
 		return createObject(ctx, name, p.Bytes()/int64(p.Parts), opt)
 	}
 	if !p.OneFile {
-		file, err := output.Open(ctx, name, nil)
+		file, err := output.Open(ctx, name, output.FileOptions{})
 		if err != nil {
 			return nil, err
 		}

@@ -31,7 +31,7 @@ type Output struct {
 	keyer   *format.Keyer  // of the output records
 	groups  *output.Groups // a filter in the chain; may be nil
 	sink    *output.Sink   // the end of the chain
-	file    *output.Output // nil for a stream of the caller
+	file    *output.File   // nil unless the output is a file that appears when it is complete
 	kept    *output.Kept   // like file, if a checkpoint keeps the output; otherwise nil
 	sent    int64          // number of records that a stream already has, and which are skipped
 	records atomic.Int64   // number of records that have reached the end
@@ -71,11 +71,10 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 		form: opt.Form,
 		tell: opt.Verified,
 	}
-	stream := opt.Stream
 	if o.header, o.keyer, o.Size, err = opt.Form.Shape(r.Input); err != nil {
 		return err
 	}
-	set := opt.Split != output.Split{}
+	set := opt.Split != (output.Split{})
 	s := &r.Plan.Sizes
 	if err := r.openQueue(); err != nil {
 		return err
@@ -83,23 +82,6 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 	if err := o.checkTail(opt.StopsEarly, set && opt.Codec != format.None); err != nil {
 		return err
 	}
-	switch {
-	case set && remote.Is(opt.Name):
-		return fmt.Errorf("create output %s: a split output must be a local file", remote.Shown(opt.Name))
-	case remote.Is(opt.Name):
-		object, err := remote.Create(ctx, opt.Name, s.PartBytes, s.Parts)
-		if err != nil {
-			return err
-		}
-		object.Lender = input.RequestsOf(r.Input.Files)
-		stream = object
-	case opt.Name != "" && !set:
-		if err = o.open(ctx, opt); err != nil {
-			return err
-		}
-		stream = o.file
-	}
-
 	sink := output.Options{
 		RecordSize:  o.Size,
 		Records:     r.Facts.OutputRecords(),
@@ -112,9 +94,6 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 		MaxRecords:  o.header.MaxRecords(),
 		Tail:        o.tail,
 	}
-	if s.Queue.Output {
-		sink.Queue = r.queue
-	}
 	if in := r.Input.Overwritten(); in != nil {
 		sink.InPlace = r.mayOverwrite
 		sink.MostRecords = func() int64 { return mostRecords(r) }
@@ -125,10 +104,17 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 	if opt.Form.To == 0 { // otherwise the output records have no key
 		sink.Keyer = o.keyer
 	}
-	if set {
+	switch {
+	case set && remote.Is(opt.Name):
+		err = fmt.Errorf("create output %s: a split output must be a local file", remote.Shown(opt.Name))
+	case set:
 		o.sink, err = output.NewSet(ctx, opt.Name, opt.Fault, opt.Split, sink)
-	} else {
-		o.sink, err = output.NewSink(ctx, stream, sink)
+	case remote.Is(opt.Name):
+		err = o.openObject(ctx, opt.Name, sink)
+	case opt.Name != "":
+		err = o.open(ctx, opt, sink)
+	default:
+		o.sink, err = output.NewSink(ctx, opt.Stream, sink)
 	}
 
 	if err != nil {
@@ -193,35 +179,58 @@ func (f *Form) Shape(in *Input) (header *format.Header, keyer *format.Keyer, siz
 	return header, keyer, layout.RecordSize, err
 }
 
-// open opens the file, or continues the one of a checkpoint. An output that is written
-// sequentially or without duplicates always starts from the beginning.
-func (o *Output) open(ctx context.Context, opt OutputOptions) (err error) {
-	cp := o.run.Kept
-	if cp != nil && opt.Codec == format.None && !o.run.Facts.Request.Unique {
-		o.kept = &output.Kept{File: cp.Output(), Owner: cp.Folder()}
-	}
-	o.file, err = output.OpenKept(ctx, opt.Name, opt.Fault, o.kept)
-	if err == nil && cp != nil {
-		o.file.Complete = cp.SetComplete
-	}
-	if err != nil || o.kept == nil || o.kept.Begun {
+// openObject begins a remote object.
+func (o *Output) openObject(ctx context.Context, name string, sink output.Options) error {
+	s := &o.run.Plan.Sizes
+	object, err := remote.Create(ctx, name, s.PartBytes, s.Parts)
+	if err != nil {
 		return err
 	}
-	if err = cp.SetOutput(*o.kept.File); err != nil {
-		return errors.Join(err, o.file.Abort())
+	object.Lender = input.RequestsOf(o.run.Input.Files)
+	o.sink, err = output.NewSink(ctx, object, sink)
+	return err
+}
+
+// open opens the output by its name, or continues the file of a checkpoint. A file that is written
+// sequentially or without duplicates always starts from the beginning.
+func (o *Output) open(ctx context.Context, opt OutputOptions, sink output.Options) error {
+	r := o.run
+	file := sink.File(output.FileOptions{Fault: opt.Fault})
+	if r.Plan.Sizes.Queue.Output {
+		file.Queue = r.queue
 	}
-	return nil
+	checkpoint := r.Kept
+	if checkpoint != nil {
+		file.Complete = checkpoint.SetComplete
+	}
+	if checkpoint != nil && opt.Codec == format.None && !r.Facts.Request.Unique {
+		o.kept = &output.Kept{File: checkpoint.Output(), Owner: checkpoint.Folder()}
+		file.Kept = o.kept
+	}
+	to, err := output.Open(ctx, opt.Name, file)
+	if err != nil {
+		return err
+	}
+	o.file, _ = to.(*output.File)
+
+	if o.kept != nil && o.file != nil && !o.kept.Begun {
+		if err := checkpoint.SetOutput(*o.kept.File); err != nil {
+			return errors.Join(err, to.Abort())
+		}
+	}
+	o.sink, err = output.NewSink(ctx, to, sink)
+	return err
 }
 
 // Placed reports whether blocks have fixed positions, so that they can be written again.
-func (o *Output) Placed() bool { return o.sink.Kind == output.Placed }
+func (o *Output) Placed() bool { return o.sink.Kind == output.KindPlaced }
 
 // Records returns the number of records that have reached the end.
 func (o *Output) Records() int64 { return o.records.Load() }
 
 // CanRestart reports whether everything written so far can be taken back.
 func (o *Output) CanRestart() bool {
-	return o.sink.Kind != output.Stream || o.records.Load() == 0
+	return o.sink.Kind != output.KindStream || o.records.Load() == 0
 }
 
 // filters returns the chain of filters that the options require.

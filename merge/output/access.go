@@ -11,6 +11,7 @@ import (
 // access describes the permissions of a file. A new file that replaces an existing one gets the
 // same access as far as possible, and never more.
 type access struct {
+	known    bool        // false for the access that the system gives to a new file
 	mode     fs.FileMode // permission bits; with an ACL, the group bits are its mask
 	uid, gid int         // -1 if the system has none
 	// a POSIX ACL in the form of Linux's extended attribute; nil if none exists
@@ -40,6 +41,14 @@ func KeepAccess(name, replaced string) error {
 		return err
 	}
 	return errors.Join(want.applyTo(file), file.Close())
+}
+
+// applyIn sets the access of a file, unless the file keeps that of a new file.
+func (a *access) applyIn(ops operations, f *os.File) error {
+	if !a.known {
+		return nil
+	}
+	return ops.perform("set mode of output", func() error { return a.applyTo(f) })
 }
 
 // reducedMode returns the mode for a file that cannot keep the whole access. Nobody gains by it

@@ -51,7 +51,7 @@ func setACL(t *testing.T, name, attribute string, acl []byte) {
 
 func write(t *testing.T, name, text string) {
 	t.Helper()
-	out, err := Open(t.Context(), name, nil)
+	out, err := Open(t.Context(), name, FileOptions{})
 	if err == nil {
 		_, err = out.Write([]byte(text))
 	}

@@ -8,11 +8,12 @@ import (
 )
 
 // accessOf returns the access to a file.
-func accessOf(_ string, info fs.FileInfo) *access {
-	return &access{
-		mode: info.Mode().Perm(),
-		uid:  -1,
-		gid:  -1,
+func accessOf(_ string, info fs.FileInfo) access {
+	return access{
+		known: true,
+		mode:  info.Mode().Perm(),
+		uid:   -1,
+		gid:   -1,
 	}
 }
 

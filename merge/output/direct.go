@@ -6,16 +6,14 @@ import (
 	"sync/atomic"
 
 	"github.com/extsort/extsort/chunker/spill"
-	"github.com/extsort/extsort/internal/fileerr"
 )
 
-// A directWriter writes an output with direct I/O, bypassing the page cache. It collects writes
+// A directWriter writes a file with direct I/O, bypassing the page cache. It collects writes
 // at any position in blocks of the size of a request. When a block is complete, a request of the
 // queue writes it. A block that is never completed, such as the last one of the file, goes
-// through the page cache. So no page is written both ways. A nil directWriter means that the
-// output uses the page cache.
+// through the page cache. So no page is written both ways.
 type directWriter struct {
-	output *Output
+	rawFile
 	direct *os.File
 	queue  *spill.Queue
 	// most is the maximum number of blocks that have memory. The rest of the queue's memory is
@@ -38,33 +36,29 @@ type fileBlock struct {
 	bytes    int      // total size of pieces
 }
 
-// useDirectIO makes the output bypass the page cache from now on, if its file system supports
-// that.
-func useDirectIO(o *Output, queue *spill.Queue) {
-	if queue == nil || o.at != o.file {
-		return
-	}
-	if direct := spill.Direct(o.file, os.O_WRONLY); direct != nil {
-		w := &directWriter{
-			output: o,
-			direct: direct,
-			queue:  queue,
-			most:   queue.Writers() * 3 / 4,
-			begun:  map[int64]*fileBlock{},
-		}
-		o.direct, o.at = w, w
+// newDirectWriter returns a writer of a file that is also open for direct I/O.
+func newDirectWriter(f rawFile, direct *os.File, queue *spill.Queue) *directWriter {
+	return &directWriter{
+		rawFile: f,
+		direct:  direct,
+		queue:   queue,
+		most:    queue.Writers() * 3 / 4,
+		begun:   map[int64]*fileBlock{},
 	}
 }
 
 // WriteAt copies p. REQUIRES: p lies within one block, and no other call writes to the same range
 func (w *directWriter) WriteAt(p []byte, offset int64) (n int, err error) {
+	if err := w.err(); err != nil {
+		return 0, err
+	}
 	from := int(offset % int64(w.queue.RequestBytes))
 	at := offset - int64(from)
 	block := w.block(at)
 
 	if n = len(p); block.inMemory {
 		copy(block.memory[from:], p)
-	} else if n, err = w.output.file.WriteAt(p, offset); err != nil {
+	} else if n, err = w.rawFile.WriteAt(p, offset); err != nil {
 		return n, err
 	}
 
@@ -110,19 +104,13 @@ func (w *directWriter) block(at int64) *fileBlock {
 
 // write writes a complete block.
 func (w *directWriter) write(block *fileBlock, at int64) error {
-	n, err := attempt(w.output, "write output", func() (int, error) {
+	n, err := attempt(w.ops, "write output", func() (int, error) {
 		return w.direct.WriteAt(block.memory, at)
 	})
 	if err != nil {
-		return writeError(w.output, at+int64(n), err)
+		return writeError(w.name, at+int64(n), err)
 	}
 	return nil
-}
-
-func (w *directWriter) fail(at int64, err error) {
-	if err != nil {
-		w.note(writeError(w.output, at, err))
-	}
 }
 
 // note keeps the first error.
@@ -134,36 +122,37 @@ func (w *directWriter) note(err error) {
 
 // err returns the first error of a request.
 func (w *directWriter) err() error {
-	if w == nil || w.failed.Load() == nil {
-		return nil
+	if failed := w.failed.Load(); failed != nil {
+		return *failed
 	}
-	return *w.failed.Load()
+	return nil
 }
 
-// settle waits until everything written so far is in the file. REQUIRES: no write is in progress
-func (w *directWriter) settle() error {
-	if w == nil {
-		return nil
-	}
-	w.discard(func(block *fileBlock, at int64) {
+// flush waits for the requests and writes incomplete blocks.
+func (w *directWriter) flush() error {
+	w.finishBlocks(func(block *fileBlock, at int64) {
 		for _, p := range block.pieces {
-			n, err := w.output.file.WriteAt(block.memory[p[0]:p[1]], at+int64(p[0]))
-			w.fail(at+int64(p[0]+n), err)
+			_, err := w.file.WriteAt(block.memory[p[0]:p[1]], at+int64(p[0]))
+			if err != nil {
+				w.note(writeError(w.name, at+int64(p[0]), err))
+			}
 		}
 	})
 	return w.err()
 }
 
-// giveUp waits for the requests and discards incomplete blocks. REQUIRES: no write is in progress
-func (w *directWriter) giveUp() {
-	if w != nil {
-		w.discard(func(*fileBlock, int64) {})
-	}
+// discard waits for the requests and forgets incomplete blocks.
+func (w *directWriter) discard() { w.finishBlocks(func(*fileBlock, int64) {}) }
+
+// close closes the file for direct I/O. It ignores errors, because the file is synced.
+func (w *directWriter) close() {
+	w.discard()
+	w.direct.Close()
 }
 
-// discard waits for the requests, calls last for each incomplete block with memory, and returns
+// finishBlocks waits for the requests, calls last for each incomplete block with memory, and returns
 // the memory of these blocks.
-func (w *directWriter) discard(last func(block *fileBlock, at int64)) {
+func (w *directWriter) finishBlocks(last func(block *fileBlock, at int64)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 
@@ -178,12 +167,4 @@ func (w *directWriter) discard(last func(block *fileBlock, at int64)) {
 
 	clear(w.begun)
 	w.held = 0
-}
-
-// Restart discards the data in incomplete blocks, so that everything can be written again.
-// REQUIRES: no write is in progress
-func (o *Output) Restart() { o.direct.giveUp() }
-
-func writeError(o *Output, at int64, err error) error {
-	return &fileerr.Error{Op: "write", File: o.name, Offset: at, Err: advise(err)}
 }

@@ -21,17 +21,14 @@ const testWindow = 64 << 10
 
 // pastCache begins an output of records that goes past the page cache, with a queue of its own, all of whose requests
 // are over at the end.
-func pastCache(t *testing.T, fault func(string) error, opt Options) (*Sink, *Output) {
+func pastCache(t *testing.T, fault func(string) error, opt Options) (*Sink, *File) {
 	t.Helper()
 	queue, err := spill.NewQueue(8, testWindow)
 	if err != nil {
 		t.Fatal(err)
 	}
-	out, err := Open(t.Context(), filepath.Join(t.TempDir(), "out"), fault)
-	if err != nil {
-		t.Fatal(err)
-	}
-	opt.Queue = queue
+	file := opt.File(FileOptions{Queue: queue, Fault: fault})
+	out := openFile(t, filepath.Join(t.TempDir(), "out"), file)
 	sink, err := NewSink(t.Context(), out, opt)
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +42,7 @@ func pastCache(t *testing.T, fault func(string) error, opt Options) (*Sink, *Out
 			t.Error(err)
 		}
 	})
-	if out.direct == nil {
+	if _, ok := out.writer.(*directWriter); !ok {
 		t.Skip("this file system does not tell that files can be written past the page cache")
 	}
 	return sink, out
@@ -107,7 +104,7 @@ func TestOutputPastCache(t *testing.T) {
 					err = sink.Commit(t.Context(), int64(records))
 				}
 				want := append(opt.header(int64(records)), data...)
-				if got, _ := os.ReadFile(out.target); err != nil || !bytes.Equal(got, want) {
+				if got, _ := os.ReadFile(out.naming.path); err != nil || !bytes.Equal(got, want) {
 					t.Errorf("%d records of %d bytes, header %q: %d bytes were written, error %v",
 						records, size, header, len(got), err)
 				}
@@ -148,7 +145,7 @@ func TestOutputPastCacheSurvivesEveryFault(t *testing.T) {
 		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "free some space") {
 			t.Errorf("operation %d failed, the error is %v", failAt, err)
 		}
-		if _, err := os.Stat(out.target); err == nil {
+		if _, err := os.Stat(out.naming.path); err == nil {
 			t.Errorf("operation %d failed, and there is an output", failAt)
 		}
 	}

@@ -49,7 +49,7 @@ func writeWithoutRead(t *testing.T, name string) {
 	if err := writeSet(filepath.Join(folder, "set"), nil, "ab", Split{Files: 2}); err != nil {
 		t.Error(err)
 	}
-	given, err := Open(t.Context(), filepath.Join(folder, "given up"), nil)
+	given, err := Open(t.Context(), filepath.Join(folder, "given up"), FileOptions{})
 	if err == nil {
 		err = given.Abort()
 	}
@@ -58,7 +58,7 @@ func writeWithoutRead(t *testing.T, name string) {
 	}
 
 	kept := &Kept{Owner: "a checkpoint"}
-	first, err := OpenKept(t.Context(), filepath.Join(folder, "kept"), nil, kept)
+	first, err := Open(t.Context(), filepath.Join(folder, "kept"), FileOptions{Kept: kept})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,7 +66,8 @@ func writeWithoutRead(t *testing.T, name string) {
 	if err := first.Abort(); err != nil {
 		t.Error(err)
 	}
-	second, err := OpenKept(t.Context(), filepath.Join(folder, "kept"), nil, &Kept{File: kept.File, Owner: kept.Owner})
+	again := &Kept{File: kept.File, Owner: kept.Owner}
+	second, err := Open(t.Context(), filepath.Join(folder, "kept"), FileOptions{Kept: again})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +75,7 @@ func writeWithoutRead(t *testing.T, name string) {
 	if err = errors.Join(err, second.Commit(t.Context(), -1)); err != nil {
 		t.Error(err)
 	}
-	if !second.kept.Begun {
+	if !again.Begun {
 		t.Error("the kept file was not opened again")
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 // A pathDirectory exists only on Linux.
 type pathDirectory struct {
-	directory
+	directoryFiles
 	folder *os.File
 }
 

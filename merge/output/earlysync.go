@@ -7,7 +7,7 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// earlySync makes an output durable while it is being written, so that Commit has little left to
+// earlySync makes a file durable while it is being written, so that Commit has little left to
 // wait for. Data that was sent to a disk may still be in the disk's own cache, and flushing that
 // takes time as well.
 type earlySync struct {
@@ -19,20 +19,19 @@ type earlySync struct {
 	syncs        safely.Group
 }
 
-// earlyBytes is the value of earlySync.least for an output.
+// earlyBytes is the value of earlySync.least for a file.
 const earlyBytes = 64 << 20
 
 // noteSent records that n more bytes have been sent to the disk, and starts a sync if it is due.
 // Commit reports the error of such a sync, because the system reports an error only once.
-func (e *earlySync) noteSent(o *Output, n int64) {
+func (e *earlySync) noteSent(f *rawFile, n int64) {
 	sent := e.sent.Add(n)
-	if sent-e.synced.Load() < e.least || o.direct != nil || !e.busy.TryLock() {
+	if sent-e.synced.Load() < e.least || !e.busy.TryLock() {
 		return
 	}
 	e.synced.Store(sent)
-	file := o.file // Abort does not wait for the sync, and clears o.file
 	e.syncs.Go(func() error {
 		defer e.busy.Unlock()
-		return o.perform("sync output early", func() error { return syncData(file) })
+		return f.ops.perform("sync output early", func() error { return syncData(f.file) })
 	})
 }

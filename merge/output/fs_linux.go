@@ -3,7 +3,6 @@ package output
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"strconv"
@@ -44,26 +43,27 @@ func link(f, folder *os.File, name string) error {
 
 // reserve allocates disk blocks for the file. If this fails, the error includes the free space.
 // In a tmpfs, allocation would fill the file with zeros in one thread, and the writers would then
-// fill it again. There, reserve only checks the free space. The caller writes to the returned
-// writer instead of the file, and calls unmap when all writes are complete.
-func reserve(f *os.File, bytes int64, writers int) (at io.WriterAt, unmap func(), err error) {
-	at = f
-	unmap = func() {}
+// fill it again. There, reserve only checks the free space.
+func reserve(f *os.File, bytes int64) error {
 	var st unix.Statfs_t
-
 	if unix.Fstatfs(int(f.Fd()), &st) == nil && st.Type == unix.TMPFS_MAGIC {
 		if st.Blocks > 0 && freeBytes(&st) < bytes {
-			err = notEnough(&st)
-		} else if h := newHugePages(f, bytes, writers); h != nil {
-			at, unmap = h, h.close
+			return notEnough(&st)
 		}
-		return at, unmap, err
+		return nil
 	}
 
-	if err = spill.Allocate(f, 0, bytes); err == unix.ENOSPC {
-		err = notEnough(&st)
+	err := spill.Allocate(f, 0, bytes)
+	if err == unix.ENOSPC {
+		return notEnough(&st)
 	}
-	return at, unmap, err
+	return err
+}
+
+// inTmpfs reports whether a file is in a tmpfs.
+func inTmpfs(f *os.File) bool {
+	var st unix.Statfs_t
+	return unix.Fstatfs(int(f.Fd()), &st) == nil && st.Type == unix.TMPFS_MAGIC
 }
 
 // reserveInPlace reserves space for the given number of bytes at an offset of an existing file.

@@ -4,7 +4,6 @@ package output
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 )
@@ -20,9 +19,10 @@ func link(_, _ *os.File, _ string) error {
 }
 
 // reserve does nothing: a full disk shows when the output is written.
-func reserve(f *os.File, _ int64, _ int) (at io.WriterAt, unmap func(), err error) {
-	return f, func() {}, nil
-}
+func reserve(*os.File, int64) error { return nil }
+
+// newHugePages returns false: only Linux has a tmpfs.
+func newHugePages(rawFile, int64, int) (fileWriter, bool) { return nil, false }
 
 // reserveInPlace does nothing.
 func reserveInPlace(*os.File, fs.FileInfo, int64, int64) error {

@@ -28,7 +28,7 @@ const mostLost = 10 * time.Millisecond
 // If the system refuses huge pages, or takes longer than with plain writes, the rest is written
 // with plain writes.
 type hugePages struct {
-	file      *os.File
+	rawFile
 	addresses []byte // starts before the mapping, which is aligned
 	bytes     []byte // the mapping; whole stretches only
 	stretches []stretch
@@ -44,40 +44,40 @@ type stretch struct {
 	written atomic.Int64 // bytes written, if the stretch is huge
 }
 
-// newHugePages maps a file of the given final size. It returns nil if the mapping is not
-// worthwhile or fails; the file is then written like any other.
-func newHugePages(file *os.File, size int64, writers int) *hugePages {
+// newHugePages maps a file of the given final size, if it is in a tmpfs. It returns false if the
+// mapping is not worthwhile or fails; the file is then written like any other.
+func newHugePages(f rawFile, size int64, writers int) (fileWriter, bool) {
 	length := int(size) / arena.HugePage * arena.HugePage
-	if length == 0 || int64(int(size)) != size || file.Truncate(size) != nil {
-		return nil
+	if length == 0 || int64(int(size)) != size || !inTmpfs(f.file) || f.file.Truncate(size) != nil {
+		return nil, false
 	}
 	addresses, err := unix.Mmap(
 		-1, 0, length+arena.HugePage, unix.PROT_NONE, unix.MAP_ANON|unix.MAP_PRIVATE,
 	)
 	if err != nil {
-		return nil
+		return nil, false
 	}
 	first := unsafe.Pointer(&addresses[0])
 	skipped := int(-uintptr(first) % arena.HugePage)
-	if _, err := unix.MmapPtr(int(file.Fd()), 0, unsafe.Add(first, skipped), uintptr(length),
+	if _, err := unix.MmapPtr(int(f.file.Fd()), 0, unsafe.Add(first, skipped), uintptr(length),
 		unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_FIXED); err != nil {
 		_ = unix.Munmap(addresses)
-		return nil
+		return nil, false
 	}
 
 	return &hugePages{
-		file:      file,
+		rawFile:   f,
 		addresses: addresses,
 		bytes:     addresses[skipped:][:length],
 		stretches: make([]stretch, length/arena.HugePage),
 		writers:   max(writers, 1),
-	}
+	}, true
 }
 
 // WriteAt writes p. REQUIRES: p lies within one stretch
 func (h *hugePages) WriteAt(p []byte, offset int64) (n int, err error) {
 	if offset+int64(len(p)) > int64(len(h.bytes)) {
-		return h.file.WriteAt(p, offset)
+		return h.rawFile.WriteAt(p, offset)
 	}
 	at := int(offset / arena.HugePage)
 	begins := false
@@ -89,12 +89,9 @@ func (h *hugePages) WriteAt(p []byte, offset int64) (n int, err error) {
 	})
 	switch {
 	case !begins && !s.isHuge:
-		return h.file.WriteAt(p, offset)
+		return h.rawFile.WriteAt(p, offset)
 	case !begins:
-		err = device.Guard(func() error {
-			n = copy(h.bytes[offset:], p)
-			return nil
-		}, noPage)
+		n, err = h.copyIn(p, offset)
 	}
 
 	if s.isHuge && s.written.Add(int64(n)) >= arena.HugePage {
@@ -107,7 +104,7 @@ func (h *hugePages) WriteAt(p []byte, offset int64) (n int, err error) {
 // begin writes the first piece of a stretch, which a huge page needs, and makes the huge page.
 func (h *hugePages) begin(pages, p []byte, offset int64) (n int, isHuge bool, err error) {
 	start := time.Now()
-	if n, err = h.file.WriteAt(p, offset); err != nil || n == 0 || h.plainly.Load() {
+	if n, err = h.rawFile.WriteAt(p, offset); err != nil || n == 0 || h.plainly.Load() {
 		return n, false, err
 	}
 	written := time.Now()
@@ -134,11 +131,31 @@ func (h *hugePages) account(small, huge time.Duration) {
 	}
 }
 
+// copyIn copies p to the mapping.
+func (h *hugePages) copyIn(p []byte, offset int64) (int, error) {
+	err := h.ops.perform("write output", func() error {
+		return device.Guard(func() error {
+			copy(h.bytes[offset:], p)
+			return nil
+		}, noPage)
+	})
+	if err != nil {
+		return 0, writeError(h.name, offset, err)
+	}
+	return len(p), nil
+}
+
 // noPage returns the error for a page that the system cannot allocate, which it signals as a
 // fault (SIGBUS).
 func noPage(uintptr) error {
 	return fmt.Errorf("%w: its file system is in memory, which is full", unix.ENOSPC)
 }
 
-// close unmaps the file. REQUIRES: no write is in progress
+// flush does nothing: the pages of a mapping are those of the file.
+func (h *hugePages) flush() error { return nil }
+
+// discard does nothing.
+func (h *hugePages) discard() {}
+
+// close unmaps the file.
 func (h *hugePages) close() { _ = unix.Munmap(h.addresses) }

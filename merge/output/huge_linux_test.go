@@ -34,16 +34,10 @@ func memoryFolder(t *testing.T) string {
 }
 
 // openHuge is an output of size bytes in folder that is to be written by huge pages.
-func openHuge(t *testing.T, folder string, size int64) (*Output, *hugePages) {
+func openHuge(t *testing.T, folder string, size int64) (*File, *hugePages) {
 	t.Helper()
-	out, err := Open(t.Context(), filepath.Join(folder, "out"), nil)
-	if err == nil {
-		err = out.Reserve(size, 2)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	h, ok := out.at.(*hugePages)
+	out := openFile(t, filepath.Join(folder, "out"), FileOptions{Bytes: size, Writers: 2})
+	h, ok := out.writer.(*hugePages)
 	if !ok || int64(len(h.bytes)) != size/arena.HugePage*arena.HugePage {
 		t.Fatal("the output is not mapped")
 	}
@@ -59,7 +53,7 @@ func someBytes(size int) []byte {
 }
 
 // writeInBlocks writes data at its place in out, from several goroutines, not in order, and each third block twice.
-func writeInBlocks(t *testing.T, out *Output, data []byte, header, block, writers int) {
+func writeInBlocks(t *testing.T, out *File, data []byte, header, block, writers int) {
 	t.Helper()
 	var next atomic.Int64
 	var group sync.WaitGroup
@@ -147,13 +141,10 @@ func TestHugeOutput(t *testing.T) {
 
 // TestSmallOutputIsNotMapped checks that an output smaller than a huge page is not mapped.
 func TestSmallOutputIsNotMapped(t *testing.T) {
-	out, err := Open(t.Context(), filepath.Join(memoryFolder(t), "out"), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := openFile(t, filepath.Join(memoryFolder(t), "out"), FileOptions{Bytes: arena.HugePage - 1, Writers: 2})
 	defer out.Abort()
-	if err := out.Reserve(arena.HugePage-1, 2); err != nil || out.at != out.file {
-		t.Errorf("%T, %v", out.at, err)
+	if _, isPlain := out.writer.(*plainWriter); !isPlain {
+		t.Errorf("the writer is a %T", out.writer)
 	}
 }
 

@@ -12,11 +12,15 @@ import (
 // file returns the open file that the stream is written to, or nil if the stream is another kind
 // of writer.
 func (e *streamEnd) file() *os.File {
-	if out, ok := e.to.(*Output); ok {
-		return out.file
+	switch to := e.to.(type) {
+	case *stream:
+		return to.file
+	case *File:
+		return to.file
+	case *os.File:
+		return to
 	}
-	file, _ := e.to.(*os.File)
-	return file
+	return nil
 }
 
 // begin checks, once, that the output may be written.

@@ -12,7 +12,7 @@ import (
 // temporary name until Commit, and can be opened again by that name.
 type Kept struct {
 	File  *spill.KeptOutput // nil if there is no file yet
-	Owner string            // identifies the job that keeps the file
+	Owner string            // identifies the job that keeps the file; "" if none does
 	Begun bool              // the file is from an earlier process; its content must be verified
 
 	hasRecords atomic.Bool
@@ -21,30 +21,33 @@ type Kept struct {
 // Keep makes the file stay even if the output is aborted.
 func (k *Kept) Keep() { k.hasRecords.Store(true) }
 
-func (k *Kept) keepsRecords() bool {
-	return k != nil && k.hasRecords.Load()
-}
+// keepsRecords reports whether the file has records that must stay.
+func (k *Kept) keepsRecords() bool { return k.hasRecords.Load() }
+
+// isWanted reports whether a later process may continue the file.
+func (k *Kept) isWanted() bool { return k.Owner != "" }
 
 // openKept opens the file of an earlier process. It returns errors.ErrUnsupported if there is
 // none, or if another file has its name.
-func (o *Output) openKept() (*os.File, error) {
-	before := o.kept.File
+func (n *naming) openKept() (*os.File, error) {
+	files := n.parent.files
+	before := n.kept.File
 	if before == nil {
-		_ = o.root.Remove(o.tempName(0)) // left by an owner that has lost the name of its file
+		_ = files.Remove(n.tempName(0)) // left by an owner that has lost the name of its file
 		return nil, errors.ErrUnsupported
 	}
 
 	name := string(before.Name)
-	info, err := o.root.Lstat(name)
+	info, err := files.Lstat(name)
 	if err != nil || info.IsDir() {
 		return nil, errors.ErrUnsupported
 	}
 	if !isKept(info, before) {
-		_ = o.root.Remove(name) // does not affect other names of that file, or the target of a link
+		_ = files.Remove(name) // does not affect other names of that file, or the target of a link
 		return nil, errors.ErrUnsupported
 	}
 
-	file, err := o.root.OpenFile(name, os.O_RDWR, 0)
+	file, err := files.OpenFile(name, os.O_RDWR, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -53,26 +56,21 @@ func (o *Output) openKept() (*os.File, error) {
 		return nil, errors.ErrUnsupported
 	}
 
-	o.temp = name
-	o.kept.Begun = true
+	n.temp = name
+	n.kept.Begun = true
 	return file, nil
 }
 
 // noteKept records a description of the file of a kept output, so that it can be opened again.
-func noteKept(o *Output) error {
-	info, err := o.file.Stat()
+func (n *naming) noteKept(file *os.File) error {
+	info, err := file.Stat()
 	if err != nil {
 		return err
 	}
-	o.kept.File = &spill.KeptOutput{
-		Name:  spill.RawName(o.temp),
+	n.kept.File = &spill.KeptOutput{
+		Name:  spill.RawName(n.temp),
 		Inode: inodeOf(info),
 		Mode:  info.Mode(),
 	}
 	return nil
-}
-
-// Sync makes the data written so far durable.
-func (o *Output) Sync() error {
-	return o.perform("sync output", o.file.Sync)
 }

@@ -33,19 +33,20 @@ var host = sync.OnceValue(func() uint32 {
 // tempName returns the i-th candidate for the temporary name of the file. Beyond the known names,
 // or if no lock shows that this process is running, it returns a random name that no other
 // process looks for.
-func (o *Output) tempName(i int) string {
-	n := uint32(i)
+func (n *naming) tempName(i int) string {
+	number := uint32(i)
 	switch {
-	case i == 0 && o.kept != nil:
-		n = uint32(xxh3.HashString(o.kept.Owner)) | 1<<31
-	case i >= knownNames || o.unlocked:
-		n = rand.Uint32() | 1<<31
+	case i == 0 && n.kept.isWanted():
+		number = uint32(xxh3.HashString(n.kept.Owner)) | 1<<31
+	case i >= knownNames || n.unlocked:
+		number = rand.Uint32() | 1<<31
 	}
-	return o.numbered(n)
+	return n.numbered(number)
 }
 
-func (o *Output) numbered(n uint32) string {
-	return fmt.Sprintf(".%s.extsort-%08x%08x", shortened(o.base), host(), n)
+// numbered returns a temporary name with a number.
+func (n *naming) numbered(number uint32) string {
+	return fmt.Sprintf(".%s.extsort-%08x%08x", shortened(n.base), host(), number)
 }
 
 // maxBaseBytes limits the part of a name that derived names repeat. File systems limit names to
@@ -66,28 +67,28 @@ func shortened(name string) string {
 
 // removeLeftovers removes the temporary files of killed processes that wrote the same output. It
 // ignores errors, because a leftover that stays does no harm.
-func (o *Output) removeLeftovers() {
+func (n *naming) removeLeftovers() {
 	for i := range knownNames {
-		name := o.numbered(uint32(i))
-		file, err := o.root.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)
+		name := n.numbered(uint32(i))
+		file, err := n.parent.files.OpenFile(name, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 		if err != nil {
 			continue // usually there is none
 		}
-		if isDead(file) && o.isNamed(name, file) {
-			_ = o.root.Remove(name)
+		if isDead(file) && n.parent.isNamed(name, file) {
+			_ = n.parent.files.Remove(name)
 		}
 		file.Close()
 	}
 }
 
-// nameTemp performs an operation that gives the file a temporary name. If the name exists, it
+// giveTemp performs an operation that gives the file a temporary name. If the name exists, it
 // tries another one.
-func (o *Output) nameTemp(operation string, give func(name string) error) error {
+func (n *naming) giveTemp(operation string, give func(name string) error) error {
 	for i := range maxNames {
-		name := o.tempName(i)
-		err := o.perform(operation, func() error { return give(name) })
+		name := n.tempName(i)
+		err := n.ops.perform(operation, func() error { return give(name) })
 		if err == nil {
-			o.temp = name
+			n.temp = name
 		}
 		if !errors.Is(err, fs.ErrExist) {
 			return err
@@ -99,39 +100,21 @@ func (o *Output) nameTemp(operation string, give func(name string) error) error 
 
 // openTemp creates the file under a temporary name. Until the file is locked, another process may
 // mistake it for a leftover.
-func (o *Output) openTemp(name string, perm fs.FileMode) error {
-	file, err := o.root.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
+func (n *naming) openTemp(name string, perm fs.FileMode) (*os.File, error) {
+	file, err := n.parent.files.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	switch {
-	case o.unlocked:
+	case n.unlocked:
 	case lock(file) != nil:
-		o.unlocked = true
+		n.unlocked = true
 		file.Close()
-		return errors.Join(fs.ErrExist, o.root.Remove(name))
-	case !o.isNamed(name, file):
+		return nil, errors.Join(fs.ErrExist, n.parent.files.Remove(name))
+	case !n.parent.isNamed(name, file):
 		file.Close()
-		return fs.ErrExist
+		return nil, fs.ErrExist
 	}
 
-	o.file = file
-	return nil
-}
-
-// isNamed reports whether the directory lists a regular file under the given name.
-func (o *Output) isNamed(name string, file *os.File) bool {
-	named, missing := o.root.Lstat(name)
-	opened, err := file.Stat()
-	return missing == nil && err == nil && named.Mode().IsRegular() && os.SameFile(named, opened)
-}
-
-// removeTemp removes the temporary name, unless the file is to be kept.
-func (o *Output) removeTemp() error {
-	name := o.temp
-	o.temp = ""
-	if name == "" || o.kept.keepsRecords() {
-		return nil
-	}
-	return o.root.Remove(name)
+	return file, nil
 }

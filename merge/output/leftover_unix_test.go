@@ -16,9 +16,9 @@ import (
 func TestLeftoversAreRemoved(t *testing.T) {
 	folder := t.TempDir()
 	name := filepath.Join(folder, "out")
-	known := (&Output{base: "out"}).tempName
-	other := (&Output{base: "other"}).tempName(0)
-	random := (&Output{base: "out", unlocked: true}).tempName(0)
+	known := (&naming{base: "out", kept: new(Kept)}).tempName
+	other := (&naming{base: "other", kept: new(Kept)}).tempName(0)
+	random := (&naming{base: "out", kept: new(Kept), unlocked: true}).tempName(0)
 	stay := []string{"target", known(1), known(2), known(3), known(4), other, random}
 	for _, file := range []string{"target", known(0), known(1), known(5), known(knownNames - 1), other, random} {
 		if err := os.WriteFile(filepath.Join(folder, file), []byte("x"), 0o600); err != nil {
@@ -36,7 +36,7 @@ func TestLeftoversAreRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	makeFIFO(t, filepath.Join(folder, known(4)))
-	o, err := Open(t.Context(), name, nil)
+	o, err := Open(t.Context(), name, FileOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,14 +57,15 @@ func TestKilledRunsLeaveNoNames(t *testing.T) {
 		if err := os.WriteFile(name, []byte("old"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		killed, err := Open(t.Context(), name, func(operation string) error {
+		killed := openFile(t, name, FileOptions{Fault: func(operation string) error {
 			if named && operation == "create output" {
 				return errors.ErrUnsupported
 			}
 			return nil
-		})
-		if err == nil && !named {
-			err = killed.nameTemp("link output", func(temp string) error { return link(killed.file, killed.folder, temp) })
+		}})
+		var err error
+		if !named {
+			err = killed.naming.linkTemp(killed.file)
 		}
 		if errors.Is(err, errors.ErrUnsupported) {
 			t.Skip("no files without a name here")
@@ -79,7 +80,7 @@ func TestKilledRunsLeaveNoNames(t *testing.T) {
 			t.Errorf("named %t: beside a run that lives the folder has %q", named, left)
 		}
 		killed.file.Close()
-		killed.closeFolder()
+		killed.naming.close()
 		if err := writeThree(name, nil); err != nil {
 			t.Fatal(err)
 		}

@@ -28,8 +28,8 @@ func asNobody(t *testing.T, name string) (err error) {
 		if err = unix.Setfsuid(nobody); err != nil {
 			return
 		}
-		var o *Output
-		if o, err = Open(t.Context(), name, nil); err == nil {
+		var o Output
+		if o, err = Open(t.Context(), name, FileOptions{}); err == nil {
 			err = o.Abort()
 		}
 	}()

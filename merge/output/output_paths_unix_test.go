@@ -55,12 +55,15 @@ func TestOutputToDescriptor(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	o, err := Open(t.Context(), fmt.Sprintf("/dev/fd/%d", file.Fd()), nil)
+	o, err := Open(t.Context(), fmt.Sprintf("/dev/fd/%d", file.Fd()), FileOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := o.Write([]byte("new")); err != nil || !o.IsStream {
-		t.Errorf("a stream: %t, %v", o.IsStream, err)
+	if _, isStream := o.(*stream); !isStream {
+		t.Errorf("a descriptor is a %T", o)
+	}
+	if _, err := o.Write([]byte("new")); err != nil {
+		t.Error(err)
 	}
 	if err := o.Commit(t.Context(), -1); err != nil {
 		t.Error(err)
@@ -113,7 +116,7 @@ func TestOutputIgnoresSwappedFolder(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			o, err := Open(t.Context(), name, (&faults{named: named, failAt: -1}).step)
+			o, err := Open(t.Context(), name, FileOptions{Fault: (&faults{named: named, failAt: -1}).step})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -132,12 +135,12 @@ func TestOutputIgnoresSwappedFolder(t *testing.T) {
 // TestStreamReportsClosing hears of the closing of files that stay open, where a network file system may say that it
 // could not write all.
 func TestStreamReportsClosing(t *testing.T) {
-	o, err := Open(t.Context(), "/dev/stdout", func(operation string) error {
+	o, err := Open(t.Context(), "/dev/stdout", FileOptions{Fault: func(operation string) error {
 		if operation == "close output" {
 			return errInjected
 		}
 		return nil
-	})
+	}})
 	if err != nil {
 		t.Skip(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -42,7 +41,7 @@ func (f *faults) step(operation string) error {
 
 // create begins an output of records under name.
 func create(name string, fault func(string) error, opt Options) (*Sink, error) {
-	out, err := Open(context.Background(), name, fault)
+	out, err := Open(context.Background(), name, opt.File(FileOptions{Fault: fault}))
 	if err != nil {
 		return nil, err
 	}
@@ -231,11 +230,11 @@ func TestOutputToFIFO(t *testing.T) {
 }
 
 func TestOutputToNull(t *testing.T) {
-	out, err := Open(t.Context(), os.DevNull, nil)
+	out, err := Open(t.Context(), os.DevNull, FileOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !out.IsStream {
+	if _, ok := out.(*stream); !ok {
 		t.Errorf("%s is not written as a stream", os.DevNull)
 	}
 	if _, err := out.Write([]byte("x")); err != nil {
@@ -250,7 +249,7 @@ func TestOutputToNull(t *testing.T) {
 // bytes written.
 func TestOutputWrittenInSequence(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "out")
-	out, err := Open(t.Context(), name, nil)
+	out, err := Open(t.Context(), name, FileOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -293,13 +292,12 @@ func TestWriteBehind(t *testing.T) {
 		"mixed":     func(i int) int { return i * 37 % blocks },
 		"stream":    inTurn,
 	} {
-		out, err := Open(t.Context(), filepath.Join(t.TempDir(), "out"), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := openFile(t, filepath.Join(t.TempDir(), "out"), FileOptions{})
 		told := map[int64]int64{} // bytes by offset
-		out.behind = func(_ *os.File, offset, n int64) { told[offset] += n }
+		send := func(_ *os.File, offset, n int64) { told[offset] += n }
+		out.writer = newPlainWriter(out.rawFile, send, earlyBytes)
 		for i := range blocks {
+			var err error
 			if name == "stream" {
 				_, err = out.Write(make([]byte, block))
 			} else {
@@ -335,28 +333,26 @@ func TestSyncEarly(t *testing.T) {
 			t.Fatal(err)
 		}
 		var syncs atomic.Int64
-		out, err := Open(t.Context(), name, func(operation string) error {
+		out := openFile(t, name, FileOptions{Fault: func(operation string) error {
 			if operation == "sync output early" && syncs.Add(1) == fails {
 				return errInjected
 			}
 			return nil
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		out.early.least = 2 * writeBehindBytes
+		}})
+		writer := newPlainWriter(out.rawFile, writeBehind, 2*writeBehindBytes)
+		out.writer = writer
 		want := bytes.Repeat([]byte("new"), writeBehindBytes)
 		for i := range int64(blocks) {
 			if _, err := out.WriteAt(want, i*int64(len(want))); err != nil {
 				t.Fatal(err)
 			}
-			out.early.busy.Lock() // one is at an end before the next may begin
+			writer.early.busy.Lock() // one is at an end before the next may begin
 			if n := syncs.Load(); n > (i+1)*3/2 {
 				t.Errorf("%d early syncs of %d blocks", n, i+1)
 			}
-			out.early.busy.Unlock()
+			writer.early.busy.Unlock()
 		}
-		err = out.Commit(t.Context(), blocks*int64(len(want)))
+		err := out.Commit(t.Context(), blocks*int64(len(want)))
 		got, _ := os.ReadFile(name)
 		switch n := syncs.Load(); {
 		case fails > 0 && (!errors.Is(err, errInjected) || string(got) != "old"):
@@ -369,9 +365,23 @@ func TestSyncEarly(t *testing.T) {
 	}
 }
 
+// openFile begins a File.
+func openFile(t *testing.T, name string, opt FileOptions) *File {
+	t.Helper()
+	out, err := Open(t.Context(), name, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, ok := out.(*File)
+	if !ok {
+		t.Fatalf("%s is a %T", name, out)
+	}
+	return file
+}
+
 // notedFile records all writes and fails write number failAt.
 type notedFile struct {
-	io.WriterAt
+	fileWriter
 	mu     sync.Mutex
 	writes [][2]int64 // offset, bytes
 	failAt int        // counted from 1; 0: none
@@ -385,17 +395,14 @@ func (f *notedFile) WriteAt(p []byte, offset int64) (int, error) {
 	if failed {
 		return 0, errInjected
 	}
-	return f.WriterAt.WriteAt(p, offset)
+	return f.fileWriter.WriteAt(p, offset)
 }
 
-func openNoted(t *testing.T, name string) (*Output, *notedFile) {
+func openNoted(t *testing.T, name string) (*File, *notedFile) {
 	t.Helper()
-	out, err := Open(t.Context(), name, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := &notedFile{WriterAt: out.file}
-	out.at = file
+	out := openFile(t, name, FileOptions{})
+	file := &notedFile{fileWriter: out.writer}
+	out.writer = file
 	return out, file
 }
 

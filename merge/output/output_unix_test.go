@@ -77,7 +77,7 @@ func TestFIFOWaitsForReader(t *testing.T) {
 		}
 		got <- data
 	}()
-	out, err := Open(t.Context(), name, nil)
+	out, err := Open(t.Context(), name, FileOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -99,7 +99,7 @@ func TestFIFOEndsWithContext(t *testing.T) {
 	makeFIFO(t, name)
 	ctx, cancel := context.WithTimeout(t.Context(), 5*fifoPause)
 	defer cancel()
-	if _, err := Open(ctx, name, nil); !errors.Is(err, context.DeadlineExceeded) {
+	if _, err := Open(ctx, name, FileOptions{}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("it ended with %v", err)
 	}
 }

@@ -32,7 +32,7 @@ type set struct {
 	names setNames
 	fault func(operation string) error
 
-	index    *Output
+	index    *File
 	hidIndex bool // the index of the old set has been renamed
 
 	turns  turns // the call whose turn it is may access the fields below
@@ -45,7 +45,7 @@ type set struct {
 // A setFile is one file of a set.
 type setFile struct {
 	*Sink
-	out     *Output
+	out     *File
 	first   int64 // index of its first record within the set
 	records int64
 	// normalized key of its first record; nil if the file is empty or records have no key
@@ -63,7 +63,7 @@ func NewSet(
 	s := &set{split: split, opt: opt, fault: fault}
 	sink := &Sink{
 		BlockWriter: s,
-		Kind:        Ordered,
+		Kind:        KindOrdered,
 		Abort:       s.abort,
 		commit:      s.commit,
 		Files:       s.count,
@@ -126,10 +126,9 @@ func (s *set) eachOf() int64 {
 // not known, it opens only the first one. It never opens more than one compressed file, because
 // compressors need memory.
 func (s *set) open(ctx context.Context) (err error) {
-	if s.index, err = Open(ctx, s.names.index(), s.fault); err != nil {
+	if s.index, err = s.openFile(ctx, s.names.index(), FileOptions{}); err != nil {
 		return err
 	}
-	s.index.held = true
 	count := s.most()
 	if s.opt.Records < 0 || s.opt.Compression != format.None {
 		count = 1
@@ -150,27 +149,13 @@ func (s *set) openNext(ctx context.Context) error {
 	if err := s.checkCount(s.names.stem, int64(i+1)); err != nil {
 		return err
 	}
-	out, err := Open(ctx, s.names.file(i), s.fault)
+	opt := s.opt
+	opt.Records = s.recordsOf(int64(i))
+	out, err := s.openFile(ctx, s.names.file(i), opt.File(FileOptions{}))
 	if err != nil {
 		return err
 	}
-	opt := s.opt
-	switch {
-	case out.IsStream:
-		return errors.Join(
-			fmt.Errorf("create output %s: it is not a regular file", out.name), out.Abort(),
-		)
-	case opt.Records < 0 || opt.Compression != format.None:
-		opt.Records = -1
-	case s.split.Files > 0:
-		opt.Records = opt.Records*int64(i+
-			1)/int64(s.split.Files) - opt.Records*int64(i)/int64(s.split.Files)
-	default:
-		opt.Records = min(s.eachOf(), max(opt.Records-int64(i)*s.eachOf(), 0))
-	}
-
-	out.held = true
-	if out.access == nil {
+	if !out.access.known {
 		out.access = s.index.access
 	}
 	sink, err := NewSink(ctx, out, opt)
@@ -178,6 +163,35 @@ func (s *set) openNext(ctx context.Context) error {
 		s.files = append(s.files, &setFile{Sink: sink, out: out})
 	}
 	return err
+}
+
+// recordsOf returns the expected number of records of file i, or -1 if it is not known.
+func (s *set) recordsOf(i int64) int64 {
+	all := s.opt.Records
+	files := int64(s.split.Files)
+	switch {
+	case all < 0 || s.opt.Compression != format.None:
+		return -1
+	case files > 0:
+		return all*(i+1)/files - all*i/files
+	default:
+		return min(s.eachOf(), max(all-i*s.eachOf(), 0))
+	}
+}
+
+// openFile begins a file to which the set gives its name.
+func (s *set) openFile(ctx context.Context, name string, opt FileOptions) (*File, error) {
+	opt.Fault = s.fault
+	out, err := Open(ctx, name, opt)
+	if err != nil {
+		return nil, err
+	}
+	file, ok := out.(*File)
+	if !ok {
+		return nil, errors.Join(createError(name, errors.New("it is not a regular file")), out.Abort())
+	}
+	file.inSet = true
+	return file, nil
 }
 
 // A part consists of the records of a block that go to the same file.

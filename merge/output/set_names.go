@@ -253,7 +253,7 @@ func (s *set) appear(ctx context.Context) error {
 	}
 	var unlock func()
 	if err == nil {
-		unlock, err = attempt(s.index, "lock directory", func() (func(), error) {
+		unlock, err = attempt(s.index.ops, "lock directory", func() (func(), error) {
 			return s.names.lock(ctx, filelock.Exclusive)
 		})
 	}
@@ -266,24 +266,20 @@ func (s *set) appear(ctx context.Context) error {
 		return fmt.Errorf("finish output %s: %w", s.names.stem, err)
 	}
 	for _, f := range s.files {
-		err = errors.Join(err, settle(ctx, f.out))
+		err = errors.Join(err, f.out.settle(ctx))
 	}
-	return errors.Join(err, settle(ctx, s.index))
+	return errors.Join(err, s.index.settle(ctx))
 }
 
 // tempNames gives the files temporary names. If the directory has no room for more names, the
 // error occurs here.
 func (s *set) tempNames() error {
-	all := []*Output{s.index}
+	all := []*File{s.index}
 	for _, f := range s.files {
 		all = append(all, f.out)
 	}
-	for _, o := range all {
-		if o.temp != "" {
-			continue
-		}
-		give := func(name string) error { return link(o.file, o.folder, name) }
-		if err := o.nameTemp("link output", give); err != nil {
+	for _, file := range all {
+		if err := file.naming.linkTemp(file.file); err != nil {
 			return err
 		}
 	}
@@ -310,7 +306,7 @@ func (s *set) nameAll() error {
 	}
 
 	for _, f := range s.files[:named] {
-		err = errors.Join(err, f.out.root.Remove(f.out.base))
+		err = errors.Join(err, f.out.naming.takeBack())
 	}
 	if named > 0 && len(s.names.before) > 0 {
 		return err // the journal lists the remaining files
@@ -334,7 +330,7 @@ func (s *set) writeJournal() error {
 	if err != nil {
 		return err
 	}
-	err = s.index.perform("write journal", func() error {
+	err = s.index.ops.perform("write journal", func() error {
 		return replaceFile(s.names.journal(), text)
 	})
 	if err != nil {
@@ -370,7 +366,7 @@ func removeIfThere(name string) error {
 	return nil
 }
 
-func (s *set) syncFolder() error { return syncNames(s.index)() }
+func (s *set) syncFolder() error { return s.index.naming.sync(s.index.file) }
 
 // renameAll renames the files and returns how many of them have their names.
 func (s *set) renameAll() (named int, err error) {
@@ -379,7 +375,7 @@ func (s *set) renameAll() (named int, err error) {
 	}
 	stale := slices.Clone(s.names.before)
 	for _, f := range s.files {
-		if err = appear(f.out); err != nil {
+		if err = f.out.appear(); err != nil {
 			return named, err
 		}
 		named++
@@ -395,7 +391,7 @@ func (s *set) renameAll() (named int, err error) {
 	}
 
 	if err = s.syncFolder(); err == nil {
-		err = appear(s.index)
+		err = s.index.appear()
 	}
 	return named, err
 }
@@ -403,7 +399,7 @@ func (s *set) renameAll() (named int, err error) {
 // hideOldIndex renames the index of the old set and makes the change durable.
 func (s *set) hideOldIndex() error {
 	hide := func() error { return os.Rename(s.names.index(), s.names.oldIndex()) }
-	err := s.index.perform("remove old index", hide)
+	err := s.index.ops.perform("remove old index", hide)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -21,12 +21,14 @@ import (
 type Kind int
 
 const (
-	// a file whose blocks are written at their positions, in any order, repeatedly if needed
-	Placed Kind = iota
-	// a file that is written sequentially, such as a compressed one; it can be restarted
-	Ordered
-	// Stream is an output whose data cannot be taken back. It may overwrite the input.
-	Stream
+	// KindPlaced is a file whose blocks are written at their positions, in any order, repeatedly
+	// if needed.
+	KindPlaced Kind = iota
+	// KindOrdered is a file that is written sequentially, such as a compressed one. It can be
+	// restarted.
+	KindOrdered
+	// KindStream is an output whose data cannot be taken back. It may overwrite the input.
+	KindStream
 )
 
 // Options describes the records of an output and how they are written.
@@ -48,8 +50,6 @@ type Options struct {
 	Compressors int   // number of goroutines that compress
 	PipeBytes   int64 // memory for writing to a pipe
 
-	Queue *spill.Queue // direct I/O requests for a file; nil to use the page cache
-
 	// InPlace is set if a stream overwrites a file that is also an input. It is called before the
 	// first byte is written, with a description of the file (nil if the stream is not a file). It
 	// returns an error unless the whole input has been read. When the output is complete, the
@@ -66,6 +66,16 @@ type Options struct {
 	// Keep begins a run that holds the records while their number is not known, if a header must
 	// announce it. If Keep is nil, this is an error.
 	Keep func() (*spill.RunWriter, error)
+}
+
+// File adds to opt what is known of a file for these records: its size, if they are written at
+// their positions.
+func (o *Options) File(opt FileOptions) FileOptions {
+	if o.Compression == format.None && o.Records >= 0 {
+		opt.Bytes = int64(len(o.header(0))) + o.Records*int64(o.RecordSize)
+	}
+	opt.Writers = o.Writers
+	return opt
 }
 
 func (o *Options) header(records int64) []byte {
@@ -134,51 +144,69 @@ func (s *Sink) Commit(ctx context.Context, records int64) error {
 	return nil
 }
 
-// NewSink returns a sink for an empty Output, for another Whole, or for any stream. If it fails,
-// it aborts the output. A write to a stream ends when ctx is cancelled, unless the stream has an
-// Abort method.
+// NewSink returns a sink for an empty Output or for any stream. If it fails, it aborts the output.
+// A write to a stream ends when ctx is cancelled, unless the stream has an Abort method.
 func NewSink(ctx context.Context, to io.Writer, opt Options) (*Sink, error) {
-	out, _ := to.(*Output)
-	if out == nil || out.IsStream || opt.Compression != format.None {
-		return newStream(ctx, to, out, opt)
+	if file, ok := to.(*File); ok && opt.Compression == format.None {
+		return newPlaced(file, opt)
 	}
-	header := int64(len(opt.header(0)))
+	return newStream(ctx, to, opt)
+}
+
+// placed writes the records of a file at their positions. It writes the header and the tail at the
+// end, when their content is known.
+type placed struct {
+	file   *File
+	opt    Options
+	header int64 // size in bytes
+}
+
+func newPlaced(file *File, opt Options) (*Sink, error) {
 	if err := opt.checkCount(opt.Records); err != nil {
-		return nil, errors.Join(err, out.Abort())
+		return nil, errors.Join(err, file.Abort())
 	}
-	if opt.Records >= 0 {
-		if err := out.Reserve(header+opt.Records*int64(opt.RecordSize), opt.Writers); err != nil {
-			return nil, errors.Join(err, out.Abort())
-		}
+	p := &placed{
+		file:   file,
+		opt:    opt,
+		header: int64(len(opt.header(0))),
 	}
-	useDirectIO(out, opt.Queue)
 	return &Sink{
-		Kind:  Placed,
-		Abort: out.Abort,
-		BlockWriter: device.BlockWriterFunc(func(_ context.Context, first int64, recs []byte) error {
-			_, err := out.WriteAt(recs, header+first*int64(opt.RecordSize))
-			return err
-		}),
-		commit: func(ctx context.Context, records int64) error {
-			tail, err := opt.tail()
-			if err = cmp.Or(err, opt.checkCount(records)); err != nil {
-				return err
-			}
-			end := header + records*int64(opt.RecordSize)
-			if _, err := out.WriteAt(opt.header(records), 0); err != nil {
-				return err
-			}
-			if _, err := out.WriteAt(tail, end); err != nil {
-				return err
-			}
-			return out.Commit(ctx, end+int64(len(tail)))
-		},
+		BlockWriter: p,
+		Kind:        KindPlaced,
+		Abort:       file.Abort,
+		commit:      p.commit,
 	}, nil
+}
+
+// WriteBlock writes records at their position.
+func (p *placed) WriteBlock(_ context.Context, first int64, recs []byte) error {
+	_, err := p.file.WriteAt(recs, p.offset(first))
+	return err
+}
+
+// offset returns the position of a record in the file.
+func (p *placed) offset(record int64) int64 {
+	return p.header + record*int64(p.opt.RecordSize)
+}
+
+func (p *placed) commit(ctx context.Context, records int64) error {
+	tail, err := p.opt.tail()
+	if err = cmp.Or(err, p.opt.checkCount(records)); err != nil {
+		return err
+	}
+	if _, err := p.file.WriteAt(p.opt.header(records), 0); err != nil {
+		return err
+	}
+	end := p.offset(records)
+	if _, err := p.file.WriteAt(tail, end); err != nil {
+		return err
+	}
+	return p.file.Commit(ctx, end+int64(len(tail)))
 }
 
 // newStream returns a sink that writes sequentially: to a stream, or through a compressor to a
 // file.
-func newStream(ctx context.Context, to io.Writer, out *Output, opt Options) (*Sink, error) {
+func newStream(ctx context.Context, to io.Writer, opt Options) (*Sink, error) {
 	end := newStreamEnd(ctx, to, opt)
 	var err error
 	end.compressor, err = format.NewWriter(end, opt.Compression, opt.Compressors)
@@ -189,9 +217,9 @@ func newStream(ctx context.Context, to io.Writer, out *Output, opt Options) (*Si
 	w := &inOrder{end: end, opt: opt}
 	w.headed = headedWriter{w: end.compressor}
 	w.records = NewStreamSink(&w.headed, opt.RecordSize)
-	s := &Sink{BlockWriter: w.records, Kind: Stream, Abort: end.abort, commit: w.commit, begun: end.begun.Load}
-	if end.whole != nil && (out == nil || !out.IsStream) {
-		s.Kind = Ordered
+	s := &Sink{BlockWriter: w.records, Kind: KindStream, Abort: end.abort, commit: w.commit, begun: end.begun.Load}
+	if _, isStream := to.(*stream); end.whole != nil && !isStream {
+		s.Kind = KindOrdered
 	}
 	if err := s.begin(&w.headed, opt); err != nil {
 		return nil, errors.Join(err, s.Abort())
@@ -215,7 +243,7 @@ func newStreamEnd(ctx context.Context, to io.Writer, opt Options) *streamEnd {
 	if opt.Compression == format.None {
 		end.mostBytes = opt.mostBytes
 	}
-	end.whole, _ = to.(Whole)
+	end.whole, _ = to.(Output)
 	return end
 }
 
@@ -336,7 +364,7 @@ type streamEnd struct {
 	compressor io.WriteCloser
 	last       io.WriteCloser
 	to         io.Writer   // stays open
-	whole      Whole       // to, if it is a Whole; nil for a stream that belongs to the caller
+	whole      Output      // to, if it is an Output; nil for a stream that belongs to the caller
 	closed     atomic.Bool // rejects further writes
 
 	// inPlace is Options.InPlace. It is nil after it has allowed the output.

@@ -86,21 +86,21 @@ func TestCountsThatDoNotFit(t *testing.T) {
 	for _, records := range []int64{2, 3} {
 		for _, known := range []bool{true, false} {
 			for _, isFile := range []bool{true, false} {
-				name := filepath.Join(t.TempDir(), "out")
-				var to io.Writer = &bytes.Buffer{}
-				if isFile {
-					out, err := Open(t.Context(), name, nil)
-					if err != nil {
-						t.Fatal(err)
-					}
-					to = out
-				}
 				opt := Options{RecordSize: 1, Records: -1, MaxRecords: 2,
 					Header: func(records int64) []byte { return []byte{byte('0' + records)} },
 					Tail:   func() ([]byte, error) { return []byte("tail"), nil },
 					Keep:   func() (*spill.RunWriter, error) { return newRun(t), nil }}
 				if known {
 					opt.Records = records
+				}
+				name := filepath.Join(t.TempDir(), "out")
+				var to io.Writer = &bytes.Buffer{}
+				if isFile {
+					out, err := Open(t.Context(), name, opt.File(FileOptions{}))
+					if err != nil {
+						t.Fatal(err)
+					}
+					to = out
 				}
 				sink, err := NewSink(t.Context(), to, opt)
 				if err == nil {
