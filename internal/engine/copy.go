@@ -19,10 +19,15 @@ var errDisorder error = &plan.Impossible{Why: "the input is not in order"}
 // If the output is a regular file, whose blocks can be written again, runCopy checks the order
 // while it writes. Otherwise it checks the order in a pass of its own first.
 func runCopy(ctx context.Context, r *Run, _ *plan.Candidate) error {
-	r.Meter.begin(plan.StageCopy, atInput, r.Input.DataBytes())
+	total := r.Input.DataBytes()
+	checksFirst := !r.Output.Placed() || r.Facts.Request.Unique
+	if checksFirst {
+		total *= 2
+	}
+	r.Meter.begin(plan.StageCopy, atInput, total)
 	defer func() { r.Meter.end(r.Input.Bytes()) }()
 
-	if r.Output.Placed() && !r.Facts.Request.Unique {
+	if !checksFirst {
 		return copyOrdered(ctx, r, r.Output)
 	}
 	if err := copyOrdered(ctx, r, device.Discard); err != nil {

@@ -31,7 +31,8 @@ type Meter struct {
 type place int32
 
 const (
-	atInput  place = iota // records are read from the inputs
+	nowhere  place = iota // no stage is open
+	atInput               // records are read from the inputs
 	atSpill               // sorted records are spilled
 	atOutput              // records reach the output
 )
@@ -64,7 +65,10 @@ func (m *Meter) add(at place, bytes int) {
 	}
 }
 
+// end ends the open stage. Bytes that pass before the next one are not reported: the last group of
+// records with equal keys, for instance, is written after all stages that sort.
 func (m *Meter) end(bytes int64) {
+	m.counted.Store(int32(nowhere))
 	s := &m.Stages[len(m.Stages)-1]
 	s.Seconds = time.Since(m.start).Seconds()
 	s.Bytes = bytes

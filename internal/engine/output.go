@@ -253,10 +253,12 @@ func (o *Output) filters() device.BlockWriter {
 }
 
 // observe counts the records at the end of the chain, and checks them if they cannot be read
-// back.
+// back. Stages announce the bytes of the records that are sorted, so the Meter counts those, even
+// if the output records have another size.
 func (o *Output) observe(first int64, recs []byte) error {
-	o.records.Add(int64(len(recs) / o.Size))
-	o.run.Meter.add(atOutput, len(recs))
+	n := len(recs) / o.Size
+	o.records.Add(int64(n))
+	o.run.Meter.add(atOutput, n*o.run.Input.size)
 	if o.sum != nil {
 		o.sum(first, recs)
 	}
