@@ -41,6 +41,7 @@ var packageLayers = []struct{ folder, layer string }{
 	{"internal/safely", "format"},
 	{"internal/blockio", "device"},
 	{"internal/slicesort", "format"},
+	{"internal/sorttest", "format"},
 	{"internal/drivers", "device"},
 	{"internal/remote", "device"},
 	{"internal/remote/remotetest", "device"},
@@ -119,7 +120,7 @@ var never = []struct {
 		from: append([]string{"device", "chunker/...", "merge/...", "internal/engine", "internal/session", "."}, devices...),
 		to: []string{modulePath + "/device/bench/...", modulePath + "/device/tune", modulePath + "/device/devicetest",
 			modulePath + "/chunker/input/pipe/pipetest", modulePath + "/format/formattest",
-			modulePath + "/internal/remote/remotetest"},
+			modulePath + "/internal/remote/remotetest", modulePath + "/internal/sorttest"},
 		reason: "tools are no part of a sort",
 	},
 	{

@@ -20,9 +20,12 @@ import (
 
 var seedFlag = flag.Uint64("seed", 0, "seed of the random numbers of the tests; 0: a new one")
 
-// TestMain runs the garbage collector less often. The tests make much garbage, and collecting it took a third of
-// their time.
+// TestMain runs the garbage collector less often: the tests make much garbage, and collecting it took a third of their
+// time. Plans use the rates of a usual machine, so that a row has the same outcome everywhere.
 func TestMain(m *testing.M) {
+	if os.Getenv("EXTSORT_PROFILE") == "" {
+		os.Setenv("EXTSORT_PROFILE", "default")
+	}
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(400)
 	}

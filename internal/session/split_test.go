@@ -24,7 +24,11 @@ func splitFiles(t *testing.T, name string) (files [][]byte) {
 		t.Fatal(err)
 	}
 	for _, entry := range index.Files {
-		file, err := os.ReadFile(filepath.Join(filepath.Dir(name), entry.Name))
+		base := entry.Name
+		if entry.RawName != nil { // not UTF-8
+			base = string(entry.RawName)
+		}
+		file, err := os.ReadFile(filepath.Join(filepath.Dir(name), base))
 		if err != nil || int64(len(file)) != entry.Bytes {
 			t.Fatalf("%+v: %d bytes, %v", entry, len(file), err)
 		}

@@ -1,0 +1,440 @@
+package session
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/sorttest"
+)
+
+// rowData are the records of a row and what a sort must write of them.
+type rowData struct {
+	layout    format.Layout
+	recs      []byte // of all inputs
+	part      []byte // those that are sorted
+	selection sorttest.Selection
+	want      sorttest.Reference
+}
+
+// selectsAll reports whether all records are written, in any form.
+func (d *rowData) selectsAll() bool {
+	s := d.selection
+	return !s.Unique && !s.Duplicates && s.Limit == 0
+}
+
+// setRecords makes the records and computes what a sort must write.
+func (s *rowSort) setRecords(t *testing.T, r *rand.Rand) {
+	t.Helper()
+	plain, spec, err := sorttest.Spec(s.Settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.opt.Record = spec
+	header, err := plain.NewHeader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &s.data
+	d.layout = header.Layout()
+	n := s.number(t, "records", 5000)
+	d.recs, err = sorttest.Make(d.layout, s.orderOfRecords(), n, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.selection, err = sorttest.SelectionOf(s.Settings)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	first, last := 0, n
+	if s.is("part") {
+		var k, parts int
+		if _, err := fmt.Sscanf(s.Settings["part"], "%d/%d", &k, &parts); err != nil {
+			t.Fatal(err)
+		}
+		s.opt.Part = Part{K: int64(k), N: int64(parts)}
+		first, last = n*k/parts, n*(k+1)/parts
+	}
+	d.selection.Before = int64(first)
+	d.part = d.recs[first*d.layout.RecordSize : last*d.layout.RecordSize]
+	d.want = sorttest.NewReference(d.layout, d.part, d.selection)
+
+	s.container = newRowContainer(t, s.Settings, spec)
+	if s.container.skip > 0 {
+		s.opt.SkipBytes = int64(s.container.skip)
+		s.opt.KeepHeader = s.Settings["header"] == "keep"
+	}
+}
+
+func (s *rowSort) orderOfRecords() string {
+	if order := s.Settings["order"]; order != "" {
+		return order
+	}
+	return "random"
+}
+
+// gensortFormat has no header.
+const gensortFormat = "gensort"
+
+// rowContainer puts headers before records and takes them away.
+type rowContainer struct {
+	format string
+	spec   format.Spec
+	npy    int // the size of a header of npy, as other programs write it; 0: as this program does
+	skip   int // bytes before the records that are no part of a format
+}
+
+// foreignHeader is what stands before the records of a file that no format describes.
+var foreignHeader = []byte{0xf1, 0xf2, 0xf3, 0, 0, 0, 0xf4, 0xf5, 0xf6}
+
+func newRowContainer(t *testing.T, s sorttest.Settings, spec format.Spec) rowContainer {
+	t.Helper()
+	c := rowContainer{format: spec.Format, spec: spec}
+	switch header := s["header"]; header {
+	case "", "none":
+	case "skip", "keep":
+		c.skip = len(foreignHeader)
+	default:
+		size, err := strconv.Atoi(header)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.npy = size
+	}
+	return c
+}
+
+// file returns the contents of a file with records.
+func (c *rowContainer) file(t *testing.T, recs []byte) []byte {
+	t.Helper()
+	switch {
+	case c.skip > 0:
+		return slices.Concat(foreignHeader, recs)
+	case c.npy > 0:
+		return paddedNpy(c.npy, recs)
+	case c.format == "" || c.format == gensortFormat: // without a header
+		return slices.Clone(recs)
+	}
+	header, err := c.spec.NewHeader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(header.Encode(int64(len(recs)/header.Layout().RecordSize)), recs...)
+}
+
+// npyShape finds the number of records in a header of npy.
+var npyShape = regexp.MustCompile(`'shape': \((\d+),`)
+
+// records returns the records of a file that was written, and checks the number in its header.
+func (c *rowContainer) records(file []byte, size int, keep bool) ([]byte, error) {
+	announced := int64(-1)
+	switch {
+	case keep:
+		rest, found := bytes.CutPrefix(file, foreignHeader)
+		if !found {
+			return nil, fmt.Errorf("a file of %d bytes doesn't start with the header of the input", len(file))
+		}
+		file = rest
+	case c.format == "npy" && bytes.HasPrefix(file, []byte("\x93NUMPY")):
+		end := 10 + int(binary.LittleEndian.Uint16(file[8:]))
+		shape := npyShape.FindSubmatch(file[:end])
+		if shape == nil {
+			return nil, fmt.Errorf("the header has no shape: %q", file[:end])
+		}
+		announced, _ = strconv.ParseInt(string(shape[1]), 10, 64)
+		file = file[end:]
+	case c.format == "sosd":
+		announced = int64(binary.LittleEndian.Uint64(file))
+		file = file[8:]
+	}
+	if announced >= 0 && announced != int64(len(file)/size) {
+		return nil, fmt.Errorf("the header announces %d records, %d follow", announced, len(file)/size)
+	}
+	return file, nil
+}
+
+// inputNames are the ways to name files.
+var inputNames = map[string]string{
+	"":        "%d",
+	"plain":   "%d",
+	"api":     "Options.MemoryBytes Job.Input%d",
+	"spaces":  " a  b %d ",
+	"newline": "a\nb%d",
+	"bytes":   "\xff\xfe%d",
+	"dash":    "--output%d",
+}
+
+// setInputs writes the inputs.
+func (s *rowSort) setInputs(t *testing.T, dir string, r *rand.Rand) {
+	t.Helper()
+	form := s.Settings["input"]
+	size := s.data.layout.RecordSize
+	third := len(s.data.recs) / size / 3 * size
+	pieces := [][]byte{s.data.recs}
+	switch form {
+	case "files", "mixed":
+		pieces = [][]byte{s.data.recs[:third], s.data.recs[third:]}
+	case "empty-and-file":
+		pieces = [][]byte{nil, s.data.recs[:third], nil, s.data.recs[third:]}
+	}
+	pattern, ok := inputNames[s.Settings["names"]]
+	if !ok {
+		t.Fatalf("names=%s", s.Settings["names"])
+	}
+	for i, piece := range pieces {
+		content := s.container.file(t, piece)
+		name := filepath.Join(dir, fmt.Sprintf(pattern, i))
+		switch {
+		case form == "pipe":
+			s.opt.Stdin = &dribble{data: content, most: 3000}
+			continue
+		case form == "reader":
+			s.opt.Sources = []Source{{Name: "stream", Reader: &dribble{data: content, most: 1 + r.IntN(5000)}}}
+			continue
+		case form == "at":
+			s.opt.Sources = []Source{{
+				Name: "bytes", At: bytes.NewReader(content), Size: int64(len(content)), Version: "1",
+			}}
+			continue
+		case form == "gzip" || form == "mixed" && i == 1:
+			content = compressed(t, content, format.Gzip)
+		}
+		writeOnce(t, name, content)
+		s.inputs = append(s.inputs, content)
+		s.files = append(s.files, name)
+	}
+	s.opt.Inputs = slices.Clone(s.files)
+	s.opt.Raw = form != "gzip" && form != "mixed" && s.opt.Record.Format == ""
+}
+
+// writeOnce writes a file, unless it has these contents already: the input of a checkpoint must not change.
+func writeOnce(t *testing.T, name string, content []byte) {
+	t.Helper()
+	if now, err := os.ReadFile(name); err == nil && bytes.Equal(now, content) {
+		return
+	}
+	if err := os.WriteFile(name, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// rowOutput is where a sort writes.
+type rowOutput struct {
+	form   string
+	names  []string // of the files that may be in the directory of the output
+	old    []byte   // what the output had before; nil: nothing, or it is an input
+	buffer bytes.Buffer
+	sink   keptSink
+	opened []*os.File
+	piped  sync.WaitGroup
+	split  bool
+	over   int // the input that is overwritten
+}
+
+func (o *rowOutput) close() {
+	for _, f := range o.opened {
+		f.Close()
+	}
+	o.opened = nil
+	o.piped.Wait()
+}
+
+func (s *rowSort) close() { s.output.close() }
+
+// splitName matches the names of the files of a split output.
+var splitName = regexp.MustCompile(`^out\.(\d{3}(\.\w+)?|index)$`)
+
+// isSplit reports whether a file belongs to a split output.
+func (o *rowOutput) isSplit(name string) bool { return o.split && splitName.MatchString(name) }
+
+// errNoSpace is the error of an output that is full.
+var errNoSpace = errors.New("no space left for the test")
+
+// failure returns the error that a sort must have.
+func (o *rowOutput) failure(stop string) error {
+	switch {
+	case strings.HasPrefix(stop, "cancel@") && o.form != "full-pipe" && o.form != "full-file":
+		return errStopped
+	case o.form == "full-pipe":
+		return errNobodyReads
+	case o.form == "full-file":
+		return errNoSpace
+	}
+	return nil
+}
+
+// setOutput opens the output.
+func (s *rowSort) setOutput(t *testing.T) {
+	t.Helper()
+	o := &s.output
+	o.form = s.Settings["output"]
+	o.split = s.is("split")
+	name := filepath.Join(s.outDir, "out")
+	switch o.form {
+	case "", "file", "old", "full-file":
+		s.opt.Output = name
+		o.names = []string{"out"}
+	case "link":
+		s.opt.Output = name
+		o.names = []string{"out"}
+		if err := os.Symlink(s.files[0], name); err != nil {
+			t.Skip(err)
+		}
+	case "input":
+		s.opt.Output = s.files[0]
+	case "sink":
+		s.opt.Sink = &o.sink
+	case "pipe":
+		s.opt.Stdout = &o.buffer
+	case "os-pipe":
+		s.opt.Stdout = o.pipe(t)
+	case "full-pipe":
+		s.opt.Stdout = &brokenPipe{after: len(s.data.want.Bytes) / 3}
+	case "over", "over-second", "over-name", "over-link", "over-other":
+		s.overwrite(t)
+	default:
+		t.Fatalf("output=%s", o.form)
+	}
+	if o.form == "old" || o.form == "full-file" {
+		o.old = []byte("old")
+		writeOnce(t, name, o.old)
+	}
+	if o.form == "full-file" {
+		s.opt.faults.output = func(operation string) error {
+			if operation == "write output" || operation == "reserve output" {
+				return errNoSpace
+			}
+			return nil
+		}
+	}
+}
+
+// overwrite has the output be an input that is open for reading and writing, as by 1<> of a shell.
+func (s *rowSort) overwrite(t *testing.T) {
+	t.Helper()
+	if runtime.GOOS != "linux" {
+		t.Skip("descriptors have no names")
+	}
+	o := &s.output
+	if o.form == "over-second" {
+		o.over = 1
+	}
+	name := s.files[o.over]
+	if o.form == "over-other" {
+		name = filepath.Join(filepath.Dir(s.outDir), "other")
+		_ = os.Remove(name)
+		if err := os.Link(s.files[o.over], name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f := openToWrite(t, name, 0)
+	o.opened = append(o.opened, f)
+	descriptor := fmt.Sprint("/dev/fd/", f.Fd())
+	switch o.form {
+	case "over-name":
+		s.opt.Output = descriptor
+	case "over-link":
+		s.opt.Output = filepath.Join(filepath.Dir(s.outDir), "link")
+		_ = os.Remove(s.opt.Output)
+		if err := os.Symlink(descriptor, s.opt.Output); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		s.opt.Stdout = f
+	}
+}
+
+// isOver reports whether an input is overwritten.
+func (o *rowOutput) isOver() bool { return strings.HasPrefix(o.form, "over") }
+
+// pipe returns a pipe of the system whose bytes are collected.
+func (o *rowOutput) pipe(t *testing.T) *os.File {
+	t.Helper()
+	from, to, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.opened = append(o.opened, to)
+	o.piped.Go(func() {
+		_, _ = io.Copy(&o.buffer, from)
+		from.Close()
+	})
+	return to
+}
+
+// written returns the files that a sort wrote, decompressed.
+func (s *rowSort) written(t *testing.T) (files [][]byte) {
+	t.Helper()
+	o := &s.output
+	read := func(name string) []byte {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	switch {
+	case o.split:
+		return splitFiles(t, s.opt.Output)
+	case o.form == "sink":
+		files = [][]byte{o.sink.Bytes()}
+	case o.isOver():
+		files = [][]byte{read(s.files[o.over])}
+	case s.opt.Output != "":
+		files = [][]byte{read(s.opt.Output)}
+	default:
+		files = [][]byte{o.buffer.Bytes()}
+	}
+	if s.is("compress") {
+		files[0] = decompressed(t, files[0])
+	}
+	return files
+}
+
+// checkOutput compares what was written with the reference.
+func (s *rowSort) checkOutput(t *testing.T) {
+	t.Helper()
+	var got []byte
+	want := s.data.want
+	for _, file := range s.written(t) {
+		container := s.container
+		if s.data.selection.ArgsortBytes > 0 {
+			container = rowContainer{}
+		}
+		recs, err := container.records(file, want.Size, s.opt.KeepHeader)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, recs...)
+	}
+	if !bytes.Equal(got, want.Bytes) {
+		t.Fatalf("%d bytes were written, %d are due; the first difference is in record %d", len(got), len(want.Bytes),
+			sorttest.FirstDifference(got, want.Bytes, want.Size))
+	}
+	for i, name := range s.files { // those that are not overwritten
+		isOutput := name == s.opt.Output || s.output.form == "link" && i == 0
+		if isOutput || s.output.isOver() && i == s.output.over {
+			continue
+		}
+		if now, err := os.ReadFile(name); err != nil || !bytes.Equal(now, s.inputs[i]) {
+			t.Errorf("input %d was changed: %v", i, err)
+		}
+	}
+	if s.opt.Sink != nil && !slices.Equal(s.output.sink.ends, []string{"commit"}) {
+		t.Errorf("the sink ended by %q", s.output.sink.ends)
+	}
+}

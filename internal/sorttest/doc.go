@@ -1,0 +1,27 @@
+// Package sorttest is the harness of the end-to-end tests: it reads what to sort from text files, makes the data, knows
+// what a sort must write, and compares.
+//
+// A row of testdata/sort says in words what a test does:
+//
+//	# Two runs at a time: the merge needs several levels.
+//	sort record=u64,f64 records=5000 order=random
+//	     strategy=merge chunk=512 batch-size=2 show=strategy,levels
+//	----
+//	merge, 4 levels
+//
+// "sort" sorts once for every combination of the listed values. "pairs" sorts with few combinations that contain every
+// pair of values. The text below ---- is the outcome; `go test -run TestRows ./internal/session -update` rewrites it. A
+// wrong output, a wrong count in the report or a file left behind fails the test in any case and can't be recorded.
+//
+// The parts are:
+//
+//	rows.go       parses rows, runs them, compares and rewrites outcomes
+//	summary.go    describes the outcomes of a row in few lines
+//	settings.go   the settings of one sort
+//	pairs.go      few combinations that cover every pair
+//	data.go       records in any order
+//	reference.go  what a sort must write, computed without the code of the product
+//
+// The package imports only format, so that the tests of every other package can use it. The function that sorts comes
+// from the test: internal/session/rows_test.go.
+package sorttest

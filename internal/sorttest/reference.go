@@ -1,0 +1,199 @@
+package sorttest
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/binary"
+	"slices"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/extsort/extsort/format"
+)
+
+// countBytes is the size of the number that Selection.Count appends to each record.
+const countBytes = 8
+
+// A Selection says which of the sorted records are written, and in which form. The zero value means all records, in
+// ascending order.
+type Selection struct {
+	Reverse    bool
+	Unique     bool // one record of each key
+	KeepLast   bool // with Unique, the last one
+	Count      bool // with Unique, followed by the number of records with the key
+	Duplicates bool // the first record of each key that occurs more than once
+
+	Limit int64 // the number of records to write; 0: all; negative: none
+
+	ArgsortBytes int     // write positions of that many bytes instead of records; 0: records
+	Shuffle      *uint64 // the seed of a random order, which replaces that of the keys
+	Before       int64   // the number of records before the first one: positions count from there
+}
+
+// A Reference is what a sort must write.
+type Reference struct {
+	Bytes []byte // all records of the output
+	Size  int    // of each
+}
+
+// Records returns the number of records to write.
+func (r Reference) Records() int64 { return int64(len(r.Bytes) / r.Size) }
+
+// NewReference sorts records by the standard library. It shares no code with the product except the description of the
+// key fields: it takes their bytes apart itself. NaNs are in IEEE 754 total order.
+func NewReference(layout format.Layout, recs []byte, s Selection) Reference {
+	size := layout.RecordSize
+	keys, width := keysOf(layout, recs)
+	key := func(i int) []byte { return keys[i*width : (i+1)*width] }
+
+	order := s.order(len(recs)/size, key)
+	groups := s.groups(order, key)
+
+	out := Reference{Size: size}
+	switch {
+	case s.ArgsortBytes > 0:
+		out.Size = s.ArgsortBytes
+	case s.Count:
+		out.Size = size + countBytes
+	}
+	for _, g := range groups {
+		out.Bytes = s.append(out.Bytes, recs[g.record*size:(g.record+1)*size], g)
+	}
+	return out
+}
+
+// group is a record to write and the number of records with its key.
+type group struct{ record, count int }
+
+// order returns the indexes of all records in their sorted order.
+func (s Selection) order(n int, key func(i int) []byte) []int {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	if s.Shuffle != nil {
+		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(s.shuffleKey(a), s.shuffleKey(b)) })
+		return order
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		byKey := bytes.Compare(key(a), key(b))
+		if s.Reverse {
+			byKey = -byKey
+		}
+		return cmp.Or(byKey, cmp.Compare(a, b))
+	})
+	return order
+}
+
+// shuffleKey returns the hash of the seed and the position of a record, by which a shuffle sorts.
+func (s Selection) shuffleKey(i int) uint64 {
+	seed := binary.LittleEndian.AppendUint64(nil, *s.Shuffle)
+	return xxh3.Hash(binary.LittleEndian.AppendUint64(seed, uint64(s.Before)+uint64(i)))
+}
+
+// groups returns the records to write.
+func (s Selection) groups(order []int, key func(i int) []byte) (groups []group) {
+	if s.Limit < 0 {
+		return nil
+	}
+	for from, to := 0, 0; from < len(order); from = to {
+		to = from + 1
+		for to < len(order) && s.Shuffle == nil && bytes.Equal(key(order[from]), key(order[to])) {
+			to++
+		}
+		members := order[from:to]
+		switch {
+		case s.Duplicates && len(members) == 1:
+			continue
+		case s.KeepLast:
+			members = members[len(members)-1:]
+		case s.Unique || s.Duplicates:
+			members = members[:1]
+		}
+		for _, record := range members {
+			groups = append(groups, group{record, to - from})
+		}
+	}
+	if s.Limit > 0 {
+		groups = groups[:min(int(s.Limit), len(groups))]
+	}
+	return groups
+}
+
+// append appends what is written of a group.
+func (s Selection) append(out, rec []byte, g group) []byte {
+	if s.ArgsortBytes > 0 {
+		position := binary.LittleEndian.AppendUint64(nil, uint64(s.Before)+uint64(g.record))
+		return append(out, position[:s.ArgsortBytes]...)
+	}
+	out = append(out, rec...)
+	if s.Count {
+		out = binary.LittleEndian.AppendUint64(out, uint64(g.count))
+	}
+	return out
+}
+
+// keysOf returns the keys of all records as strings of bytes in the order of the keys, each of the same width.
+func keysOf(layout format.Layout, recs []byte) (keys []byte, width int) {
+	for _, f := range layout.Key {
+		width += f.Type.Size
+	}
+	keys = make([]byte, 0, len(recs)/layout.RecordSize*width)
+	for at := 0; at < len(recs); at += layout.RecordSize {
+		for _, f := range layout.Key {
+			keys = appendKey(keys, recs[at+f.Offset:at+f.Offset+f.Type.Size], f)
+		}
+	}
+	return keys, width
+}
+
+// appendKey appends the digits of a value, most significant first, changed so that their order is that of the values.
+func appendKey(keys, value []byte, f format.Field) []byte {
+	start := len(keys)
+	keys = append(keys, value...)
+	digits := keys[start:]
+	switch {
+	case f.Type.Kind == format.Bytes || f.Type.BigEndian:
+	case f.Type.Kind == format.UCS:
+		for character := range slices.Chunk(digits, 4) {
+			slices.Reverse(character)
+		}
+	default:
+		slices.Reverse(digits)
+	}
+
+	switch f.Type.Kind {
+	case format.Signed:
+		digits[0] ^= 0x80
+	case format.Float, format.Brain:
+		negative := digits[0] >= 0x80
+		digits[0] ^= 0x80
+		if negative { // the larger magnitude is the lesser number
+			invert(digits[1:])
+			digits[0] ^= 0x7f
+		}
+	case format.Extended:
+		panic("sorttest has no reference for 80-bit floats")
+	}
+	if f.Desc {
+		invert(digits)
+	}
+	return keys
+}
+
+func invert(b []byte) {
+	for i := range b {
+		b[i] = ^b[i]
+	}
+}
+
+// FirstDifference returns the index of the first record in which got and want differ.
+func FirstDifference(got, want []byte, size int) int {
+	n := min(len(got), len(want))
+	for i := range n {
+		if got[i] != want[i] {
+			return i / size
+		}
+	}
+	return n / size
+}

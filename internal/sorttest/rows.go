@@ -1,0 +1,241 @@
+package sorttest
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Outcome is what a sort did, by the names that a row can show. "error" is shown in any case.
+type Outcome map[string]string
+
+// A Runner runs the rows of files.
+type Runner struct {
+	Sort   func(t *testing.T, s Settings, r *rand.Rand) Outcome // sorts once, and checks what it wrote
+	Seed   uint64                                               // of the random data; 0: a new one
+	Update bool                                                 // write the outcomes into the files
+}
+
+// Refused is a setting that the runner adds to combinations that must be refused.
+const Refused = "refused"
+
+// separator ends what is to be done. The outcome follows.
+const separator = "----"
+
+// row is one test of a file.
+type row struct {
+	line    int    // where it starts
+	comment string // above it, with the blank lines
+	text    string // before the separator
+	want    string
+	got     string
+
+	command  string
+	crossing *Crossing
+	refusals *Crossing // whose contradictions the product must refuse
+	show     []string  // properties of an outcome
+}
+
+// Run runs all rows of the files that match a pattern, several at a time. Each row is a subtest named FILE/LINE.
+func (run Runner) Run(t *testing.T, pattern string) {
+	t.Helper()
+	names, err := filepath.Glob(pattern)
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no rows match %s: %v", pattern, err)
+	}
+	if run.Update && os.Getenv("CI") != "" {
+		t.Fatal("-update is refused where CI is set: a golden file changes in a commit that explains it")
+	}
+	for _, name := range names {
+		t.Run(strings.TrimSuffix(filepath.Base(name), filepath.Ext(name)), func(t *testing.T) {
+			t.Parallel()
+			run.runFile(t, name)
+		})
+	}
+}
+
+func (run Runner) runFile(t *testing.T, name string) {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, end, err := parseRows(string(text))
+	if err != nil {
+		t.Fatalf("%s:%v", name, err)
+	}
+	t.Cleanup(func() { // after all subtests
+		if run.Update && !t.Failed() && !t.Skipped() {
+			run.rewrite(t, name, rows, end)
+		}
+	})
+	for _, r := range rows {
+		t.Run(fmt.Sprint(r.line), func(t *testing.T) {
+			t.Parallel()
+			r.got = run.outcome(t, r)
+			if r.got != r.want && !run.Update {
+				t.Errorf("%s:%d: %s\ngot:\n%swant:\n%s", filepath.Base(name), r.line, r.text, r.got, r.want)
+			}
+		})
+	}
+}
+
+func (run Runner) rewrite(t *testing.T, name string, rows []*row, end string) {
+	t.Helper()
+	var b strings.Builder
+	for _, r := range rows {
+		got := r.got
+		if got == "" { // left out by -run
+			got = r.want
+		}
+		b.WriteString(r.comment + r.text + separator + "\n" + got)
+	}
+	b.WriteString(end)
+	if err := os.WriteFile(name, []byte(b.String()), 0o600); err != nil {
+		t.Error(err)
+	}
+}
+
+// outcome sorts in all ways that a row lists and describes what happened.
+func (run Runner) outcome(t *testing.T, r *row) string {
+	t.Helper()
+	seed := run.Seed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("repeat with -seed %d", seed)
+	ways := r.crossing.All
+	if r.command == "pairs" {
+		ways = r.crossing.Pairwise
+	}
+	settings := ways()
+
+	var outcomes []string
+	for _, s := range settings {
+		outcomes = append(outcomes, shown(run.sort(t, r, s, seed), r.show))
+	}
+	for _, s := range r.refusals.Contradicting() {
+		s[Refused] = "yes"
+		if run.sort(t, r, s, seed)["error"] == "" {
+			t.Errorf("this must be refused: %s", varied(s, r.crossing.Axes))
+		}
+	}
+	if r.command == "pairs" {
+		return fmt.Sprintln(len(settings), "sorts") + distinctErrors(outcomes)
+	}
+	return summarize(r.crossing.Axes, settings, outcomes)
+}
+
+// sort sorts once. If the sort is wrong, the row ends and its log names the settings.
+func (run Runner) sort(t *testing.T, r *row, s Settings, seed uint64) Outcome {
+	t.Helper()
+	defer func() {
+		if t.Failed() {
+			t.Logf("this was the sort with %s", varied(s, r.crossing.Axes))
+		}
+	}()
+	outcome := run.Sort(t, s, rand.New(rand.NewPCG(seed, 0)))
+	if t.Failed() {
+		t.FailNow()
+	}
+	return outcome
+}
+
+// parseRows returns the rows of a file, and the text after the last one. Errors start with the line.
+func parseRows(text string) (rows []*row, end string, err error) {
+	r := &row{}
+	inOutcome := false
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		blank := strings.TrimSpace(line) == ""
+		switch {
+		case inOutcome && !blank:
+			r.want += line
+		case inOutcome:
+			rows = append(rows, r)
+			r = &row{comment: line}
+			inOutcome = false
+		case strings.TrimSpace(line) == separator:
+			if err := r.parse(); err != nil {
+				return nil, "", fmt.Errorf("%d: %w", r.line, err)
+			}
+			inOutcome = true
+		case r.text == "" && (blank || strings.HasPrefix(line, "#")):
+			r.comment += line
+		default:
+			if r.text == "" {
+				r.line = number
+			}
+			r.text += line
+		}
+	}
+	if inOutcome {
+		return append(rows, r), "", nil
+	}
+	if r.text != "" {
+		return nil, "", fmt.Errorf("%d: no %s follows", r.line, separator)
+	}
+	return rows, r.comment, nil
+}
+
+// parse takes the text of a row apart: a command and its settings, and lines that start with "not" or "refused".
+func (r *row) parse() error {
+	settings := map[string]bool{}
+	var axes []Axis
+	var contradictions, refusals []Contradiction
+	r.show = []string{"strategy"}
+	for line := range strings.Lines(r.text) {
+		words := strings.Fields(line)
+		if len(words) == 3 && (words[0] == "not" || words[0] == "refused") {
+			rule := Contradiction{words[1], words[2]}
+			contradictions = append(contradictions, rule)
+			if words[0] == "refused" {
+				refusals = append(refusals, rule)
+			}
+			continue
+		}
+		if r.command == "" {
+			r.command = words[0]
+			words = words[1:]
+		}
+		for _, word := range words {
+			name, value, hasValue := strings.Cut(word, "=")
+			if !hasValue {
+				value = "yes"
+			}
+			if settings[name] {
+				return fmt.Errorf("%s is set twice", name)
+			}
+			settings[name] = true
+			if name == "show" {
+				r.show = strings.Split(value, ",")
+				continue
+			}
+			if err := checkSetting(name); err != nil {
+				return err
+			}
+			axes = append(axes, Axis{name, strings.Split(value, ",")})
+		}
+	}
+	if !slices.Contains([]string{"sort", "pairs"}, r.command) {
+		return fmt.Errorf("there is no command %q: use sort or pairs", r.command)
+	}
+	var err, refusalErr error
+	r.crossing, err = NewCrossing(axes, contradictions)
+	r.refusals, refusalErr = NewCrossing(axes, refusals)
+	return cmp.Or(err, refusalErr)
+}
+
+// checkSetting returns an error if there is no such setting.
+func checkSetting(name string) error {
+	if slices.Contains(settingNames, name) {
+		return nil
+	}
+	return fmt.Errorf("there is no setting %q: use %s", name, strings.Join(settingNames, ", "))
+}
