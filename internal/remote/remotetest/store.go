@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -129,11 +128,16 @@ func startProgram() (address string, err error) {
 	return strings.TrimSpace(address), nil
 }
 
-// programFolder returns the folder of the program. Looking at its files makes go test run the tests again when one of
-// them has changed.
+// programFolder returns the folder of the program. It asks the go command, because a test that was built with -trimpath
+// does not know its own folder. Looking at the program's files makes go test run the tests again when one of them has
+// changed.
 func programFolder() (string, error) {
-	_, file, _, _ := runtime.Caller(0)
-	folder := filepath.Join(filepath.Dir(file), "store")
+	const pkg = "github.com/extsort/extsort/internal/remote/remotetest"
+	output, err := exec.Command("go", "list", "-f", "{{.Dir}}", pkg).Output()
+	if err != nil {
+		return "", fmt.Errorf("go list: %w", err)
+	}
+	folder := filepath.Join(strings.TrimSpace(string(output)), "store")
 	for _, name := range []string{"main.go", "go.mod", "go.sum"} {
 		if _, err := os.Stat(filepath.Join(folder, name)); err != nil {
 			return "", err
