@@ -22,16 +22,16 @@ type Object struct {
 
 // A Getter sends one request for the bytes [first, end), or fewer if the object ends earlier. tag
 // is the tag that the object had when it was opened, or "" before that.
-type Getter func(ctx context.Context, first, end int64, tag string) (*Answer, error)
+type Getter func(ctx context.Context, first, end int64, tag string) (*Response, error)
 
-// An Answer is the response to a request for a range.
-type Answer struct {
+// A Response is the response to a request for a range.
+type Response struct {
 	Body io.ReadCloser
 	Size int64 // of the whole object, in bytes
 	Tag  string
 }
 
-// Errors of a Getter that NewObject and ReadAt handle.
+// Errors of a Getter. NewObject takes ErrEmpty for an object without bytes.
 var (
 	ErrChanged  = errors.New("it changed while it was being read; try again")
 	ErrEmpty    = errors.New("it is empty") // an empty object has no range to request
@@ -47,24 +47,26 @@ var (
 // headBytes is the number of bytes read when an object is opened. Most headers fit into it.
 const headBytes = 4 << 10
 
-// NewObject reads the first bytes, the size and the tag of an object. Cancelling ctx also ends
+// NewObject requests the first bytes, the size and the tag of an object. Cancelling ctx also ends
 // later reads.
 func NewObject(ctx context.Context, name string, get Getter) (*Object, error) {
 	o := &Object{Name: name, ctx: ctx, get: get}
 	err := retry(ctx, openTries, func(ctx context.Context) error {
-		a, err := get(ctx, 0, headBytes, "")
+		r, err := get(ctx, 0, headBytes, "")
 		if errors.Is(err, ErrEmpty) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		defer a.Body.Close()
-		if o.Size, o.Tag = a.Size, a.Tag; o.Tag == "" {
+		defer r.Body.Close()
+		o.Size = r.Size
+		o.Tag = r.Tag
+		if o.Tag == "" {
 			return backoff.Permanent(errNoTag)
 		}
 		o.head = make([]byte, min(headBytes, o.Size))
-		_, err = io.ReadFull(a.Body, o.head)
+		_, err = io.ReadFull(r.Body, o.head)
 		return err
 	})
 	if err != nil {
@@ -93,7 +95,7 @@ func (o *Object) ReadAt(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// read continues after truncated responses.
+// read reads a range, with another request for the rest if a response is truncated.
 func (o *Object) read(p []byte, off int64) (n int, err error) {
 	err = retry(o.ctx, tries, func(ctx context.Context) error {
 		for n < len(p) {
@@ -107,14 +109,15 @@ func (o *Object) read(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
+// attempt sends a request for a range, and reads what the response contains.
 func (o *Object) attempt(ctx context.Context, p []byte, off int64) (n int, err error) {
-	a, err := o.request(ctx, off, off+int64(len(p)))
+	r, err := o.request(ctx, off, off+int64(len(p)))
 	if err != nil {
 		return 0, err
 	}
-	defer a.Body.Close()
-	if a.Tag != o.Tag || a.Size != o.Size {
+	defer r.Body.Close()
+	if r.Tag != o.Tag || r.Size != o.Size {
 		return 0, backoff.Permanent(ErrChanged)
 	}
-	return io.ReadFull(a.Body, p)
+	return io.ReadFull(r.Body, p)
 }

@@ -44,7 +44,7 @@ func TestIs(t *testing.T) {
 // holds is a Getter of an object that breaks off every answer after most bytes.
 func holds(content []byte, most int, fault func(request int) error) Getter {
 	var requests atomic.Int32
-	return func(_ context.Context, first, end int64, tag string) (*Answer, error) {
+	return func(_ context.Context, first, end int64, tag string) (*Response, error) {
 		if err := fault(int(requests.Add(1))); err != nil {
 			return nil, err
 		}
@@ -53,7 +53,7 @@ func holds(content []byte, most int, fault func(request int) error) Getter {
 		if len(part) > most && first > 0 {
 			body = io.MultiReader(bytes.NewReader(part[:most]), brokenReader{})
 		}
-		return &Answer{io.NopCloser(body), int64(len(content)), "tag"}, nil
+		return &Response{io.NopCloser(body), int64(len(content)), "tag"}, nil
 	}
 }
 

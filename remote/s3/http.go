@@ -15,7 +15,7 @@ import (
 	"github.com/extsort/extsort/internal/remote"
 )
 
-// Open opens what is elsewhere under a name, and reads its first bytes. Reading ends when ctx is cancelled.
+// Open opens a remote file and reads its first bytes. Cancelling ctx also ends later reads.
 func (driver) Open(ctx context.Context, name string) (*remote.Object, error) {
 	if scheme, _, _ := strings.Cut(name, "://"); scheme == "http" || scheme == "https" {
 		return remote.NewObject(ctx, remote.Shown(name), httpGetter(name))
@@ -27,8 +27,8 @@ func (driver) Open(ctx context.Context, name string) (*remote.Object, error) {
 	return remote.NewObject(ctx, name, get)
 }
 
-// transport speaks HTTP/1.1, where every request that is on its way has a connection of its own: they do not share
-// the window of one. That is so since it has a DialContext, and does not ask for HTTP/2.
+// transport uses HTTP/1.1, so that concurrent requests use separate connections and do not share one
+// flow-control window. Go does not negotiate HTTP/2 if a transport has a DialContext.
 var transport = &http.Transport{
 	Proxy:                 http.ProxyFromEnvironment,
 	DialContext:           (&net.Dialer{Timeout: 15 * time.Second}).DialContext,
@@ -36,28 +36,29 @@ var transport = &http.Transport{
 	IdleConnTimeout:       90 * time.Second,
 	TLSHandshakeTimeout:   15 * time.Second,
 	ResponseHeaderTimeout: time.Minute,
-	DisableCompression:    true, // bytes are counted as they are stored
+	DisableCompression:    true, // offsets count the stored bytes
 	ReadBufferSize:        64 << 10,
 }
 
 var client = &http.Client{Transport: transport}
 
 func httpGetter(name string) remote.Getter {
-	return func(ctx context.Context, first, end int64, tag string) (*remote.Answer, error) {
+	return func(ctx context.Context, first, end int64, tag string) (*remote.Response, error) {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, name, nil)
 		if err != nil {
 			return nil, backoff.Permanent(errors.New("it is not a valid URL"))
 		}
 		request.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", first, end-1))
-		if strings.HasPrefix(tag, `"`) { // a weak one never matches, and the answer's is compared in any case
+		// A weak tag never matches. ReadAt compares the tag of every response in any case.
+		if strings.HasPrefix(tag, `"`) {
 			request.Header.Set("If-Match", tag)
 		}
 		response, err := client.Do(request)
 		if err != nil {
-			return nil, lasting(err)
+			return nil, markPermanent(err)
 		}
 		if response.StatusCode == http.StatusPartialContent {
-			return answerOf(response.Header, response.Body, first)
+			return newResponse(response.Header, response.Body, first)
 		}
 		response.Body.Close()
 		empty := response.StatusCode == http.StatusOK && response.ContentLength == 0
@@ -68,19 +69,21 @@ func httpGetter(name string) remote.Getter {
 	}
 }
 
-// answerOf is what came by the header of an answer.
-func answerOf(header http.Header, body io.ReadCloser, first int64) (*remote.Answer, error) {
-	a := &remote.Answer{Body: body, Tag: cmp.Or(header.Get("ETag"), header.Get("Last-Modified"))}
+// newResponse returns the response to a request for the bytes from first on. It closes body and
+// returns an error if the response does not begin there.
+func newResponse(header http.Header, body io.ReadCloser, first int64) (*remote.Response, error) {
+	r := &remote.Response{Body: body, Tag: cmp.Or(header.Get("ETag"), header.Get("Last-Modified"))}
 	var from, to int64
-	_, err := fmt.Sscanf(header.Get("Content-Range"), "bytes %d-%d/%d", &from, &to, &a.Size)
+	_, err := fmt.Sscanf(header.Get("Content-Range"), "bytes %d-%d/%d", &from, &to, &r.Size)
 	if err != nil || from != first {
 		body.Close()
 		return nil, backoff.Permanent(remote.ErrNoRanges)
 	}
-	return a, nil
+	return r, nil
 }
 
-// outOfRange is why there are no bytes at a place where there were some when the object was opened with that tag.
+// outOfRange returns the error for a range that does not exist. tag is the tag with which the object
+// was opened, or "" if it is being opened.
 func outOfRange(tag string) error {
 	if tag == "" {
 		return backoff.Permanent(remote.ErrEmpty)
@@ -88,7 +91,7 @@ func outOfRange(tag string) error {
 	return backoff.Permanent(remote.ErrChanged)
 }
 
-// statusError is the error of an answer that has no bytes.
+// statusError returns the error for a response without the requested bytes.
 func statusError(status int) error {
 	text := fmt.Sprintf("%d %s", status, http.StatusText(status))
 	switch {
@@ -106,13 +109,14 @@ func statusError(status int) error {
 	return backoff.Permanent(fmt.Errorf("the server answers %s", text))
 }
 
-// transient reports whether a request with that answer may succeed later.
+// transient reports whether a request that failed with this status may succeed later.
 func transient(status int) bool {
 	return status >= 500 || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout
 }
 
-// lasting marks an error of the network that will not go away: there is no such host, or its certificate is not good.
-func lasting(err error) error {
+// markPermanent marks network errors that retries cannot repair: an unknown host or an invalid
+// certificate.
+func markPermanent(err error) error {
 	missing, ok := errors.AsType[*net.DNSError](err)
 	if ok && missing.IsNotFound {
 		return backoff.Permanent(fmt.Errorf("no such host: %s", missing.Name))

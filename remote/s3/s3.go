@@ -23,33 +23,36 @@ import (
 	"github.com/minio/minio-go/v7/pkg/credentials"
 )
 
-// place is an object of a store.
-type place struct {
+// A location is an object in a store.
+type location struct {
 	core        *minio.Core
 	bucket, key string
 }
 
-// placeOf finds the store that a name stands for.
-func placeOf(name string) (p place, err error) {
+// locate returns the location that a name such as s3://BUCKET/KEY refers to. The store of s3:// is
+// given by the environment.
+func locate(name string) (l location, err error) {
 	scheme, path, _ := strings.Cut(name, "://")
-	p.bucket, p.key, _ = strings.Cut(path, "/")
-	if p.bucket == "" || p.key == "" {
-		return p, fmt.Errorf("the name of an object is %s://BUCKET/KEY", scheme)
+	l.bucket, l.key, _ = strings.Cut(path, "/")
+	if l.bucket == "" || l.key == "" {
+		return l, fmt.Errorf("the name of an object is %s://BUCKET/KEY", scheme)
 	}
 	endpoint := "https://storage.googleapis.com"
 	if scheme == "s3" {
 		endpoint = cmp.Or(os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL"), "https://s3.amazonaws.com")
 	}
-	p.core, err = clientOf(endpoint)
-	return p, err
+	l.core, err = clientFor(endpoint)
+	return l, err
 }
 
+// clients holds one client per endpoint. Each keeps its credentials and the region of a bucket.
 var (
-	clients   = map[string]*minio.Core{} // by endpoint: what they found out, as credentials, is kept
+	clients   = map[string]*minio.Core{}
 	clientsMu sync.Mutex
 )
 
-func clientOf(endpoint string) (*minio.Core, error) {
+// clientFor returns the client for an endpoint.
+func clientFor(endpoint string) (*minio.Core, error) {
 	clientsMu.Lock()
 	defer clientsMu.Unlock()
 	if known := clients[endpoint]; known != nil {
@@ -60,7 +63,7 @@ func clientOf(endpoint string) (*minio.Core, error) {
 		return nil, errors.New("AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL is not a URL such as https://HOST")
 	}
 	core, err := minio.NewCore(u.Host, &minio.Options{
-		Creds: usualCredentials(), Secure: u.Scheme == "https", Transport: transport, MaxRetries: 1,
+		Creds: findCredentials(), Secure: u.Scheme == "https", Transport: transport, MaxRetries: 1,
 		Region: cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION")),
 	})
 	if err != nil {
@@ -70,10 +73,11 @@ func clientOf(endpoint string) (*minio.Core, error) {
 	return core, nil
 }
 
-// usualCredentials are those of the environment, of a file, or of the machine: the first that there are. Where there
-// are none, each request would look for them again.
-func usualCredentials() *credentials.Credentials {
-	near := transport.Clone() // who gives credentials to a machine answers at once, or is not there
+// findCredentials returns the first credentials it finds: in the environment, in a file, or from the
+// metadata service of the machine. If none exist, requests are anonymous, because otherwise every
+// request would repeat the search.
+func findCredentials() *credentials.Credentials {
+	near := transport.Clone() // a metadata service responds at once or does not exist
 	near.DialContext = (&net.Dialer{Timeout: time.Second}).DialContext
 	found := credentials.NewChainCredentials([]credentials.Provider{
 		&credentials.EnvAWS{}, &credentials.FileAWSCredentials{},
@@ -85,62 +89,64 @@ func usualCredentials() *credentials.Credentials {
 	return found
 }
 
+// s3Getter returns the function that requests ranges of an object.
 func s3Getter(name string) (remote.Getter, error) {
-	p, err := placeOf(name)
+	l, err := locate(name)
 	if err != nil {
 		return nil, err
 	}
-	return func(ctx context.Context, first, end int64, tag string) (*remote.Answer, error) {
+	return func(ctx context.Context, first, end int64, tag string) (*remote.Response, error) {
 		var opt minio.GetObjectOptions
 		opt.Set("Range", fmt.Sprintf("bytes=%d-%d", first, end-1))
 		if tag != "" {
 			opt.Set("If-Match", tag)
 		}
-		body, _, header, err := p.core.GetObject(ctx, p.bucket, p.key, opt)
+		body, _, header, err := l.core.GetObject(ctx, l.bucket, l.key, opt)
 		if minio.ToErrorResponse(err).StatusCode == http.StatusRequestedRangeNotSatisfiable {
 			return nil, outOfRange(tag)
 		}
 		if err != nil {
-			return nil, p.fault(err)
+			return nil, l.explain(err)
 		}
-		return answerOf(header, body, first)
+		return newResponse(header, body, first)
 	}, nil
 }
 
-// fault is an error of a store in the words of the user.
-func (p *place) fault(err error) error {
+// explain returns an error of a store in words for the user. Errors that retries cannot repair are
+// permanent. nil stays nil.
+func (l *location) explain(err error) error {
 	if err == nil {
 		return nil
 	}
-	said, ok := errors.AsType[minio.ErrorResponse](err)
+	response, ok := errors.AsType[minio.ErrorResponse](err)
 	if !ok {
-		return lasting(err)
+		return markPermanent(err)
 	}
 	switch {
-	case said.Code == minio.NoSuchKey:
+	case response.Code == minio.NoSuchKey:
 		err = remote.ErrMissing
-	case said.Code == minio.NoSuchBucket:
-		err = fmt.Errorf("no such bucket: %s", p.bucket)
-	case said.Code == minio.NoSuchUpload:
+	case response.Code == minio.NoSuchBucket:
+		err = fmt.Errorf("no such bucket: %s", l.bucket)
+	case response.Code == minio.NoSuchUpload:
 		err = remote.ErrGone
-	case said.Code == minio.PreconditionFailed:
+	case response.Code == minio.PreconditionFailed:
 		err = remote.ErrChanged
-	case said.Code == "ConditionalRequestConflict", // another upload is about to be completed
-		said.Code == "XAmzContentSHA256Mismatch": // it was damaged on its way
-		return errors.New(said.Message)
-	case said.StatusCode == http.StatusForbidden || said.StatusCode == http.StatusUnauthorized:
-		err = p.denied(said.Code)
-	case transient(said.StatusCode):
-		return fmt.Errorf("the store answers %d %s", said.StatusCode, said.Code)
+	case response.Code == "ConditionalRequestConflict", // another upload is being completed
+		response.Code == "XAmzContentSHA256Mismatch": // it was damaged in transit
+		return errors.New(response.Message)
+	case response.StatusCode == http.StatusForbidden || response.StatusCode == http.StatusUnauthorized:
+		err = l.denied(response.Code)
+	case transient(response.StatusCode):
+		return fmt.Errorf("the store answers %d %s", response.StatusCode, response.Code)
 	default:
-		err = fmt.Errorf("the store answers %s: %s", said.Code, said.Message)
+		err = fmt.Errorf("the store answers %s: %s", response.Code, response.Message)
 	}
 	return backoff.Permanent(err)
 }
 
-// denied says what to do where access was denied.
-func (p *place) denied(code string) error {
-	used, err := p.core.GetCreds()
+// denied returns the error for denied access, which says what to do.
+func (l *location) denied(code string) error {
+	used, err := l.core.GetCreds()
 	switch {
 	case err != nil || used.AccessKeyID == "":
 		return errors.New("access denied: no credentials were found: set AWS_ACCESS_KEY_ID and " +
@@ -151,143 +157,151 @@ func (p *place) denied(code string) error {
 	return fmt.Errorf("access denied: the store refuses the credentials that were found (%s)", code)
 }
 
-// multipart is an upload to a store.
+// A multipart is an upload to a store.
 type multipart struct {
-	place
-	id   string
-	sign string // what tells its object from all others: a random word of its metadata
+	location
+	id    string
+	token string // random; identifies the object of this upload
 }
 
-// signName is the name of that word, as http.Header has it.
-const signName = "Extsort-Upload"
+// tokenHeader is the name of the token in the metadata of the object, in the form of http.Header.
+const tokenHeader = "Extsort-Upload"
 
-// Create begins an object that is sent in parts of part bytes, up to parallel of them at a time. Sending ends when ctx
-// is cancelled.
+// Create begins an object that is uploaded in parts of part bytes, with up to parallel requests at a
+// time. Cancelling ctx ends the upload.
 func (driver) Create(ctx context.Context, name string, part, parallel int) (*remote.Upload, error) {
 	if err := remote.Writable(name); err != nil {
 		return nil, err
 	}
-	m, err := begin(ctx, name)
+	m, err := beginUpload(ctx, name)
 	if err != nil {
 		return nil, fmt.Errorf("create output %s: %w", remote.Shown(name), err)
 	}
 	return remote.NewUpload(ctx, name, m, part, parallel), nil
 }
 
-// begin starts the upload of an object.
-func begin(ctx context.Context, name string) (*multipart, error) {
-	p, err := placeOf(name)
+// beginUpload begins the upload of an object.
+func beginUpload(ctx context.Context, name string) (*multipart, error) {
+	l, err := locate(name)
 	if err != nil {
 		return nil, err
 	}
-	m := &multipart{place: p, sign: rand.Text()}
+	m := &multipart{location: l, token: rand.Text()}
 	err = remote.RetryOpening(ctx, func(ctx context.Context) (err error) {
-		m.id, err = p.core.NewMultipartUpload(ctx, p.bucket, p.key, minio.PutObjectOptions{UserMetadata: m.signed()})
-		return p.fault(err)
+		opt := minio.PutObjectOptions{UserMetadata: m.metadata()}
+		m.id, err = l.core.NewMultipartUpload(ctx, l.bucket, l.key, opt)
+		return l.explain(err)
 	})
 	return m, err
 }
 
+// Put sends a part. The request contains the checksum of the part, so the store refuses damaged data.
 func (m *multipart) Put(ctx context.Context, number int, part []byte) (tag string, err error) {
-	sum := sha256.Sum256(part) // which is signed, so that the store sees that all came as it was sent
-	body := &body{part: bytes.NewReader(part)}
-	defer body.end()
+	sum := sha256.Sum256(part)
+	body := &partReader{part: bytes.NewReader(part)}
+	defer body.detach()
 	sent, err := m.core.PutObjectPart(ctx, m.bucket, m.key, m.id, number, body, int64(len(part)),
 		minio.PutObjectPartOptions{Sha256Hex: hex.EncodeToString(sum[:]), DisableContentSha256: true})
-	return sent.ETag, m.fault(err)
+	return sent.ETag, m.explain(err)
 }
 
-// body is what is sent. Where the answer comes before all of it has gone, it is read on, from memory that may be gone.
-type body struct {
+// A partReader reads the memory of a part. If a response arrives before the whole part has been sent,
+// the HTTP client may still read it. detach prevents that, because the memory is reused.
+type partReader struct {
 	mu   sync.Mutex
 	part *bytes.Reader
 }
 
-func (b *body) Read(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.part.Read(p)
+func (r *partReader) Read(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.part.Read(p)
 }
 
-func (b *body) Seek(offset int64, whence int) (int64, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.part.Seek(offset, whence)
+func (r *partReader) Seek(offset int64, whence int) (int64, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.part.Seek(offset, whence)
 }
 
-// end has nothing read any more.
-func (b *body) end() {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.part.Reset(nil)
+// detach makes later reads return io.EOF.
+func (r *partReader) detach() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.part.Reset(nil)
 }
 
+// Copy makes the store copy a range of another object into a part.
 func (m *multipart) Copy(
 	ctx context.Context, number int, from *remote.Object, first, end int64,
 ) (tag string, err error) {
-	p, err := placeOf(from.Name)
+	source, err := locate(from.Name)
 	if err != nil {
 		return "", backoff.Permanent(err)
 	}
-	part, err := m.core.CopyObjectPart(ctx, p.bucket, p.key, m.bucket, m.key, m.id, number, first, end-first,
+	part, err := m.core.CopyObjectPart(ctx, source.bucket, source.key, m.bucket, m.key, m.id, number, first, end-first,
 		map[string]string{"x-amz-copy-source-if-match": from.Tag})
-	if err == nil && part.ETag == "" { // an error that came after the status
+	if err == nil && part.ETag == "" { // an error that followed the status
 		err = errors.New("the store did not copy it")
 	}
-	return part.ETag, p.fault(err)
+	return part.ETag, source.explain(err)
 }
 
-func (m *multipart) signed() map[string]string { return map[string]string{signName: m.sign} }
+func (m *multipart) metadata() map[string]string { return map[string]string{tokenHeader: m.token} }
 
-// complete makes the object. Where there is no upload any more, or an object where a new one was wanted, an attempt
-// before this one may have made it, whose answer was lost.
+// Complete makes the object appear. If the upload no longer exists, or an object exists that should
+// be new, an earlier attempt may have succeeded without a response. The token decides that.
 func (m *multipart) Complete(ctx context.Context, tags []string, fresh bool) error {
 	var opt minio.PutObjectOptions
 	if fresh {
 		opt.SetMatchETagExcept("*")
 	}
-	err := m.finish(ctx, tags, opt)
+	err := m.complete(ctx, tags, opt)
 	if errors.Is(err, remote.ErrGone) || errors.Is(err, remote.ErrChanged) {
-		if done, unknown := m.done(ctx); done || unknown != nil {
-			err = unknown
+		if own, failed := m.hasAppeared(ctx); own || failed != nil {
+			err = failed
 		}
 	}
 	switch {
 	case errors.Is(err, remote.ErrChanged):
 		return backoff.Permanent(remote.ErrExists)
 	case err == nil && len(tags) == 0:
-		return remote.WithoutURL(m.Abort(ctx)) // which nobody has completed
+		return remote.WithoutURL(m.Abort(ctx)) // the object was created without the upload
 	}
 	return err
 }
 
-// done reports whether the object is that of this upload. What may not be asked, or is not there, is not.
-func (m *multipart) done(ctx context.Context) (bool, error) {
+// hasAppeared reports whether the object is that of this upload. It is not if it does not exist or
+// its metadata may not be read.
+func (m *multipart) hasAppeared(ctx context.Context) (bool, error) {
 	found, err := m.core.StatObject(ctx, m.bucket, m.key, minio.StatObjectOptions{})
-	if err = m.fault(err); err != nil {
-		if _, lasting := errors.AsType[*backoff.PermanentError](err); lasting {
+	if err = m.explain(err); err != nil {
+		if _, permanent := errors.AsType[*backoff.PermanentError](err); permanent {
 			err = nil
 		}
 		return false, err
 	}
-	return found.UserMetadata[signName] == m.sign, nil
+	return found.UserMetadata[tokenHeader] == m.token, nil
 }
 
-// finish makes an object of parts, or without any, as no upload may have it, an empty one.
-func (m *multipart) finish(ctx context.Context, tags []string, opt minio.PutObjectOptions) (err error) {
+// complete makes an object of the parts. An upload must have a part, so without any it puts an empty
+// object instead.
+func (m *multipart) complete(ctx context.Context, tags []string, opt minio.PutObjectOptions) (err error) {
 	if len(tags) == 0 {
-		opt.DisableContentSha256, opt.UserMetadata = true, m.signed()
+		opt.DisableContentSha256 = true
+		opt.UserMetadata = m.metadata()
 		_, err = m.core.PutObject(ctx, m.bucket, m.key, bytes.NewReader(nil), 0, "", "", opt)
-		return m.fault(err)
+		return m.explain(err)
 	}
 	parts := make([]minio.CompletePart, len(tags))
 	for i, tag := range tags {
 		parts[i] = minio.CompletePart{PartNumber: i + 1, ETag: tag}
 	}
 	_, err = m.core.CompleteMultipartUpload(ctx, m.bucket, m.key, m.id, parts, opt)
-	return m.fault(err)
+	return m.explain(err)
 }
 
+// Abort discards the parts. An upload that no longer exists is not an error.
 func (m *multipart) Abort(ctx context.Context) error {
 	err := m.core.AbortMultipartUpload(ctx, m.bucket, m.key, m.id)
 	if minio.ToErrorResponse(err).Code == minio.NoSuchUpload {
@@ -296,16 +310,16 @@ func (m *multipart) Abort(ctx context.Context) error {
 	return err
 }
 
-// Forget has the store give up uploads that are not complete, of all names that begin so.
+// Forget aborts incomplete uploads of all names that begin with prefix.
 func (driver) Forget(ctx context.Context, prefix string) error {
-	p, err := placeOf(prefix)
+	l, err := locate(prefix)
 	if err == nil {
 		err = remote.RetryOpening(ctx, func(ctx context.Context) (err error) {
-			for found := range p.core.ListIncompleteUploads(ctx, p.bucket, p.key, true) {
-				one := &multipart{place: place{p.core, p.bucket, found.Key}, id: found.UploadID}
+			for found := range l.core.ListIncompleteUploads(ctx, l.bucket, l.key, true) {
+				one := &multipart{location: location{l.core, l.bucket, found.Key}, id: found.UploadID}
 				err = errors.Join(err, cmp.Or(found.Err, one.Abort(ctx)))
 			}
-			return p.fault(err)
+			return l.explain(err)
 		})
 	}
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/extsort/extsort/internal/remote/remotetest"
 )
 
-// begun is an upload that has a content, but for its end.
-func begun(t *testing.T, content []byte, fresh bool) *remote.Upload {
+// startUpload returns an upload of content that has not been committed.
+func startUpload(t *testing.T, content []byte, fresh bool) *remote.Upload {
 	t.Helper()
 	u, err := driver{}.Create(t.Context(), remotetest.S3("o"), remote.MinPart, 2)
 	if err != nil {
@@ -27,14 +27,14 @@ func begun(t *testing.T, content []byte, fresh bool) *remote.Upload {
 	return u
 }
 
-// TestUploadWhoseAnswerIsLost has the store make the object, and twice break the connection in place of an answer. Then
-// it is busy when it is asked for the object.
-func TestUploadWhoseAnswerIsLost(t *testing.T) {
+// TestUploadWhoseResponseIsLost makes the store create the object and close the connection twice
+// without a response. The first request for the state of the object also fails.
+func TestUploadWhoseResponseIsLost(t *testing.T) {
 	s := remotetest.Start(t)
 	for _, size := range []int{0, 100, remote.MinPart + 1} {
 		for _, fresh := range []bool{false, true} {
 			content := bytes.Repeat([]byte{byte(size), 1}, size)[:size]
-			u := begun(t, content, fresh)
+			u := startUpload(t, content, fresh)
 			lost, asked := remotetest.Unanswered(2, remotetest.Completes), new(atomic.Int64)
 			s.Wrap(func(next http.Handler) http.Handler {
 				return lost(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -62,11 +62,12 @@ func TestUploadWhoseAnswerIsLost(t *testing.T) {
 	}
 }
 
-// TestUploadIsNotTakenForAnother gives up an upload whose name has the object of another one, of the same bytes.
+// TestUploadIsNotTakenForAnother aborts an upload while another upload creates an object with the
+// same name and bytes.
 func TestUploadIsNotTakenForAnother(t *testing.T) {
 	s := remotetest.Start(t)
 	content := []byte("content")
-	m, err := begin(t.Context(), remotetest.S3("o"))
+	m, err := beginUpload(t.Context(), remotetest.S3("o"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -77,11 +78,11 @@ func TestUploadIsNotTakenForAnother(t *testing.T) {
 		if err := m.Complete(t.Context(), []string{"tag"}, false); !errors.Is(err, remote.ErrGone) {
 			t.Errorf("the object is missing %v: %v", missing, err)
 		}
-		if err := begun(t, content, false).Commit(t.Context(), -1); err != nil {
+		if err := startUpload(t, content, false).Commit(t.Context(), -1); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := begun(t, content, true).Commit(t.Context(), -1); !errors.Is(err, remote.ErrExists) {
+	if err := startUpload(t, content, true).Commit(t.Context(), -1); !errors.Is(err, remote.ErrExists) {
 		t.Errorf("there is an object: %v", err)
 	}
 	if left := s.Unfinished(); len(left) > 0 {
@@ -89,7 +90,7 @@ func TestUploadIsNotTakenForAnother(t *testing.T) {
 	}
 }
 
-// TestUploadIsSentAgainWhenItWasDamaged changes a byte of the first part on its way.
+// TestUploadIsSentAgainWhenItWasDamaged changes a byte of the first part in transit.
 func TestUploadIsSentAgainWhenItWasDamaged(t *testing.T) {
 	s := remotetest.Start(t)
 	content := bytes.Repeat([]byte("content"), remote.MinPart/4)
@@ -107,14 +108,15 @@ func TestUploadIsSentAgainWhenItWasDamaged(t *testing.T) {
 			next.ServeHTTP(w, r)
 		})
 	})
-	err := begun(t, content, false).Commit(t.Context(), -1)
+	err := startUpload(t, content, false).Commit(t.Context(), -1)
 	if err != nil || !bytes.Equal(s.Get("o"), content) || parts.Load() != 3 {
 		t.Errorf("%d parts were sent, %v", parts.Load(), err)
 	}
 }
 
-// TestUploadIsAnsweredEarly refuses parts, once each, before they were read. Their memory is used again at once.
-func TestUploadIsAnsweredEarly(t *testing.T) {
+// TestUploadIsRefusedEarly refuses each part once before reading it. The memory of a part is reused
+// at once.
+func TestUploadIsRefusedEarly(t *testing.T) {
 	s := remotetest.Start(t)
 	content := make([]byte, 4*remote.MinPart)
 	rand.NewChaCha8([32]byte{}).Read(content)
@@ -128,15 +130,15 @@ func TestUploadIsAnsweredEarly(t *testing.T) {
 			next.ServeHTTP(w, r)
 		})
 	})
-	err := begun(t, content, false).Commit(t.Context(), -1)
+	err := startUpload(t, content, false).Commit(t.Context(), -1)
 	if err != nil || !bytes.Equal(s.Get("o"), content) || parts.Load() < 8 {
 		t.Errorf("%d parts were sent, %v", parts.Load(), err)
 	}
-	b := &body{part: bytes.NewReader(content)}
+	b := &partReader{part: bytes.NewReader(content)}
 	if n, err := b.Read(make([]byte, 10)); n != 10 || err != nil {
 		t.Errorf("%d bytes, %v", n, err)
 	}
-	b.end()
+	b.detach()
 	if n, err := b.Read(make([]byte, 10)); n != 0 || err != io.EOF {
 		t.Errorf("%d bytes are read at the end, %v", n, err)
 	}

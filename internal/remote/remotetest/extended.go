@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// extended adds what S3 has, and gofakes3 has not: If-Match where an object is read or copied, If-None-Match where it
-// is made, parts that are copied, and sums of those that are sent.
+// extended adds features of S3 that gofakes3 lacks: If-Match for reads and copies, If-None-Match for
+// new objects, parts copied from other objects, and checksums of parts.
 func (s *Server) extended(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, query := strings.TrimPrefix(r.URL.Path, "/"+bucket+"/"), r.URL.Query()
@@ -51,10 +51,10 @@ func (s *Server) matches(name, tag string) bool {
 
 func preconditionFailed(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusPreconditionFailed)
-	fmt.Fprint(w, "<Error><Code>PreconditionFailed</Code><Message>it did not hold</Message></Error>")
+	fmt.Fprint(w, "<Error><Code>PreconditionFailed</Code><Message>the condition is not met</Message></Error>")
 }
 
-// begin notes an upload.
+// begin begins an upload and records its name.
 func (s *Server) begin(w http.ResponseWriter, r *http.Request, name string, next http.Handler) {
 	answer := httptest.NewRecorder()
 	next.ServeHTTP(answer, r)
@@ -66,7 +66,7 @@ func (s *Server) begin(w http.ResponseWriter, r *http.Request, name string, next
 	w.Write(answer.Body.Bytes())
 }
 
-// Unfinished are the names of objects whose uploads are neither complete nor given up.
+// Unfinished returns the names of objects whose uploads were neither completed nor aborted.
 func (s *Server) Unfinished() (names []string) {
 	for _, name := range s.uploads.Range {
 		names = append(names, name.(string))
@@ -74,7 +74,7 @@ func (s *Server) Unfinished() (names []string) {
 	return names
 }
 
-// complete makes an object, of an upload or an empty one; with If-None-Match only where there is none.
+// complete creates an object. With If-None-Match it refuses to replace one.
 func (s *Server) complete(w http.ResponseWriter, r *http.Request, name string, next http.Handler) {
 	s.completing.Lock()
 	defer s.completing.Unlock()
@@ -86,19 +86,19 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, name string, n
 	next.ServeHTTP(w, r)
 }
 
-// putPart refuses a part that has another sum than was signed.
+// putPart stores a part, unless its checksum differs from the signed one.
 func putPart(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	part, err := io.ReadAll(r.Body)
 	if sum := sha256.Sum256(part); err != nil || r.Header.Get("X-Amz-Content-Sha256") != hex.EncodeToString(sum[:]) {
 		w.WriteHeader(http.StatusBadRequest)
-		fmt.Fprint(w, "<Error><Code>XAmzContentSHA256Mismatch</Code><Message>it was damaged</Message></Error>")
+		fmt.Fprint(w, "<Error><Code>XAmzContentSHA256Mismatch</Code><Message>the part was damaged</Message></Error>")
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(part))
 	next.ServeHTTP(w, r)
 }
 
-// copyPart puts a range of an object as a part.
+// copyPart stores a range of an object as a part.
 func (s *Server) copyPart(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	source, err := url.PathUnescape(r.Header.Get("X-Amz-Copy-Source"))
 	name := strings.TrimPrefix(source, bucket+"/")

@@ -1,5 +1,5 @@
-// Package remotetest is a store that speaks S3, and a server of files, in the process of a test. The objects are in a
-// program of their own, behind a proxy in this process where tests count, delay, break and refuse requests.
+// Package remotetest provides an S3 store and a file server for tests. A separate program holds the
+// objects. A proxy in the process of the test counts, delays, interrupts and refuses requests.
 package remotetest
 
 import (
@@ -16,26 +16,26 @@ import (
 	"time"
 )
 
-// Server has the objects of one bucket, and the same as files below Files.
+// A Server serves the objects of one bucket by S3, and the same objects as files; see S3 and HTTP.
 type Server struct {
 	*httptest.Server
 	store *store
 
 	Requests atomic.Int64
-	Bytes    atomic.Int64 // that were sent
-	Copied   atomic.Int64 // bytes, from one object to another
-	Most     atomic.Int64 // requests that were under way at the same time
+	Bytes    atomic.Int64 // number of bytes sent
+	Copied   atomic.Int64 // number of bytes copied from one object to another
+	Most     atomic.Int64 // maximum number of concurrent requests
 	underWay atomic.Int64
 
 	completing sync.Mutex
-	uploads    sync.Map // from their identities to the names of objects
+	uploads    sync.Map // names of objects by upload ID
 
 	mu    sync.Mutex
 	wrap  func(http.Handler) http.Handler
 	files map[string]file
 }
 
-// file is what was put, with its ETag.
+// A file is the content of an object and its ETag.
 type file struct {
 	content []byte
 	tag     string
@@ -44,7 +44,7 @@ type file struct {
 // bucket is the name of the only bucket.
 const bucket = "bucket"
 
-// Start starts a server for the time of a test, which this process finds by its environment.
+// Start starts a server for the duration of a test and sets the environment variables of Env.
 func Start(t testing.TB) *Server {
 	t.Helper()
 	s, err := New()
@@ -93,23 +93,23 @@ func (s *Server) Close() {
 	s.store.remove()
 }
 
-// Wrap has what wrap makes of the server answer from now on; nil: the server itself.
+// Wrap makes the server answer with the handler that wrap returns; nil removes it.
 func (s *Server) Wrap(wrap func(http.Handler) http.Handler) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.wrap = wrap
 }
 
-// Env is what lets a process find the store.
+// Env returns the environment variables with the address and the credentials of the store.
 func (s *Server) Env() map[string]string {
 	return map[string]string{"AWS_ENDPOINT_URL_S3": s.URL, "AWS_ACCESS_KEY_ID": "an-access-key",
 		"AWS_SECRET_ACCESS_KEY": "a-secret-key", "AWS_REGION": "us-east-1"}
 }
 
-// S3 and HTTP are the two names of an object.
+// S3 returns the name of an object in the store.
 func S3(name string) string { return "s3://" + bucket + "/" + name }
 
-// HTTP is the name of an object as a file of the server.
+// HTTP returns the name of an object as a file of the server.
 func (s *Server) HTTP(name string) string { return s.URL + "/files/" + name }
 
 // Put stores an object.
@@ -122,7 +122,7 @@ func (s *Server) Put(name string, content []byte) error {
 	return err
 }
 
-// Get is what an object has; nil: there is none.
+// Get returns the content of an object, or nil if it does not exist.
 func (s *Server) Get(name string) []byte {
 	_, content, err := s.store.request(http.MethodGet, name, nil)
 	if err != nil {
@@ -150,6 +150,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(f.content))
 }
 
+// counted counts the bytes of responses.
 type counted struct {
 	http.ResponseWriter
 	bytes *atomic.Int64
@@ -161,10 +162,10 @@ func (c *counted) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Unwrap lets http.ResponseController find what it needs.
+// Unwrap is for http.ResponseController.
 func (c *counted) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
-// Late answers after a while.
+// Late delays every response.
 func Late(delay time.Duration) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -174,7 +175,8 @@ func Late(delay time.Duration) func(http.Handler) http.Handler {
 	}
 }
 
-// Together answers no request before so many have come, and refuses all where they do not.
+// Together responds to no request before the given number of requests has arrived. If they do not
+// arrive within 20 s, it refuses all.
 func Together(requests int64) func(http.Handler) http.Handler {
 	var came atomic.Int64
 	all := make(chan struct{})
@@ -187,13 +189,13 @@ func Together(requests int64) func(http.Handler) http.Handler {
 			case <-all:
 				next.ServeHTTP(w, r)
 			case <-time.After(20 * time.Second):
-				http.Error(w, "no others came", http.StatusBadRequest)
+				http.Error(w, "too few requests arrived", http.StatusBadRequest)
 			}
 		})
 	}
 }
 
-// Unreliable answers one request of 20 with 503, and cuts one answer of 7 that has a body short.
+// Unreliable responds to one of 20 requests with status 503, and truncates one of 7 responses to GET.
 func Unreliable() func(http.Handler) http.Handler {
 	var requests atomic.Int64
 	return func(next http.Handler) http.Handler {
@@ -210,13 +212,14 @@ func Unreliable() func(http.Handler) http.Handler {
 	}
 }
 
-// Unanswered does what the first requests of those that are meant ask for, so many of them, and breaks the connection.
-func Unanswered(requests int64, meant func(r *http.Request) bool) func(http.Handler) http.Handler {
+// Unanswered carries out the given number of matching requests, but closes the connection instead of
+// responding to them.
+func Unanswered(requests int64, matches func(r *http.Request) bool) func(http.Handler) http.Handler {
 	var left atomic.Int64
 	left.Store(requests)
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if meant(r) && left.Add(-1) >= 0 {
+			if matches(r) && left.Add(-1) >= 0 {
 				next.ServeHTTP(httptest.NewRecorder(), r)
 				panic(http.ErrAbortHandler)
 			}
@@ -225,13 +228,13 @@ func Unanswered(requests int64, meant func(r *http.Request) bool) func(http.Hand
 	}
 }
 
-// Completes reports whether a request makes an object: of an upload, or an empty one.
+// Completes reports whether a request creates an object: it completes an upload or puts a whole object.
 func Completes(r *http.Request) bool {
 	upload := r.URL.Query().Has("uploadId")
 	return r.Method == http.MethodPost && upload || r.Method == http.MethodPut && !upload
 }
 
-// short breaks the connection in the middle of the body.
+// short closes the connection in the middle of the body.
 type short struct {
 	http.ResponseWriter
 	left int64

@@ -15,18 +15,18 @@ import (
 func fresh(t *testing.T) {
 	before := attemptTime
 	attemptTime = time.Hour
-	answering.mean, answering.answers, answering.bytes, answering.again = 0, 0, 0, 0
+	recent.mean, recent.responses, recent.bytes, recent.hedged = 0, 0, 0, 0
 	t.Cleanup(func() { attemptTime = before })
 }
 
-// TestLateRequestIsSentAgain leaves some requests without an answer.
+// TestLateRequestIsSentAgain leaves some requests without a response.
 func TestLateRequestIsSentAgain(t *testing.T) {
 	fresh(t)
 	content := bytes.Repeat([]byte("0123456789"), 10_000)
 	answers := holds(content, 1<<20, func(int) error { return nil })
 	var requests, late, closed atomic.Int64
-	o, err := NewObject(t.Context(), "o", func(ctx context.Context, first, end int64, tag string) (*Answer, error) {
-		if n := requests.Add(1); n > 2*knownAnswers && n%20 == 0 {
+	o, err := NewObject(t.Context(), "o", func(ctx context.Context, first, end int64, tag string) (*Response, error) {
+		if n := requests.Add(1); n > 2*minResponses && n%20 == 0 {
 			late.Add(1)
 			<-ctx.Done()
 			return nil, ctx.Err()
@@ -43,11 +43,11 @@ func TestLateRequestIsSentAgain(t *testing.T) {
 		}
 	}
 	if late.Load() < 3 || requests.Load() != 101+late.Load() {
-		t.Errorf("%d requests, %d of them without an answer", requests.Load(), late.Load())
+		t.Errorf("%d requests, %d of them without a response", requests.Load(), late.Load())
 	}
 
-	// Both answers come, and one is not used.
-	o.get = func(ctx context.Context, first, end int64, tag string) (*Answer, error) {
+	// Both responses arrive, and one is not used.
+	o.get = func(ctx context.Context, first, end int64, tag string) (*Response, error) {
 		if requests.Add(1)%2 == 0 {
 			<-ctx.Done()
 		}
@@ -78,16 +78,16 @@ func (c closing) Close() error {
 	return c.ReadCloser.Close()
 }
 
-// TestBothRequestsFail gives an error of a late request and of the other that was sent in its place.
+// TestBothRequestsFail returns an error if a late request and its second copy fail.
 func TestBothRequestsFail(t *testing.T) {
 	fresh(t)
-	for range 2 * knownAnswers {
-		answering.note(1, time.Microsecond)
+	for range 2 * minResponses {
+		recent.note(1, time.Microsecond)
 	}
 	refused := errors.New("refused")
 	second := make(chan bool)
 	var requests atomic.Int64
-	o := &Object{get: func(context.Context, int64, int64, string) (*Answer, error) {
+	o := &Object{get: func(context.Context, int64, int64, string) (*Response, error) {
 		if requests.Add(1) == 1 {
 			<-second
 			return nil, errors.New("reset")
@@ -100,29 +100,29 @@ func TestBothRequestsFail(t *testing.T) {
 	}
 }
 
-// TestFewAreSentAgain checks that no request is sent again before the usual time is known, and
-// then at most a tenth.
+// TestFewAreSentAgain checks that no request is sent again before the usual latency is known, and
+// that at most a tenth of all bytes is requested again afterwards.
 func TestFewAreSentAgain(t *testing.T) {
-	var p pace
-	for range knownAnswers - 1 {
+	var p latencies
+	for range minResponses - 1 {
 		p.note(10, time.Second)
 	}
-	if p.late() != nil {
-		t.Error("it is known what is late")
+	if p.hedgeTimer() != nil {
+		t.Error("a request is late before the usual latency is known")
 	}
 	for range 1000 {
 		p.note(10, time.Second)
 	}
-	if p.mean != time.Second || p.late() == nil {
+	if p.mean != time.Second || p.hedgeTimer() == nil {
 		t.Errorf("the mean is %v", p.mean)
 	}
 	again := int64(0)
 	for range 1000 {
-		if p.repeat(15) {
+		if p.allowHedge(15) {
 			again += 15
 		}
 	}
-	if most := p.bytes / againShare; again > most || again <= most-15 {
-		t.Errorf("%d of %d bytes are asked for again", again, p.bytes)
+	if most := p.bytes / hedgeShare; again > most || again <= most-15 {
+		t.Errorf("%d of %d bytes are requested again", again, p.bytes)
 	}
 }
