@@ -24,7 +24,9 @@ var (
 // textsOf are the string literals of the packages that a program links.
 func textsOf(t *testing.T, see func(where, text string)) {
 	t.Helper()
-	tools := []string{"cmd/...", "device/bench/...", "device/tune", "internal/dist", "internal/soak"}
+	tools := []string{
+		"cmd/...", "device/bench/...", "device/tune", "internal/dist", "internal/remote/remotetest", "internal/soak",
+	}
 	for _, f := range goFiles(t) {
 		if f.isTest() || slices.ContainsFunc(tools, func(p string) bool { return matches(p, f.folder) }) {
 			continue
