@@ -82,6 +82,7 @@ func (b bigannFormat) read(s Spec, r io.Reader) (*Header, error) {
 		dimension = int64(s.leastDimension(0, b.value))
 	}
 	h.layout, err = b.layout(s, dimension)
+	h.fields = vectorColumns(0, h.layout.RecordSize, b.value)
 	if err == nil && !h.isOpen && s.RecordSize > 0 && s.RecordSize != h.layout.RecordSize {
 		err = fmt.Errorf(
 			"its vectors have %d bytes, not %v %d: leave %v out", h.layout.RecordSize,
@@ -133,6 +134,7 @@ func (b bigannFormat) create(s Spec) (*Header, error) {
 		layout:  layout,
 		size:    bigannHeaderSize,
 		records: -1,
+		fields:  vectorColumns(0, layout.RecordSize, b.value),
 	}, err
 }
 

@@ -83,6 +83,12 @@ func (p *piece) column(dst []uint64, recs []byte, stride int) {
 		}
 		return
 	}
+	if p.decimal != nil {
+		for i := range dst {
+			dst[i] = p.decimal.value(recs[i*stride:])
+		}
+		return
+	}
 	if p.gather(dst, recs, stride); p.spread != 0 {
 		up, spread, flip := p.up&63, p.spread, p.flip
 		for i, v := range dst {
@@ -172,7 +178,7 @@ func rebuild[T uint32 | uint64](k *Keyer, dst []byte, keys []T) {
 }
 
 // scatter writes the piece to consecutive records of stride bytes. It is the inverse of column,
-// and overwrites numbers. REQUIRES: the piece is neither wide nor numeric
+// and overwrites numbers. REQUIRES: the piece is neither wide nor numeric nor decimal
 func (p *piece) scatter(recs []byte, numbers []uint64, stride int) {
 	size, up := p.size, p.up&63
 	p.turnBy(numbers, -p.turn)

@@ -48,6 +48,7 @@ type ArrayField struct {
 	Field        // its position; the zero Type if it cannot be a key
 	Name  string // nested names are joined with dots
 	Why   string // why it cannot be a key; "" if it can
+	form  Form   // of a NumPy datetime64
 }
 
 // ReadArray reads a header of a container that ListsFields, and not a byte more.
@@ -150,7 +151,7 @@ func (f Field) isText() bool {
 }
 
 // HasNaNs reports whether the field can contain NaN or NaT.
-func (f Field) HasNaNs() bool { return f.Type.IsFloat() || f.NaT }
+func (f Field) HasNaNs() bool { return f.Type.IsFloat() || f.hasNaT() }
 
 // NumberText formats a position on the number line as a value of the field: a number with six
 // digits, or the first four bytes.

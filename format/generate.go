@@ -130,6 +130,10 @@ func (g *Generator) putKeys(recs []byte, xs []uint64) {
 			g.putWide(recs, xs, p.wide, at)
 			continue
 		}
+		if p.decimal != nil {
+			g.putDecimal(recs, xs, p.decimal, at)
+			continue
+		}
 
 		for j, x := range xs {
 			v := chainBits(x, at, n)
@@ -167,6 +171,24 @@ func (g *Generator) putWide(recs []byte, xs []uint64, w *wideFloat, at uint) {
 	}
 }
 
+// putDecimal fills a decimal with a number of the bits that it takes. at is its position in the bit
+// string.
+func (g *Generator) putDecimal(recs []byte, xs []uint64, d *decimalPiece, at uint) {
+	n := d.generatedBits()
+	if n == 0 {
+		return // the piece before it fills the whole value
+	}
+	t := d.field.Type
+	for i, x := range xs {
+		number := chainBits(x, at, n)
+		if d.field.Desc {
+			number ^= lowBits(int(n))
+		}
+		value := int64(number) - 1<<(n-1)
+		PutDecimal(recs[i*g.layout.RecordSize+d.field.Offset:][:t.Size], t, value)
+	}
+}
+
 func (p *piece) isFloat() bool { return p.fraction != 0 }
 
 // digits returns the number of bits of the string that a piece takes. A float takes one for the
@@ -177,6 +199,9 @@ func (p *piece) digits() uint {
 			return 0
 		}
 		return wideDigits
+	}
+	if p.decimal != nil {
+		return p.decimal.generatedBits()
 	}
 
 	if !p.isFloat() {

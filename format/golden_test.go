@@ -1,6 +1,6 @@
 package format
 
-const goldenData = "e9a6f54e029b7f91b36d5ff28fa19bd3d7b338df35a248a62c9b5fd13a547259"
+const goldenData = "e88c163a7da70a181951a03b824db3f7061e159126752c5aee251e4c60b97153"
 
 var goldenRecords = map[string]string{
 	"8 0:u64/uniform":                   "7d3a360f090eb47a72d7c2dd3080efbf47aaf282e42c555f",

@@ -22,6 +22,7 @@ type Header struct {
 	records   int64 // -1 if not announced
 	dtype     string
 	columns   int         // of a two-dimensional array
+	fields    []Column    // the fields that have names; see Columns
 	begin     []byte      // beginning of each record, if all records begin alike
 	isOpen    bool        // a file without vectors, whose dimension is not known
 	before    []byte      // bytes before the header in the output

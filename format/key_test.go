@@ -49,6 +49,13 @@ func layouts() []string {
 			all = append(all, fmt.Sprintf("%d 0:%s%s", t.Size, name, suffix), fmt.Sprintf("%d 3:%s%s", t.Size+5, name, suffix))
 		}
 	}
+	for _, name := range slices.Concat(TimeTypes(), []string{
+		"ebcdic7", "zoned1", "zoned2", "zoned15", "zoned16", "zoned31",
+		"packed1", "packed4", "packed8", "packed9", "packed16",
+	}) {
+		t, _ := ParseType(name)
+		all = append(all, fmt.Sprintf("%d 0:%s", t.Size, name), fmt.Sprintf("%d 3:%s:desc", t.Size+5, name))
+	}
 	for n := 1; n <= 17; n++ {
 		all = append(all, fmt.Sprintf("%d 0:bytes%d", n, n), fmt.Sprintf("%d 0:bytes%d:desc", n, n),
 			fmt.Sprintf("%d 2:bytes%d", n+3, n))
@@ -97,6 +104,25 @@ func records(rng *rand.Rand, n, size int) []byte {
 	return recs
 }
 
+// decimalValue reads the digits of a decimal as hexadecimal ones, because invalid digits are ordered after 9.
+func decimalValue(kind Kind, b []byte) *big.Int {
+	text := fmt.Sprintf("%x", b)
+	sign := text[len(text)-1]
+	digits := text[:len(text)-1]
+	if kind == Zoned {
+		sign = text[len(text)-2]
+		digits = ""
+		for i := 1; i < len(text); i += 2 {
+			digits += text[i : i+1]
+		}
+	}
+	value, _ := new(big.Int).SetString(digits, 16)
+	if strings.Contains("1579bd", string(sign)) {
+		value.Neg(value)
+	}
+	return value
+}
+
 // compareField orders by the meaning of the type: numbers as big.Int, floats by the definition of totalOrder.
 func compareField(f Field, a, b []byte) int {
 	a, b = slices.Clone(a[f.Offset:f.Offset+f.Type.Size]), slices.Clone(b[f.Offset:f.Offset+f.Type.Size])
@@ -121,6 +147,8 @@ func compareField(f Field, a, b []byte) int {
 	case Extended:
 		padding := len(a) - 10
 		c = signAndMagnitude(a[padding:], b[padding:])
+	case Zoned, Packed:
+		c = decimalValue(f.Type.Kind, a).Cmp(decimalValue(f.Type.Kind, b))
 	}
 	if f.Desc {
 		return -c

@@ -73,8 +73,12 @@ func (f Field) text(key []byte, around int) string {
 			return "0"
 		}
 		return text
-	case f.NaT && PrefixOf(key) == 0:
+	case f.hasNaT() && PrefixOf(key) == 0:
 		return "NaT"
+	case f.Type.IsDecimal():
+		return decimalText(key)
+	case f.Type.isTime():
+		return string(AppendTime(nil, int64(PrefixOf(key)^1<<63), f.Type.Form))
 	}
 
 	number := new(big.Int).SetBytes(key)

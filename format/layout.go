@@ -3,6 +3,7 @@ package format
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -48,14 +49,17 @@ func (f Field) nans() (least, most uint64) {
 	case f.Type.IsFloat():
 		n := uint64(1)<<f.Type.fractionBits() - 1
 		return n, n
-	case f.NaT && f.Desc:
+	case f.hasNaT() && f.Desc:
 		return 0, 1
-	case f.NaT:
+	case f.hasNaT():
 		return 1, 0
 	}
 
 	return 0, 0
 }
+
+// hasNaT reports whether the least value is NumPy's NaT.
+func (f Field) hasNaT() bool { return f.NaT || f.Type.isTime() }
 
 // isNumeric reports whether equal values of the field may have different bit patterns.
 func (f Field) isNumeric() bool { return f.Numeric && f.Type.IsFloat() }
@@ -132,9 +136,14 @@ func isBelow(number []byte, n uint64) bool {
 	}) && PrefixOf(number[len(high):]) < n
 }
 
+// countForm matches zoned:N, packed:N and ebcdic:N, whose colon would separate the type from a
+// direction.
+var countForm = regexp.MustCompile(`^(zoned|packed|ebcdic):([0-9]+)`)
+
 // ParseField parses OFFSET:TYPE[:desc].
 func ParseField(s string) (Field, error) {
 	offset, rest, ok := strings.Cut(s, ":")
+	rest = countForm.ReplaceAllString(rest, "$1$2")
 	name, _, _ := strings.Cut(rest, ":")
 	at, notNumber := strconv.Atoi(offset)
 	t, err := ParseType(name)
@@ -251,6 +260,11 @@ func (l Layout) MovesNaNs() bool {
 	})
 }
 
+// HasDecimals reports whether the key contains a decimal number of a mainframe.
+func (l Layout) HasDecimals() bool {
+	return slices.ContainsFunc(l.Key, func(f Field) bool { return f.Type.IsDecimal() })
+}
+
 // isNumeric reports whether a field of the key isNumeric.
 func (l Layout) isNumeric() bool {
 	return slices.ContainsFunc(l.Key, Field.isNumeric)
@@ -270,9 +284,10 @@ func (l Layout) withFloats(nan, float string) Layout {
 
 // IsBare reports whether the key is the whole record, so that records with equal keys are equal
 // and a record can be rebuilt from its normalized key. This excludes little-endian characters,
-// because the bytes of each are swapped, padded floats, and numeric floats.
+// because the bytes of each are swapped, padded floats, numeric floats, and decimals.
 func (l Layout) IsBare() bool {
-	return l.isOneValue() && l.Key[0].Type.KeyBytes() == l.RecordSize && !l.Key[0].isNumeric()
+	return l.isOneValue() && l.Key[0].Type.KeyBytes() == l.RecordSize && !l.Key[0].isNumeric() &&
+		!l.HasDecimals()
 }
 
 // isOneValue reports whether a record is a single number or byte string.

@@ -93,6 +93,7 @@ func (s Spec) readNpy(r io.Reader) (*Header, error) {
 		records: a.Records,
 		dtype:   a.DType,
 		columns: a.Columns,
+		fields:  a.columnsOf(),
 	}, nil
 }
 

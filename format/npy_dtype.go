@@ -35,7 +35,11 @@ const (
 
 // npyNumbers contains NumPy's number types in little-endian form.
 var npyNumbers = func() map[string]Type {
-	all := map[string]Type{"b1": {Unsigned, 1, false}, "m8": {Signed, 8, false}, "M8": {Signed, 8, false}}
+	all := map[string]Type{
+		"b1": {Kind: Unsigned, Size: 1},
+		"m8": {Kind: Signed, Size: timeBytes},
+		"M8": {Kind: Signed, Size: timeBytes},
+	}
 	for i := range numberTypes {
 		if n := &numberTypes[i]; n.npy != "" && n.npy != npyLongDouble {
 			all[n.npy] = n.typeOf(false)
@@ -43,6 +47,11 @@ var npyNumbers = func() map[string]Type {
 	}
 	return all
 }()
+
+// npyTimes maps NumPy's dates and times to their forms.
+var npyTimes = map[string]Form{
+	"M8[s]": FormSeconds, "M8[ms]": FormMillis, "M8[us]": FormMicros, "M8[ns]": FormNanos,
+}
 
 // npyLongDouble is an f80in128 if it was written on x86, and an IEEE 128-bit float if it was
 // written on ARM. Only the user knows which.
@@ -158,13 +167,14 @@ func (f *ArrayField) parse(s string) (size int, err error) {
 	case ok:
 		number.BigEndian = bigEndian
 		f.Type, f.NaT = number, strings.Contains("mM", kind[:1])
+		f.form = npyTimes[strings.TrimLeft(s, "<>=|")]
 	case kind == "V2" && s[0] != '|':
-		f.Type = Type{Brain, size, bigEndian}
+		f.Type = Type{Kind: Brain, Size: size, BigEndian: bigEndian}
 	case strings.Contains("SaV", kind[:1]):
 		f.Type = Type{Kind: Bytes, Size: size}
 	case kind[0] == 'U':
 		size *= ucsBytes
-		f.Type = Type{UCS, size, s[0] == '>' || s[0] != '<' && hostBigEndian}
+		f.Type = Type{Kind: UCS, Size: size, BigEndian: s[0] == '>' || s[0] != '<' && hostBigEndian}
 	case !strings.Contains(npyPayloads, " "+kind+" "):
 		return 0, fmt.Errorf("unknown dtype %.99q", s)
 	}
@@ -179,7 +189,7 @@ func (f *ArrayField) parse(s string) (size int, err error) {
 	if kind == npyLongDouble {
 		f.Why = fmt.Sprintf(
 			"dtype %s differs between processors: if x86 wrote the array, give %v %v or %v OFFSET:%[3]v",
-			pyRepr(s, false), option.Type, Type{Extended, size, bigEndian}, option.Keys,
+			pyRepr(s, false), option.Type, Type{Kind: Extended, Size: size, BigEndian: bigEndian}, option.Keys,
 		)
 	}
 	return size, nil
@@ -364,6 +374,8 @@ func npyDescr(t Type) (string, error) {
 	order := "<"
 	name := ""
 	switch n := t.number(); {
+	case t.IsDecimal():
+		return "", fmt.Errorf("NumPy has no type for %v %v: use another format", option.Type, t)
 	case t.Kind == Bytes:
 		return "|S" + strconv.Itoa(t.Size), nil
 	case t.Kind == UCS:
@@ -375,6 +387,8 @@ func npyDescr(t Type) (string, error) {
 			"NumPy has no type of %d bits for %v %v: use another format", 8*t.Size,
 			option.Type, t,
 		)
+	case t.isTime():
+		name = "M8[" + strings.TrimPrefix(timeTypes[t.Form-FormSeconds].name, "time_") + "]"
 	default:
 		name = n.npy
 	}

@@ -64,6 +64,9 @@ func NewPacker(l Layout) *Packer {
 // has nearly the order of f.
 func (f Field) invertible() Field {
 	f.Numeric = false
+	if f.Type.IsDecimal() { // in the order of its bytes
+		f.Type = Type{Kind: Bytes, Size: f.Type.Size}
+	}
 	if f.Type.Kind != Extended {
 		return f
 	}

@@ -25,6 +25,7 @@ type piece struct {
 	fraction    uint // number of fraction bits of a float
 
 	wide    *wideFloat     // computes the piece instead of the steps above
+	decimal *decimalPiece  // computes the piece instead of the steps above
 	numeric *numericFloats // merges zeros and NaNs at the end; nil if they stay distinct
 }
 
@@ -33,6 +34,15 @@ type piece struct {
 // character is covered completely
 func newPiece(f Field, at, n int) piece {
 	up := uint8(64 - 8*n)
+	if f.Type.IsDecimal() {
+		return piece{
+			start:   f.Offset,
+			size:    n,
+			up:      up,
+			mask:    ^uint64(0) >> up,
+			decimal: &decimalPiece{field: f, at: at, size: n},
+		}
+	}
 	p := piece{
 		start: f.Offset + min(f.Type.Place(at), f.Type.Place(at+n-1)),
 		size:  n,
@@ -96,8 +106,11 @@ func (p *piece) shifts(end int) (left, right uint8) {
 }
 
 func (p *piece) value(rec []byte) uint64 {
-	if p.wide != nil {
+	switch {
+	case p.wide != nil:
 		return p.wide.value(rec)
+	case p.decimal != nil:
+		return p.decimal.value(rec)
 	}
 	v := p.normalized(p.raw(rec))
 	if p.numeric != nil {

@@ -111,7 +111,7 @@ func (r Recognition) CheckRecords(s Spec, first []byte) error {
 			option.Raw,
 		)
 	}
-	if t, err := ParseType(s.Type); err == nil && t.Kind != Bytes && looksLikeText(first) {
+	if t, err := ParseType(s.Type); err == nil && t.Kind != Bytes && t.Kind != Zoned && looksLikeText(first) {
 		return fmt.Errorf(
 			"this is text, not binary numbers of type %s: use sort, or %v for lines of equal length, or %v "+
 				"to sort its bytes as they are",
@@ -124,7 +124,7 @@ func (r Recognition) CheckRecords(s Spec, first []byte) error {
 // TextDoubt returns a warning if the input is text whose lines are not the records described by
 // s; otherwise it returns "". Text read as numbers is an error of CheckRecords instead.
 func (r Recognition) TextDoubt(s Spec, first []byte) string {
-	size := s.RecordSize
+	size, _ := plainSize(&s) // an error is reported by Validate
 	if t, err := ParseType(s.Type); err == nil && t.Kind == Bytes {
 		size = t.Size
 	}

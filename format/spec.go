@@ -17,6 +17,7 @@ import (
 //
 //	Type                        bare keys: one record is one value
 //	RecordSize [Keys]           raw records; without Keys the whole record is the key, as bytes
+//	Fields Keys [RecordSize]    raw records whose fields have names, which Keys may use
 //	Format "gensort"            100-byte records, the key is bytes 0 to 9
 //	Format "npy" [Keys] [Type]  a NumPy array; Type, if given, must be the type in the file
 //	Format "npz" [Member]       an array of an archive of such, as npy
@@ -27,6 +28,9 @@ type Spec struct {
 	Type       string
 	Member     string // name of an array in an npz archive; "" for the only one
 	RecordSize int    // in bytes
+	// Fields describes the fields of plain records in the notation of ParseFields. Keys may then
+	// be names of fields, and RecordSize is needed only if the record is longer than its fields.
+	Fields string
 	// Keys are OFFSET:TYPE[:desc] or, for npy, NAME[:desc] or COLUMN[:desc]; most significant
 	// first.
 	Keys []string
@@ -75,7 +79,8 @@ func (s Spec) Validate() error {
 	if s.Type != "" && err != nil {
 		faults = append(faults, option.Errorf(option.Type, ": %v", err))
 	}
-	if s.RecordSize > 0 && s.RecordSize <= MaxRecordSize && s.Format == "" {
+	isSized := s.RecordSize > 0 && s.RecordSize <= MaxRecordSize || s.RecordSize == 0 && s.Fields != "" && s.Type == ""
+	if isSized && s.Format == "" {
 		_, err = s.plainLayout()
 		if err != nil {
 			faults = append(faults, err)
@@ -110,6 +115,8 @@ func (s Spec) checkCombination() []error {
 		exclusion(s.Member != "" &&
 			!c.IsArchive, option.Member, " is for an archive of arrays only: add %v %s",
 			option.Format, english.WordSeries(archives(), "or")),
+		exclusion(s.Fields != "" && s.Format != "", option.Format,
+			" %s excludes %v: the format defines the records", s.Format, option.Fields),
 		exclusion(s.RecordSize != 0 &&
 			!c.hasSize, option.Format, " %s excludes %v: the format has its own "+
 			"record size", s.Format, option.RecordSize))
@@ -117,7 +124,7 @@ func (s Spec) checkCombination() []error {
 
 // isEmpty reports whether nothing describes a record.
 func (s Spec) isEmpty() bool {
-	return s.Format+s.Type == "" && s.RecordSize == 0 && len(s.Keys) == 0
+	return s.Format+s.Type+s.Fields == "" && s.RecordSize == 0 && len(s.Keys) == 0
 }
 
 // keyedLayout returns the layout of records of size bytes whose keys are parsed by parse.

@@ -20,8 +20,23 @@ const (
 	// Extended is the 80-bit float of the x87, which stores its leading bit, in 10 bytes or
 	// padded. It has the same order as Float.
 	Extended
-	UCS   // characters of 4 bytes each, ordered by code point
-	Bytes // bytes ordered by memcmp
+	UCS    // characters of 4 bytes each, ordered by code point
+	Bytes  // bytes ordered by memcmp
+	Zoned  // decimal number with one digit per byte, as on mainframes; see decimalPiece
+	Packed // decimal number with two digits per byte (COMP-3); see decimalPiece
+)
+
+// Form is the way in which values of a type are shown as text. It does not affect their order.
+type Form uint8
+
+// The forms of text.
+const (
+	FormDefault Form = iota // numbers in decimal, bytes as text or in hexadecimal
+	FormSeconds             // a Signed: seconds since 1970, shown as a date and time in UTC
+	FormMillis              // milliseconds since 1970
+	FormMicros              // microseconds since 1970
+	FormNanos               // nanoseconds since 1970
+	FormEBCDIC              // Bytes: text in code page 037
 )
 
 // MaxKeyBytes is the maximum width of a bytesN field and of a whole normalized key.
@@ -36,6 +51,7 @@ type Type struct {
 	Kind      Kind
 	Size      int  // in bytes, including padding
 	BigEndian bool // byte order of numbers; not used for Bytes
+	Form      Form // how values are shown
 }
 
 // A numberType is a row of the table of numbers. Each is little-endian; its name with the suffix
@@ -109,18 +125,64 @@ func (t Type) number() *numberType {
 	return &numberTypes[i]
 }
 
-// ParseType parses a type in the notation of the command line: one of NumberTypes or ucsN (N
-// characters), each with an optional suffix "be", or bytesN.
+// A countedType is a row of the table of types whose names end in a number of bytes.
+type countedType struct {
+	name string // before the number
+	kind Kind
+	form Form
+	most int // maximum number of bytes
+}
+
+var countedTypes = []countedType{
+	{"bytes", Bytes, FormDefault, MaxKeyBytes},
+	{"ebcdic", Bytes, FormEBCDIC, MaxKeyBytes},
+	{"zoned", Zoned, FormDefault, maxZonedBytes},
+	{"packed", Packed, FormDefault, maxPackedBytes},
+}
+
+// A timeType is a row of the table of times: signed integers that are shown as dates.
+type timeType struct {
+	name string
+	form Form
+}
+
+var timeTypes = []timeType{
+	{"time_s", FormSeconds},
+	{"time_ms", FormMillis},
+	{"time_us", FormMicros},
+	{"time_ns", FormNanos},
+}
+
+// timeBytes is the size of a time.
+const timeBytes = 8
+
+// TimeTypes returns the names of times. Each also exists with the suffix "be".
+func TimeTypes() (names []string) {
+	for _, t := range timeTypes {
+		names = append(names, t.name)
+	}
+	return names
+}
+
+// ParseType parses a type in the notation of the command line: one of NumberTypes, a time, or ucsN
+// (N characters), each with an optional suffix "be", or bytesN, ebcdicN, zonedN or packedN.
 func ParseType(s string) (Type, error) {
-	if digits, ok := strings.CutPrefix(s, "bytes"); ok {
-		n, err := parseCount(s, "bytesN", digits, MaxKeyBytes)
-		return Type{Kind: Bytes, Size: n}, err
+	for _, c := range countedTypes {
+		if digits, ok := strings.CutPrefix(s, c.name); ok {
+			n, err := parseCount(s, c.name+"N", strings.TrimPrefix(digits, ":"), c.most)
+			return Type{Kind: c.kind, Size: n, Form: c.form}, err
+		}
 	}
 
 	name, bigEndian := strings.CutSuffix(s, "be")
 	if digits, ok := strings.CutPrefix(name, "ucs"); ok {
 		n, err := parseCount(s, "ucsN", digits, MaxKeyBytes/ucsBytes)
-		return Type{UCS, n * ucsBytes, bigEndian}, err
+		return Type{Kind: UCS, Size: n * ucsBytes, BigEndian: bigEndian}, err
+	}
+	for _, t := range timeTypes {
+		if t.name == name {
+			return Type{Kind: Signed, Size: timeBytes, BigEndian: bigEndian, Form: t.form}, nil
+		}
 	}
 
 	at := slices.IndexFunc(numberTypes, func(n numberType) bool { return n.name == name })
@@ -135,8 +197,9 @@ func typeList() string {
 	unsigned := numberNames(func(n *numberType) bool { return n.kind == Unsigned })
 	signed := numberNames(func(n *numberType) bool { return n.kind == Signed })
 	floats := numberNames(func(n *numberType) bool { return n.fraction > 0 })
-	return fmt.Sprintf("%s (%s to %s likewise) %s, each also with be, ucsN or bytesN",
-		strings.Join(unsigned, " "), signed[0], signed[len(signed)-1], strings.Join(floats, " "))
+	return fmt.Sprintf("%s (%s to %s likewise) %s %s, each also with be, ucsN, bytesN, ebcdicN, zonedN or packedN",
+		strings.Join(unsigned, " "), signed[0], signed[len(signed)-1], strings.Join(floats, " "),
+		strings.Join(TimeTypes(), " "))
 }
 
 // ucsBytes is the size of a character.
@@ -158,6 +221,7 @@ func (t Type) validate() error {
 			Kind      Kind
 			Size      int
 			BigEndian bool
+			Form      Form
 		}(t))
 	}
 	return nil
@@ -165,10 +229,16 @@ func (t Type) validate() error {
 
 // String returns the type in the notation of ParseType.
 func (t Type) String() string {
+	for _, c := range countedTypes {
+		if c.kind == t.Kind && c.form == t.Form {
+			return c.name + strconv.Itoa(t.Size)
+		}
+	}
+
 	var name string
 	switch n := t.number(); {
-	case t.Kind == Bytes:
-		return "bytes" + strconv.Itoa(t.Size)
+	case t.isTime():
+		name = timeTypes[t.Form-FormSeconds].name
 	case t.Kind == UCS:
 		name = "ucs" + strconv.Itoa(t.Size/ucsBytes)
 	case n == nil: // never returned by ParseType
@@ -186,11 +256,23 @@ func (t Type) String() string {
 // KeyBytes returns the number of bytes of the type in a normalized key: its Size without padding,
 // which is not compared.
 func (t Type) KeyBytes() int {
-	if t.Kind == Extended {
+	switch t.Kind {
+	case Extended:
 		return extendedBytes
+	case Zoned:
+		return zonedKeyBytes(t.Size)
 	}
 	return t.Size
 }
+
+// isTime reports whether values are shown as dates.
+func (t Type) isTime() bool {
+	return t.Form >= FormSeconds && t.Form <= FormNanos
+}
+
+// IsDecimal reports whether the type is a decimal number of a mainframe. Equal values may have
+// different bytes.
+func (t Type) IsDecimal() bool { return t.Kind == Zoned || t.Kind == Packed }
 
 // IsFloat reports whether the type has NaNs and infinities.
 func (t Type) IsFloat() bool {
@@ -208,7 +290,7 @@ func (t Type) fractionBits() uint {
 // littleEndian reports whether the bytes of the type are in the opposite order of its normalized
 // key.
 func (t Type) littleEndian() bool {
-	return t.Kind != Bytes && !t.BigEndian && t.Size > 1
+	return t.Kind != Bytes && !t.IsDecimal() && !t.BigEndian && t.Size > 1
 }
 
 // Place returns the index in a value of byte i of its normalized form. Padding follows a

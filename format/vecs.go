@@ -71,7 +71,17 @@ func (v vecsFormat) read(s Spec, r io.Reader) (*Header, error) {
 		layout:  layout,
 		records: -1,
 		begin:   dimension,
+		fields:  vectorColumns(vecsDimension, layout.RecordSize, v.value),
 	}, err
+}
+
+// vectorColumns returns the columns of records that consist of some bytes followed by a vector.
+func vectorColumns(before, recordSize int, value Type) []Column {
+	dimension := (recordSize - before) / value.Size
+	if dimension < 1 {
+		return nil
+	}
+	return vectorArray(before, dimension, value).columnsOf()
 }
 
 // layout returns the layout of vectors of the given dimension.

@@ -25,7 +25,7 @@ import (
 // the records. With that format, -k names fields.
 func (f *sortFlags) guess(files []string) {
 	r := &f.opt.Record
-	open := r.Type+r.Format == "" && r.RecordSize == 0 && !f.opt.Raw && f.opt.SkipBytes == 0
+	open := r.Type+r.Format+r.Fields == "" && r.RecordSize == 0 && !f.opt.Raw && f.opt.SkipBytes == 0
 	if !open || len(files) == 0 {
 		return
 	}
@@ -82,7 +82,7 @@ func (f *sortFlags) mistakenVerb(files []string, verbs []*cobra.Command) error {
 		return fmt.Errorf("%s: no such file to read (to write it: -o %s)", last, last)
 	case missing(first) && other != "":
 		return fmt.Errorf("%s: no such file or command: use %s", first, other)
-	case missing(first) && r.Type+r.Format == "" && r.RecordSize == 0 && len(r.Keys) == 0:
+	case missing(first) && r.Type+r.Format+r.Fields == "" && r.RecordSize == 0 && len(r.Keys) == 0:
 		if near := nearest(first, names(verbs)); near != "" {
 			return fmt.Errorf("%s: no such file or command: did you mean extsort %s?", first, near)
 		}
@@ -112,8 +112,12 @@ func parseTypeName(s string) (string, error) {
 	return typeName(text), err
 }
 
+// colonCount matches a type such as packed:5 in a key, whose colon would separate it from a direction.
+var colonCount = regexp.MustCompile(`^([0-9]+:(?:zoned|packed|ebcdic)):([0-9]+)`)
+
 // keyName converts the type in a key like typeName. It leaves names of NumPy fields unchanged.
 func keyName(s string) string {
+	s = colonCount.ReplaceAllString(s, "$1$2")
 	parts := strings.SplitN(s, ":", 3)
 	if len(parts) > 1 && parts[0] != "" && strings.Trim(parts[0], "0123456789") == "" {
 		parts[1] = typeName(parts[1])
@@ -150,6 +154,7 @@ var ambiguousBytes = regexp.MustCompile(`^S([0-9]+)$`)
 
 // countlessTypes maps types that need a number after their name to examples for the hint.
 var countlessTypes = map[string]string{
+	"zoned": "zoned7", "packed": "packed4", "decimal": "packed4", "ebcdic": "ebcdic10",
 	"bytes": "bytes10", "char": "bytes10", "string": "bytes10", "str": "bytes10", "ch": "bytes10", "ucs": "ucs10",
 	"fi": "FI4, which is i32be", "bi": "BI4, which is u32be",
 }

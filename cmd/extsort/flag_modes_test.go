@@ -23,8 +23,8 @@ var flagSamples = map[string]string{
 	"temporary-directory": ".", "checkpoint": "kept", "parallel": "1", "device": "cpu", "device-memory": "1G",
 	"algorithm": "radix", "digit-bits": "4", "batch-size": "2", "progress": "always", "stats": "text",
 	"strategy": "merge", "spill-compress": "zstd", "output": "out", "files0-from": "names", "files-from": "lines",
-	"compress": "gzip",
-	"format":   "gensort", "keep": "last", "argsort": "u32", "nan": "first", "float": "numeric", "decompress": "none",
+	"compress": "gzip", "fields": "time=0:u64",
+	"format": "gensort", "keep": "last", "argsort": "u32", "nan": "first", "float": "numeric", "decompress": "none",
 }
 
 // A sortMode is a variant of a sort. library returns the options that the library receives.

@@ -38,16 +38,16 @@ var flagTable = []flagGroup{
 	{"Stored measurements", "tune", []defineFlag{tuneStoreFlags}},
 
 	{"Record layout: one of -t, -R, -f", "sort, plan", []defineFlag{
-		typeFlag, recordSizeFlag, keyFlag, recognizedFormatFlag, memberFlag,
+		typeFlag, recordSizeFlag, fieldsFlag, keyFlag, recognizedFormatFlag, memberFlag,
 	}},
 	{"Record layout: one of -t, -R, -f", "shuffle", []defineFlag{
-		typeFlag, recordSizeFlag, recognizedFormatFlag, memberFlag,
+		typeFlag, recordSizeFlag, fieldsFlag, recognizedFormatFlag, memberFlag,
 	}},
 	{"Record layout: one of -t, -R, -f", "gen, dist plan", []defineFlag{
-		typeFlag, recordSizeFlag, keyFlag, formatFlag,
+		typeFlag, recordSizeFlag, fieldsFlag, keyFlag, formatFlag,
 	}},
 	{"Record layout: one of -t, -R, -f", "info", []defineFlag{
-		typeFlag, recordSizeFlag, keyFlag, formatFlag, memberFlag,
+		typeFlag, recordSizeFlag, fieldsFlag, keyFlag, formatFlag, memberFlag,
 	}},
 
 	{"Inputs", "sort, shuffle", []defineFlag{

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
+	"os"
 	"slices"
 	"strings"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/option"
 )
@@ -165,10 +168,73 @@ func keyFlag(g group, v *flagValues) {
 		return append(*keys, keyName(text)), err
 	}
 	g.add(parsed(keys, "FIELD", parse), "key,k",
-		"a key to sort by: OFFSET:TYPE[:desc] (OFFSET in bytes, from 0), NAME[:desc] (npy) or COLUMN[:desc] (npy, "+
+		"a key to sort by: OFFSET:TYPE[:desc] (OFFSET in bytes, from 0), NAME[:desc] (npy, --fields) or COLUMN[:desc] (npy, "+
 			"vectors; from 0); repeat -k for more keys, the most significant first").
 		sets(option.Keys).notWith("--join").
 		notIn("shuffle", "the order does not depend on the contents of the records")
+}
+
+func fieldsFlag(g group, v *flagValues) {
+	g.add(&value[string]{to: &v.opt.Record.Fields, kind: "LIST", once: true, parse: parseFieldList}, "fields",
+		"names of the fields: 'NAME=OFFSET:TYPE ...', or @F to read the list from file F; -k NAME then names a key, and "+
+			"-R is needed only if a record is longer than its fields; otherwise fields have no names").
+		sets(option.Fields).hints("schema", "columns", "struct").notWith("--join")
+}
+
+// maxFieldList bounds a file with a list of fields in bytes.
+const maxFieldList = 1 << 20
+
+// parseFieldList reads a description of fields, or the file that contains it.
+func parseFieldList(s string) (string, error) {
+	text, err := notEmpty(s)
+	if err != nil {
+		return "", err
+	}
+	where := ""
+	if name, isFile := strings.CutPrefix(text, "@"); isFile {
+		where = name + ": "
+		if text, err = readFieldList(name); err != nil {
+			return "", err
+		}
+	}
+	if _, err := format.ParseFields(text); err != nil {
+		if _, missing := os.Stat(s); missing == nil {
+			return "", fmt.Errorf("%w (to read the list from a file: @%s)", err, s)
+		}
+		return "", fmt.Errorf("%s%w%s", where, err, fieldHint(text))
+	}
+	return text, nil
+}
+
+func readFieldList(name string) (string, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", name, device.WithoutPath(err))
+	}
+	defer file.Close() // which was only read
+	text, err := io.ReadAll(io.LimitReader(file, maxFieldList+1))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("read %s: %w", name, device.WithoutPath(err))
+	case len(text) > maxFieldList:
+		return "", fmt.Errorf("%s is longer than 1 MiB, so it is not a list of fields", name)
+	}
+	return string(text), nil
+}
+
+// fieldHint returns a suggestion for the first unknown type in a list of fields.
+func fieldHint(list string) string {
+	for word := range strings.FieldsSeq(strings.ReplaceAll(list, ",", " ")) {
+		_, place, _ := strings.Cut(word, "=")
+		name := place[strings.LastIndex(place, ":")+1:]
+		if _, known := format.NamedType(name); known || name == "" {
+			continue
+		}
+		if near := typeHint(name); near != "" {
+			return " (did you mean " + near + "?)"
+		}
+	}
+	return ""
 }
 
 func formatFlag(g group, v *flagValues) { addFormat(g, v) }
@@ -202,12 +268,12 @@ func validateRecord(spec format.Spec) error {
 			spec.Format)
 	}
 	isName := func(key string) bool { return strings.IndexAny(key, "0123456789") != 0 }
-	if i := slices.IndexFunc(spec.Keys, isName); i >= 0 && err != nil && spec.Format == "" {
+	if i := slices.IndexFunc(spec.Keys, isName); i >= 0 && err != nil && spec.Format+spec.Fields == "" {
 		// One error for all such keys, instead of one for each.
 		return fmt.Errorf("key %q: only NumPy arrays have field names (for a pipe, add -f npy); "+
-			"otherwise use -R BYTES -k OFFSET:TYPE", spec.Keys[i])
+			"otherwise use --fields or -R BYTES -k OFFSET:TYPE", spec.Keys[i])
 	}
-	if spec.Format+spec.Type == "" && spec.RecordSize == 0 && len(spec.Keys) == 0 {
+	if spec.Format+spec.Type+spec.Fields == "" && spec.RecordSize == 0 && len(spec.Keys) == 0 {
 		return fmt.Errorf("%w (see extsort info FILE)", err)
 	}
 	return err

@@ -224,8 +224,10 @@ const rootExample = `  extsort -t u64 -o sorted.bin keys.bin        a file of 64
 const helpTypes = `
 TYPE is u8 u16 u24 u32 u40 u48 u64 u128 i8 i16 i24 i32 i40 i48 i64 i128 f16 bf16
 f32 f64 f80 f80in96 f80in128, ucsN (N characters of 4 bytes) or bytesN (N bytes,
-in the order of memcmp). All but bytesN are little-endian; append "be" for
-big-endian, as in u32be. f80 is the long double of x86, in 10, 12 or 16 bytes.
+in the order of memcmp). They are little-endian; append "be" for big-endian, as
+in u32be. f80 is the long double of x86, in 10, 12 or 16 bytes. time_s, time_ms,
+time_us and time_ns are an i64 that is shown as a date. Mainframes have zonedN,
+packedN (COMP-3) and ebcdicN, of N bytes.
 Other names work, too: uint64_t, int, double, u32le, uuid, char10, <u8, FI4.
 Floats: -NaN < -Inf < ... < -0 < +0 < ... < +Inf < +NaN (--nan, --float).
 `

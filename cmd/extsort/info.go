@@ -76,7 +76,7 @@ func (v *flagValues) infoOptions() (info.Options, error) {
 		Recognition: format.Recognition{Raw: v.opt.Raw, Decompress: v.opt.Decompress},
 	}
 	err := opt.Recognition.Validate(r)
-	if r.Type+r.Format != "" || r.RecordSize != 0 {
+	if r.Type+r.Format+r.Fields != "" || r.RecordSize != 0 {
 		err = errors.Join(err, validateRecord(r))
 	}
 	return opt, err

@@ -28,10 +28,11 @@ func layouts() map[string]format.Layout {
 		"fields":  records(40, "32:u8", "0:i128", "16:f64be:desc", "24:u32"),
 		"whole24": format.Whole(24),
 	}
-	others := strings.Fields("ucs1 ucs2 ucs5 bytes1 bytes3 bytes4 bytes5 bytes8 bytes9")
+	others := strings.Fields("ucs1 ucs2 ucs5 bytes1 bytes3 bytes4 bytes5 bytes8 bytes9 ebcdic9 time_ns")
 	for _, name := range slices.Concat(format.NumberTypes, others) {
 		for _, variant := range []string{"", "be", ":desc", "be:desc"} {
-			if strings.HasPrefix(name, "bytes") && strings.HasPrefix(variant, "be") {
+			isText := strings.HasPrefix(name, "bytes") || strings.HasPrefix(name, "ebcdic")
+			if isText && strings.HasPrefix(variant, "be") {
 				continue
 			}
 			f, err := format.ParseField("0:" + name + variant)

@@ -27,6 +27,9 @@ func (driver) Supports(layout format.Layout) error {
 	if layout.MovesNaNs() {
 		return errors.New("sorts floats in total order only, without NaNs first or last and not by their numeric value")
 	}
+	if layout.HasDecimals() {
+		return errors.New("cannot compare zoned and packed decimal numbers")
+	}
 	return nil
 }
 

@@ -158,6 +158,9 @@ func (e *engine) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Ch
 	if opt.Keyer.Layout().MovesNaNs() {
 		return nil, errors.New("OpenCL chunk: the kernels sort floats in total order only")
 	}
+	if opt.Keyer.Layout().HasDecimals() {
+		return nil, errors.New("OpenCL chunk: the kernels do not compare zoned and packed decimal numbers")
+	}
 	opt.Algorithm, opt.Workers = cmp.Or(opt.Algorithm, e.opt.Algorithm), cmp.Or(opt.Workers, runtime.GOMAXPROCS(0))
 	if err := algo.Check(opt.Algorithm, e.opt.DigitBits); err != nil {
 		return nil, err

@@ -161,7 +161,7 @@ func (l *look) recognise() {
 	case l.Recognition.Raw:
 	case magic.IsArray && !magic.IsArchive:
 		r.Container = magic.Name
-		if l.Record.Type == "" && l.Record.RecordSize == 0 {
+		if !l.described() {
 			l.Record.Format = magic.Name
 		}
 	case foreign != "":
@@ -180,7 +180,7 @@ func (l *look) recognise() {
 
 // described reports whether the options describe the record.
 func (l *look) described() bool {
-	return l.Record.Format+l.Record.Type != "" || l.Record.RecordSize > 0
+	return l.Record.Format+l.Record.Type+l.Record.Fields != "" || l.Record.RecordSize > 0
 }
 
 // readHeader determines the layout of the records. An invalid layout is a problem in the report,

@@ -84,7 +84,7 @@ func (s *source) beginMember(section *io.SectionReader, opt *Options) (archive b
 	first := make([]byte, format.DetectBytes)
 	n, _ := section.ReadAt(first, 0) // an error will recur
 	container, _ := format.ByMagic(first[:n])
-	if opt.Recognition.Raw || !container.IsArchive || spec.Type != "" || spec.RecordSize > 0 {
+	if opt.Recognition.Raw || !container.IsArchive || spec.Type+spec.Fields != "" || spec.RecordSize > 0 {
 		return false, nil
 	}
 	s.archive = container.Name

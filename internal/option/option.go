@@ -43,6 +43,7 @@ const (
 	Verify        Field = "Options.Verify"
 	Workers       Field = "Options.Workers"
 
+	Fields     Field = "Record.Fields"
 	Float      Field = "Record.Float"
 	Format     Field = "Record.Format"
 	Keys       Field = "Record.Keys"

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/extsort/extsort/chunker/plan"
@@ -49,6 +52,61 @@ var numericCases = map[string]numericCase{
 			return fromX87(binary.LittleEndian.Uint64(rec), binary.LittleEndian.Uint16(rec[8:]))
 		},
 	},
+}
+
+// Decimals have several codes for the same value: the index chooses one of them, and shows whether the order is stable.
+func init() {
+	numericCases["packed4"] = numericCase{
+		spec: format.Spec{Type: "packed4"}, size: 4,
+		write: func(rec []byte, v float64, index int) { writeDecimal(rec, "%07d", true, v, index) },
+		read:  func(rec []byte) float64 { return readDecimal(fmt.Sprintf("%x", rec)) },
+	}
+	numericCases["zoned20 in 23 bytes"] = numericCase{
+		spec: format.Spec{RecordSize: 23, Keys: []string{"3:zoned20:desc"}}, size: 23, desc: true,
+		write: func(rec []byte, v float64, index int) { writeDecimal(rec[3:], "%020d", false, v, index) },
+		read: func(rec []byte) float64 {
+			text := ""
+			for _, c := range rec[3:] {
+				text += fmt.Sprintf("%x", c&15)
+			}
+			return readDecimal(text + fmt.Sprintf("%x", rec[22]>>4))
+		},
+	}
+}
+
+// writeDecimal writes a whole number near v as a decimal with as many digits as form has.
+func writeDecimal(rec []byte, form string, packed bool, v float64, index int) {
+	number := int64(0)
+	if math.Abs(v) < 1e15 {
+		number = int64(v) % 10_000_000
+	}
+	signs := "acef"
+	if math.Signbit(v) {
+		signs = "bd"
+	}
+	digits := fmt.Sprintf(form, max(number, -number)) + signs[index%len(signs):][:1]
+	if !packed {
+		zoned := ""
+		for _, digit := range digits[:len(digits)-2] {
+			zoned += "f" + string(digit)
+		}
+		digits = zoned + digits[len(digits)-1:] + digits[len(digits)-2:len(digits)-1]
+	}
+	if _, err := hex.Decode(rec, []byte(digits)); err != nil {
+		panic(err)
+	}
+}
+
+// readDecimal returns the value of digits that end in a sign.
+func readDecimal(text string) float64 {
+	value, err := strconv.ParseFloat(text[:len(text)-1], 64)
+	if err != nil {
+		panic(err)
+	}
+	if strings.Contains("bd", text[len(text)-1:]) {
+		return -value
+	}
+	return value
 }
 
 // x87 is a float as x86 has it in 80 bits.

@@ -31,9 +31,11 @@ func (o *Options) transform() func(format.Layout) (*chunker.Remaking, error) {
 // recordSpec returns the description of a record. A shuffle ignores keys, so it gets one if the description has none.
 func (o *Options) recordSpec() format.Spec {
 	spec := o.Record
-	hasSize := spec.RecordSize > 0 || spec.Container().HasFields
-	if o.Shuffle && len(spec.Keys) == 0 && spec.Type == "" && hasSize {
+	if o.Shuffle && len(spec.Keys) == 0 && spec.Type == "" && spec.RecordSize > 0 {
 		spec.Keys = []string{"0:u8"}
+	}
+	if o.Shuffle {
+		spec = format.AnyOrder(spec)
 	}
 	return spec
 }
