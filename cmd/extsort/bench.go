@@ -110,15 +110,15 @@ func (a *app) bench(ctx context.Context, f *benchFlags) error {
 	}
 	view, _ := bench.FindView(f.table)              // the flag has already checked the name
 	f.scope.Memory, _ = session.ParseMemory("100%") // 0 if unknown
-	cases, err := view.Cases(info, f.scope)
-	if err != nil {
-		return err
-	}
 	bed, err := bench.Open(ctx, info)
 	if err != nil {
 		return err
 	}
 	defer bed.Close()
+	cases, err := view.Cases(bed.Info(), f.scope)
+	if err != nil {
+		return err
+	}
 	report := bench.NewReport(bed, view.Name, f.runs)
 	if report.Results, err = bench.Run(ctx, bed, cases, a.benchOptions(f, len(cases))); err != nil {
 		return err

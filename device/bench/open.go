@@ -11,7 +11,7 @@ import (
 )
 
 // Open opens a device for timing. An OpenCL device keeps the keys in its memory; any other device
-// is timed by chunks.
+// is timed by chunks. For the CPU there is an additional algorithm for comparison, count-scan-reorder.
 func Open(ctx context.Context, info device.Info) (Bed, error) {
 	if opencl.Owns(info) {
 		return NewResident(info)
@@ -19,6 +19,9 @@ func Open(ctx context.Context, info device.Info) (Bed, error) {
 	d, err := drivers.Open(ctx, info, device.OpenOptions{})
 	if err != nil {
 		return nil, err
+	}
+	if info.Host {
+		d = withCounting{d}
 	}
 	return NewChunks(d), nil
 }

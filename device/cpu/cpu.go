@@ -37,8 +37,8 @@
 // its kind.
 //
 // The algorithm "msd" thus consists of one partition by the most significant digit, followed by
-// count, scan and reorder (Harada and Howes) on elements in the cache. The algorithm
-// "count-scan-reorder" is that of Harada and Howes without the partition (sections.go).
+// count, scan and reorder (Harada and Howes) on elements in the cache. Package bench has their
+// algorithm without the partition, for comparison.
 package cpu
 
 import (
@@ -46,9 +46,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
-	"slices"
 	"sort"
-	"strings"
 
 	"github.com/klauspost/cpuid/v2"
 
@@ -56,13 +54,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// The algorithms of this device: the one described above, and its predecessor (see sections).
-const (
-	MSD              = "msd"
-	countScanReorder = "count-scan-reorder"
-)
-
-var algorithms = []string{MSD, countScanReorder}
+// MSD is the name of the algorithm of this device, which is described above.
+const MSD = "msd"
 
 // Device is the host's processors as a device.Device.
 type Device struct{}
@@ -80,7 +73,7 @@ func (*Device) Info() device.Info {
 		Kind:       device.CPU,
 		Host:       true,
 		Units:      min(runtime.GOMAXPROCS(0), runtime.NumCPU()),
-		Algorithms: algorithms,
+		Algorithms: []string{MSD},
 	}
 }
 
@@ -89,9 +82,6 @@ func (*Device) Info() device.Info {
 // records.
 func (*Device) Capabilities(opt device.ChunkOptions) device.Capabilities {
 	k := opt.Keyer
-	if opt.Algorithm == countScanReorder {
-		return device.Capabilities{}
-	}
 	c := device.Capabilities{Histogram: usesHistogram(k), WholeRecords: wordBytes(k) > 0}
 	whole := keyBytes(k) > 0 && !c.Histogram || c.WholeRecords
 	c.Selects = whole
@@ -138,11 +128,8 @@ func (*Device) MaxRecords(opt device.ChunkOptions, memoryBytes int64) int64 {
 
 // NewChunk reserves the memory of a chunk. Its pages are first touched when records arrive.
 func (d *Device) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Chunk, error) {
-	if opt.Algorithm != "" && !slices.Contains(algorithms, opt.Algorithm) {
-		return nil, fmt.Errorf(
-			"algorithm %q: the CPU device has %s", opt.Algorithm,
-			strings.Join(algorithms, ", "),
-		)
+	if opt.Algorithm != "" && opt.Algorithm != MSD {
+		return nil, fmt.Errorf("algorithm %q: the CPU device has %s", opt.Algorithm, MSD)
 	}
 	if opt.Keyer == nil || opt.Records < 0 {
 		return nil, fmt.Errorf("chunk of %d records: needs a keyer and a capacity", opt.Records)
@@ -164,8 +151,6 @@ func (d *Device) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Ch
 	}
 
 	switch {
-	case opt.Algorithm == countScanReorder:
-		return newSections(opt, s)
 	case s.whole && s.element == 8:
 		return newWholes[uint64](opt, s)
 	case s.whole:

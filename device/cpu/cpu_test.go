@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"math/rand/v2"
@@ -21,35 +20,6 @@ import (
 func TestConformance(t *testing.T) {
 	inCache(t, 16<<10)
 	devicetest.Run(t, func(testing.TB) device.Device { return New() })
-}
-
-// TestSections holds the other algorithm to the same.
-func TestSections(t *testing.T) {
-	devicetest.Run(t, func(testing.TB) device.Device { return bySections{New()} })
-}
-
-// bySections is a device whose default is countScanReorder.
-type bySections struct{ *Device }
-
-func (d bySections) Capabilities(opt device.ChunkOptions) device.Capabilities {
-	return d.Device.Capabilities(counted(opt))
-}
-
-func (d bySections) MaxRecords(opt device.ChunkOptions, memoryBytes int64) int64 {
-	return d.Device.MaxRecords(counted(opt), memoryBytes)
-}
-
-func (d bySections) BlockBytes(opt device.ChunkOptions, records int64) int {
-	return d.Device.BlockBytes(counted(opt), records)
-}
-
-func (d bySections) NewChunk(ctx context.Context, opt device.ChunkOptions) (device.Chunk, error) {
-	return d.Device.NewChunk(ctx, counted(opt))
-}
-
-func counted(opt device.ChunkOptions) device.ChunkOptions {
-	opt.Algorithm = cmp.Or(opt.Algorithm, countScanReorder)
-	return opt
 }
 
 func inCache(t *testing.T, bytes int) {

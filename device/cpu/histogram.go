@@ -59,7 +59,7 @@ func valuesOf(record int) int { return 1 << (8 * record) }
 // newHistogramSizes returns the sizes for as many workers as fit into the memory; 0 means no
 // limit. ok is false if no worker fits, or if the records are not suitable for a histogram.
 func newHistogramSizes(opt device.ChunkOptions, memoryBytes int64) (s sizes, ok bool) {
-	if !usesHistogram(opt.Keyer) || opt.Algorithm == countScanReorder {
+	if !usesHistogram(opt.Keyer) {
 		return sizes{}, false
 	}
 	size := opt.Keyer.Layout().RecordSize

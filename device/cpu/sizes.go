@@ -56,18 +56,16 @@ type sizes struct {
 	out         int  // number of records in a block that Store writes
 	block       int  // number of elements in a block of a bucket, a power of two
 	blocks      int
-	line        int  // size of a bucket's line in the scatter in bytes
-	sections    bool // see sections; the sizes of buckets are not used
+	line        int // size of a bucket's line in the scatter in bytes
 }
 
 func newSizes(opt device.ChunkOptions, records int64) sizes {
 	size := opt.Keyer.Layout().RecordSize
 	s := sizes{
-		records:  records,
-		source:   max(records, opt.SourceRecords),
-		element:  keyBytes(opt.Keyer),
-		record:   size,
-		sections: opt.Algorithm == countScanReorder,
+		records: records,
+		source:  max(records, opt.SourceRecords),
+		element: keyBytes(opt.Keyer),
+		record:  size,
 	}
 	switch word := wordBytes(opt.Keyer); {
 	case word > 0:
@@ -171,11 +169,6 @@ func zones(s *sizes) int {
 const maxZones = 24
 
 func (s *sizes) memory() int64 {
-	if s.sections {
-		return s.records*int64(2*16+s.record) + int64(s.workers)*int64(
-			s.out*s.record+8*len(digitCounts{}),
-		)
-	}
 	arena := int64(s.blocks) * int64(s.block*s.element+8) // a block, its successor and its count
 	perWorker := int64(s.perWorker()) + radix.CountsBytes + 4*radix.MaxNumbers + int64(
 		48*(s.leaf/s.block+s.workers+1),
