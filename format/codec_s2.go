@@ -109,7 +109,11 @@ func (z *s2Writer) Close() error {
 	if err == nil {
 		err = z.blocks.AddSkippableBlock(s2Chunk, []byte(s2End))
 	}
-	return errors.Join(err, z.blocks.Close())
+	closeErr := z.blocks.Close()
+	if err == nil { // otherwise Close repeats err
+		err = closeErr
+	}
+	return err
 }
 
 // An s2Reader reads a sequence of s2 streams and returns an error if an announced end is missing.

@@ -237,30 +237,6 @@ func sosdHeader(n int) []byte {
 	return header.Encode(int64(n))
 }
 
-// TestCancelled cancels a running sort. It returns the cause and leaves nothing behind.
-func TestCancelled(t *testing.T) {
-	r := seeded(t)
-	k := kindNamed("u64")
-	cause := errors.New("the user has had enough")
-	for _, strategy := range anyStrategy {
-		for _, after := range []int64{0, 700, 3000} {
-			opt := small(Options{Record: k.spec, Strategy: strategy, Workers: 2,
-				Inputs: []string{writeFile(t, k.make(t, "uniform", 4000, r))}})
-			out, temp := t.TempDir(), t.TempDir()
-			opt.Output, opt.TempDirs = filepath.Join(out, "out"), []string{temp}
-			ctx, cancel := context.WithCancelCause(context.Background())
-			opt.Progress = &canceller{cancel: func() { cancel(cause) }, after: 8 * after}
-			_, err := Sort(ctx, opt)
-			if !errors.Is(err, cause) && !errors.Is(err, context.Canceled) {
-				t.Errorf("%s, cancelled after %d records: %v", strategy, after, err)
-			}
-			if left := append(leftIn(t, out), leftIn(t, temp)...); len(left) > 0 {
-				t.Errorf("%s, cancelled after %d records: %q is left", strategy, after, left)
-			}
-		}
-	}
-}
-
 // lateFault is a dataset of which a record can be read once, and not again.
 type lateFault struct {
 	chunker.Dataset

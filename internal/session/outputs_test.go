@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -53,52 +51,6 @@ func bigannFile(recs []byte, size, dimension int) []byte {
 	return append(header, recs...)
 }
 
-// TestSortHeaders checks that the header of an output has the number of its records, in a file and in a pipe.
-func TestSortHeaders(t *testing.T) {
-	r := seeded(t)
-	for _, n := range []int{0, 1, 1500} {
-		for _, c := range []struct {
-			kind kind
-			spec format.Spec
-			file func(recs []byte) []byte
-		}{
-			{kindNamed("u64"), format.Spec{Format: "sosd", Type: "u64"}, sosdFile},
-			{kindNamed("f64"), format.Spec{Format: "npy"}, func(recs []byte) []byte { return npyFile(t, "f64", recs, 8) }},
-			{kind{"npy i32be", format.Spec{Type: "i32be"}}, format.Spec{Format: "npy"},
-				func(recs []byte) []byte { return npyFile(t, "i32be", recs, 4) }},
-			{kind{"npy rows", format.Spec{RecordSize: 12, Keys: []string{"8:f32:desc", "0:f32"}}},
-				format.Spec{Format: "npy", Keys: []string{"2:desc", "0"}},
-				func(recs []byte) []byte { return npyRows("<f4", recs, 3) }},
-			{kind{"fbin", format.Spec{RecordSize: 12, Keys: []string{"4:f32", "0:f32:desc", "8:f32"}}},
-				format.Spec{Format: "fbin", Keys: []string{"1", "0:desc", "2"}}, fbinFile},
-			{kind{"fvecs", format.Spec{RecordSize: 16, Keys: []string{"8:f32", "4:f32:desc", "12:f32"}}},
-				format.Spec{Format: "fvecs", Keys: []string{"1", "0:desc", "2"}}, vectorsOf3},
-		} {
-			recs := c.kind.make(t, "few", n, r)
-			layout := c.kind.layout(t)
-			for range effort(16) {
-				choice := r.IntN(16)
-				opt := Options{Record: c.spec, Unique: choice&1 != 0, Reverse: choice&2 != 0}
-				if opt.Limit = 40; choice&4 == 0 {
-					opt.Limit = 0
-				}
-				want := c.file(reference(t, layout, recs, opt))
-				opt = variant(opt, layout.RecordSize, r)
-				if opt.Inputs = []string{writeFile(t, c.file(recs))}; choice&8 != 0 {
-					opt.Inputs, opt.Stdin = nil, &dribble{data: c.file(recs), most: 999}
-				}
-				opt.Output, opt.Compress = filepath.Join(t.TempDir(), "out"), []string{"none", "zstd"}[r.IntN(2)]
-				checkSort(t, c.kind, recs, want, opt)
-				if choice&8 != 0 {
-					opt.Stdin = &dribble{data: c.file(recs), most: 999}
-				}
-				opt.Output = ""
-				checkSort(t, c.kind, recs, want, opt)
-			}
-		}
-	}
-}
-
 // TestSortStructured sorts a structured array by one of its fields. The records stay whole, including padding.
 func TestSortStructured(t *testing.T) {
 	text := "{'descr': [('id', '<u4'), ('x', '>f4'), ('pad', '|V2')], 'fortran_order': False, 'shape': (700,), }"
@@ -116,116 +68,6 @@ func TestSortStructured(t *testing.T) {
 	if !bytes.Equal(got[len(got)-len(want):], want) || !bytes.Contains(got[:len(got)-len(want)], []byte("('x', '>f4')")) {
 		t.Errorf("the output begins with %q, the records differ in %d", got[:128], firstDifference(got[128:], want, 10))
 	}
-}
-
-// TestSortInPlace sorts an input into itself, under its own name and under another name.
-func TestSortInPlace(t *testing.T) {
-	r := seeded(t)
-	k := kindNamed("gensort")
-	for _, strategy := range anyStrategy {
-		data := k.make(t, "uniform", 2000, r)
-		opt := small(Options{Record: k.spec, Strategy: strategy, Inputs: []string{writeFile(t, data)}})
-		opt.Output = opt.Inputs[0]
-		if strategy == MergeRuns {
-			opt.Output = filepath.Join(t.TempDir(), "link")
-			if err := os.Symlink(opt.Inputs[0], opt.Output); err != nil {
-				t.Skip(err)
-			}
-		}
-		checkSort(t, k, data, reference(t, k.layout(t), data, Options{}), opt)
-	}
-}
-
-// TestSortNearlySorted sorts an input that is sorted wherever a sample reads. It is out of order in one other place,
-// or nowhere.
-func TestSortNearlySorted(t *testing.T) {
-	r := seeded(t)
-	for _, name := range []string{"u64", "rec12", "wide key"} {
-		k := kindNamed(name)
-		size := k.layout(t).RecordSize
-		for _, dist := range []string{"sorted", "reversed", "equal"} {
-			sorted := k.make(t, dist, 20000, r)
-			for _, from := range []int{-1, r.IntN(19999), 0, 19998}[:1+effort(3)] { // which record changes places with the next
-				data := slices.Clone(sorted)
-				if from >= 0 {
-					swapRecords(data, size, from)
-				}
-				for choice := range 4 {
-					opt := Options{Record: k.spec, Unique: choice&1 != 0, Limit: []int64{0, 0, 7000, 30_000}[r.IntN(4)]}
-					want := reference(t, k.layout(t), data, opt)
-					opt.Inputs, opt.Verify, opt.Workers = []string{writeFile(t, data)}, r.IntN(2) == 0, 1+r.IntN(3)
-					opt.faults.chunkRecords, opt.faults.blockBytes = 6000, 100*size
-					if choice&2 != 0 {
-						opt.Output = filepath.Join(t.TempDir(), "out")
-					}
-					report := checkSort(t, k, data, want, opt)
-					if report.RecordsOut != int64(len(want)/size) || report.Records != 20000 {
-						t.Errorf("%s: the report has %d records in, %d out", describe(opt), report.Records, report.RecordsOut)
-					}
-				}
-			}
-		}
-	}
-}
-
-// TestSortReversed copies an input in reverse order from its end, and sorts it if a copy is not enough.
-func TestSortReversed(t *testing.T) {
-	const n = 20_000
-	r := seeded(t)
-	for name, c := range map[string]struct {
-		kind   string
-		change func(recs []byte, size int) // of records in reverse order, sorted ones with Reverse
-		opt    Options
-		stdout bool
-		want   Strategy
-	}{
-		"keys":              {kind: "u64", want: Copy},
-		"other keys":        {kind: "u32be", want: Copy},
-		"records":           {kind: "rec12 both", want: Copy},
-		"wide keys":         {kind: "wide key", want: Copy},
-		"reverse of sorted": {kind: "rec12 both", opt: Options{Reverse: true}, want: Copy},
-		"verified":          {kind: "u64", opt: Options{Verify: true}, want: Copy},
-		"equal keys":        {kind: "u64", change: repeatFirst, want: Copy},
-		"equal in records":  {kind: "rec12", change: repeatFirst, want: Reread},
-		"to a stream":       {kind: "u64", stdout: true, want: MergeRuns},
-		"compressed":        {kind: "u64", opt: Options{Compress: "s2"}, want: Reread},
-		"unique":            {kind: "u64", opt: Options{Unique: true}, want: Reread},
-		"limited":           {kind: "u64", opt: Options{Limit: n - 1}, want: Reread},
-		"limited in order":  {kind: "u64", change: mirror, opt: Options{Limit: n - 1}, want: Copy},
-		"disorder at the end": {kind: "rec12", change: func(recs []byte, size int) { swapRecords(recs, size, n-2) },
-			want: Reread},
-	} {
-		t.Run(name, func(t *testing.T) {
-			k := kindNamed(c.kind)
-			size := k.layout(t).RecordSize
-			dist := "reversed"
-			if c.opt.Reverse {
-				dist = "sorted"
-			}
-			data := k.make(t, dist, n, r)
-			if c.change != nil {
-				c.change(data, size)
-			}
-			for workers := range 3 {
-				opt := c.opt
-				opt.Record, opt.Workers, opt.Inputs = k.spec, 1+workers, []string{writeFile(t, data[:777*size]),
-					writeFile(t, data[777*size:])}
-				opt.faults.chunkRecords, opt.faults.blockBytes = 6000, 100*size
-				if !c.stdout {
-					opt.Output = filepath.Join(t.TempDir(), "out")
-				}
-				report := checkSort(t, k, data, reference(t, k.layout(t), data, opt), opt)
-				if report.Strategy != c.want {
-					t.Errorf("strategy %s, want %s", report.Strategy, c.want)
-				}
-			}
-		})
-	}
-}
-
-// repeatFirst gives record 9001 the first bytes of record 9000, its key among them.
-func repeatFirst(recs []byte, size int) {
-	copy(recs[9001*size:], recs[9000*size:][:min(size, 10)])
 }
 
 func swapRecords(recs []byte, size, i int) {
@@ -289,23 +131,6 @@ func (b *brokenPipe) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestSortIntoBrokenPipe(t *testing.T) {
-	k := kindNamed("u64")
-	data := k.make(t, "uniform", 5000, rand.New(rand.NewPCG(1, 1)))
-	for _, strategy := range anyStrategy {
-		for _, compress := range []string{"none", "gzip", "zstd", "s2", "brotli"} {
-			for _, after := range []int{0, 1000, 20000} {
-				opt := small(Options{Record: k.spec, Strategy: strategy, Compress: compress, Workers: 3,
-					Inputs: []string{writeFile(t, data)}})
-				opt.Stdout, opt.TempDirs = &brokenPipe{after}, []string{t.TempDir()}
-				if _, err := Sort(t.Context(), opt); !errors.Is(err, errNobodyReads) {
-					t.Errorf("%s, compressed by %s, after %d bytes: the error is %v", strategy, compress, after, err)
-				}
-			}
-		}
-	}
-}
-
 // TestPlan checks that a plan says what Sort then does, and changes nothing.
 func TestPlan(t *testing.T) {
 	k := kindNamed("u64")
@@ -328,13 +153,4 @@ func TestPlan(t *testing.T) {
 			t.Errorf("the plan is %s, %d candidates, %g s", plan.Strategy, len(plan.Considered), plan.Seconds)
 		}
 	}
-}
-
-// mirror puts records in the reverse of their order.
-func mirror(recs []byte, size int) {
-	var reversed []byte
-	for at := len(recs) - size; at >= 0; at -= size {
-		reversed = append(reversed, recs[at:at+size]...)
-	}
-	copy(recs, reversed)
 }

@@ -1,9 +1,7 @@
 package session
 
 import (
-	"bytes"
 	"sync"
-	"testing"
 )
 
 // canceller is a Progress that calls cancel once, when that many bytes have passed in one phase.
@@ -71,43 +69,4 @@ func (p *recorder) End() {
 		p.faults = append(p.faults, "a phase ends that had not begun")
 	}
 	p.open = false
-}
-
-// TestProgress checks that each phase reports as many bytes as it announced.
-func TestProgress(t *testing.T) {
-	r := seeded(t)
-	k := kindNamed("u64")
-	data := k.make(t, "zipf", 4000, r)
-	type run struct {
-		opt  Options
-		pipe bool
-	}
-	runs := []run{{opt: Options{Verify: true}}}
-	for _, strategy := range anyStrategy {
-		runs = append(runs, run{opt: Options{Strategy: strategy}}, run{opt: Options{Strategy: strategy}, pipe: true})
-	}
-	for _, c := range runs {
-		p := &recorder{}
-		opt := small(c.opt)
-		opt.Record, opt.Progress = k.spec, p
-		if opt.Stdin = bytes.NewReader(data); !c.pipe {
-			opt.Inputs = []string{writeFile(t, data)}
-		}
-		if opt.Verify {
-			opt.Output = t.TempDir() + "/out"
-		}
-		report := checkSort(t, k, data, reference(t, k.layout(t), data, Options{}), opt)
-		if p.open || len(p.faults) > 0 {
-			t.Errorf("%s: %v, open at the end: %t", describe(opt), p.faults, p.open)
-		}
-		observed := report.Detail.Phases[len(report.Detail.Phases)-len(p.phases):] // what came before was not announced
-		for i, total := range p.totals {
-			if total >= 0 && p.bytes[i] != total {
-				t.Errorf("%s: %q announced %d bytes, %d passed", describe(opt), p.phases[i], total, p.bytes[i])
-			}
-			if observed[i].Name != p.phases[i] {
-				t.Errorf("%s: phase %q is called %q in the report", describe(opt), p.phases[i], observed[i].Name)
-			}
-		}
-	}
 }

@@ -13,49 +13,6 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestSortIndexes writes the positions of the records instead of the records.
-func TestSortIndexes(t *testing.T) {
-	r := seeded(t)
-	forms := []Options{{}, {Unique: true}, {Duplicates: true}, {Unique: true, Keep: "last"}}
-	for _, k := range plainKinds {
-		header, err := k.spec.ReadHeader(nil, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, n := range []int{0, 1, 2, 3000} {
-			for _, keys := range []int{1, 40, 200} {
-				for range effort(4) {
-					opt := forms[r.IntN(len(forms))]
-					opt.Record, opt.Reverse, opt.Limit = k.spec, r.IntN(2) == 0, []int64{0, 0, 1, 30, 2000}[r.IntN(5)]
-					recs := k.make(n, keys, r)
-					want, want64 := []byte{}, []byte{}
-					at, _ := k.selected(recs, opt)
-					for _, p := range at {
-						want = binary.LittleEndian.AppendUint32(want, uint32(p))
-						want64 = binary.LittleEndian.AppendUint64(want64, uint64(p))
-					}
-					if opt.Argsort = "u32"; r.IntN(2) == 0 {
-						opt.Argsort, want = "u64", want64
-					}
-					made := header.Layout().KeySize() + argsortBytes[opt.Argsort] // what blocks and chunks consist of
-					sorting := withInputs(t, variant(opt, made, r), recs, k.size, r)
-					if sorting.Verify = false; r.IntN(2) == 0 {
-						sorting.Output = filepath.Join(t.TempDir(), "out")
-					}
-					got, report, err := sortToBytes(t, sorting)
-					if err != nil || !bytes.Equal(got, want) {
-						t.Fatalf("%s, %+v, %s: %x, due is %x, %v", k.name, opt, describe(sorting), got, want, err)
-					}
-					if report.BytesRead != int64(len(recs)) || report.BytesWritten != int64(len(want)) {
-						t.Fatalf("the report has %d bytes in and %d out of %d and %d", report.BytesRead, report.BytesWritten,
-							len(recs), len(want))
-					}
-				}
-			}
-		}
-	}
-}
-
 // TestIndexesAreEnough checks that more records than a 4-byte index can count are refused before anything is read.
 func TestIndexesAreEnough(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "large")

@@ -50,11 +50,13 @@ func (s *rowSort) setRecords(t *testing.T, r *rand.Rand) {
 	}
 	d := &s.data
 	d.layout = header.Layout()
+	s.container = newRowContainer(t, s.Settings, &s.opt.Record, d.layout)
 	n := s.number(t, "records", 5000)
 	d.recs, err = sorttest.Make(d.layout, s.orderOfRecords(), n, r)
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.container.mark(d.recs)
 	d.selection, err = sorttest.SelectionOf(s.Settings)
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +75,6 @@ func (s *rowSort) setRecords(t *testing.T, r *rand.Rand) {
 	d.part = d.recs[first*d.layout.RecordSize : last*d.layout.RecordSize]
 	d.want = sorttest.NewReference(d.layout, d.part, d.selection)
 
-	s.container = newRowContainer(t, s.Settings, spec)
 	if s.container.skip > 0 {
 		s.opt.SkipBytes = int64(s.container.skip)
 		s.opt.KeepHeader = s.Settings["header"] == "keep"
@@ -92,18 +93,35 @@ const gensortFormat = "gensort"
 
 // rowContainer puts headers before records and takes them away.
 type rowContainer struct {
-	format string
-	spec   format.Spec
-	npy    int // the size of a header of npy, as other programs write it; 0: as this program does
-	skip   int // bytes before the records that are no part of a format
+	format    string
+	spec      format.Spec
+	size      int // of a record
+	dimension int // of a vector or row
+	npy       int // the size of a header of npy, as other programs write it; 0: as this program does
+	skip      int // bytes before the records that are no part of a format
 }
 
 // foreignHeader is what stands before the records of a file that no format describes.
 var foreignHeader = []byte{0xf1, 0xf2, 0xf3, 0, 0, 0, 0xf4, 0xf5, 0xf6}
 
-func newRowContainer(t *testing.T, s sorttest.Settings, spec format.Spec) rowContainer {
+// newRowContainer returns the container that a row names. The keys of a container of rows or vectors, which spec has as
+// offsets, become numbers of components.
+func newRowContainer(t *testing.T, s sorttest.Settings, spec *format.Spec, layout format.Layout) rowContainer {
 	t.Helper()
-	c := rowContainer{format: spec.Format, spec: spec}
+	c := rowContainer{format: spec.Format, size: layout.RecordSize}
+	switch c.format {
+	case "fvecs", "ivecs":
+		c.dimension = c.size/componentBytes - 1
+		*spec = format.Spec{Format: c.format, Keys: componentKeys(layout, componentBytes)}
+	case "fbin":
+		c.dimension = c.size / componentBytes
+		*spec = format.Spec{Format: c.format, Keys: componentKeys(layout, 0)}
+	case "npy-rows":
+		c.dimension = c.size / componentBytes
+		*spec = format.Spec{Format: "npy", Keys: componentKeys(layout, 0)}
+	}
+	c.spec = *spec
+
 	switch header := s["header"]; header {
 	case "", "none":
 	case "skip", "keep":
@@ -118,6 +136,31 @@ func newRowContainer(t *testing.T, s sorttest.Settings, spec format.Spec) rowCon
 	return c
 }
 
+// componentBytes is the size of a component of a vector.
+const componentBytes = 4
+
+// componentKeys returns the keys of a layout as numbers of components, the first of which is at an offset.
+func componentKeys(layout format.Layout, first int) (keys []string) {
+	for _, f := range layout.Key {
+		key := strconv.Itoa((f.Offset - first) / componentBytes)
+		if f.Desc {
+			key += ":desc"
+		}
+		keys = append(keys, key)
+	}
+	return keys
+}
+
+// mark writes the dimension before each vector of formats that have it there.
+func (c *rowContainer) mark(recs []byte) {
+	if c.format != "fvecs" && c.format != "ivecs" {
+		return
+	}
+	for at := 0; at < len(recs); at += c.size {
+		binary.LittleEndian.PutUint32(recs[at:], uint32(c.dimension))
+	}
+}
+
 // file returns the contents of a file with records.
 func (c *rowContainer) file(t *testing.T, recs []byte) []byte {
 	t.Helper()
@@ -126,7 +169,11 @@ func (c *rowContainer) file(t *testing.T, recs []byte) []byte {
 		return slices.Concat(foreignHeader, recs)
 	case c.npy > 0:
 		return paddedNpy(c.npy, recs)
-	case c.format == "" || c.format == gensortFormat: // without a header
+	case c.format == "fbin":
+		return bigannFile(recs, c.size, c.dimension)
+	case c.format == "npy-rows":
+		return npyRows("<f4", recs, c.dimension)
+	case c.dimension > 0 || c.format == "" || c.format == gensortFormat: // without a header
 		return slices.Clone(recs)
 	}
 	header, err := c.spec.NewHeader()
@@ -149,7 +196,7 @@ func (c *rowContainer) records(file []byte, size int, keep bool) ([]byte, error)
 			return nil, fmt.Errorf("a file of %d bytes doesn't start with the header of the input", len(file))
 		}
 		file = rest
-	case c.format == "npy" && bytes.HasPrefix(file, []byte("\x93NUMPY")):
+	case strings.HasPrefix(c.format, "npy"):
 		end := 10 + int(binary.LittleEndian.Uint16(file[8:]))
 		shape := npyShape.FindSubmatch(file[:end])
 		if shape == nil {
@@ -157,6 +204,9 @@ func (c *rowContainer) records(file []byte, size int, keep bool) ([]byte, error)
 		}
 		announced, _ = strconv.ParseInt(string(shape[1]), 10, 64)
 		file = file[end:]
+	case c.format == "fbin":
+		announced = int64(binary.LittleEndian.Uint32(file))
+		file = file[8:]
 	case c.format == "sosd":
 		announced = int64(binary.LittleEndian.Uint64(file))
 		file = file[8:]
@@ -267,9 +317,9 @@ var errNoSpace = errors.New("no space left for the test")
 // failure returns the error that a sort must have.
 func (o *rowOutput) failure(stop string) error {
 	switch {
-	case strings.HasPrefix(stop, "cancel@") && o.form != "full-pipe" && o.form != "full-file":
+	case strings.HasPrefix(stop, "cancel@") && !strings.HasPrefix(o.form, "full-"):
 		return errStopped
-	case o.form == "full-pipe":
+	case o.form == "full-pipe" || o.form == "full-at-once":
 		return errNobodyReads
 	case o.form == "full-file":
 		return errNoSpace
@@ -302,6 +352,8 @@ func (s *rowSort) setOutput(t *testing.T) {
 		s.opt.Stdout = &o.buffer
 	case "os-pipe":
 		s.opt.Stdout = o.pipe(t)
+	case "full-at-once":
+		s.opt.Stdout = &brokenPipe{}
 	case "full-pipe":
 		s.opt.Stdout = &brokenPipe{after: len(s.data.want.Bytes) / 3}
 	case "over", "over-second", "over-name", "over-link", "over-other":

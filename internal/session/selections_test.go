@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
-	"path/filepath"
 	"slices"
 	"sort"
 	"testing"
@@ -112,44 +111,48 @@ func (k plainKind) want(recs []byte, opt Options) []byte {
 	return out
 }
 
-// TestSortGroups writes the last record of each key, or one with its count, or the first record of keys that occur
-// several times.
-func TestSortGroups(t *testing.T) {
+// TestMergeGroups merges sorted files, and writes the last record of each key, or one with its count, or the first
+// record of keys that occur several times.
+func TestMergeGroups(t *testing.T) {
+	t.Parallel()
 	r := seeded(t)
-	forms := []Options{{Unique: true, Keep: "last"}, {Unique: true, Count: true}, {Duplicates: true},
-		{Unique: true, Keep: "last", Count: true}, {Unique: true, Keep: "first"}}
+	forms := []Options{
+		{Unique: true, Keep: "last"},
+		{Unique: true, Count: true},
+		{Duplicates: true},
+		{Unique: true, Keep: "last", Count: true},
+		{Unique: true, Keep: "first"},
+	}
 	for _, k := range plainKinds {
 		for _, n := range []int{0, 1, 2, 3000} {
 			for _, keys := range []int{1, 40, n, 1 << 30} {
 				for range effort(3) {
 					opt := forms[r.IntN(len(forms))]
-					opt.Record, opt.Reverse, opt.Limit = k.spec, r.IntN(2) == 0, []int64{0, 0, 1, 30, 2000}[r.IntN(5)]
-					checkForm(t, k, k.make(n, min(keys, 1<<(8*min(k.size, 3))), r), opt, r)
+					opt.Record = k.spec
+					opt.Reverse = r.IntN(2) == 0
+					opt.Limit = []int64{0, 0, 1, 30, 2000}[r.IntN(5)]
+					checkMergedGroups(t, k, k.make(n, min(keys, 1<<(8*min(k.size, 3))), r), opt, r)
 				}
 			}
 		}
 	}
 }
 
-// checkForm sorts in some way, and merges what is sorted.
-func checkForm(t *testing.T, k plainKind, recs []byte, opt Options, r *rand.Rand) {
+// checkMergedGroups merges two files.
+func checkMergedGroups(t *testing.T, k plainKind, recs []byte, opt Options, r *rand.Rand) {
 	t.Helper()
 	want := k.want(recs, opt)
-	sorting := withInputs(t, variant(opt, k.size, r), recs, k.size, r)
-	if r.IntN(2) == 0 {
-		sorting.Output = filepath.Join(t.TempDir(), "out")
-	}
-	got, _, err := sortToBytes(t, sorting)
-	if err != nil || !bytes.Equal(got, want) {
-		t.Fatalf("%s, %+v, %s: %d bytes, %d are due, %v", k.name, opt, describe(sorting), len(got), len(want), err)
-	}
 	merging := opt
-	merging.Verify, merging.Workers, merging.faults.blockBytes = r.IntN(2) == 0, 1+r.IntN(3), 7*k.size
-	for _, half := range [][]byte{recs[:len(recs)/k.size/3*k.size], recs[len(recs)/k.size/3*k.size:]} {
-		sorted := k.want(half, Options{Reverse: opt.Reverse})
+	merging.Verify = r.IntN(2) == 0
+	merging.Workers = 1 + r.IntN(3)
+	merging.faults.blockBytes = 7 * k.size
+	third := len(recs) / k.size / 3 * k.size
+	for _, part := range [][]byte{recs[:third], recs[third:]} {
+		sorted := k.want(part, Options{Reverse: opt.Reverse})
 		merging.Inputs = append(merging.Inputs, writeFile(t, sorted))
 	}
-	if got, err = mergeToBytes(t, mergeOptions(merging)); err != nil || !bytes.Equal(got, want) {
-		t.Fatalf("merge: %s, %+v: %d bytes, %d are due, %v", k.name, opt, len(got), len(want), err)
+	got, err := mergeToBytes(t, mergeOptions(merging))
+	if err != nil || !bytes.Equal(got, want) {
+		t.Fatalf("%s, %+v: %d bytes, %d are due, %v", k.name, opt, len(got), len(want), err)
 	}
 }

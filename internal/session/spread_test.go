@@ -4,12 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
 	"testing"
 
-	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/cpu"
 )
@@ -19,43 +17,6 @@ func onDevices(opt Options, n int) Options {
 	opt.Strategy = Spread
 	opt.faults.moreDevices = n - 1
 	return opt
-}
-
-// TestSpread sorts every kind of record in every distribution on several devices at once.
-func TestSpread(t *testing.T) {
-	r := seeded(t)
-	for _, k := range kinds {
-		for _, dist := range []string{"uniform", "few", "equal", "sorted", "reversed", "zipf"} {
-			for _, devices := range []int{2, 3} {
-				t.Run(fmt.Sprintf("%s/%s/%d", k.name, dist, devices), func(t *testing.T) {
-					data := k.make(t, dist, []int{r.IntN(4), r.IntN(9000)}[min(r.IntN(5), 1)], r)
-					opt := Options{Record: k.spec, Inputs: []string{writeFile(t, data)}, Verify: true, Workers: 1 + r.IntN(4),
-						MemoryBytes: 64 << 20}
-					opt.Reverse, opt.Unique = r.IntN(3) == 0, r.IntN(4) == 0
-					if r.IntN(4) == 0 {
-						opt.Limit = 1 + r.Int64N(2000)
-					}
-					want := reference(t, k.layout(t), data, opt)
-					opt = onDevices(opt, devices)
-					opt.Output = writeFile(t, nil)
-					report, err := Sort(context.Background(), opt)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if report.Strategy != Spread || report.BytesSpilled > 0 {
-						t.Errorf("strategy %s, %d bytes were spilled", report.Strategy, report.BytesSpilled)
-					}
-					got, err := os.ReadFile(opt.Output)
-					if err != nil {
-						t.Fatal(err)
-					}
-					if !bytes.Equal(got, want) {
-						t.Fatalf("differs from record %d on", firstDifference(got, want, k.layout(t).RecordSize))
-					}
-				})
-			}
-		}
-	}
 }
 
 // unevenDevice is a GPU that holds a few records only.
@@ -172,45 +133,4 @@ func TestSpreadFaults(t *testing.T) {
 			t.Fatalf("operation %d (%s): error %v, output %.10q", at, *failed, err, got)
 		}
 	}
-}
-
-// TestSpreadCancelled checks that a spread ends when the context is cancelled.
-func TestSpreadCancelled(t *testing.T) {
-	r := seeded(t)
-	k := kindNamed("u64")
-	data := k.make(t, "uniform", 50000, r)
-	ctx, cancel := context.WithCancel(context.Background())
-	opt := onDevices(Options{Record: k.spec, Inputs: []string{writeFile(t, data)}, Output: writeFile(t, []byte("old")),
-		MemoryBytes: 64 << 20}, 2)
-	opt.faults.wrapDataset = func(d chunker.Dataset) chunker.Dataset {
-		return cancelledData{d, cancel}
-	}
-	_, err := Sort(ctx, opt)
-	if got, _ := os.ReadFile(opt.Output); !errors.Is(err, context.Canceled) || string(got) != "old" {
-		t.Errorf("error %v, output %.10q", err, got)
-	}
-}
-
-// cancelledData calls cancel when it is first read.
-type cancelledData struct {
-	chunker.Dataset
-	cancel context.CancelFunc
-}
-
-func (d cancelledData) Cut(maxRecords int64) (device.Source, error) {
-	src, err := d.Dataset.Cut(maxRecords)
-	if src == nil {
-		return nil, err
-	}
-	return cancelledSource{src, d.cancel}, err
-}
-
-type cancelledSource struct {
-	device.Source
-	cancel context.CancelFunc
-}
-
-func (s cancelledSource) Next(max int, place func(first int64, n int) []byte) (int64, int, error) {
-	defer s.cancel()
-	return s.Source.Next(max, place)
 }

@@ -34,11 +34,16 @@ type row struct {
 	text    string // before the separator
 	want    string
 	got     string
+	task
+}
 
+// task is what the text of a row says.
+type task struct {
 	command  string
 	crossing *Crossing
 	refusals *Crossing // whose contradictions the product must refuse
 	show     []string  // properties of an outcome
+	cross    []string  // settings whose values are all combined, while those of the others take turns
 }
 
 // Run runs all rows of the files that match a pattern, several at a time. Each row is a subtest named FILE/LINE.
@@ -110,7 +115,10 @@ func (run Runner) outcome(t *testing.T, r *row) string {
 	}
 	t.Logf("repeat with -seed %d", seed)
 	ways := r.crossing.All
-	if r.command == "pairs" {
+	switch {
+	case r.cross != nil:
+		ways = func() []map[string]string { return r.crossing.Product(r.cross...) }
+	case r.command == "pairs":
 		ways = r.crossing.Pairwise
 	}
 	settings := ways()
@@ -186,7 +194,6 @@ func parseRows(text string) (rows []*row, end string, err error) {
 
 // parse takes the text of a row apart: a command and its settings, and lines that start with "not" or "refused".
 func (r *row) parse() error {
-	settings := map[string]bool{}
 	var axes []Axis
 	var contradictions, refusals []Contradiction
 	r.show = []string{"strategy"}
@@ -205,22 +212,11 @@ func (r *row) parse() error {
 			words = words[1:]
 		}
 		for _, word := range words {
-			name, value, hasValue := strings.Cut(word, "=")
-			if !hasValue {
-				value = "yes"
-			}
-			if settings[name] {
-				return fmt.Errorf("%s is set twice", name)
-			}
-			settings[name] = true
-			if name == "show" {
-				r.show = strings.Split(value, ",")
-				continue
-			}
-			if err := checkSetting(name); err != nil {
+			axis, err := r.setting(word, axes)
+			if err != nil {
 				return err
 			}
-			axes = append(axes, Axis{name, strings.Split(value, ",")})
+			axes = append(axes, axis...)
 		}
 	}
 	if !slices.Contains([]string{"sort", "pairs"}, r.command) {
@@ -232,10 +228,23 @@ func (r *row) parse() error {
 	return cmp.Or(err, refusalErr)
 }
 
-// checkSetting returns an error if there is no such setting.
-func checkSetting(name string) error {
-	if slices.Contains(settingNames, name) {
-		return nil
+// setting returns the axis that a word sets, if it is one for the sort. Without a value, a setting is yes.
+func (t *task) setting(word string, before []Axis) ([]Axis, error) {
+	name, value, hasValue := strings.Cut(word, "=")
+	if !hasValue {
+		value = "yes"
 	}
-	return fmt.Errorf("there is no setting %q: use %s", name, strings.Join(settingNames, ", "))
+	values := strings.Split(value, ",")
+	switch name {
+	case "show":
+		t.show = values
+		return nil, nil
+	case "cross":
+		t.cross = values
+		return nil, nil
+	}
+	if slices.ContainsFunc(before, func(a Axis) bool { return a.Name == name }) {
+		return nil, fmt.Errorf("%s is set twice", name)
+	}
+	return []Axis{{name, values}}, checkSetting(name)
 }

@@ -3,6 +3,7 @@ package sorttest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -20,6 +21,14 @@ var settingNames = []string{
 	"output", "compress", "split", "verify",
 	"strategy", "devices", "memory", "chunk", "block", "workers", "batch-size", "spill-compress", "checkpoint",
 	"stop",
+}
+
+// checkSetting returns an error if there is no such setting.
+func checkSetting(name string) error {
+	if slices.Contains(settingNames, name) {
+		return nil
+	}
+	return fmt.Errorf("there is no setting %q: use %s", name, strings.Join(settingNames, ", "))
 }
 
 // Spec returns the description of bare records, and that of the files, which may have a container.
