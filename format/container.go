@@ -120,7 +120,8 @@ func ContainerHelp() string {
 	return strings.Join(parts, "; ")
 }
 
-// Container returns the container that s names. If there is none, only the name is set.
+// Container returns the container named in s. If there is no such container, only the name is
+// set.
 func (s Spec) Container() Container {
 	if c := s.container(); c != nil {
 		return c.Container

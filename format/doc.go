@@ -1,6 +1,6 @@
-// Package format defines what bytes mean: what a record is, which of its bytes form the key, how
-// keys are ordered, what surrounds the records in a file, how streams are compressed, how sorted
-// output is verified, and how test data is generated. It does not sort.
+// Package format defines the meaning of bytes: the extent of a record, its key, the order of
+// keys, the headers of files, the compression of streams, the verification of sorted output, and
+// the generation of test data. It does not sort.
 //
 // Only the root package of this module is stable: this package may change in any version.
 //

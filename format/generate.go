@@ -250,7 +250,7 @@ func link(x uint64, i uint) uint64 {
 	return mix(x + uint64(i)*golden)
 }
 
-// payloads fills whole records, the first of which has the index first. The keys are written over
+// payloads fills whole records; first is the index of the first one. The keys are written over
 // them later.
 func (g *Generator) payloads(recs []byte, first uint64) {
 	size := uint64(g.layout.RecordSize)

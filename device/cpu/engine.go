@@ -21,15 +21,15 @@ type engine[K radix.Element, E arena.Word] struct {
 	pool    *pool.Pool[E]
 	kept    *arena.Memory   // the records that elements refer to, or nil
 	order   *order          // of records that are moved whole, or nil
-	workers []*worker[K, E] // as many as have been needed so far
+	workers []*worker[K, E] // grows as needed
 	leaves  []leaf[K]       // in ascending order
 	stats   device.Stats
 }
 
 // kind defines what elements are. Its implementations are keys, records and wholes.
 type kind[K radix.Element, E arena.Word] interface {
-	// extract makes elements from recs, the first of which has the index first. It also returns
-	// their keys, which may be the elements themselves. REQUIRES: recs is at most a batch
+	// extract returns the elements of recs; first is the index of the first record. It also
+	// returns their keys, which may be the elements themselves. REQUIRES: recs is at most a batch
 	extract(w *worker[K, E], recs []byte, first int64) (keys []K, elems []E)
 
 	// fromPrefix returns the least key of a record with the given Keyer.Prefix.

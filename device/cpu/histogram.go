@@ -15,9 +15,9 @@ import (
 )
 
 // Bare keys of one or two bytes have so few values that it is enough to count them. The records
-// are then written anew from the counts. This is the counting sort of Seward ("Information
-// sorting in the application of electronic digital computers to business operations", 1954). Any
-// number of records takes the same memory, so nothing is ever spilled.
+// are then generated from the counts. This is the counting sort of Seward ("Information sorting
+// in the application of electronic digital computers to business operations", 1954). Any number
+// of records takes the same memory, so nothing is ever spilled.
 
 // usesHistogram reports whether records are counted, so that a chunk holds any number of them.
 func usesHistogram(k *format.Keyer) bool {
@@ -34,7 +34,7 @@ type histogram struct {
 	device.Plain
 	sizes
 	values  []byte   // all possible records in ascending order
-	workers []*tally // as many as have been needed so far
+	workers []*tally // grows as needed
 	stats   device.Stats
 
 	mu sync.Mutex // protects ends while workers add to them

@@ -118,7 +118,7 @@ func (c *wholes[R]) inPlace() bool {
 	return c.size == c.keyer.Layout().RecordSize
 }
 
-// keyRest is the first bit of the key that is not in its prefix.
+// keyRest is the index of the first bit of the key after its prefix.
 const keyRest = 64
 
 // keysOf returns the prefixes of the keys of words, or the rest of these keys.

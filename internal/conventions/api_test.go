@@ -12,8 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The limits of the stable package, which is the root. A name is an exported constant, variable, function, type or
-// method.
+// The limits of the stable package, which is the root. Constants, variables, functions, types and
+// methods count if they are exported.
 const (
 	maxAPINames     = 90
 	maxAPIFiles     = 8
@@ -45,8 +45,9 @@ func TestAPI(t *testing.T) {
 	}
 }
 
-// TestAPISize limits the stable API to a size that users can keep in their heads. It has no aliases, because go doc
-// shows neither their fields nor their methods, and no type of another package of this module, which may change.
+// TestAPISize limits the stable API to a size that users can keep in their heads. It has no
+// aliases, because go doc shows neither their fields nor their methods, and no type of another
+// package of this module, which may change.
 func TestAPISize(t *testing.T) {
 	names, files, tests := 0, 0, 0
 	for _, f := range goFiles(t) {
@@ -74,7 +75,8 @@ func TestAPISize(t *testing.T) {
 	}
 }
 
-// countExported returns how many names a declaration exports. Methods of types that are not exported do not count.
+// countExported returns how many names a declaration exports. Methods of types that are not
+// exported do not count.
 func countExported(decl ast.Decl) (names int) {
 	count := func(name *ast.Ident) {
 		if name.IsExported() {
@@ -117,7 +119,8 @@ func receiver(e ast.Expr) string {
 	}
 }
 
-// checkDocumented reports aliases, and exported fields and results whose type is of another package of this module.
+// checkDocumented reports aliases, and exported fields and results whose type is of another
+// package of this module.
 func checkDocumented(t *testing.T, file string, decl ast.Decl) {
 	t.Helper()
 	checkType := func(name string, node ast.Node) {

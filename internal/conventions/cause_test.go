@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestCancellationCause checks that a cancelled call returns the cause of the cancellation: ctx.Err() is only compared,
-// never returned. context.Cause(ctx) is the error that the caller of the library gave to its context.
+// TestCancellationCause checks that a cancelled call returns the cause of the cancellation:
+// ctx.Err() is only compared, never returned. context.Cause(ctx) is the error that the caller of
+// the library gave to its context.
 func TestCancellationCause(t *testing.T) {
 	compared := 0
 	for _, f := range goFiles(t) {

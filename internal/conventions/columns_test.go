@@ -11,13 +11,14 @@ import (
 	"unicode/utf8"
 )
 
-// maxColumns is how long a line may be; a tab is one column.
+// maxColumns is the maximum length of a line; a tab is one column.
 const maxColumns = 120
 
 const columnsFile = "columns.txt"
 
-// TestColumns counts longer lines. testdata/columns.txt tells how many there may be in a folder and in those below it
-// that it does not name; the numbers only ever shrink.
+// TestColumns counts longer lines. testdata/columns.txt contains the maximum number of them in
+// each directory, including the directories below that it does not list. The numbers may only
+// shrink.
 func TestColumns(t *testing.T) {
 	allowed := map[string]int{}
 	for _, row := range table(t, columnsFile) {
@@ -49,7 +50,7 @@ func TestColumns(t *testing.T) {
 	}
 }
 
-// groupOf is the nearest folder above that the file names.
+// groupOf returns the nearest listed directory that contains a directory.
 func groupOf(folder string, named map[string]int) string {
 	for group := folder; group != "."; {
 		if _, ok := named[group]; ok {
@@ -64,7 +65,7 @@ func groupOf(folder string, named map[string]int) string {
 	return folder
 }
 
-// writeColumns lowers the numbers.
+// writeColumns reduces the numbers in the file.
 func writeColumns(t *testing.T, long, allowed map[string]int) {
 	t.Helper()
 	text := "# Lines of more than 120 columns that stand, by folder and those below it that have no line of their own.\n" +

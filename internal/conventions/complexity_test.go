@@ -14,16 +14,18 @@ import (
 
 const complexityFile = "complexity.txt"
 
-// A measure is one number of a package that tells how hard it is to read.
+// A measure is a number that describes how hard a package is to read.
 type measure string
 
 const (
-	structFields   measure = "fields"     // the most fields of a struct
-	parameters     measure = "parameters" // the most parameters of a function
-	nesting        measure = "nesting"    // the deepest nesting of blocks in a function
-	cyclomatic     measure = "cyclomatic" // the highest cyclomatic complexity of a function (McCabe 1976)
-	exported       measure = "exported"   // the number of exported functions, methods, types, constants and variables
-	minimumMeasure         = 3            // packages below it in a measure are not worth a row
+	structFields measure = "fields"     // the most fields of a struct
+	parameters   measure = "parameters" // the most parameters of a function
+	nesting      measure = "nesting"    // the deepest nesting of blocks in a function
+	// The highest cyclomatic complexity of a function (McCabe 1976).
+	cyclomatic measure = "cyclomatic"
+	// The number of exported functions, methods, types, constants and variables.
+	exported       measure = "exported"
+	minimumMeasure         = 3 // packages below it in a measure are not worth a row
 )
 
 // A found value is the largest one of a package, with the place that has it.
@@ -32,7 +34,8 @@ type found struct {
 	where string
 }
 
-// TestComplexity compares how complex each package is with testdata/complexity.txt, whose numbers may only fall.
+// TestComplexity compares how complex each package is with testdata/complexity.txt, whose numbers
+// may only fall.
 func TestComplexity(t *testing.T) {
 	values := measureComplexity(t)
 	limits := readComplexity(t)
@@ -51,7 +54,8 @@ func TestComplexity(t *testing.T) {
 	}
 }
 
-// measureComplexity returns the measures of all packages, by "PACKAGE MEASURE". Tests and tools are left out.
+// measureComplexity returns the measures of all packages, by "PACKAGE MEASURE". Tests and tools
+// are left out.
 func measureComplexity(t *testing.T) map[string]found {
 	t.Helper()
 	values := map[string]found{}
@@ -87,7 +91,8 @@ func measureComplexity(t *testing.T) map[string]found {
 	return values
 }
 
-// exportedNames returns the number of exported names that a declaration adds to the documentation of its package.
+// exportedNames returns the number of exported names that a declaration adds to the documentation
+// of its package.
 func exportedNames(declaration ast.Decl) (n int) {
 	count := func(names ...*ast.Ident) {
 		for _, name := range names {

@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// withoutContext are the folders whose code may begin a context of its own: commands, and what only tests use.
+// withoutContext lists directories whose code may create contexts: commands and test tools.
 var withoutContext = []string{"cmd", "device/devicetest", "internal/soak"}
 
-// TestContexts holds that the library does nothing behind the back of the caller's context: a run that is cancelled
-// ends in every phase.
+// TestContexts checks that the library uses the caller's context everywhere, so that cancellation
+// works in every phase.
 func TestContexts(t *testing.T) {
 	root := filepath.Join("..", "..")
 	err := filepath.WalkDir(root, func(name string, entry fs.DirEntry, err error) error {

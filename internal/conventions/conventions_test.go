@@ -1,6 +1,7 @@
-// Package conventions checks the rules that every package of this module follows: the direction of imports, the size of
-// types and functions, the exported API, the names of variants, the pages of the docs and the licences of dependencies.
-// It contains only tests, which read the source code.
+// Package conventions checks the rules that every package of this module follows: the direction
+// of imports, the size of types and functions, the exported API, the names of variants, the pages
+// of the docs and the licences of dependencies. It contains only tests, which read the source
+// code.
 package conventions
 
 import (
@@ -23,7 +24,7 @@ const (
 
 var update = flag.Bool("update", false, "write the golden files anew; refused where CI is set")
 
-// updating says whether golden files are to be written.
+// updating reports whether golden files must be rewritten.
 func updating(t *testing.T) bool {
 	t.Helper()
 	if *update && os.Getenv("CI") != "" {
@@ -32,7 +33,7 @@ func updating(t *testing.T) bool {
 	return *update
 }
 
-// goFile is a .go file of the module, whatever it is built for.
+// goFile is a .go file of the module, for any system or build tag.
 type goFile struct {
 	folder string // of the module, "." for the root
 	name   string
@@ -50,7 +51,7 @@ func (f goFile) parse(t *testing.T, mode parser.Mode) *ast.File {
 	return file
 }
 
-// goFiles reads all files of the module.
+// goFiles returns all .go files of the module.
 func goFiles(t *testing.T) []goFile {
 	t.Helper()
 	var files []goFile
@@ -82,7 +83,7 @@ func goFiles(t *testing.T) []goFile {
 	return files
 }
 
-// table reads the rows of a file in testdata: fields between blanks, and no comments.
+// table returns the rows of a file in testdata as fields, without comments.
 func table(t *testing.T, name string) [][]string {
 	t.Helper()
 	f, err := os.Open(filepath.Join("testdata", name))

@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestDrawings redraws the pictures of docs/how-it-works in a copy and compares them. The script itself fails if a
-// label leaves its box or covers another one.
+// TestDrawings redraws the pictures of docs/how-it-works in a copy and compares them. The script
+// itself fails if a label leaves its box or covers another one.
 func TestDrawings(t *testing.T) {
 	if _, err := exec.LookPath("awk"); err != nil {
 		t.Skipf("no awk: %v", err)
@@ -43,8 +43,9 @@ func TestDrawings(t *testing.T) {
 	}
 }
 
-// TestDemo redraws the terminal in the README from its transcript in a copy and compares the two. It checks that the
-// transcript fits 80 columns, contains no path of the machine that recorded it, and runs the commands in demo.sh.
+// TestDemo redraws the terminal in the README from its transcript in a copy and compares the two.
+// It checks that the transcript fits 80 columns, contains no path of the machine that recorded
+// it, and runs the commands in demo.sh.
 func TestDemo(t *testing.T) {
 	if _, err := exec.LookPath("awk"); err != nil {
 		t.Skipf("no awk: %v", err)
@@ -121,8 +122,8 @@ func TestBadTerminalLinesAreFound(t *testing.T) {
 	}
 }
 
-// checkTerminal checks that an SVG is well-formed, has a title and dark colours, and that its text elements are the
-// lines that aren't empty, none of which leaves the picture.
+// checkTerminal checks that an SVG is well-formed, has a title and dark colours, and that its
+// text elements are the non-empty lines, none of which exceeds the picture.
 func checkTerminal(t *testing.T, svg []byte, lines []string) {
 	t.Helper()
 	var picture struct {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestErrorsOfDriversStayInside searches all product files for the errors of a driver's package. Code outside the
-// folder of a driver asks for device.ErrFailed, which they wrap.
+// TestErrorsOfDriversStayInside searches all product files for the errors of a driver's package.
+// Code outside of a driver's directory must use device.ErrFailed, which these errors wrap.
 func TestErrorsOfDriversStayInside(t *testing.T) {
 	for _, f := range productFiles(t) {
 		below, ok := strings.CutPrefix(f.folder, "device/")

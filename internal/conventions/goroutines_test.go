@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// unguarded are the folders whose goroutines may panic: commands, which are processes of their own, and what only
-// tests use.
+// unguarded lists directories whose goroutines may panic: commands, which are separate processes,
+// and test tools.
 var unguarded = []string{
 	"cmd", "device/devicetest", "internal/remote/remotetest", "internal/safely", "internal/soak",
 }
 
-// TestGoroutines holds that a panic in a goroutine of the library does not end the program that embeds it: every
-// goroutine does its work by package safely, which makes the panic an error.
+// TestGoroutines checks that a panic in a goroutine of the library does not end the program that
+// embeds it. Every goroutine must use package safely, which converts a panic to an error.
 func TestGoroutines(t *testing.T) {
 	goroutines := 0
 	for _, f := range goFiles(t) {
@@ -52,7 +52,7 @@ func TestGoroutines(t *testing.T) {
 	}
 }
 
-// callsSafely reports whether something of package safely is called anywhere in n.
+// callsSafely reports whether n contains a call of a function of package safely.
 func callsSafely(n ast.Node) (found bool) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		if called, ok := n.(*ast.SelectorExpr); ok {
@@ -64,7 +64,8 @@ func callsSafely(n ast.Node) (found bool) {
 	return found
 }
 
-// namesOfWaitGroups returns the names of the variables and fields in a file that are a sync.WaitGroup.
+// namesOfWaitGroups returns the names of the variables and fields in a file that are a
+// sync.WaitGroup.
 func namesOfWaitGroups(file *ast.File) map[string]bool {
 	names := map[string]bool{}
 	note := func(typ ast.Expr, all []*ast.Ident) {

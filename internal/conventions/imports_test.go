@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// layers lists the layers from the bottom up. A package imports only packages of its own layer and of the layers below.
+// layers lists the layers from the bottom up. A package imports only packages of its own layer
+// and of the layers below.
 var layers = []string{"format", "device", "chunker", "merge", "engine", "session", "root", "cmd"}
 
 // packageLayers lists every package with its layer.
@@ -72,12 +73,13 @@ var packageLayers = []struct{ folder, layer string }{
 	{"cmd/compare", "cmd"},
 	{"cmd/extsort", "cmd"},
 
-	{"internal/dist", "cmd"}, // sorts by the library, as a command does
+	{"internal/dist", "cmd"}, // it uses the library to sort, like a command
 	{"internal/dist/simulate", "cmd"},
 	{"internal/soak", "cmd"},
 }
 
-// devices are the packages that sort chunks, each with all below it: those of folder device but for tools and memory.
+// devices lists the packages of devices, each with all packages below it, without tools and
+// memory.
 var devices = func() (all []string) {
 	for _, h := range packageLayers {
 		name, below := strings.CutPrefix(h.folder, "device/")
@@ -88,7 +90,7 @@ var devices = func() (all []string) {
 	return all
 }()
 
-// deviceOf is the one of devices that a folder belongs to, or "".
+// deviceOf returns the device that a directory belongs to, or "".
 func deviceOf(folder string) string {
 	for _, device := range devices {
 		if matches(device, folder) {
@@ -98,7 +100,8 @@ func deviceOf(folder string) string {
 	return ""
 }
 
-// never lists what layers alone do not forbid. "dir/..." is dir and all below it.
+// never lists forbidden imports that the layers alone would allow. "dir/..." is dir and all
+// directories below it.
 var never = []struct {
 	from, to, except []string
 	reason           string
@@ -148,16 +151,17 @@ var never = []struct {
 	},
 }
 
-// forTheCommand is what no package imports that a sort by the library needs.
+// forTheCommand lists modules that no package used by the library may import.
 var forTheCommand = []string{"github.com/spf13/...", "github.com/schollz/..."}
 
-// notForTheLibrary is what only some programs need: object stores are an import of their own.
+// notForTheLibrary lists packages that only some programs need. For example, object stores are a
+// separate import.
 var notForTheLibrary = []string{
 	"gonum.org/...", modulePath + "/device/bench/plot", "net/http", "github.com/minio/...", modulePath + "/remote/...",
 	"github.com/andybalholm/...",
 }
 
-// TestLibraryLinksNothingOfTheCommand holds that, whatever is imported by what is imported.
+// TestLibraryLinksNothingOfTheCommand checks direct and indirect imports.
 func TestLibraryLinksNothingOfTheCommand(t *testing.T) {
 	goFiles(t) // go test runs this again when one of them has changed
 	linked := goList(t, runtime.GOOS, "-deps", "-tags", "opencl", ".")
@@ -171,11 +175,12 @@ func TestLibraryLinksNothingOfTheCommand(t *testing.T) {
 	}
 }
 
-// mostModules is how many other modules a program needs at most that sorts by the library.
+// mostModules is the maximum number of other modules that a program needs to use the library.
 const mostModules = 16
 
-// TestLibraryNeedsFewModules counts the modules whose packages the library imports on some system or with the tag
-// opencl. They are what "go mod tidy" adds to the go.mod of a program that imports it.
+// TestLibraryNeedsFewModules counts the modules whose packages the library imports on any system
+// or with the tag opencl. "go mod tidy" adds them to the go.mod of a program that imports the
+// library.
 func TestLibraryNeedsFewModules(t *testing.T) {
 	goFiles(t) // go test runs this again when one of them has changed
 	needed := map[string]bool{}
@@ -194,7 +199,7 @@ func TestLibraryNeedsFewModules(t *testing.T) {
 	}
 }
 
-// knownImports are violations that stand today; one that is gone goes from here, too.
+// knownImports lists existing violations. Remove a row when its violation disappears.
 var knownImports = map[string]string{
 	"chunker imports device/cpu/radix": "a partition appends as a device does",
 }
@@ -209,7 +214,7 @@ func matchesAny(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, name) })
 }
 
-// layerOf is the index in layers of a package.
+// layerOf returns the index of a package's layer.
 func layerOf(folder string) int {
 	for _, h := range packageLayers {
 		if h.folder == folder {
@@ -219,7 +224,7 @@ func layerOf(folder string) int {
 	return -1
 }
 
-// folderOf is the folder of a package of ours.
+// folderOf returns the directory of a package of this module.
 func folderOf(importPath string) (folder string, ours bool) {
 	if importPath == modulePath {
 		return ".", true
@@ -227,7 +232,7 @@ func folderOf(importPath string) (folder string, ours bool) {
 	return strings.CutPrefix(importPath, modulePath+"/")
 }
 
-// TestImports reads the imports of every file.
+// TestImports checks the imports of every file.
 func TestImports(t *testing.T) {
 	seen, known := map[string]bool{}, map[string]bool{}
 	for _, f := range goFiles(t) {
@@ -264,7 +269,7 @@ func TestImports(t *testing.T) {
 	}
 }
 
-// forbidden says why a package may not import another one, "" if it may.
+// forbidden returns the reason why a package may not import another one, or "" if it may.
 func forbidden(from, name string) string {
 	to, ours := folderOf(name)
 	if ours && layerOf(from) >= 0 && layerOf(to) > layerOf(from) {
@@ -286,7 +291,8 @@ func forbidden(from, name string) string {
 	return ""
 }
 
-// TestForbidden checks that forbidden rejects imports in the wrong direction and accepts the others.
+// TestForbidden checks that forbidden rejects imports in the wrong direction and accepts the
+// others.
 func TestForbidden(t *testing.T) {
 	for _, c := range []struct {
 		from, to string

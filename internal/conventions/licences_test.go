@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// licenceMarks are words by which a licence is known: all of one row, in the module's own file.
+// licenceMarks contains texts that identify a licence. A licence file must contain all texts of a
+// row.
 var licenceMarks = map[string][]string{
 	"MIT":          {"Permission is hereby granted, free of charge"},
 	"Apache-2.0":   {"Apache License", "Version 2.0, January 2004"},
@@ -19,9 +20,10 @@ var licenceMarks = map[string][]string{
 	"BSD-3-Clause": {"Redistributions in binary form must reproduce", "endorse or promote products"},
 }
 
-// TestLicences holds docs/licences.md against go.mod and against what the modules say themselves.
+// TestLicences compares docs/licences.md with go.mod and with the licence files of the modules.
 func TestLicences(t *testing.T) {
-	download := exec.Command("go", "mod", "download") // also what only tools need, which nothing has asked for yet
+	// Including modules that only tools need, which may not have been downloaded yet.
+	download := exec.Command("go", "mod", "download")
 	if said, err := download.CombinedOutput(); err != nil {
 		t.Fatalf("go mod download: %v: %s", err, said)
 	}
@@ -56,7 +58,7 @@ func TestLicences(t *testing.T) {
 	}
 }
 
-// listedLicences are the rows of docs/licences.md: licence and use by module.
+// listedLicences returns the rows of docs/licences.md: licence and use by module.
 func listedLicences(t *testing.T) map[string][2]string {
 	content, err := os.ReadFile(filepath.Join(root, "docs", "licences.md"))
 	if err != nil {
@@ -70,7 +72,7 @@ func listedLicences(t *testing.T) map[string][2]string {
 	return rows
 }
 
-// commandModules are the modules that are linked into the command, for some system.
+// commandModules returns the modules that are linked into the command, on any system.
 func commandModules(t *testing.T) map[string]bool {
 	all := map[string]bool{}
 	for _, system := range []string{"linux", "windows"} {
@@ -82,7 +84,7 @@ func commandModules(t *testing.T) map[string]bool {
 	return all
 }
 
-// goList runs go list, whose lines are a module and what else there is of it.
+// goList runs go list, which prints lines that consist of a module and a value.
 func goList(t *testing.T, system string, args ...string) map[string]string {
 	t.Helper()
 	command := exec.Command("go", append([]string{"list"}, args...)...)
@@ -100,7 +102,7 @@ func goList(t *testing.T, system string, args ...string) map[string]string {
 	return found
 }
 
-// licenceOf is the text of a module's licence, in one line.
+// licenceOf returns the text of a module's licence as one line.
 func licenceOf(t *testing.T, folder string) string {
 	t.Helper()
 	for _, name := range []string{"LICENSE", "LICENSE.txt", "LICENSE.md", "COPYING"} {
@@ -111,7 +113,8 @@ func licenceOf(t *testing.T, folder string) string {
 	return ""
 }
 
-// isLicence reports whether a text has the marks of a licence, and is not the longer one of the two that share them.
+// isLicence reports whether a text contains the marks of a licence. If two licences share these
+// marks, it must be the shorter one.
 func isLicence(text, licence string) bool {
 	lacks := func(mark string) bool { return !strings.Contains(text, mark) }
 	marks := licenceMarks[licence]

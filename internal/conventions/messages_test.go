@@ -21,7 +21,7 @@ var (
 	fieldInText = regexp.MustCompile(`\b(?:Options|Record)\.[A-Z]\w*`)
 )
 
-// textsOf are the string literals of the packages that a program links.
+// textsOf calls see for the string literals of the packages that programs link.
 func textsOf(t *testing.T, see func(where, text string)) {
 	t.Helper()
 	tools := []string{
@@ -43,8 +43,9 @@ func textsOf(t *testing.T, see func(where, text string)) {
 	}
 }
 
-// TestMessagesNameFields checks that messages of the library name options by constants of package option, which the
-// command renders as flags (see TestFieldsAreFlags there): no text contains the name of a field or of a flag.
+// TestMessagesNameFields checks that messages of the library name options by constants of package
+// option, which the command renders as flags (see TestFieldsAreFlags there): no text contains the
+// name of a field or of a flag.
 func TestMessagesNameFields(t *testing.T) {
 	textsOf(t, func(where, text string) {
 		for _, found := range flagInText.FindAllStringSubmatch(text, -1) {
@@ -52,15 +53,16 @@ func TestMessagesNameFields(t *testing.T) {
 				t.Errorf("%s: %q names the flag %s: name the option", where, text, found[1])
 			}
 		}
-		names := strings.HasPrefix(where, "./") || strings.HasPrefix(where, "internal/option/") // the root has its own fields
+		// The root has its own fields.
+		names := strings.HasPrefix(where, "./") || strings.HasPrefix(where, "internal/option/")
 		if field := fieldInText.FindString(text); field != "" && !names {
 			t.Errorf("%s: %q names the field %s: use its constant of package option", where, text, field)
 		}
 	})
 }
 
-// TestOptionsAreFields checks that the constants of package option are fields that have a flag, that each of them is
-// used, and that package option has no other texts.
+// TestOptionsAreFields checks that the constants of package option are fields that have a flag,
+// that each of them is used, and that package option has no other texts.
 func TestOptionsAreFields(t *testing.T) {
 	kinds := map[string]reflect.Type{
 		"Options": reflect.TypeFor[session.Options](), "Record": reflect.TypeFor[format.Spec](),

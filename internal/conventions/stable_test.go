@@ -7,14 +7,15 @@ import (
 	"testing"
 )
 
-// unstable is the sentence in the comment of each package that programs can import and that may change.
+// unstable is the sentence in the comment of each package that programs can import and that may
+// change.
 const unstable = "Only the root package of this module is stable"
 
 // importedForEffect lists the packages that programs import only for their effect.
 var importedForEffect = []string{"format/brotli", "remote/s3"}
 
-// TestUnstablePackagesSaySo checks that the comment of every package outside internal says that only the root package
-// is stable.
+// TestUnstablePackagesSaySo checks that the comment of every package outside internal says that
+// only the root package is stable.
 func TestUnstablePackagesSaySo(t *testing.T) {
 	comments := map[string]string{}
 	for _, f := range goFiles(t) {

@@ -19,21 +19,22 @@ import (
 )
 
 const (
-	maxMethods = 30 // of a type, promoted ones counted
-	maxFields  = 15 // of a struct that embeds another one of ours
+	maxMethods = 30 // per type, including promoted methods
+	maxFields  = 15 // of a struct that embeds another struct of this module
 )
 
-// knownTypes are violations that stand today, by type and rule; one that is gone goes from here, too.
+// knownTypes lists existing violations by type and rule. Remove a row when its violation
+// disappears.
 var knownTypes = map[string]bool{}
 
-// listed is what go list tells of a package.
+// listed is the output of go list for a package.
 type listed struct {
 	ImportPath, Dir, Export string
 	GoFiles, CgoFiles       []string
 	ImportMap               map[string]string
 }
 
-// listPackages lists the packages of the module and all that they import, compiled.
+// listPackages returns the packages of the module and all their imports, compiled.
 func listPackages(t *testing.T) map[string]*listed {
 	t.Helper()
 	fields := "-json=ImportPath,Dir,Export,GoFiles,CgoFiles,ImportMap"
@@ -57,7 +58,7 @@ func listPackages(t *testing.T) map[string]*listed {
 	}
 }
 
-// check type-checks a package of ours from its source, and what it imports from export data.
+// check type-checks a package of this module from source, with export data of its imports.
 func (p *listed) check(t *testing.T, all map[string]*listed) *types.Package {
 	t.Helper()
 	set := token.NewFileSet()
@@ -86,7 +87,7 @@ func (p *listed) check(t *testing.T, all map[string]*listed) *types.Package {
 	return checked
 }
 
-// TestTypesAreSmall holds that a type's methods and fields can be told without a list.
+// TestTypesAreSmall checks the number of methods and fields of types.
 func TestTypesAreSmall(t *testing.T) {
 	goFiles(t) // go test runs this again when one of them has changed
 	all, found, seen := listPackages(t), map[string]bool{}, 0
@@ -142,7 +143,7 @@ func typeFaults(typ types.Type) []typeFault {
 	return faults
 }
 
-// embeddedOfOurs names the first struct of this module that another one embeds.
+// embeddedOfOurs returns the name of the first struct of this module that another one embeds.
 func embeddedOfOurs(s *types.Struct) string {
 	for field := range s.Fields() {
 		named := namedOf(field.Type())

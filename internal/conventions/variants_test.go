@@ -14,8 +14,8 @@ import (
 	"github.com/extsort/extsort/internal/drivers"
 )
 
-// variants describes a table of variants whose names only a few files may compare. All other code asks for a property
-// of a row, so a new variant needs no change there.
+// variants describes a table of variants whose names only a few files may compare. All other code
+// asks for a property of a row, so a new variant needs no change there.
 type variants struct {
 	kind  string   // of one variant
 	names []string // of the rows
@@ -24,8 +24,9 @@ type variants struct {
 	tools []string // packages that may compare names, because they only test or measure
 	own   []string // files that may: the table and the files of variants
 
-	// constants maps each folder whose package declares the constants of the variants to the name of that package.
-	// The name of a constant is that of its variant, with one of affixes before or after it or without.
+	// constants maps each folder whose package declares the constants of the variants to the name
+	// of that package. The name of a constant is that of its variant, with one of affixes before
+	// or after it or without.
 	constants map[string]string
 	affixes   []string
 }
@@ -184,11 +185,12 @@ func (v *variants) comparedIn(file *ast.File, folder string) (found []string) {
 	return found
 }
 
-// named returns the variant that an expression in a folder names by its text or its constant, or "".
+// named returns the variant that an expression in a folder names by its text or its constant, or
+// "".
 func (v *variants) named(operand ast.Expr, folder string) string {
 	switch e := operand.(type) {
 	case *ast.BasicLit:
-		text, _ := strconv.Unquote(e.Value) // a number is none
+		text, _ := strconv.Unquote(e.Value) // numbers name no variant
 		if slices.Contains(v.texts, text) {
 			return text
 		}
@@ -239,8 +241,9 @@ func constantsOf(file *ast.File) (names []string) {
 	return names
 }
 
-// comparedWith returns the expressions that a node compares something with: the operands of == and !=, the cases of a
-// switch, the keys of a map or an array, and the arguments of functions that compare.
+// comparedWith returns the expressions that a node compares something with: the operands of ==
+// and !=, the cases of a switch, the keys of a map or an array, and the arguments of functions
+// that compare.
 func comparedWith(node ast.Node) []ast.Expr {
 	switch n := node.(type) {
 	case *ast.BinaryExpr:
@@ -259,7 +262,8 @@ func comparedWith(node ast.Node) []ast.Expr {
 	return nil
 }
 
-// keysOf returns the keys of a map or an array. An identifier in a literal of another type is the field of a struct.
+// keysOf returns the keys of a map or an array. An identifier in a literal of another type is the
+// field of a struct.
 func keysOf(literal *ast.CompositeLit) (keys []ast.Expr) {
 	isStruct := true
 	switch literal.Type.(type) {

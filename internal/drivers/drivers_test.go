@@ -47,8 +47,8 @@ func use(t *testing.T, more ...device.Driver) {
 	Table = append([]device.Driver{cpu.Driver}, more...)
 }
 
-// TestDevicesAreNumberedThroughout lists the devices of several drivers, one of which fails and one panics, and opens
-// each by its driver.
+// TestDevicesAreNumberedThroughout lists the devices of several drivers, where one fails and one
+// panics, and opens each device with its driver.
 func TestDevicesAreNumberedThroughout(t *testing.T) {
 	a := &fake{name: "a", list: works, devices: []device.Info{{Name: "a1"}, {Name: "a2"}}}
 	b := &fake{name: "b", list: func() error { return errors.New("b is ill") }, devices: []device.Info{{Name: "b1"}}}

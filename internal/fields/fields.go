@@ -1,4 +1,4 @@
-// Package fields copies between structs of options, one of which has fields that the other has, too.
+// Package fields copies equally named fields between structs of options.
 package fields
 
 import "reflect"

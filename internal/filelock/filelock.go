@@ -1,7 +1,8 @@
 // Package filelock locks open files and directories, so that processes can take turns.
 //
-// A lock is on an open file: two descriptors that were opened separately exclude each other, also in one process. The
-// system releases the lock when the file is closed, at the latest when the process ends.
+// A lock is on an open file: two descriptors that were opened separately exclude each other, also
+// in one process. The system releases the lock when the file is closed, at the latest when the
+// process ends.
 package filelock
 
 import (
@@ -15,7 +16,7 @@ import (
 type Kind bool
 
 const (
-	Exclusive Kind = false // nobody else
+	Exclusive Kind = false // no other lock is possible at the same time
 	Shared    Kind = true  // others that ask for Shared
 )
 

@@ -1,6 +1,6 @@
-// Package filename writes the names of files into JSON. A name may be any bytes, and a string of JSON has to be
-// UTF-8. So a name that is not UTF-8 appears twice: in a field NAME with U+FFFD for each wrong byte, for people, and in
-// a field NAME_base64 as it is.
+// Package filename writes the names of files into JSON. A name may consist of any bytes, but a
+// JSON string must be UTF-8. So a name that is not UTF-8 appears twice: with U+FFFD for each
+// invalid byte in a field NAME, for people, and exactly in a field NAME_base64.
 package filename
 
 import "unicode/utf8"
@@ -13,7 +13,8 @@ func Raw(name string) []byte {
 	return []byte(name)
 }
 
-// RawAll returns the bytes of all names if JSON cannot have one of them as a string; nil: it can have all.
+// RawAll returns the bytes of all names if JSON cannot have one of them as a string; nil: it can
+// have all.
 func RawAll(names []string) (raw [][]byte) {
 	valid := true
 	for _, name := range names {

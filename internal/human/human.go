@@ -1,5 +1,5 @@
-// Package human writes sizes, rates and times as people say them: 1 MiB, 250 MiB/s, 2.5 s, about 30 min. Everything
-// that a user sees as text goes through it. JSON has the exact numbers.
+// Package human writes sizes, rates and times as people say them: 1 MiB, 250 MiB/s, 2.5 s, about
+// 30 min. Everything that a user sees as text goes through it. JSON has the exact numbers.
 package human
 
 import (
@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Bytes returns a size in powers of 1024, with a digit after the point if it is below 10 and not whole: 512 B, 7.6 MiB,
-// 1 GiB. A negative size is 0 B.
+// Bytes returns a size in powers of 1024, with a digit after the point if it is below 10 and not
+// whole: 512 B, 7.6 MiB, 1 GiB. A negative size is 0 B.
 func Bytes(n int64) string {
 	const units = "KMGTPE"
 	if n < 1024 {
@@ -25,7 +25,8 @@ func Bytes(n int64) string {
 	return fmt.Sprintf("%s %ciB", digits(value), units[unit])
 }
 
-// digits returns a number with one digit after the point if it is below 10 and not whole, and otherwise rounded.
+// digits returns a number with one digit after the point if it is below 10 and not whole, and
+// otherwise rounded.
 func digits(value float64) string {
 	if value < 9.95 {
 		return strings.TrimSuffix(strconv.FormatFloat(value, 'f', 1, 64), ".0")
@@ -33,7 +34,7 @@ func digits(value float64) string {
 	return strconv.FormatFloat(value, 'f', 0, 64)
 }
 
-// Rate returns n bytes in so many seconds as bytes per second, and a dash if one of them is 0.
+// Rate returns the rate of n bytes in the given seconds, or a dash if one of them is 0.
 func Rate(n int64, seconds float64) string {
 	if seconds <= 0 || n <= 0 {
 		return "-"
@@ -41,7 +42,8 @@ func Rate(n int64, seconds float64) string {
 	return PerSecond(float64(n) / seconds)
 }
 
-// PerSecond returns a rate in bytes per second, such as 1.9 GiB/s, and a dash for less than one byte.
+// PerSecond returns a rate in bytes per second, such as 1.9 GiB/s, and a dash for less than one
+// byte.
 func PerSecond(rate float64) string {
 	if rate < 1 {
 		return "-"
@@ -73,8 +75,8 @@ func Time(seconds float64) string {
 	return two(int64(math.Round(seconds/3600)), 24, "days", "h")
 }
 
-// two writes an amount of the small unit in both units, and leaves out the small one if it is 0. The large unit is
-// ratio of the small ones.
+// two writes an amount of the small unit in both units, and leaves out the small one if it is 0.
+// The large unit is ratio of the small ones.
 func two(amount, ratio int64, large, small string) string {
 	text := fmt.Sprintf("%d %s", amount/ratio, large)
 	if rest := amount % ratio; rest > 0 {
@@ -83,7 +85,8 @@ func two(amount, ratio int64, large, small string) string {
 	return text
 }
 
-// Estimate returns a predicted time, in one unit and with no more digits than a prediction has: 12 ms, 2.5 s, 30 min,
+// Estimate returns a predicted time, in one unit and with no more digits than a prediction has:
+// 12 ms, 2.5 s, 30 min,
 // 2.5 h, 3 days.
 func Estimate(seconds float64) string {
 	minutes := math.Round(seconds / 60)

@@ -11,7 +11,7 @@ import (
 
 var errUnknown = errors.New("the model does not know this call")
 
-// do adds what a call did to watched files.
+// do records the effect of a call on watched files.
 func (h *history) do(c call) error {
 	switch c.name {
 	case "openat":
@@ -22,7 +22,7 @@ func (h *history) do(c call) error {
 		h.exited = c.begin
 		return nil
 	case "open", "creat", "openat2", "mkdir", "rmdir", "unlink", "link", "symlink", "symlinkat", "rename", "truncate":
-		return errUnknown // names without the descriptor of a folder
+		return errUnknown // names without the descriptor of a directory
 	case "close", "read", "lseek", "fcntl", "dup", "dup2", "dup3", "mmap":
 		return h.doDescriptor(c)
 	}
@@ -33,7 +33,8 @@ func (h *history) do(c call) error {
 	return h.doFile(c, fd, f)
 }
 
-// doElsewhere is a call whose first descriptor is not of a watched file. No other may be.
+// doElsewhere handles a call whose first descriptor is not of a watched file. No other descriptor
+// may be of one.
 func (h *history) doElsewhere(c call) error {
 	for _, arg := range c.args[1:] {
 		if _, f := h.target(arg); f != nil {
@@ -73,7 +74,7 @@ func (h *history) open(c call) error {
 	return nil
 }
 
-// doNames is a call that changes names in folders.
+// doNames handles a call that changes names in directories.
 func (h *history) doNames(c call) error {
 	path, err := h.path(c.args[0], c.args[1])
 	if err != nil {
@@ -102,7 +103,7 @@ func (h *history) doNames(c call) error {
 	return nil
 }
 
-// doDescriptor is a call that changes where a descriptor is, or what it is of.
+// doDescriptor handles a call that changes the position or the file of a descriptor.
 func (h *history) doDescriptor(c call) error {
 	fd, f := h.target(c.args[0])
 	switch c.name {
@@ -127,7 +128,7 @@ func (h *history) doDescriptor(c call) error {
 	return nil
 }
 
-// doFile is a call for a watched file or folder that is open.
+// doFile handles a call for an open watched file or directory.
 func (h *history) doFile(c call, fd string, f *file) error {
 	switch c.name {
 	case "fsync", "fdatasync":
@@ -162,7 +163,8 @@ func (h *history) doFile(c call, fd string, f *file) error {
 	return nil
 }
 
-// number reads an argument; what is none is -1, and so has all flags.
+// number parses an argument. It returns -1, which has all flags set, if the argument is not a
+// number.
 func number(arg string) int64 {
 	n, err := strconv.ParseInt(arg, 0, 64)
 	if err != nil {

@@ -18,15 +18,16 @@ import (
 )
 
 const (
-	kept     = result + "/kept" // the folder of a checkpoint
-	keptKeys = 800_000          // four chunks of the least memory
+	kept     = result + "/kept" // directory of a checkpoint
+	keptKeys = 800_000          // four chunks with the minimum memory
 
-	// crashesEnv is how many crashes of each sort with a checkpoint are drawn; .ci/long sets it.
+	// crashesEnv is the number of random crashes of each sort with a checkpoint. .ci/long sets
+	// it.
 	crashesEnv    = "EXTSORT_TEST_CRASHES"
 	crashesInTest = 12
 )
 
-// keptJobs are sorts with a checkpoint.
+// keptJobs returns sorts with a checkpoint.
 func keptJobs() []job {
 	_, sorted := keys(keptKeys)
 	sort := func(args ...string) []string {
@@ -40,9 +41,10 @@ func keptJobs() []job {
 	}
 }
 
-// TestPowerLossOfCheckpoint crashes the machine under sorts with a checkpoint, at moments and with losses that are
-// drawn, since all of them are too many to be tried. After each the output is the old or the new one, whole; the same
-// command run again goes on, begins anew or finds that the output is complete, and comes to the right bytes.
+// TestPowerLossOfCheckpoint crashes the machine during sorts with a checkpoint. The moments and
+// the losses are random, because there are too many of them. After each crash, the output must be
+// the complete old or new one. The same command then continues, starts over, or finds that the
+// output is complete, and must produce the correct bytes.
 func TestPowerLossOfCheckpoint(t *testing.T) {
 	needStrace(t)
 	for _, j := range keptJobs() {
@@ -58,7 +60,7 @@ func TestPowerLossOfCheckpoint(t *testing.T) {
 	t.Run("gone on with", crashSecond)
 }
 
-// crashSecond crashes the machine under a sort that goes on after a first crash.
+// crashSecond crashes the machine during a sort that continues after a first crash.
 func crashSecond(t *testing.T) {
 	r := seeded(t)
 	first := newCrashed(t, keptJobs()[0], nil)
@@ -73,8 +75,9 @@ func crashSecond(t *testing.T) {
 	}
 }
 
-// TestModelFindsMissingSyncOfCheckpoint takes syncs from what a sort did. When the manifest names the first run, the
-// model has to find that a crash does harm: the run, its name or the folder may be lost.
+// TestModelFindsMissingSyncOfCheckpoint removes syncs from the trace of a sort. The model must
+// then find crashes that do harm: when the manifest names the first run, the run, its name or the
+// directory may be lost.
 func TestModelFindsMissingSyncOfCheckpoint(t *testing.T) {
 	needStrace(t)
 	for name, leavesOut := range map[string]func(path string) bool{
@@ -88,7 +91,7 @@ func TestModelFindsMissingSyncOfCheckpoint(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := newCrashed(t, keptJobs()[0], leavesOut)
 			if c.keeps == never {
-				c.keeps = c.entered[1] // when the first one is meant to be durable
+				c.keeps = c.entered[1] // the first run is supposed to be durable here
 			}
 			c.judge(t, c.h.after(c.keeps, c.h.all(c.keeps)))
 			if (len(c.faults) == 0) != (leavesOut == nil) {
@@ -98,7 +101,7 @@ func TestModelFindsMissingSyncOfCheckpoint(t *testing.T) {
 	}
 }
 
-// all loses everything that is not durable.
+// all returns the loss of everything that is not durable.
 func (h *history) all(moment int) losses {
 	lost := losses{}
 	names, writes := h.pending(moment)
@@ -117,18 +120,19 @@ func seeded(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// crashed is a sort with a checkpoint, and what crashes do to it.
+// crashed is a sort with a checkpoint, with the results of crashes.
 type crashed struct {
 	verdict
 	job    job
 	h      *history
 	before []byte
-	times  map[bool]time.Time // when the output was changed: the new one, the old one
-	keeps  int                // the line from which on the manifest is durable and names a run
+	// Modification times of the new output (true) and the old output (false).
+	times map[bool]time.Time
+	keeps int // line from which the manifest is durable and names a run
 
-	entered []int // the lines at which manifests that name a run got their name
+	entered []int // lines at which manifests that name a run were renamed into place
 
-	on, anew, ended int // what the same command did after a crash
+	on, anew, ended int // results of the same command after a crash
 }
 
 func newCrashed(t *testing.T, j job, leavesOut func(path string) bool) *crashed {
@@ -137,7 +141,8 @@ func newCrashed(t *testing.T, j job, leavesOut func(path string) bool) *crashed 
 	return record(t, j, leavesOut)
 }
 
-// record runs the job over what stands in its folders. Syncs of paths that are to be left out count as not done.
+// record runs the job in its existing directories. It ignores syncs of paths for which leavesOut
+// returns true.
 func record(t *testing.T, j job, leavesOut func(path string) bool) *crashed {
 	t.Helper()
 	c := &crashed{job: j, before: read(t, out), times: map[bool]time.Time{}}
@@ -157,7 +162,7 @@ func record(t *testing.T, j job, leavesOut func(path string) bool) *crashed {
 	return c
 }
 
-// changed is the time of the last change of a file, zero where there is none.
+// changed returns the modification time of a file, or zero if there is no file.
 func changed(name string) (last time.Time) {
 	if info, err := os.Stat(name); err == nil {
 		last = info.ModTime()
@@ -165,7 +170,8 @@ func changed(name string) (last time.Time) {
 	return last
 }
 
-// findManifest finds out from when on the manifest names a run, durably: at once where the sort goes on with one.
+// findManifest finds the line from which the manifest is durable and names a run. That is the
+// first line if the sort continues with a run.
 func (c *crashed) findManifest() {
 	runs := []byte(`"runs":[{`)
 	c.keeps = never
@@ -188,7 +194,7 @@ func (c *crashed) findManifest() {
 	}
 }
 
-// crash draws crashes, and judges each.
+// crash simulates random crashes and judges each of them.
 func (c *crashed) crash(t *testing.T, r *rand.Rand) {
 	t.Helper()
 	n, _ := strconv.Atoi(os.Getenv(crashesEnv))
@@ -209,8 +215,8 @@ func (c *crashed) crash(t *testing.T, r *rand.Rand) {
 	}
 }
 
-// moments are lines of the trace by what happens there: to names, the manifest, spill, and the output, and at the end.
-// Each is drawn as often as the others, though most writes are of records.
+// moments groups the lines of the trace by their effect: on names, the manifest, spill files, the
+// output, and the end. Each group is chosen equally often, although most writes are of records.
 func (c *crashed) moments() (lines [][]int) {
 	by, kinds := map[string][]int{}, c.kinds()
 	for _, e := range c.h.effects {
@@ -229,7 +235,7 @@ func (c *crashed) moments() (lines [][]int) {
 	return append(lines, []int{c.h.exited})
 }
 
-// kinds are the names of files without their numbers.
+// kinds returns the names of files without their numbers.
 func (c *crashed) kinds() map[*file]string {
 	kinds := map[*file]string{}
 	enter := func(names map[string]*file) {
@@ -244,7 +250,7 @@ func (c *crashed) kinds() map[*file]string {
 	return kinds
 }
 
-// judge looks at what a crash left, and runs the same command again.
+// judge checks the files after a crash and runs the same command again.
 func (c *crashed) judge(t *testing.T, s state) {
 	t.Helper()
 	if err := c.h.materialize(s); err != nil {
@@ -263,7 +269,7 @@ func (c *crashed) judge(t *testing.T, s state) {
 	c.lookAround(t, s, nothing)
 }
 
-// again runs the same command over what was found after a crash.
+// again runs the same command with the files that a crash left.
 func (c *crashed) again(t *testing.T, s state, found []byte, isNew bool) {
 	t.Helper()
 	hasManifest := !changed(kept + "/manifest").IsZero()
@@ -292,7 +298,7 @@ var (
 	complete        = regexp.MustCompile(`\Aextsort: warning: an earlier run has completed output .*\n`)
 )
 
-// run gives the exit status of the command and what it says.
+// run returns the exit status of the command and its messages.
 func (c *crashed) run(t *testing.T) (int, string) {
 	t.Helper()
 	cmd := exec.Command(c.job.args[0], c.job.args[1:]...)

@@ -15,11 +15,11 @@ import (
 	"slices"
 )
 
-// state is what may stand in the watched folders after a crash.
+// A state is a possible content of the watched directories after a crash.
 type state struct {
-	moment   int  // the last line of the trace before the crash
+	moment   int  // last line of the trace before the crash
 	finished bool // the command had begun to exit with 0
-	lost     int  // effects
+	lost     int  // number of lost effects
 	files    map[string][]byte
 	folders  []string
 }
@@ -28,7 +28,7 @@ func (s state) String() string {
 	return fmt.Sprintf("after line %d (exit: %t), %d effects lost", s.moment, s.finished, s.lost)
 }
 
-// losses are effects that a crash undoes; true: the first half of what was written is there.
+// losses are effects that a crash undoes. true means that the first half of a write survives.
 type losses map[*effect]bool
 
 func (l losses) with(more losses) losses {
@@ -37,9 +37,10 @@ func (l losses) with(more losses) losses {
 	return all
 }
 
-// crashes gives every state that a crash may leave after any line of the trace, each once. Of the names whose change is
-// not durable by then each subset may be lost. Of the bytes of a file that has a name all writes may be lost from one
-// on, of which half may be there, or any one.
+// crashes returns every state that a crash after any line of the trace may leave, each once. Of
+// the changes of names that are not durable, any subset may be lost. Of the writes to a file that
+// has a name, either all from one on are lost, where the first one may survive by half, or any
+// single one.
 func (h *history) crashes() iter.Seq[state] {
 	return func(yield func(state) bool) {
 		seen, seed := map[uint64]bool{}, maphash.MakeSeed()
@@ -55,7 +56,7 @@ func (h *history) crashes() iter.Seq[state] {
 	}
 }
 
-// moments are the lines after which something may be lost that could not be before, or no longer.
+// moments returns the lines after which the set of effects that may be lost changes.
 func (h *history) moments() []int {
 	moments := []int{0, h.exited}
 	for _, e := range h.effects {
@@ -81,7 +82,8 @@ func (h *history) losses(moment int) iter.Seq[losses] {
 	}
 }
 
-// pending are the effects that a crash after a line of the trace may undo: on names, and on the bytes of files.
+// pending returns the effects that a crash after a line may undo: those on names, and those on
+// the bytes of files.
 func (h *history) pending(moment int) (names []*effect, writes map[*file][]*effect) {
 	writes = map[*file][]*effect{}
 	for _, e := range h.effects {
@@ -96,7 +98,8 @@ func (h *history) pending(moment int) (names []*effect, writes map[*file][]*effe
 	return names, writes
 }
 
-// maxSubsets is how many effects are lost in every combination; of more, one alone, or all from one on.
+// maxSubsets is the maximum number of effects for which all combinations are tried. If there are
+// more, a single one is lost, or all from one on.
 const maxSubsets = 8
 
 func subsets(effects []*effect) iter.Seq[losses] {
@@ -118,12 +121,13 @@ func subsets(effects []*effect) iter.Seq[losses] {
 	}
 }
 
-// draw gives one of the crashes after a line of the trace at random. Of the names whose change is not durable each may
-// be lost. Of the bytes of a file all writes may be lost from one on, which may be torn, or any one, or any.
+// draw returns a random crash after a line of the trace. Of the changes of names that are not
+// durable, each may be lost. Of the writes to a file, all from one on may be lost, where the
+// first one may survive by half, or a single one, or any subset.
 func (h *history) draw(r *rand.Rand, moment int) losses {
 	names, writes := h.pending(moment)
 	lost := anyOf(r, names)
-	for _, e := range h.effects { // in this order, so that a seed gives the same again
+	for _, e := range h.effects { // a constant order, so that a seed always gives the same result
 		if of := writes[e.file]; len(of) > 0 {
 			maps.Copy(lost, drawBytes(r, of))
 			delete(writes, e.file)
@@ -132,7 +136,7 @@ func (h *history) draw(r *rand.Rand, moment int) losses {
 	return lost
 }
 
-// anyOf loses one effect of so many as a number says that is drawn first: few, half of them, or most.
+// anyOf loses a random subset of the effects: few, half or most of them.
 func anyOf(r *rand.Rand, effects []*effect) losses {
 	lost, of := losses{}, r.IntN(3)
 	for _, e := range effects {
@@ -154,7 +158,8 @@ func drawBytes(r *rand.Rand, writes []*effect) losses {
 	return all[r.IntN(len(all))]
 }
 
-// inOrder loses nothing, one effect alone, or all from one on, which may be torn.
+// inOrder loses nothing, a single effect, or all effects from one on, the first of which may be
+// torn.
 func inOrder(effects []*effect, torn bool) iter.Seq[losses] {
 	return func(yield func(losses) bool) {
 		if !yield(losses{}) {
@@ -172,8 +177,8 @@ func inOrder(effects []*effect, torn bool) iter.Seq[losses] {
 	}
 }
 
-// lossesOfBytes loses bytes of one file after the other, and of the others all or none. Only files that have a name
-// matter.
+// lossesOfBytes loses bytes of one file at a time, and of all others either everything or
+// nothing. It ignores files without a name.
 func lossesOfBytes(bytes map[*file][]*effect, names map[string]*file) iter.Seq[losses] {
 	all := losses{}
 	pending := map[*file]bool{}
@@ -198,7 +203,8 @@ func lossesOfBytes(bytes map[*file][]*effect, names map[string]*file) iter.Seq[l
 	}
 }
 
-// kept gives what was done before a crash and not lost; torn: only half of it.
+// kept returns the effects before a crash that were not lost. torn means that only the first half
+// survived.
 func (h *history) kept(moment int, lost losses) iter.Seq2[*effect, bool] {
 	return func(yield func(e *effect, torn bool) bool) {
 		for _, e := range h.effects {
@@ -210,7 +216,7 @@ func (h *history) kept(moment int, lost losses) iter.Seq2[*effect, bool] {
 	}
 }
 
-// names are those that there are after a crash.
+// names returns the names that exist after a crash.
 func (h *history) names(moment int, lost losses) map[string]*file {
 	names := maps.Clone(h.initial)
 	for e := range h.kept(moment, lost) {
@@ -220,7 +226,7 @@ func (h *history) names(moment int, lost losses) map[string]*file {
 	return names
 }
 
-// key is the same for crashes that leave the same.
+// key returns the same number for crashes that leave the same state.
 func (h *history) key(seed maphash.Seed, moment int, lost losses) uint64 {
 	var sum maphash.Hash
 	sum.SetSeed(seed)
@@ -249,7 +255,7 @@ func (h *history) key(seed maphash.Seed, moment int, lost losses) uint64 {
 	return sum.Sum64()
 }
 
-// after is the state that a crash leaves.
+// after returns the state that a crash leaves.
 func (h *history) after(moment int, lost losses) state {
 	s := state{moment: moment, finished: h.exited > 0 && moment >= h.exited, lost: len(lost), files: map[string][]byte{}}
 	bytes := map[*file][]byte{}
@@ -272,17 +278,18 @@ func (h *history) after(moment int, lost losses) state {
 	return s
 }
 
-// materialize has the watched folders hold what a crash left, and nothing else.
+// materialize makes the watched directories contain exactly the state that a crash left.
 func (h *history) materialize(s state) error {
 	var errs []error
 	for _, folder := range h.watched {
 		errs = append(errs, os.RemoveAll(folder), os.Mkdir(folder, 0o777))
 	}
 	for _, folder := range s.folders {
-		errs = append(errs, os.MkdirAll(folder, 0o777)) // one in a lost folder is lost, too, which a test cannot tell
+		// A directory in a lost directory is lost, too, but the test cannot distinguish that.
+		errs = append(errs, os.MkdirAll(folder, 0o777))
 	}
 	for path, data := range s.files {
-		if _, err := os.Stat(filepath.Dir(path)); err == nil { // else its directory is lost
+		if _, err := os.Stat(filepath.Dir(path)); err == nil { // otherwise its directory is lost
 			errs = append(errs, os.WriteFile(path, data, 0o666))
 		}
 	}

@@ -14,42 +14,42 @@ import (
 	"strings"
 )
 
-// file is what names lead to: an inode.
+// A file is an inode, to which names refer.
 type file struct {
 	folder bool
-	before []byte // its bytes before the command, which are durable
-	size   int64  // while the command runs
+	before []byte // content before the command, which is durable
+	size   int64  // current size during the command
 }
 
-// effect is what a call did to the bytes of a file, or to names. In a crash it may be lost, alone or with others, until
-// a sync that began after it has ended.
+// An effect is the effect of a call on the bytes of a file or on names. A crash may undo it,
+// alone or with others, until a sync that began after it has ended.
 type effect struct {
 	begin, end int // lines of the trace
-	durable    int // the line from which on it cannot be lost
+	durable    int // line from which it cannot be lost
 
-	names   map[string]*file // what each leads to afterwards; nil: nothing
-	folders []*file          // that they are in
+	names   map[string]*file // file that each name refers to afterwards; nil: none
+	folders []*file          // directories that contain the names
 
-	file   *file // where names is nil
+	file   *file // set if names is nil
 	offset int64
-	data   []byte // written at the offset; nil: the file's size is set
-	shrink bool   // a size that is less than before counts, too
+	data   []byte // data written at the offset; nil: the effect sets the size
+	shrink bool   // the effect may also reduce the size
 }
 
-// history is what a command did in the watched folders.
+// history contains the effects of a command on the watched directories.
 type history struct {
-	watched []string         // with all that is in them
-	initial map[string]*file // names before the command
+	watched []string         // names before the command
+	initial map[string]*file // ordered by their ends
 	effects []*effect        // in the order of their ends
-	exited  int              // the line at which the command began to exit with 0
+	exited  int              // line at which the command began to exit with 0
 
-	paths     map[string]*file // names while the command runs, and files without one as strace shows them
+	paths     map[string]*file // current names, and unnamed files in the notation of strace
 	opened    map[string]string
-	positions map[string]int64   // where the next write to a descriptor goes; -1: to the end
-	syncs     map[*file][][2]int // begin and end of each
+	positions map[string]int64   // position of the next write by descriptor; -1: end of file
+	syncs     map[*file][][2]int // beginning and end of each sync
 }
 
-// newHistory reads what stands in the folders, before the command runs.
+// newHistory reads the directories before the command runs.
 func newHistory(watched ...string) (*history, error) {
 	h := &history{watched: watched, initial: map[string]*file{}, paths: map[string]*file{},
 		opened: map[string]string{}, positions: map[string]int64{}, syncs: map[*file][][2]int{}}
@@ -73,7 +73,8 @@ func newHistory(watched ...string) (*history, error) {
 	return h, nil
 }
 
-// replay finds the effects of calls, and when each became durable. A call that it does not know is an error.
+// replay finds the effects of calls, and when each became durable. It returns an error for
+// unknown calls.
 func (h *history) replay(calls []call) error {
 	for _, c := range calls {
 		h.see(c)
@@ -87,10 +88,10 @@ func (h *history) replay(calls []call) error {
 	return nil
 }
 
-// descriptor is an argument as strace -y shows it.
+// descriptor matches an argument in the notation of strace -y.
 var descriptor = regexp.MustCompile(`^(-?\d+)<([^>]*)>(\(deleted\))?$`)
 
-// see remembers the paths of the descriptors of a call.
+// see records the paths of the descriptors of a call.
 func (h *history) see(c call) {
 	for _, arg := range c.args {
 		if m := descriptor.FindStringSubmatch(arg); m != nil {
@@ -106,8 +107,9 @@ func (h *history) watches(path string) bool {
 	return slices.ContainsFunc(h.watched, func(w string) bool { return path == w || strings.HasPrefix(path, w+"/") })
 }
 
-// target is the watched file of a descriptor, or nil. One that has lost its name cannot be seen after a crash; one that
-// never had any (O_TMPFILE) is shown as #INODE, also when it has got one.
+// target returns the watched file of a descriptor, or nil. A file whose name was removed is
+// irrelevant after a crash. An unnamed file (O_TMPFILE) appears as #INODE, even after it has
+// received a name.
 func (h *history) target(arg string) (fd string, f *file) {
 	m := descriptor.FindStringSubmatch(arg)
 	if m == nil || !h.watches(m[2]) || m[3] != "" && !strings.HasPrefix(filepath.Base(m[2]), "#") {
@@ -118,7 +120,7 @@ func (h *history) target(arg string) (fd string, f *file) {
 
 const inProc = "/proc/self/fd/"
 
-// path is what a call names by the descriptor of a folder and a name in it.
+// path returns the path that a call specifies by the descriptor of a directory and a name in it.
 func (h *history) path(folder, name string) (string, error) {
 	text, err := strconv.Unquote(name)
 	if err != nil {
@@ -134,7 +136,7 @@ func (h *history) path(folder, name string) (string, error) {
 	return filepath.Clean(text), nil
 }
 
-// name notes that paths lead to files from a call on, all at once.
+// name records that a call makes paths refer to files, atomically.
 func (h *history) name(c call, names map[string]*file) {
 	e := &effect{begin: c.begin, end: c.end, names: names}
 	for path, f := range names {
@@ -143,20 +145,21 @@ func (h *history) name(c call, names map[string]*file) {
 		} else {
 			h.paths[path] = f
 		}
-		if folder := filepath.Dir(path); h.watches(folder) { // the first of the watched ones is always there
+		// The first of the watched directories always exists.
+		if folder := filepath.Dir(path); h.watches(folder) {
 			e.folders = append(e.folders, h.paths[folder])
 		}
 	}
 	h.effects = append(h.effects, e)
 }
 
-// write notes bytes at an offset.
+// write records a write at an offset.
 func (h *history) write(c call, f *file, offset int64, data []byte) {
 	f.size = max(f.size, offset+int64(len(data)))
 	h.effects = append(h.effects, &effect{begin: c.begin, end: c.end, file: f, offset: offset, data: data})
 }
 
-// resize notes a size, of zeros where it is more than before.
+// resize records a new size; if the file grows, the new bytes are 0.
 func (h *history) resize(c call, f *file, size int64, shrink bool) {
 	if size > f.size || shrink {
 		f.size = size
@@ -164,7 +167,8 @@ func (h *history) resize(c call, f *file, size int64, shrink bool) {
 	h.effects = append(h.effects, &effect{begin: c.begin, end: c.end, file: f, offset: size, shrink: shrink})
 }
 
-// apply is what the bytes of the file are after the effect. A torn one is lost from its middle on.
+// apply returns the bytes of the file after the effect. If the effect is torn, its second half is
+// lost.
 func (e *effect) apply(data []byte, torn bool) []byte {
 	written := e.data
 	if torn {
@@ -180,11 +184,11 @@ func (e *effect) apply(data []byte, torn bool) []byte {
 	return data
 }
 
-// never is a line that no trace has.
+// never is greater than all line numbers.
 const never = 1 << 60
 
-// durableAt is the end of the first sync that began after the effect: of the file, or of all folders whose names it
-// changed. POSIX promises no more; ext4 does.
+// durableAt returns the end of the first sync that began after the effect: a sync of the file, or
+// of all directories whose names changed. POSIX guarantees no more; ext4 does.
 func (h *history) durableAt(e *effect) (line int) {
 	if e.names == nil {
 		return h.syncedAt(e.file, e.end)

@@ -1,12 +1,15 @@
 //go:build linux
 
-// Package powerloss replays what a sort does to files into every state that a crash of the machine may leave, and looks
-// whether the output is the old one or the new one, whole. It has tests only.
+// Package powerloss replays the file operations of a sort into every state that a crash of the
+// machine may leave, and checks that the output is the complete old or the complete new one. It
+// consists of tests only.
 //
-// The method is ALICE's (Pillai et al., All File Systems Are Not Created Equal, OSDI 2014): strace records the calls of
-// the real command (trace_test.go); a model says what each did, and from when on POSIX promises that it lasts, which
-// is less than ext4 and XFS do (calls_test.go, model_test.go); of what does not last yet a crash loses any part
-// (crash_test.go). That a disk keeps what it was told to keep is taken for granted.
+// The method is that of ALICE (Pillai et al., All File Systems Are Not Created Equal, OSDI 2014):
+// strace records the calls of the real command (trace_test.go). A model knows the effect of each
+// call, and when POSIX guarantees that it is durable, which is less than ext4 and XFS guarantee
+// (calls_test.go, model_test.go). A crash loses any part of the effects that are not durable
+// (crash_test.go). The tests assume that a disk keeps all data for which it has confirmed a
+// flush.
 package powerloss
 
 import (
@@ -28,7 +31,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The folders of a test: what is read, what a crash is looked for in, and what need not outlive it.
+// The directories of a test: the inputs, the watched directory, and the temporary files, which
+// need not survive a crash.
 const (
 	data   = "data"
 	result = "result"
@@ -36,7 +40,7 @@ const (
 	out    = result + "/out"
 )
 
-// extsort is the command, built by TestMain.
+// extsort is the path of the command, which TestMain builds.
 var extsort string
 
 func TestMain(m *testing.M) {
@@ -49,7 +53,8 @@ func TestMain(m *testing.M) {
 		defer os.RemoveAll(folder)
 		extsort = filepath.Join(folder, "extsort")
 		build := exec.Command("go", "build", "-o", extsort, "github.com/extsort/extsort/cmd/extsort")
-		build.Env = append(os.Environ(), "CGO_ENABLED=0") // it runs where there are no libraries
+		// The command must run without shared libraries.
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if said, err := build.CombinedOutput(); err != nil {
 			panic(fmt.Sprintf("%v: %s", err, said))
 		}
@@ -57,8 +62,9 @@ func TestMain(m *testing.M) {
 	}())
 }
 
-// leaveMemory has temporary files on a disk where /tmp lies in memory: what is there is written through a map, which
-// the model does not know, and a power loss leaves nothing of it.
+// leaveMemory moves temporary files to a disk if /tmp is in memory. Files in memory are written
+// through memory maps, which the model does not support, and nothing of them survives a power
+// loss.
 func leaveMemory() {
 	var system unix.Statfs_t
 	if unix.Statfs(os.TempDir(), &system) == nil && system.Type == unix.TMPFS_MAGIC {
@@ -66,21 +72,21 @@ func leaveMemory() {
 	}
 }
 
-// job is a command that writes result/out.
+// A job is a command that writes result/out.
 type job struct {
 	name string
-	args []string // the first one is the program
-	old  string   // file of data that stands there before; "": none
-	want []byte   // what it holds afterwards, decompressed
-	many int      // keys in data/many; 0: there is no such file
-	root bool     // the folder is the root of the file system, which has no /proc
+	args []string // including the program
+	old  string   // data file with the old output; "": none
+	want []byte   // expected output, decompressed
+	many int      // number of keys in data/many; 0: no such file
+	root bool     // the directory is the root of the file system, which has no /proc
 }
 
 func (j job) String() string { return j.name }
 
 const (
 	fewKeys  = 20_000
-	manyKeys = 2_500_000 // more than the least memory
+	manyKeys = 2_500_000 // more than fit into the minimum memory
 )
 
 func jobs() []job {
@@ -104,7 +110,7 @@ func jobs() []job {
 	}
 }
 
-// keys are n random numbers as bytes, and these in order.
+// keys returns n random numbers as bytes, and the same numbers in sorted order.
 func keys(n int) (shuffled, sorted []byte) {
 	r := rand.New(rand.NewPCG(uint64(n), 1))
 	numbers := make([]uint64, n)
@@ -117,7 +123,7 @@ func keys(n int) (shuffled, sorted []byte) {
 	return shuffled, sorted
 }
 
-// prepare makes the folders of a job, and moves there.
+// prepare creates the directories of a job and changes to them.
 func (j job) prepare(t *testing.T) {
 	t.Helper()
 	folder, err := filepath.EvalSymlinks(t.TempDir())
@@ -147,7 +153,7 @@ func (j job) prepare(t *testing.T) {
 	}
 }
 
-// read is what a file holds, nil where there is none.
+// read returns the content of a file, or nil if there is no file.
 func read(t *testing.T, name string) []byte {
 	t.Helper()
 	content, err := os.ReadFile(name)
@@ -171,10 +177,10 @@ func (j job) record(t *testing.T) (*history, []call) {
 	return h, trace(t, j.args)
 }
 
-// verdict is what crashes do to an output.
+// A verdict counts the results of crashes.
 type verdict struct {
 	states, old, new int
-	faults           []string // the first ones
+	faults           []string // the first few
 }
 
 const maxFaults = 5
@@ -185,11 +191,11 @@ func (v *verdict) fault(s state, format string, args ...any) {
 	}
 }
 
-// temporary is what a crash may leave beside the output.
+// temporary matches files that a crash may leave next to the output.
 var temporary = regexp.MustCompile(`^\.out\.extsort-[0-9a-f]{16}$`)
 
-// judge looks at result/out after every crash: it has to be as before or as at the end, and at the end once the command
-// has begun to exit.
+// judge checks result/out after every crash. It must be the old or the new file, and the new one
+// once the command has begun to exit.
 func (h *history) judge(t *testing.T, before, after []byte) (v verdict) {
 	t.Helper()
 	for s := range h.crashes() {
@@ -202,7 +208,7 @@ func (h *history) judge(t *testing.T, before, after []byte) (v verdict) {
 	return v
 }
 
-// look judges what the output holds after a crash.
+// look checks the output after a crash.
 func (v *verdict) look(s state, found, before, after []byte) {
 	v.states++
 	switch isOld, isNew := same(found, before), same(found, after); {
@@ -217,7 +223,7 @@ func (v *verdict) look(s state, found, before, after []byte) {
 	}
 }
 
-// lookAround judges what is left beside the output.
+// lookAround checks the files next to the output.
 func (v *verdict) lookAround(t *testing.T, s state, may *regexp.Regexp) {
 	t.Helper()
 	entries, err := os.ReadDir(result)
@@ -231,10 +237,10 @@ func (v *verdict) lookAround(t *testing.T, s state, may *regexp.Regexp) {
 	}
 }
 
-// same compares what files hold; one that is not there is not the same as an empty one.
+// same compares the contents of files. A missing file differs from an empty one.
 func same(a, b []byte) bool { return bytes.Equal(a, b) && (a == nil) == (b == nil) }
 
-// TestPowerLoss crashes the machine at every moment of a job.
+// TestPowerLoss simulates crashes at every moment of a job.
 func TestPowerLoss(t *testing.T) {
 	needStrace(t)
 	for _, j := range jobs() {
@@ -267,7 +273,7 @@ func TestPowerLoss(t *testing.T) {
 	}
 }
 
-// unzstd decompresses what is a zstd frame.
+// unzstd decompresses data if it is a zstd frame.
 func unzstd(t *testing.T, packed []byte) []byte {
 	t.Helper()
 	if !bytes.HasPrefix(packed, []byte("\x28\xb5\x2f\xfd")) {
@@ -285,7 +291,8 @@ func unzstd(t *testing.T, packed []byte) []byte {
 	return plain
 }
 
-// TestModelFindsMissingSync takes syncs from what a sort did: the model has to find crashes that do harm then.
+// TestModelFindsMissingSync removes syncs from the trace of a sort. The model must then find
+// crashes that do harm.
 func TestModelFindsMissingSync(t *testing.T) {
 	needStrace(t)
 	for _, j := range jobs()[:4] {
@@ -317,7 +324,8 @@ func withoutSyncs(calls []call, leavesOut func(path string) bool) []call {
 	})
 }
 
-// TestModelJudges holds what is known of other ways to replace a file by "new\n" against the model.
+// TestModelJudges checks the model's verdicts on other ways to replace a file by "new\n", for
+// which the result is known.
 func TestModelJudges(t *testing.T) {
 	const (
 		create = `1 openat(-100<W>, "result/.out.extsort-0000000000000000", 0xc1, 0666)` +

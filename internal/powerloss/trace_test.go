@@ -13,26 +13,26 @@ import (
 	"testing"
 )
 
-// traced are the calls that change files, make changes durable or end the process. Those that the model does not know
-// are traced too, so that a command that begins to use one is not taken for safe.
+// traced lists the calls that change files, make changes durable or end the process. It includes
+// calls that the model does not know, so that a test fails if a command begins to use one.
 const traced = "openat,creat,open,openat2,close,dup,dup2,dup3,fcntl,mkdir,mkdirat,rmdir,unlink,unlinkat," +
 	"link,linkat,symlink,symlinkat,rename,renameat,renameat2,lseek,read,write,writev,pwrite64,pwritev," +
 	"pwritev2,ftruncate,truncate," +
 	"fallocate,copy_file_range,sendfile,splice,mmap,msync,fsync,fdatasync,sync,syncfs,sync_file_range,exit_group"
 
-// maxString is more than is ever written at once.
+// maxString is larger than any single write.
 const maxString = "67108864"
 
-// call is a system call that did not fail. It happened between two lines of the trace, begin and end.
+// A call is a successful system call. begin and end are lines of the trace.
 type call struct {
 	name       string
 	args       []string
 	result     int64
-	opened     string // the path of the descriptor that it gives, if any
+	opened     string // path of the descriptor that the call returned, if any
 	begin, end int
 }
 
-// trace runs a command, which has to succeed, and gives its calls by the order of their ends.
+// trace runs a command, which must succeed, and returns its calls in the order of their ends.
 func trace(t *testing.T, args []string) []call {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "trace")
@@ -43,7 +43,7 @@ func trace(t *testing.T, args []string) []call {
 	return parseTrace(t, name)
 }
 
-// needStrace skips a test where no process can be traced.
+// needStrace skips a test if processes cannot be traced.
 func needStrace(t *testing.T) {
 	t.Helper()
 	if err := exec.Command("strace", "-f", "-y", "-X", "raw", "-o", os.DevNull, "true").Run(); err != nil {
@@ -51,7 +51,7 @@ func needStrace(t *testing.T) {
 	}
 }
 
-// parseTrace joins the two parts of calls during which other threads called.
+// parseTrace joins the two parts of calls that were interrupted by calls of other threads.
 func parseTrace(t *testing.T, name string) (calls []call) {
 	t.Helper()
 	f, err := os.Open(name)
@@ -86,10 +86,11 @@ func parseTrace(t *testing.T, name string) (calls []call) {
 	}
 }
 
-// returned is what stands behind a call: a number, and the path of what was opened.
+// returned matches a return value: a number, and the path of an opened file.
 var returned = regexp.MustCompile(`^(\d\w*)(?:<([^>]*)>)?`)
 
-// parseCall reads NAME(ARGUMENTS) = RESULT, unless it failed. What ends the process has no result.
+// parseCall parses NAME(ARGUMENTS) = RESULT. It returns false for failed calls. A call that ends
+// the process has no result.
 func parseCall(text string) (c call, ok bool) {
 	at := strings.LastIndex(text, " = ")
 	name, args, ok := strings.Cut(text[:max(at, 0)], "(")
@@ -106,7 +107,7 @@ func parseCall(text string) (c call, ok bool) {
 	return c, err == nil
 }
 
-// splitArgs cuts at the commas that are neither in a string nor in a path.
+// splitArgs splits at the commas that are neither in a string nor in a path.
 func splitArgs(text string) (args []string) {
 	var quoted, inPath bool
 	from := 0

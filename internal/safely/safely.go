@@ -1,8 +1,9 @@
 // Package safely runs goroutines whose panics become errors.
 //
-// A panic that nobody recovers ends the whole process, and only the goroutine that panics can recover it. A program
-// that embeds the library could not protect itself from a bug in one of our workers. So every goroutine of the library
-// runs its work by Call or in a Group; a test in internal/conventions checks that.
+// An unrecovered panic ends the whole process, and only the goroutine that panics can recover it.
+// A program that embeds the library could not protect itself from a bug in one of our workers. So
+// every goroutine of the library runs its work with Call or in a Group; a test in
+// internal/conventions checks that.
 package safely
 
 import (
@@ -13,7 +14,8 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// A PanicError is a panic that was recovered: a bug of this library, or of a function that its caller passed to it.
+// A PanicError is a panic that was recovered: a bug of this library, or of a function that its
+// caller passed to it.
 type PanicError struct {
 	Function string // the function of the caller that panicked; "": a function of this library
 	Value    any    // the argument of panic
@@ -47,7 +49,8 @@ func Call(f func() error) (err error) {
 	return f()
 }
 
-// Attribute names the function of the caller that is about to be called. It is deferred before the call:
+// Attribute names the function of the caller that is about to be called. It is deferred before
+// the call:
 //
 //	defer safely.Attribute("Progress")
 //	progress(p)
@@ -63,14 +66,15 @@ func Attribute(function string) {
 	}
 }
 
-// A Group is an errgroup.Group whose functions may panic: the panic is the error of the function. The zero value is a
-// group without a context.
+// A Group is an errgroup.Group whose functions may panic: the panic is the error of the function.
+// The zero value is a group without a context.
 type Group struct {
 	plain errgroup.Group
 	bound *errgroup.Group // replaces plain in a group that has a context
 }
 
-// WithContext returns a group and a context that is cancelled by the first error of the group, and when Wait returns.
+// WithContext returns a group and a context that is cancelled by the first error of the group,
+// and when Wait returns.
 func WithContext(ctx context.Context) (*Group, context.Context) {
 	bound, ctx := errgroup.WithContext(ctx)
 	return &Group{bound: bound}, ctx

@@ -17,11 +17,12 @@ import (
 	"github.com/extsort/extsort/internal/option"
 )
 
-// checkpointFormat is the version of the files in a checkpoint, which includes the codecs of runs. A change makes older
-// checkpoints those of another sort.
+// checkpointFormat is the version of the files in a checkpoint, which includes the codecs of
+// runs. After a change, older checkpoints are rejected like those of another sort.
 const checkpointFormat = 3
 
-// openCheckpoint opens the checkpoint that the options name, if any. With readOnly, it changes nothing on disk.
+// openCheckpoint opens the checkpoint that the options name, if any. With readOnly, it changes
+// nothing on disk.
 func (s *session) openCheckpoint(ctx context.Context, readOnly bool) error {
 	if s.opt.Checkpoint == "" {
 		return nil
@@ -38,8 +39,9 @@ func (s *session) openCheckpoint(ctx context.Context, readOnly bool) error {
 	return nil
 }
 
-// identify checks that the checkpoint belongs to this sort, and adds its state to the facts. If work remains, the
-// inputs must be readable at any offset. If the output is complete, no work remains, and identify sets the plan.
+// identify checks that the checkpoint belongs to this sort, and adds its state to the facts. If
+// work remains, the inputs must be readable at any offset. If the output is complete, no work
+// remains, and identify sets the plan.
 func (s *session) identify(f *plan.Facts) error {
 	if s.run.Kept == nil {
 		return nil
@@ -64,7 +66,8 @@ func (s *session) identify(f *plan.Facts) error {
 
 // identity returns everything that determines the bytes of the runs and of the output.
 func (o *Options) identity(f *plan.Facts, files []*input.Input) spill.Identity {
-	// validate has parsed the codec. Abs fails only without a working directory; opening the output then fails, too.
+	// validate has parsed the codec. Abs fails only without a working directory; opening the
+	// output then fails, too.
 	out, _ := filepath.Abs(o.Output)
 	codec, _ := format.ParseCompression(o.Compress, o.Output)
 	id := spill.Identity{

@@ -19,7 +19,8 @@ type DeviceList struct {
 	Note    string        // why devices are missing, or how to get them; may be ""
 }
 
-// Devices lists the devices that a sort can use. It returns soon after ctx is cancelled, with an incomplete list.
+// Devices lists the devices that a sort can use. It returns soon after ctx is cancelled, with an
+// incomplete list.
 func Devices(ctx context.Context) DeviceList {
 	found, err := drivers.List(ctx)
 	list := DeviceList{Devices: found}
@@ -51,7 +52,8 @@ func (o *Options) namedDevices() []string {
 	return slices.DeleteFunc(slices.Clone(o.Devices), func(name string) bool { return name == "auto" })
 }
 
-// openDevices opens the devices that the options name, or else those with which the plan is fastest.
+// openDevices opens the devices that the options name. By default, it opens the devices that make
+// the plan fastest.
 func (s *session) openDevices(ctx context.Context, profile *plan.Profile) error {
 	names := s.opt.namedDevices()
 	if len(names) == 0 {
@@ -77,7 +79,8 @@ func (s *session) add(d device.Device) {
 // openNamed opens the devices that match a name, except those that are already open.
 func (s *session) openNamed(ctx context.Context, name string) error {
 	if drivers.NamesHost(name) {
-		return s.openDevice(ctx, drivers.Host().Info()) // starts no other driver, which takes up to a second
+		// Starts no other driver, which takes up to a second.
+		return s.openDevice(ctx, drivers.Host().Info())
 	}
 	list := Devices(ctx)
 	if ctx.Err() != nil {
@@ -121,8 +124,8 @@ func (s *session) deviceOptions() device.OpenOptions {
 	}
 }
 
-// chooseDevices opens the devices besides the CPU with which the sort is predicted to end sooner, or the CPU if there
-// are none. It starts no driver if no device, however fast, would pay.
+// chooseDevices opens the devices besides the CPU with which the sort is predicted to end sooner,
+// or the CPU if there are none. It starts no driver if no device, however fast, would pay.
 func (s *session) chooseDevices(ctx context.Context, profile *plan.Profile) error {
 	host := drivers.Host()
 	onHost := *s.run.Facts
@@ -153,7 +156,7 @@ func (s *session) chooseDevices(ctx context.Context, profile *plan.Profile) erro
 	return withNote(errors.Join(s.openDevice(ctx, host.Info()), failed), note)
 }
 
-// canSort returns an error if a device lacks what the options or the records ask of it.
+// canSort returns an error if a device cannot do what the options or the records require.
 func (s *session) canSort(info device.Info) error {
 	if err := engine.CanSort(info, s.opt.Algorithm, s.opt.DigitBits); err != nil {
 		return err
@@ -161,8 +164,8 @@ func (s *session) canSort(info device.Info) error {
 	return drivers.Supports(info, s.run.Facts.Keyer.Layout())
 }
 
-// openIfFaster opens a device with which the sort is predicted to end sooner. If the prediction depends on rates that
-// are unknown, the device measures them.
+// openIfFaster opens a device with which the sort is predicted to end sooner. If the prediction
+// depends on rates that are unknown, the device measures them.
 func (s *session) openIfFaster(ctx context.Context, info device.Info, pays func(plan.Device) bool) {
 	if s.canSort(info) != nil {
 		return

@@ -35,8 +35,8 @@ var (
 	isOnDisk = func(dir string) bool { return !spill.InMemory(dir) }
 )
 
-// tailBuffers is the size of the buffer that holds back the tail of a stream, as a multiple of the tail: the bytes held
-// back, and room to move them.
+// tailBuffers is the size of the buffer that holds back the tail of a stream, as a multiple of
+// the tail: the bytes held back, and room to move them.
 const tailBuffers = 2
 
 // factsOf returns the facts that are known without reading any records.
@@ -77,8 +77,9 @@ func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 	return f
 }
 
-// gather returns all facts except the devices: those of factsOf, a sample of the keys, and the memory and the disks of
-// the machine. A small sort does without the machine and the disks, because asking takes longer than sorting.
+// gather returns all facts except the devices: those of factsOf, a sample of the keys, and the
+// memory and disks of the machine. For a small sort, it skips the machine and the disks, because
+// examining them takes longer than the sort.
 func gather(ctx context.Context, opt *Options, run *engine.Run, p *plan.Profile,
 	diskOf func(string) plan.Disk) (*plan.Facts, error) {
 	in := run.Input
@@ -106,7 +107,8 @@ func gather(ctx context.Context, opt *Options, run *engine.Run, p *plan.Profile,
 	return f, nil
 }
 
-// addReadRate adds the rate at which one worker reads the input, measured by a trial, and whether it comes from a disk.
+// addReadRate adds the rate at which one worker reads the input, measured by a trial, and whether
+// it comes from a disk.
 func addReadRate(ctx context.Context, f *plan.Facts, opt *Options, in *engine.Input, p *plan.Profile) {
 	f.ReadRate = opt.faults.readBytes
 	if f.ReadRate == 0 {
@@ -114,7 +116,8 @@ func addReadRate(ctx context.Context, f *plan.Facts, opt *Options, in *engine.In
 	}
 }
 
-// addDirs adds facts about the temporary directories and the directory of the output, and the space in them.
+// addDirs adds facts about the temporary directories and the directory of the output, and the
+// space in them.
 func addDirs(f *plan.Facts, opt *Options, store spill.Store, diskOf func(string) plan.Disk) {
 	f.Spill.OnDisk = slices.ContainsFunc(opt.TempDirs, isOnDisk)
 	f.Spill.Free = freeForSpill(f, opt, cmp.Or[spill.Store](store, spill.Disk{}))
@@ -132,8 +135,9 @@ func addDirs(f *plan.Facts, opt *Options, store spill.Store, diskOf func(string)
 	}
 }
 
-// freeForSpill returns the free space in the temporary directories; negative: unknown. Files in a directory in memory
-// use the memory of the machine, so they can take at most the memory beyond the memory limit.
+// freeForSpill returns the free space in the temporary directories; negative: unknown. Files in a
+// directory in memory use the memory of the machine, so they can take at most the memory beyond
+// the memory limit.
 func freeForSpill(f *plan.Facts, opt *Options, store spill.Store) int64 {
 	inMemory, onDisk := splitDirs(opt.TempDirs)
 	if len(inMemory) == 0 || f.Memory == 0 {

@@ -14,8 +14,9 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// Sort sorts the inputs into the output. It returns soon after ctx is cancelled, even while it waits for input. If
-// Options.Stdin is not a file, a Read of it may then still be blocked, and the bytes of that Read are lost.
+// Sort sorts the inputs into the output. It returns soon after ctx is cancelled, even while it
+// waits for input. If Options.Stdin is not a file, a Read of it may then still be blocked, and
+// the bytes of that Read are lost.
 func Sort(ctx context.Context, opt Options) (*Report, error) {
 	return opt.into(ctx, sortInputs)
 }
@@ -35,8 +36,8 @@ func sortInputs(ctx context.Context, opt Options) (*Report, error) {
 	return s.sort(ctx, opt)
 }
 
-// sort runs the plan of a prepared session and closes the session. opt are the options of the caller, without the
-// defaults: if a GPU fails, the sort begins again with them on the CPU.
+// sort runs the plan of a prepared session and closes the session. opt are the options of the
+// caller, without the defaults: if a GPU fails, the sort begins again with them on the CPU.
 func (s *session) sort(ctx context.Context, opt Options) (*Report, error) {
 	err := safely.Call(func() error { return s.openOutput(ctx) })
 	s.run.Meter.Note(plan.StageStart, time.Since(s.start).Seconds()-s.unpacked.seconds)
@@ -73,8 +74,9 @@ func (s *session) openOutput(ctx context.Context) error {
 	return s.run.OpenOutput(ctx, o)
 }
 
-// retriesOnCPU reports whether a sort that failed with err can be repeated on the CPU: a device failed that the user
-// did not name, the CPU can do what the options ask, the input can be read again, and the output can be rewritten.
+// retriesOnCPU reports whether a sort that failed with err can be repeated on the CPU. This
+// requires that a device failed that the user did not name, that the CPU supports the options,
+// that the input can be read again, and that the output can be rewritten.
 func (s *session) retriesOnCPU(ctx context.Context, err error) bool {
 	if !errors.Is(err, device.ErrFailed) || ctx.Err() != nil {
 		return false

@@ -2,10 +2,10 @@ package session
 
 import "github.com/extsort/extsort/chunker/input"
 
-// stdio is the name that stands for standard input and standard output.
+// stdio is the name of standard input and standard output.
 const stdio = input.Stdin
 
-// A Source is one input. Without At and Reader, the name "-" stands for Options.Stdin.
+// A Source is one input. Without At and Reader, the name "-" denotes Options.Stdin.
 type Source = input.Source
 
 // sources returns all inputs in their order. There is at least one.

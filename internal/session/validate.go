@@ -15,20 +15,22 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// problems collects what is wrong with the options of a call.
+// problems collects the errors in the options of a call.
 type problems struct{ errs []error }
 
 // add adds an error, which may be nil.
 func (p *problems) add(err error) { p.errs = append(p.errs, err) }
 
-// check adds an error about field unless ok. The message follows the name of the field; "" stands for none.
+// check adds an error about field unless ok is true. The message follows the name of the field;
+// "" means no field.
 func (p *problems) check(ok bool, field option.Field, format string, args ...any) {
 	if !ok {
 		p.add(option.Errorf(field, format, args...))
 	}
 }
 
-// Validate reports everything that is wrong with the options at once. Every call validates its options, too.
+// Validate reports everything that is wrong with the options at once. Every call validates its
+// options, too.
 func (o Options) Validate() error {
 	o.Record = o.recordSpec()
 	return o.validate()
@@ -89,7 +91,8 @@ func (o *Options) validateFrame(p *problems) {
 	}
 }
 
-// validateResources checks the limits of memory, threads and devices, and that only one output is given.
+// validateResources checks the limits of memory, threads and devices, and that only one output is
+// given.
 func (o *Options) validateResources(p *problems) {
 	p.check(o.Workers >= 0, option.Workers, " %d: must be at least 1", o.Workers)
 	p.check(o.BatchSize == 0 || o.BatchSize >= 2, option.BatchSize, " %d: must be at least 2", o.BatchSize)
@@ -112,7 +115,7 @@ func (o *Options) validateSelection(p *problems) {
 		" and %v cannot be combined: one record of each key, or of those that occur more than once", option.Duplicates)
 }
 
-// validateTransform checks what an argsort and a shuffle cannot be combined with.
+// validateTransform rejects options that conflict with argsort or shuffle.
 func (o *Options) validateTransform(p *problems) {
 	p.check(o.Argsort == "" || argsortBytes[o.Argsort] > 0, option.Argsort, " %q: use u32 or u64", o.Argsort)
 	p.check(o.Argsort == "" || !o.Count && !o.KeepHeader && !o.Verify, option.Argsort,
@@ -135,7 +138,7 @@ func (o *Options) validateSplit(p *problems) {
 	p.check(o.split() == output.Split{} || isNamed, "", "split: needs a name for its files (%v)", option.Output)
 }
 
-// validatePart checks what a part cannot be combined with.
+// validatePart rejects options that conflict with a part.
 func (o *Options) validatePart() error {
 	if o.merge == nil {
 		return o.Part.Validate()
@@ -150,7 +153,7 @@ func (o *Options) validatePart() error {
 	return o.Part.Validate()
 }
 
-// validateCheckpoint checks what a checkpoint cannot be combined with.
+// validateCheckpoint rejects options that conflict with a checkpoint.
 func (o *Options) validateCheckpoint() error {
 	if o.Checkpoint == "" {
 		return nil

@@ -1,5 +1,5 @@
-// Package systems only tests that extsort can be built for other systems. It is a module of its own, so that programs
-// that import extsort do not depend on golang.org/x/tools/go/packages.
+// Package systems only tests that extsort can be built for other systems. It is a module of its
+// own, so that programs that import extsort do not depend on golang.org/x/tools/go/packages.
 package systems
 
 import (
@@ -10,8 +10,8 @@ import (
 	"golang.org/x/tools/go/packages"
 )
 
-// TestOtherSystems type-checks all packages of extsort and their tests for other systems. It does so from source,
-// because compiling them and their dependencies takes many times as long.
+// TestOtherSystems type-checks all packages of extsort and their tests for other systems. It does
+// so from source, because compiling them and their dependencies takes many times as long.
 func TestOtherSystems(t *testing.T) {
 	for _, system := range []string{"linux/arm64", "darwin/arm64", "windows/amd64"} {
 		t.Run(system, func(t *testing.T) {
