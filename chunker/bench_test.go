@@ -58,7 +58,7 @@ func BenchmarkScatter(b *testing.B) {
 		for name, blockBytes := range map[string]int{"block=256KiB": 256 << 10, "block=250000": 250000} {
 			b.Run(fmt.Sprintf("size=%d/%s", size, name), func(b *testing.B) {
 				store := newTestSpill(b, spec, oblivion{})
-				data := &Part{Run: spill.MemoryRun(k, recs[:n*size], 32<<10)}
+				data := &Partition{Run: spill.MemoryRun(k, recs[:n*size], 32<<10)}
 				for b.Loop() {
 					if _, err := Scatter(b.Context(), k, data, c, store, plan.Scatter{Workers: 1,
 						BlockBytes: blockBytes, UnitBytes: plan.MaxUnitBytes}); err != nil {

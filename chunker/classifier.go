@@ -6,20 +6,20 @@ import (
 	"slices"
 )
 
-// A Classifier assigns keys to parts: part p gets the keys from its splitter (inclusive) to the
-// next one (exclusive). Parts are in the order of their keys.
+// A Classifier assigns keys to partitions: partition p gets the keys from its splitter
+// (inclusive) to the next one (exclusive). Parts are in the order of their keys.
 //
 // Usually the leading digits of a key, counted from the smallest key of the sample, index a table
-// of parts, so that a key costs one load. The digit is the most significant one (MSD) that
+// of partitions, so that a key costs one load. The digit is the most significant one (MSD) that
 // spreads these keys. If the keys are skewed, a single value of this digit may exceed the share
-// of a part. In that case the splitters are taken directly from the sample (sample sort: Frazer
-// and McKellar 1970) and found with a search tree.
+// of a partition. In that case the splitters are taken directly from the sample (sample sort:
+// Frazer and McKellar 1970) and found with a search tree.
 type Classifier struct {
-	least uint64 // smallest key of the sample; smaller keys go to part 0
+	least uint64 // smallest key of the sample; smaller keys go to partition 0
 	shift uint   // digit = (key − least) >> shift
 	table []uint16
 
-	splitters []uint64 // of parts 1, 2, …; used if table is nil
+	splitters []uint64 // of partitions 1, 2, …; used if table is nil
 	tree      []uint64 // search tree of the splitters; used if table is nil
 
 	Parts int
@@ -27,40 +27,40 @@ type Classifier struct {
 
 const (
 	digitTableBits = 12      // a table of 8 KiB stays in the first-level cache
-	maxParts       = 1 << 14 // the table stores part numbers as uint16
+	maxPartitions  = 1 << 14 // the table stores partition numbers as uint16
 )
 
-// NewClassifier divides the range of the sorted sample into about the given number of parts with
-// about the same number of records each. It makes at most 1.5 times the requested number of
-// parts. A key that alone reaches the share of a part gets its own part.
-func NewClassifier(sorted []uint64, parts int) *Classifier {
-	parts = max(1, min(parts, maxParts, len(sorted)))
+// NewClassifier divides the range of the sorted sample into about the given number of partitions
+// with about the same number of records each. It makes at most 1.5 times the requested number of
+// partitions. A key that alone reaches the share of a partition gets its own partition.
+func NewClassifier(sorted []uint64, partitions int) *Classifier {
+	partitions = max(1, min(partitions, maxPartitions, len(sorted)))
 	c := &Classifier{Parts: 1}
-	if parts == 1 {
+	if partitions == 1 {
 		return c
 	}
-	c.splitters = splittersOf(sorted, parts)
+	c.splitters = splittersOf(sorted, partitions)
 	c.Parts = len(c.splitters) + 1
-	if c.useDigits(sorted, parts); c.table == nil {
+	if c.useDigits(sorted, partitions); c.table == nil {
 		c.plant()
 	}
 	return c
 }
 
-// splittersOf returns the keys at the borders of the parts. It isolates up to parts/2 frequent
-// keys with an additional splitter.
-func splittersOf(sorted []uint64, parts int) []uint64 {
-	share := max(len(sorted)/parts, 2)
+// splittersOf returns the keys at the borders of the partitions. It isolates up to partitions/2
+// frequent keys with an additional splitter.
+func splittersOf(sorted []uint64, partitions int) []uint64 {
+	share := max(len(sorted)/partitions, 2)
 	var splitters []uint64
 	isolated := 0
 
-	for p := 1; p < parts; p++ {
-		key := sorted[p*len(sorted)/parts]
-		if key == sorted[(p-1)*len(sorted)/parts] && p > 1 {
+	for p := 1; p < partitions; p++ {
+		key := sorted[p*len(sorted)/partitions]
+		if key == sorted[(p-1)*len(sorted)/partitions] && p > 1 {
 			continue
 		}
 		splitters = append(splitters, key)
-		if isolated < parts/2 && key+1 != 0 && countOf(sorted, key) >= share {
+		if isolated < partitions/2 && key+1 != 0 && countOf(sorted, key) >= share {
 			splitters = append(splitters, key+1) // an equality bucket
 			isolated++
 		}
@@ -80,9 +80,9 @@ func countOf(sorted []uint64, key uint64) int {
 	return to
 }
 
-// useDigits replaces the splitters with a table of digits if the resulting parts are almost as
+// useDigits replaces the splitters with a table of digits if the resulting partitions are almost as
 // even.
-func (c *Classifier) useDigits(sorted []uint64, parts int) {
+func (c *Classifier) useDigits(sorted []uint64, partitions int) {
 	least := sorted[0]
 	greatest := sorted[len(sorted)-1]
 	shift := uint(max(0, bits.Len64(greatest-least)-digitTableBits))
@@ -91,59 +91,59 @@ func (c *Classifier) useDigits(sorted []uint64, parts int) {
 	for _, key := range sorted {
 		counts[(key-least)>>shift]++
 	}
-	share := float64(len(sorted)) / float64(parts)
+	share := float64(len(sorted)) / float64(partitions)
 	table := make([]uint16, len(counts))
-	part, filled := 0, 0
+	partition, filled := 0, 0
 
 	for digit, n := range counts {
 		if float64(filled) >= share*(1-digitSlack) ||
 			filled > 0 && float64(filled+n) > share*(1+digitSlack) {
-			part += 1
+			partition += 1
 			filled = 0
 		}
-		if float64(n) > share*(1+digitSlack) || part >= parts+parts/2 {
+		if float64(n) > share*(1+digitSlack) || partition >= partitions+partitions/2 {
 			return
 		}
-		table[digit] = uint16(part)
+		table[digit] = uint16(partition)
 		filled += n
 	}
 
 	c.least = least
 	c.shift = shift
 	c.table = table
-	c.Parts = part + 1
+	c.Parts = partition + 1
 }
 
-// digitSlack is the fraction by which a part may exceed its share if that allows a table.
+// digitSlack is the fraction by which a partition may exceed its share if that allows a table.
 const digitSlack = 0.05
 
-// Classify sets parts[i] to the part of keys[i].
-func (c *Classifier) Classify(parts []uint32, keys []uint64) {
+// Classify sets partitions[i] to the partition of keys[i].
+func (c *Classifier) Classify(partitions []uint32, keys []uint64) {
 	switch {
 	case c.table != nil:
-		c.classifyByDigit(parts, keys)
+		c.classifyByDigit(partitions, keys)
 	case len(c.splitters) == 0:
-		clear(parts[:len(keys)])
+		clear(partitions[:len(keys)])
 	default:
-		c.classifyBySplitter(parts, keys)
+		c.classifyBySplitter(partitions, keys)
 	}
 }
 
-func (c *Classifier) classifyByDigit(parts []uint32, keys []uint64) {
+func (c *Classifier) classifyByDigit(partitions []uint32, keys []uint64) {
 	table, least, shift := c.table[:1<<digitTableBits], c.least, c.shift&63
-	parts = parts[:len(keys)]
+	partitions = partitions[:len(keys)]
 	for i, key := range keys {
-		parts[i] = uint32(table[min((max(key, least)-least)>>shift, 1<<digitTableBits-1)])
+		partitions[i] = uint32(table[min((max(key, least)-least)>>shift, 1<<digitTableBits-1)])
 	}
 }
 
 // classifyBySplitter counts the splitters that are not above a key, by descending the tree
 // without branches. Eight keys descend together, so that each waits only for its own loads.
-func (c *Classifier) classifyBySplitter(parts []uint32, keys []uint64) {
-	parts = parts[:len(keys)]
+func (c *Classifier) classifyBySplitter(partitions []uint32, keys []uint64) {
+	partitions = partitions[:len(keys)]
 	tree, leaves, last := c.tree, uint32(len(c.tree)), uint32(len(c.splitters))
 	levels := bits.Len(uint(len(c.splitters)))
-	for ; len(keys) >= 8; keys, parts = keys[8:], parts[8:] {
+	for ; len(keys) >= 8; keys, partitions = keys[8:], partitions[8:] {
 		k := (*[8]uint64)(keys)
 		i0, i1, i2, i3 := uint64(1), uint64(1), uint64(1), uint64(1)
 		i4, i5, i6, i7 := i0, i1, i2, i3
@@ -153,7 +153,7 @@ func (c *Classifier) classifyBySplitter(parts []uint32, keys []uint64) {
 			i4, i5 = descend(tree, i4, k[4]), descend(tree, i5, k[5])
 			i6, i7 = descend(tree, i6, k[6]), descend(tree, i7, k[7])
 		}
-		p := (*[8]uint32)(parts)
+		p := (*[8]uint32)(partitions)
 		p[0] = min(uint32(i0)-leaves, last)
 		p[1] = min(uint32(i1)-leaves, last)
 		p[2] = min(uint32(i2)-leaves, last)
@@ -168,7 +168,7 @@ func (c *Classifier) classifyBySplitter(parts []uint32, keys []uint64) {
 		for range levels {
 			i = descend(tree, i, key)
 		}
-		parts[n] = min(uint32(i)-leaves, last)
+		partitions[n] = min(uint32(i)-leaves, last)
 	}
 }
 

@@ -17,7 +17,7 @@ var samplers = map[string]func(r *rand.Rand) uint64{
 	"max":     func(*rand.Rand) uint64 { return math.MaxUint64 },
 	"ends":    func(r *rand.Rand) uint64 { return -r.Uint64N(2) },
 	"skewed":  func(r *rand.Rand) uint64 { return r.Uint64() >> r.UintN(64) },
-	"half more": func(r *rand.Rand) uint64 { // a key with one and a half times the share of one of ten parts
+	"half more": func(r *rand.Rand) uint64 { // a key with one and a half times the share of one of ten partitions
 		if r.IntN(100) < 15 {
 			return 1 << 62
 		}
@@ -48,14 +48,15 @@ func probes(sample []uint64, r *rand.Rand) []uint64 {
 	return keys
 }
 
-// checkMonotone expects that greater keys are never in an earlier part.
+// checkMonotone expects that greater keys are never in an earlier partition.
 func checkMonotone(t *testing.T, c *Classifier, keys []uint64) {
 	t.Helper()
-	parts := make([]uint32, len(keys))
-	c.Classify(parts, keys)
-	for i, p := range parts {
-		if int(p) >= c.Parts || i > 0 && p < parts[i-1] {
-			t.Fatalf("key %d is in part %d of %d, a key before it in part %d", keys[i], p, c.Parts, parts[max(i-1, 0)])
+	partitions := make([]uint32, len(keys))
+	c.Classify(partitions, keys)
+	for i, p := range partitions {
+		if int(p) >= c.Parts || i > 0 && p < partitions[i-1] {
+			t.Fatalf("key %d is in partition %d of %d, a key before it in partition %d",
+				keys[i], p, c.Parts, partitions[max(i-1, 0)])
 		}
 	}
 }
@@ -64,11 +65,11 @@ func TestClassifierIsMonotone(t *testing.T) {
 	r := seeded(t)
 	for name, draw := range samplers {
 		for _, n := range []int{0, 1, 2, 3, 10, 1000, 5000} {
-			for _, parts := range []int{-1, 0, 1, 2, 3, 7, 64, 1000, 1 << 20} {
+			for _, partitions := range []int{-1, 0, 1, 2, 3, 7, 64, 1000, 1 << 20} {
 				sample := sampleOf(draw, n, r)
-				c := NewClassifier(sample, parts)
-				if c.Parts < 1 || c.Parts > max(parts, 1)+max(parts, 1)/2 {
-					t.Errorf("%s: %d parts were asked for, %d came", name, parts, c.Parts)
+				c := NewClassifier(sample, partitions)
+				if c.Parts < 1 || c.Parts > max(partitions, 1)+max(partitions, 1)/2 {
+					t.Errorf("%s: %d partitions were asked for, %d came", name, partitions, c.Parts)
 				}
 				checkMonotone(t, c, probes(sample, r))
 			}
@@ -76,8 +77,9 @@ func TestClassifierIsMonotone(t *testing.T) {
 	}
 }
 
-// TestClassifierBalances counts the keys of each part. A part may exceed its share only slightly,
-// unless a single key makes it larger; that key must then have the part for itself.
+// TestClassifierBalances counts the keys of each partition. A partition may exceed its share only
+// slightly, unless a single key makes it larger; that key must then have the partition for
+// itself.
 func TestClassifierBalances(t *testing.T) {
 	r := seeded(t)
 	const records, wanted = 20000, 10
@@ -95,7 +97,7 @@ func TestClassifierBalances(t *testing.T) {
 		}
 		for p, n := range counts {
 			if n > records/wanted*11/10 && distinct[p] > 1 {
-				t.Errorf("%s: part %d has %d of %d records with %d keys", name, p, n, records, distinct[p])
+				t.Errorf("%s: partition %d has %d of %d records with %d keys", name, p, n, records, distinct[p])
 			}
 		}
 	}
@@ -115,7 +117,7 @@ func TestClassifierMode(t *testing.T) {
 func FuzzClassifier(f *testing.F) {
 	f.Add(uint64(1), uint64(2), uint64(math.MaxUint64), uint16(5), uint16(3))
 	f.Add(uint64(0), uint64(0), uint64(0), uint16(100), uint16(40))
-	f.Fuzz(func(t *testing.T, a, b, seed uint64, n, parts uint16) {
+	f.Fuzz(func(t *testing.T, a, b, seed uint64, n, partitions uint16) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		draw := func(r *rand.Rand) uint64 {
 			switch r.IntN(4) {
@@ -127,7 +129,7 @@ func FuzzClassifier(f *testing.F) {
 			return a + r.Uint64N(max(b, 1))
 		}
 		sample := sampleOf(draw, int(n%3000), r)
-		checkMonotone(t, NewClassifier(sample, int(parts)), probes(sample, r))
+		checkMonotone(t, NewClassifier(sample, int(partitions)), probes(sample, r))
 	})
 }
 
@@ -148,15 +150,15 @@ func TestClassifyBySplitter(t *testing.T) {
 			keys = append(keys, s-1, s, s+1)
 		}
 		keys = keys[:len(keys)-r.IntN(4)]
-		parts := make([]uint32, len(keys))
-		classifierOf(splitters...).Classify(parts, keys)
+		partitions := make([]uint32, len(keys))
+		classifierOf(splitters...).Classify(partitions, keys)
 		for i, key := range keys {
 			want := 0
 			for want < len(splitters) && splitters[want] <= key {
 				want++
 			}
-			if int(parts[i]) != want {
-				t.Fatalf("%d splitters: key %d goes to part %d, want %d", len(splitters), key, parts[i], want)
+			if int(partitions[i]) != want {
+				t.Fatalf("%d splitters: key %d goes to partition %d, want %d", len(splitters), key, partitions[i], want)
 			}
 		}
 	}

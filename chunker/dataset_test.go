@@ -25,7 +25,8 @@ const window = 8 << 20
 
 var words = format.Spec{Type: "u64"}
 
-// numbered are n 8-byte records with the numbers from first on, so that each place is known by its content.
+// numbered are n 8-byte records with the numbers from first on, so that each place is known by
+// its content.
 func numbered(first, n int) []byte {
 	recs := make([]byte, 0, 8*n)
 	for i := range n {
@@ -77,7 +78,8 @@ func openData(t testing.TB, spec format.Spec, names []string, stdin io.Reader) D
 	return d
 }
 
-// readSource reads a source to its end, by several goroutines that ask for up to most records at a time.
+// readSource reads a source to its end, by several goroutines that ask for up to most records at
+// a time.
 func readSource(src device.Source, size, most, workers int) ([]byte, error) {
 	var mu sync.Mutex
 	var group sync.WaitGroup
@@ -133,8 +135,8 @@ type opened struct {
 
 const openedRecords = 1000
 
-// everyDataset has all kinds of Dataset: files of one and of several pieces, with and without a header, streams
-// of one and of several inputs, and parts of a partition.
+// everyDataset has all kinds of Dataset: files of one and of several pieces, with and without a
+// header, streams of one and of several inputs, and parts of a partition.
 func everyDataset() []opened {
 	all := numbered(0, openedRecords)
 	pieces := func(t *testing.T) []string { // an empty file among them, and borders anywhere
@@ -320,9 +322,9 @@ func seeded(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// TestPartGivesWholeUnits checks that Part.Cut combines several small blocks up to the requested
-// size.
-func TestPartGivesWholeUnits(t *testing.T) {
+// TestPartitionGivesWholeUnits checks that Partition.Cut combines several small blocks up to the
+// requested size.
+func TestPartitionGivesWholeUnits(t *testing.T) {
 	k, err := format.NewKeyer(format.Bare(format.Type{Kind: format.Unsigned, Size: 4}))
 	if err != nil {
 		t.Fatal(err)
@@ -331,7 +333,7 @@ func TestPartGivesWholeUnits(t *testing.T) {
 	for i := range recs {
 		recs[i] = byte(i * 7)
 	}
-	p := &Part{Run: spill.MemoryRun(k, recs, 100)}
+	p := &Partition{Run: spill.MemoryRun(k, recs, 100)}
 	src, err := p.Cut(1050)
 	if err != nil {
 		t.Fatal(err)

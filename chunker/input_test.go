@@ -66,8 +66,8 @@ func TestInputKinds(t *testing.T) {
 	}
 }
 
-// openedAt is a file that is open behind its first skip bytes, as a shell leaves it when another command has read
-// those.
+// openedAt is a file that is open behind its first skip bytes, as a shell leaves it when another
+// command has read those.
 func openedAt(t *testing.T, data []byte, skip int) *os.File {
 	t.Helper()
 	f, err := os.Open(writeFile(t, append(make([]byte, skip), data...)))
@@ -179,8 +179,8 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// TestCutCompression cuts compressed files short at many places: it must be an error wherever the format lets that
-// be known, and no record that did not come may be made up.
+// TestCutCompression cuts compressed files short at many places: it must be an error wherever the
+// format lets that be known, and no record that did not come may be made up.
 func TestCutCompression(t *testing.T) {
 	r := seeded(t)
 	plain := numbered(0, 3000)
@@ -201,8 +201,9 @@ func TestCutCompression(t *testing.T) {
 	}
 }
 
-// TestChangingFile changes a file's size while it is read: shorter by pages, which the system signals as a fault;
-// shorter within its last page, which reads as zeros; and longer, which is a warning.
+// TestChangingFile changes a file's size while it is read: shorter by pages, which the system
+// signals as a fault; shorter within its last page, which reads as zeros; and longer, which is a
+// warning.
 func TestChangingFile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a mapped file cannot be cut there")

@@ -12,14 +12,14 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// Scatter sends every record of data to the part chosen by the classifier, in a single pass. Each
-// worker reads one section of the input after another. It collects the records of each part in a
-// buffer and spills the buffer when it is full. The blocks of a part are stored in the order of
-// the sections, so a part keeps the order of the input.
+// Scatter sends every record of data to the partition chosen by the classifier, in a single pass.
+// Each worker reads one section of the input after another. It collects the records of each
+// partition in a buffer and spills the buffer when it is full. The blocks of a partition are
+// stored in the order of the sections, so a partition keeps the order of the input.
 func Scatter(
 	ctx context.Context, k *format.Keyer, data Dataset, c *Classifier, store *spill.Spill,
 	opt plan.Scatter,
-) ([]*Part, error) {
+) ([]*Partition, error) {
 	sources := data.Split(max(opt.Workers, opt.Sections))
 	scatterers := make([]*scatterer, min(opt.Workers, len(sources)))
 	var next atomic.Int64
@@ -39,31 +39,31 @@ func Scatter(
 	if err != nil {
 		return nil, err
 	}
-	parts := make([]*Part, c.Parts)
-	for p := range parts {
-		if parts[p], err = joinPart(store, scatterers, p); err != nil {
+	partitions := make([]*Partition, c.Parts)
+	for p := range partitions {
+		if partitions[p], err = joinPartition(store, scatterers, p); err != nil {
 			return nil, err
 		}
 	}
 
-	return parts, nil
+	return partitions, nil
 }
 
-// joinPart joins the pieces of part p that the workers have written.
-func joinPart(store *spill.Spill, scatterers []*scatterer, p int) (part *Part, err error) {
-	part = &Part{AllEqual: true}
+// joinPartition joins the pieces of partition p that the workers have written.
+func joinPartition(store *spill.Spill, scatterers []*scatterer, p int) (partition *Partition, err error) {
+	partition = &Partition{AllEqual: true}
 	pieces := make([]*spill.Appender, len(scatterers))
 	for i, s := range scatterers {
 		pieces[i] = &s.pieces[p]
-		part.AllEqual = part.AllEqual && !s.differ[p]
+		partition.AllEqual = partition.AllEqual && !s.differ[p]
 	}
 
 	sameKeys := false
-	if part.Run, sameKeys, err = store.Join(pieces); err != nil {
+	if partition.Run, sameKeys, err = store.Join(pieces); err != nil {
 		return nil, err
 	}
-	part.AllEqual = part.AllEqual && sameKeys
-	return part, nil
+	partition.AllEqual = partition.AllEqual && sameKeys
+	return partition, nil
 }
 
 // A scatterer is one worker of Scatter.
@@ -74,13 +74,13 @@ type scatterer struct {
 	size       int // record size in bytes
 	unit       []byte
 	keys       []uint64
-	parts      []uint32
+	partitions []uint32
 
 	section int64            // the section being read
 	memory  *arena.Memory    // memory of the buffers
 	buffers buffers          // records that are not spilled yet
-	pieces  []spill.Appender // the spilled records of each part
-	differ  []bool           // whether a block of the part contains different keys
+	pieces  []spill.Appender // the spilled records of each partition
+	differ  []bool           // whether a block of the partition contains different keys
 }
 
 func newScatterer(
@@ -97,7 +97,7 @@ func newScatterer(
 		keyer: k, classifier: c, store: store, size: size,
 		// aligned, so that it can be viewed as words
 		unit: arena.ByteView(make([]uint64, (records*size+7)/8))[:records*size],
-		keys: make([]uint64, records), parts: make([]uint32, records),
+		keys: make([]uint64, records), partitions: make([]uint32, records),
 		memory: memory, buffers: newBuffers(memory.Bytes(), c.Parts, opt.BlockBytes, size),
 		pieces: make([]spill.Appender, c.Parts), differ: make([]bool, c.Parts),
 	}, nil
@@ -121,20 +121,20 @@ func (s *scatterer) run(ctx context.Context, src device.Source) error {
 	}
 }
 
-// scatter sends the n records of the unit to their parts.
+// scatter sends the n records of the unit to their partitions.
 func (s *scatterer) scatter(n int) error {
-	keys, parts, recs := s.keys[:n], s.parts[:n], s.unit[:n*s.size]
+	keys, partitions, recs := s.keys[:n], s.partitions[:n], s.unit[:n*s.size]
 	s.keyer.Prefixes(keys, recs)
-	s.classifier.Classify(parts, keys)
-	for len(parts) > 0 {
-		done, full := s.buffers.Append(recs, parts)
+	s.classifier.Classify(partitions, keys)
+	for len(partitions) > 0 {
+		done, full := s.buffers.Append(recs, partitions)
 		if full < 0 {
 			return nil
 		}
 		if err := s.flush(full); err != nil {
 			return err
 		}
-		parts, recs = parts[done:], recs[done*s.size:]
+		partitions, recs = partitions[done:], recs[done*s.size:]
 	}
 	return nil
 }
@@ -175,37 +175,37 @@ func differ(k *format.Keyer, recs []byte) bool {
 	return false
 }
 
-// buffers collect the records of each part for one worker of Scatter. This is a radix.Appender if
-// records are moved as words, or else plainBuffers.
+// buffers collect the records of each partition for one worker of Scatter. This is a
+// radix.Appender if records are moved as words, or else plainBuffers.
 type buffers interface {
-	// Append appends records to the buffers of their parts until one buffer, full, must be
+	// Append appends records to the buffers of their partitions until one buffer, full, must be
 	// emptied. It has then taken done records. If it takes all of them, full is -1.
-	Append(recs []byte, parts []uint32) (done, full int)
-	// Finish ends a part: Buffered then returns the rest of it. If Finish returns false, the
+	Append(recs []byte, partitions []uint32) (done, full int)
+	// Finish ends a partition: Buffered then returns the rest of it. If Finish returns false, the
 	// buffer must be emptied before another call.
-	Finish(part int) bool
-	Buffered(part int) []byte
-	Empty(part int)
+	Finish(partition int) bool
+	Buffered(partition int) []byte
+	Empty(partition int)
 }
 
-// newBuffers returns a buffer of block bytes (a multiple of the record size) for each part. Its
-// memory has the size given by plan.Scatter.BufferBytes.
-func newBuffers(memory []byte, parts, block, size int) buffers {
-	if radix.CanAppend(block) && parts <= plan.MaxLines {
+// newBuffers returns a buffer of block bytes (a multiple of the record size) for each partition.
+// Its memory has the size given by plan.Scatter.BufferBytes.
+func newBuffers(memory []byte, partitions, block, size int) buffers {
+	if radix.CanAppend(block) && partitions <= plan.MaxLines {
 		switch size { // see plan.MovesWords
 		case 4:
-			return radix.NewAppender[uint32](memory, parts, block)
+			return radix.NewAppender[uint32](memory, partitions, block)
 		case 8:
-			return radix.NewAppender[uint64](memory, parts, block)
+			return radix.NewAppender[uint64](memory, partitions, block)
 		case 16:
-			return radix.NewAppender[[2]uint64](memory, parts, block)
+			return radix.NewAppender[[2]uint64](memory, partitions, block)
 		}
 	}
 	return &plainBuffers{
 		memory: memory,
 		block:  block,
 		size:   size,
-		filled: make([]int, parts),
+		filled: make([]int, partitions),
 	}
 }
 
@@ -214,14 +214,14 @@ type plainBuffers struct {
 	memory []byte
 	block  int   // size of a buffer in bytes
 	size   int   // record size in bytes
-	filled []int // number of bytes in the buffer of each part
+	filled []int // number of bytes in the buffer of each partition
 }
 
-func (b *plainBuffers) Append(recs []byte, parts []uint32) (done, full int) {
+func (b *plainBuffers) Append(recs []byte, partitions []uint32) (done, full int) {
 	memory := b.memory
 	size := b.size
-	for i, part := range parts {
-		p := int(part)
+	for i, partition := range partitions {
+		p := int(partition)
 		at := b.filled[p]
 		copy(memory[p*b.block+at:], recs[i*size:(i+1)*size])
 		b.filled[p] = at + size
@@ -230,11 +230,11 @@ func (b *plainBuffers) Append(recs []byte, parts []uint32) (done, full int) {
 		}
 	}
 
-	return len(parts), -1
+	return len(partitions), -1
 }
 
 func (b *plainBuffers) Finish(int) bool { return true }
-func (b *plainBuffers) Buffered(part int) []byte {
-	return b.memory[part*b.block:][:b.filled[part]]
+func (b *plainBuffers) Buffered(partition int) []byte {
+	return b.memory[partition*b.block:][:b.filled[partition]]
 }
-func (b *plainBuffers) Empty(part int) { b.filled[part] = 0 }
+func (b *plainBuffers) Empty(partition int) { b.filled[partition] = 0 }

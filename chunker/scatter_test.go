@@ -35,31 +35,31 @@ func newTestSpill(t testing.TB, spec format.Spec, store spill.Store, folders ...
 }
 
 // scatterAll scatters 8-byte records that lie in a file.
-func scatterAll(t testing.TB, recs []byte, c *Classifier, workers int) []*Part {
+func scatterAll(t testing.TB, recs []byte, c *Classifier, workers int) []*Partition {
 	t.Helper()
 	d := openData(t, words, []string{writeFile(t, recs)}, nil)
-	parts, err := Scatter(context.Background(), formattest.Keyer(t, words), d, c, newTestSpill(t, words, nil),
+	partitions, err := Scatter(context.Background(), formattest.Keyer(t, words), d, c, newTestSpill(t, words, nil),
 		plan.Scatter{Workers: workers, BlockBytes: 256, UnitBytes: plan.MaxUnitBytes})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return parts
+	return partitions
 }
 
-func readPart(t testing.TB, p *Part, size int) []byte {
+func readPartition(t testing.TB, p *Partition, size int) []byte {
 	t.Helper()
 	recs, err := readByCut(p, size, 1<<40, 40, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if int64(len(recs)/size) != p.Records() {
-		t.Fatalf("a part of %d records delivered %d", p.Records(), len(recs)/size)
+		t.Fatalf("a partition of %d records delivered %d", p.Records(), len(recs)/size)
 	}
 	return recs
 }
 
-// TestScatter compares the concatenated parts with a stable sort by part, for records that are
-// moved as words and others, and for all kinds of buffers.
+// TestScatter compares the concatenated partitions with a stable sort by partition, for records
+// that are moved as words and others, and for all kinds of buffers.
 func TestScatter(t *testing.T) {
 	r := seeded(t)
 	for _, spec := range []format.Spec{{RecordSize: 12, Keys: []string{"0:u64"}},
@@ -88,26 +88,27 @@ func TestScatter(t *testing.T) {
 					{Workers: 3, Sections: 17, BlockBytes: 256, UnitBytes: 480},
 				} {
 					d := openData(t, spec, []string{writeFile(t, recs)}, nil)
-					parts, err := Scatter(context.Background(), k, d, c, newTestSpill(t, spec, nil), opt)
+					partitions, err := Scatter(context.Background(), k, d, c, newTestSpill(t, spec, nil), opt)
 					if err != nil {
 						t.Fatal(err)
 					}
-					checkParts(t, fmt.Sprintf("%d records of %d bytes and %d keys, %+v", n, size, distinct, opt), parts, recs, keys, c)
+					name := fmt.Sprintf("%d records of %d bytes and %d keys, %+v", n, size, distinct, opt)
+					checkPartitions(t, name, partitions, recs, keys, c)
 				}
 			}
 		}
 	}
 }
 
-func checkParts(t *testing.T, name string, parts []*Part, recs []byte, keys []uint64, c *Classifier) {
+func checkPartitions(t *testing.T, name string, partitions []*Partition, recs []byte, keys []uint64, c *Classifier) {
 	t.Helper()
-	if len(parts) != c.Parts {
-		t.Fatalf("%s: %d parts, the classifier has %d", name, len(parts), c.Parts)
+	if len(partitions) != c.Parts {
+		t.Fatalf("%s: %d partitions, the classifier has %d", name, len(partitions), c.Parts)
 	}
 	where := make([]uint32, len(keys))
 	c.Classify(where, keys)
 	size := len(recs) / max(len(keys), 1)
-	for p, part := range parts {
+	for p, partition := range partitions {
 		var want []byte
 		var of []uint64
 		for i, key := range keys {
@@ -115,11 +116,12 @@ func checkParts(t *testing.T, name string, parts []*Part, recs []byte, keys []ui
 				want, of = append(want, recs[size*i:][:size]...), append(of, key)
 			}
 		}
-		if got := readPart(t, part, max(size, 1)); !bytes.Equal(got, want) {
-			t.Fatalf("%s: part %d has %d bytes that are not the %d due", name, p, len(got), len(want))
+		if got := readPartition(t, partition, max(size, 1)); !bytes.Equal(got, want) {
+			t.Fatalf("%s: partition %d has %d bytes that are not the %d due", name, p, len(got), len(want))
 		}
-		if len(of) > 0 && part.AllEqual != (slices.Min(of) == slices.Max(of)) {
-			t.Errorf("%s: all keys of part %d are the same: %t, it says %t", name, p, !part.AllEqual, part.AllEqual)
+		if len(of) > 0 && partition.AllEqual != (slices.Min(of) == slices.Max(of)) {
+			t.Errorf("%s: all keys of partition %d are the same: %t, it says %t",
+				name, p, !partition.AllEqual, partition.AllEqual)
 		}
 	}
 }
@@ -131,12 +133,12 @@ func TestPartOfWideKeys(t *testing.T) {
 	for recs, equal := range map[string]bool{"samesamebsamesamea": false, "samesamebsamesameb": true} {
 		for _, blockBytes := range []int{9, 64} {
 			d := openData(t, spec, []string{writeFile(t, []byte(recs))}, nil)
-			parts, err := Scatter(context.Background(), formattest.Keyer(t, spec), d, NewClassifier(nil, 1),
+			partitions, err := Scatter(context.Background(), formattest.Keyer(t, spec), d, NewClassifier(nil, 1),
 				newTestSpill(t, spec, nil), plan.Scatter{Workers: 1, BlockBytes: blockBytes, UnitBytes: plan.MaxUnitBytes})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if parts[0].AllEqual != equal {
+			if partitions[0].AllEqual != equal {
 				t.Errorf("%s in blocks of %d bytes: all keys are the same: %t", recs, blockBytes, !equal)
 			}
 		}
@@ -150,23 +152,24 @@ func classifierOf(splitters ...uint64) *Classifier {
 	return c
 }
 
-// TestPartSample checks that the sample of a part contains its keys.
+// TestPartSample checks that the sample of a partition contains its keys.
 func TestPartSample(t *testing.T) {
 	k := formattest.Keyer(t, words)
 	d := openData(t, words, []string{writeFile(t, numbered(0, 1000))}, nil)
-	parts, err := Scatter(context.Background(), k, d, classifierOf(500), newTestSpill(t, words, nil),
+	partitions, err := Scatter(context.Background(), k, d, classifierOf(500), newTestSpill(t, words, nil),
 		plan.Scatter{Workers: 1, BlockBytes: 80, UnitBytes: plan.MaxUnitBytes})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for p, part := range parts {
-		src, err := part.Cut(1 << 20)
+	for p, partition := range partitions {
+		src, err := partition.Cut(1 << 20)
 		if err != nil {
 			t.Fatal(err)
 		}
 		sample := src.(device.Sampled).Sample()
 		if len(sample) < 50 || sample[0] != uint64(500*p) || slices.Max(sample) >= uint64(500*(p+1)) {
-			t.Errorf("part %d from %d on: %d samples, from %d to %d", p, 500*p, len(sample), sample[0], slices.Max(sample))
+			t.Errorf("partition %d from %d on: %d samples, from %d to %d",
+				p, 500*p, len(sample), sample[0], slices.Max(sample))
 		}
 	}
 }
@@ -236,18 +239,19 @@ func TestScatterErrors(t *testing.T) {
 
 // TestScatterMemory compares the planned size of the buffers with the size that they use.
 func TestScatterMemory(t *testing.T) {
-	for _, parts := range []int{1, 2, 3, 7, 8, 9, 63, 64, 100, 1000, plan.MaxLines} {
+	for _, partitions := range []int{1, 2, 3, 7, 8, 9, 63, 64, 100, 1000, plan.MaxLines} {
 		opt := plan.Scatter{Workers: 1, BlockBytes: 256, UnitBytes: plan.MaxUnitBytes}
-		if got, want := opt.BufferBytes(parts), int64(parts)*256+int64(radix.AppenderBytes(parts)); got != want {
-			t.Errorf("%d parts: %d bytes are reckoned, %d are taken", parts, got, want)
+		got := opt.BufferBytes(partitions)
+		if want := int64(partitions)*256 + int64(radix.AppenderBytes(partitions)); got != want {
+			t.Errorf("%d partitions: %d bytes are reckoned, %d are taken", partitions, got, want)
 		}
 	}
 }
 
-// TestBlocksOfScatter counts the blocks that many workers append: more than the full ones, and no more than the plan
-// counts, also where frequent keys get parts of their own.
+// TestBlocksOfScatter counts the blocks that many workers append: more than the full ones, and no
+// more than the plan counts, also where frequent keys get partitions of their own.
 func TestBlocksOfScatter(t *testing.T) {
-	const records, parts, workers = 1 << 18, 24, 16
+	const records, partitions, workers = 1 << 18, 24, 16
 	k := formattest.Keyer(t, words)
 	for _, dist := range []string{"uniform", "zipf"} {
 		g, err := format.NewGenerator(k.Layout(), dist, 1, records)
@@ -261,17 +265,17 @@ func TestBlocksOfScatter(t *testing.T) {
 		slices.Sort(keys)
 		opt := plan.Scatter{Workers: workers, Sections: workers, BlockBytes: 4 << 10, UnitBytes: 64 << 10}
 		data := openData(t, words, []string{writeFile(t, recs)}, nil)
-		made, err := Scatter(t.Context(), k, data, NewClassifier(keys, parts), newTestSpill(t, words, nil), opt)
+		made, err := Scatter(t.Context(), k, data, NewClassifier(keys, partitions), newTestSpill(t, words, nil), opt)
 		if err != nil {
 			t.Fatal(err)
 		}
 		blocks := int64(0)
-		for _, part := range made {
-			blocks += int64(part.Blocks())
+		for _, partition := range made {
+			blocks += int64(partition.Blocks())
 		}
 		full := int64(len(recs) / opt.BlockBytes)
-		if most := opt.Blocks(int64(len(recs)), parts); blocks <= full || blocks > most {
-			t.Errorf("%s: %d blocks in %d parts; %d are full, the plan has %d", dist, blocks, len(made), full, most)
+		if most := opt.Blocks(int64(len(recs)), partitions); blocks <= full || blocks > most {
+			t.Errorf("%s: %d blocks in %d partitions; %d are full, the plan has %d", dist, blocks, len(made), full, most)
 		}
 	}
 }

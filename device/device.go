@@ -144,7 +144,7 @@ type Capabilities struct {
 	WholeRecords bool
 
 	Selects bool // Chunk.Select works; if false, it returns errors.ErrUnsupported
-	Keeps   bool // Chunk.Keep works if there is enough memory; if false, it returns nil
+	Retains bool // Chunk.Retain works if there is enough memory; if false, it returns nil
 
 	// SelectSeconds is the time a worker needs to reject one record in Select, in addition to
 	// reading it.
@@ -200,12 +200,12 @@ type Chunk interface {
 	// its number of records.
 	Select(ctx context.Context, src Source, low, high uint64) (records int64, last uint64, err error)
 
-	// Keep makes the first limit records of the sorted order, or all of them if limit < 0,
+	// Retain makes the first limit records of the sorted order, or all of them if limit < 0,
 	// readable in place until the next Load or Close. A merge can then read the last chunk from
-	// memory, so that it is not spilled. Keep follows Sort. It does nothing and returns nil if
-	// the chunk would occupy more than memoryBytes of host memory, or if Capabilities.Keeps is
-	// false. Store may follow only if Keep returned nil.
-	Keep(ctx context.Context, limit, memoryBytes int64) (*Kept, error)
+	// memory, so that it is not spilled. Retain follows Sort. It does nothing and returns nil if
+	// the chunk would occupy more than memoryBytes of host memory, or if Capabilities.Retains is
+	// false. Store may follow only if Retain returned nil.
+	Retain(ctx context.Context, limit, memoryBytes int64) (*Retained, error)
 
 	// Stats describes the work since the last Load.
 	Stats() Stats
@@ -214,7 +214,7 @@ type Chunk interface {
 	Close() error
 }
 
-// Plain provides the methods Select and Keep of a Chunk that supports neither. Such a Chunk
+// Plain provides the methods Select and Retain of a Chunk that supports neither. Such a Chunk
 // embeds it.
 type Plain struct{}
 
@@ -223,25 +223,25 @@ func (Plain) Select(context.Context, Source, uint64, uint64) (int64, uint64, err
 	return 0, 0, errors.ErrUnsupported
 }
 
-// Keep returns nil.
-func (Plain) Keep(context.Context, int64, int64) (*Kept, error) { return nil, nil }
+// Retain returns nil.
+func (Plain) Retain(context.Context, int64, int64) (*Retained, error) { return nil, nil }
 
 // ErrTooMany is the error of Select if it cannot reject enough records, for example because most
 // have the same key.
 var ErrTooMany = errors.New("more records with nearly the same key than fit in a chunk")
 
-// Kept provides access to the sorted records of a chunk after Keep.
-type Kept struct {
-	Blocks []KeptBlock // in sorted order; each has at most ChunkOptions.BlockBytes
-	Bytes  int64       // host memory that the chunk occupies while it keeps the records
+// Retained provides access to the sorted records of a chunk after Retain.
+type Retained struct {
+	Blocks []RetainedBlock // in sorted order; each has at most ChunkOptions.BlockBytes
+	Bytes  int64           // host memory that the chunk occupies while it keeps the records
 
 	// Read returns the records of block i. It either copies them to dst, which must have room for
 	// them, or returns a view of the chunk's memory. It is safe for concurrent use.
 	Read func(i int, dst []byte) ([]byte, error)
 }
 
-// A KeptBlock describes consecutive records of the sorted order.
-type KeptBlock struct {
+// A RetainedBlock describes consecutive records of the sorted order.
+type RetainedBlock struct {
 	First   int64 // index of the first record in that order
 	Records int
 	Key     []byte // normalized key of the first record

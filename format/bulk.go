@@ -6,7 +6,7 @@ import (
 	"unsafe"
 )
 
-// The functions in this file are bulk forms of Prefix and Window. They work on blocks of
+// The functions in this file are bulk forms of Prefix and BitRange. They work on blocks of
 // blockKeys records in steps. Each step is a tight loop over numbers in the first-level cache: it
 // gathers the raw numbers of one piece, normalizes them, or puts them in place.
 
@@ -17,7 +17,7 @@ var hostBigEndian = binary.NativeEndian.Uint16([]byte{0, 1}) == 1
 // Prefixes sets dst[i] to the Prefix of record i of recs. REQUIRES: len(recs) ==
 // len(dst)·RecordSize
 func (k *Keyer) Prefixes(dst []uint64, recs []byte) {
-	k.Windows(dst, recs, 0, k.PrefixBits())
+	k.BitRanges(dst, recs, 0, k.PrefixBits())
 }
 
 // Prefixes32 is Prefixes for layouts whose keys have at most 4 bytes. REQUIRES: KeySize ≤ 4,
@@ -38,9 +38,9 @@ func (k *Keyer) Prefixes32(dst []uint32, recs []byte) {
 	}
 }
 
-// Windows sets dst[i] to the Window of record i of recs. REQUIRES: 0 ≤ from, 0 ≤ n ≤ 64,
+// BitRanges sets dst[i] to the BitRange of record i of recs. REQUIRES: 0 ≤ from, 0 ≤ n ≤ 64,
 // len(recs) == len(dst)·RecordSize
-func (k *Keyer) Windows(dst []uint64, recs []byte, from, n int) {
+func (k *Keyer) BitRanges(dst []uint64, recs []byte, from, n int) {
 	k.requireRecords(len(dst), recs)
 	first, last := k.pieceAt(from), k.pieceAt(from+n-1)
 	pieces, size := k.pieces[first:min(last+1, len(k.pieces))], k.layout.RecordSize

@@ -330,9 +330,9 @@ func NewWriter(w io.Writer, c Compression, workers int) (io.WriteCloser, error) 
 // reader.
 const CommonWindow = 8 << 20
 
-// Window returns the window size of the first frame of a stream in bytes, but at least
+// StreamWindowBytes returns the window size of the first frame of a stream in bytes, but at least
 // CommonWindow.
-func Window(c Compression, first []byte) int64 {
+func StreamWindowBytes(c Compression, first []byte) int64 {
 	if codecs[c].window == nil {
 		return CommonWindow
 	}

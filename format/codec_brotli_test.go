@@ -65,7 +65,7 @@ func TestBrotliWindows(t *testing.T) {
 		if got := brotliStreamWindow(b.Bytes()); got != 1<<bits {
 			t.Errorf("a window of %d bits is taken for %d bytes", bits, got)
 		}
-		if got := Window(Brotli, b.Bytes()); got != max(int64(1)<<bits, CommonWindow) {
+		if got := StreamWindowBytes(Brotli, b.Bytes()); got != max(int64(1)<<bits, CommonWindow) {
 			t.Errorf("a window of %d bits looks back %d bytes", bits, got)
 		}
 		if got, err := decompressed(Brotli, bytes.NewReader(b.Bytes())); err != nil || !bytes.Equal(got, data) {

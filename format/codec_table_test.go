@@ -157,7 +157,7 @@ func TestACodecIsARow(t *testing.T) {
 		t.Errorf("a variant that cannot be read: %v", err)
 	}
 
-	if CodecMemory(toy, 0) != 3<<20 || CodecMemory(toy, 2) != 1<<20+2<<10 || Window(toy, nil) != 10<<20 ||
+	if CodecMemory(toy, 0) != 3<<20 || CodecMemory(toy, 2) != 1<<20+2<<10 || StreamWindowBytes(toy, nil) != 10<<20 ||
 		BlockMemory(toy, 2, 1000) != 2*(1000+1+100)*3/2 {
 		t.Error("its memory is not that of its row")
 	}

@@ -399,7 +399,7 @@ func TestCodecMemoryHolds(t *testing.T) {
 	}
 	const window = 32 << 20
 	stream := windowed(t, window, compressible(3*window))
-	if got := Window(Zstd, stream[:DetectBytes]); got != window {
+	if got := StreamWindowBytes(Zstd, stream[:DetectBytes]); got != window {
 		t.Errorf("a stream with a window of %d bytes looks back %d", window, got)
 	}
 	checkReaderMemory(t, Zstd, stream)
@@ -423,7 +423,7 @@ func windowed(t testing.TB, window int, data []byte) []byte {
 }
 
 func checkReaderMemory(t *testing.T, c Compression, stream []byte) {
-	window := Window(c, stream[:DetectBytes])
+	window := StreamWindowBytes(c, stream[:DetectBytes])
 	got := liveBytes(func(check func()) {
 		r := NewReader(bytes.NewReader(stream), c, window)
 		for part := make([]byte, 1<<20); ; check() {

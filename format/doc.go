@@ -21,8 +21,8 @@
 //	key     [u16be inverted][f64: big-endian; negative: all bits flipped, else the sign bit]
 //
 // A Keyer provides the whole key ([Keyer.Append]), its first 64 bits ([Keyer.Prefix]), any 64
-// bits of it ([Keyer.Window]), and comparisons that do not construct it ([Keyer.Compare]). For
-// sorting there are the bulk forms [Keyer.Prefixes] and [Keyer.Windows], and [Keyer.Records],
+// bits of it ([Keyer.BitRange]), and comparisons that do not construct it ([Keyer.Compare]). For
+// sorting there are the bulk forms [Keyer.Prefixes] and [Keyer.BitRanges], and [Keyer.Records],
 // which converts keys back to records. If [Keyer.Identity] reports true, records are their own
 // keys and can be sorted in place.
 //

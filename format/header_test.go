@@ -196,7 +196,7 @@ func FuzzSpec(f *testing.F) {
 			t.Fatalf("%v is accepted, but %v", spec, err)
 		}
 		rec := make([]byte, h.Layout().RecordSize)
-		if k.Compare(rec, rec) != 0 || k.Window(rec, 0, k.PrefixBits()) != k.Prefix(rec) {
+		if k.Compare(rec, rec) != 0 || k.BitRange(rec, 0, k.PrefixBits()) != k.Prefix(rec) {
 			t.Fatalf("%v: keys are wrong", spec)
 		}
 	})

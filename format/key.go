@@ -123,13 +123,13 @@ func (k *Keyer) Compare(a, b []byte) int {
 // Prefix returns the most significant PrefixBits bits of the normalized key as a number (in the
 // low bits).
 func (k *Keyer) Prefix(rec []byte) uint64 {
-	return k.Window(rec, 0, k.PrefixBits())
+	return k.BitRange(rec, 0, k.PrefixBits())
 }
 
-// Window returns n bits of the normalized key as a number, starting from bits after its most
+// BitRange returns n bits of the normalized key as a number, starting from bits after its most
 // significant bit. Bits past the end of the key are 0. Only the fields in the window are
 // examined. REQUIRES: 0 ≤ from, 0 ≤ n ≤ 64
-func (k *Keyer) Window(rec []byte, from, n int) uint64 {
+func (k *Keyer) BitRange(rec []byte, from, n int) uint64 {
 	var word uint64
 	for i := k.pieceAt(from); i < len(k.pieces) && k.pieces[i].begin() < from+n; i++ {
 		p := &k.pieces[i]

@@ -352,15 +352,15 @@ func TestWindowsArePartsOfTheKey(t *testing.T) {
 		words := make([]uint64, n)
 		for range 60 {
 			from, width := rng.IntN(8*k.KeySize()+20), rng.IntN(65)
-			k.Windows(words, recs, from, width)
+			k.BitRanges(words, recs, from, width)
 			for i := range n {
 				rec := recs[i*size:][:size]
 				want := windowOf(k.Append(nil, rec), from, width)
-				if got := k.Window(rec, from, width); got != want {
+				if got := k.BitRange(rec, from, width); got != want {
 					t.Fatalf("%s: Window(%x, %d, %d) = %x, want %x", s, rec, from, width, got, want)
 				}
 				if words[i] != want {
-					t.Fatalf("%s: Windows(%x, %d, %d) = %x, want %x", s, rec, from, width, words[i], want)
+					t.Fatalf("%s: BitRanges(%x, %d, %d) = %x, want %x", s, rec, from, width, words[i], want)
 				}
 			}
 		}
@@ -474,8 +474,8 @@ func TestCompareOfHugeKeysDoesNotAllocate(t *testing.T) {
 	words := make([]uint64, 1)
 	allocs := testing.AllocsPerRun(10, func() {
 		k.Compare(a, b)
-		k.Window(a, 8*65528-3, 64)
-		k.Windows(words, a, 77, 64)
+		k.BitRange(a, 8*65528-3, 64)
+		k.BitRanges(words, a, 77, 64)
 	})
 	if allocs != 0 {
 		t.Fatalf("%v allocations", allocs)
@@ -497,7 +497,7 @@ func FuzzCompare(f *testing.F) {
 		if got := k.Compare(a, b); got != want || bytes.Compare(keyA, keyB) != want {
 			t.Fatalf("%v: %x and %x compare as %d, keys as %d, want %d", k.Layout(), a, b, got, bytes.Compare(keyA, keyB), want)
 		}
-		if got, want := k.Window(a, int(from), int(n)%65), windowOf(keyA, int(from), int(n)%65); got != want {
+		if got, want := k.BitRange(a, int(from), int(n)%65), windowOf(keyA, int(from), int(n)%65); got != want {
 			t.Fatalf("%v: Window(%x, %d, %d) = %x, want %x", k.Layout(), a, from, n, got, want)
 		}
 	})

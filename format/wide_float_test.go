@@ -190,7 +190,7 @@ func checkNumeric(t *testing.T, k *Keyer, all []special) {
 	prefixes := make([]uint64, 1)
 	for i, v := range all {
 		key := k.Append(nil, v.rec)
-		k.Windows(prefixes, v.rec, 0, k.PrefixBits())
+		k.BitRanges(prefixes, v.rec, 0, k.PrefixBits())
 		if PrefixOf(key) != k.Prefix(v.rec) || prefixes[0] != k.Prefix(v.rec) || f.IsNaN(key) != math.IsNaN(v.class) {
 			t.Fatalf("%s: the key of %x is %x, its prefix %x, in bulk %x", what, v.rec, key, k.Prefix(v.rec), prefixes)
 		}

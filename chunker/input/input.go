@@ -322,7 +322,7 @@ func (c *checkedReader) open(source io.Reader, windowBytes int64) error {
 		return in.named(c.check())
 	}
 
-	in.Window = format.Window(codec, first)
+	in.Window = format.StreamWindowBytes(codec, first)
 	window := min(in.Window, windowBytes)
 	decoder := format.NewReader(buffered, codec, window)
 	c.Reader = bufio.NewReaderSize(decoder, format.DetectBytes)

@@ -277,7 +277,7 @@ func MemoryRun(k *format.Keyer, recs []byte, blockRecords int) *Run {
 }
 
 // KeptRun returns a run of the records that a chunk keeps. Closing the run calls close.
-func KeptRun(k *format.Keyer, kept *device.Kept, close func() error) *Run {
+func KeptRun(k *format.Keyer, kept *device.Retained, close func() error) *Run {
 	size := k.Layout().RecordSize
 	var blocks []Block
 	for i, b := range kept.Blocks {

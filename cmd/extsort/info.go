@@ -286,7 +286,7 @@ func writeRecord(w io.Writer, rec info.Record) {
 		}
 		const row, rows = 16, 4
 		for n := 0; n < min(p.Size, row*rows); n += row {
-			line := info.Part{Size: min(p.Size-n, row), Hex: p.Hex[2*n:]}
+			line := info.Segment{Size: min(p.Size-n, row), Hex: p.Hex[2*n:]}
 			digits, text := shown(line, row)
 			if p.Size >= 8 {
 				digits = fmt.Sprintf("%-*s  %s", 3*row-1, digits, text)
@@ -302,7 +302,7 @@ func writeRecord(w io.Writer, rec info.Record) {
 
 // shown returns the first bytes of a part as pairs of hexadecimal digits and as text. A dot
 // represents a byte that is not a printable character.
-func shown(p info.Part, most int) (digits, text string) {
+func shown(p info.Segment, most int) (digits, text string) {
 	b, _ := hex.DecodeString(p.Hex) // info has made valid digits
 	b = b[:min(len(b), most)]
 	digits = fmt.Sprintf("% x", b) + when(p.Size > most, " …")

@@ -14,7 +14,7 @@ func shownOf(order binary.ByteOrder, numbers ...uint64) (shown []info.Record) {
 		record := binary.LittleEndian.AppendUint64(nil, uint64(i)*0x9e3779b97f4a7c15)
 		record = append(record, 0, 0, 0, 0, 0, 0, 0, 0)
 		order.PutUint64(record[8:], number)
-		shown = append(shown, info.Record{Parts: []info.Part{{Size: 16, Hex: hex.EncodeToString(record)}}})
+		shown = append(shown, info.Record{Parts: []info.Segment{{Size: 16, Hex: hex.EncodeToString(record)}}})
 	}
 	return shown
 }

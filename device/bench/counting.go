@@ -210,7 +210,7 @@ func (c *counting) Sort(ctx context.Context) error {
 		from := max(0, end-64)
 		err := c.each(ctx, func(_ *digitCounts, section []indexedKey) {
 			for i, e := range section {
-				section[i][0] = c.keyer.Window(c.recordOf(e), from, end-from)
+				section[i][0] = c.keyer.BitRange(c.recordOf(e), from, end-from)
 			}
 		})
 		for shift := 0; err == nil && shift < end-from; shift += 8 {

@@ -29,10 +29,10 @@
 //	       the next buckets (store.go). When it drains, it returns the memory of neighboring
 //	       buckets to the system after they have been written.
 //	Select is Load of the smallest keys of a source, as many as fit (load.go).
-//	Keep   finishes the buckets in place, so that records can be read from there (keep.go).
+//	Retain   finishes the buckets in place, so that records can be read from there (retain.go).
 //
-// The steps are written once, for an engine with a type for the keys that define buckets and a
-// type for the words that are moved (engine.go). The differences between bare keys (keys.go),
+// The steps are written once, for a pipeline with a type for the keys that define buckets and a
+// type for the words that are moved (pipeline.go). The differences between bare keys (keys.go),
 // records next to their elements (records.go) and records that are moved whole (whole.go) are in
 // its kind.
 //
@@ -85,7 +85,7 @@ func (*Device) Capabilities(opt device.ChunkOptions) device.Capabilities {
 	c := device.Capabilities{Histogram: usesHistogram(k), WholeRecords: wordBytes(k) > 0}
 	whole := keyBytes(k) > 0 && !c.Histogram || c.WholeRecords
 	c.Selects = whole
-	c.Keeps = !c.Histogram
+	c.Retains = !c.Histogram
 
 	switch size := k.Layout().RecordSize; {
 	case c.WholeRecords:
@@ -155,7 +155,7 @@ func (d *Device) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Ch
 		return newWholes[uint64](opt, s)
 	case s.whole:
 		return newWholes[[2]uint64](opt, s)
-	case s.keptRecords > 0:
+	case s.storedRecordBytes > 0:
 		return newRecordChunk(opt, s)
 	case s.element == 4:
 		return newKeyChunk[uint32](opt, s)

@@ -85,9 +85,9 @@ func testFewBlocks(t *testing.T, l format.Layout, dist string) {
 	}
 	const left = 8 * workers
 	switch c := made.(type) {
-	case *elementEngine[uint64]:
+	case *elementPipeline[uint64]:
 		leave(c.pool, left)
-	case *wholeEngine[[2]uint64]:
+	case *wholePipeline[[2]uint64]:
 		leave(c.pool, left)
 	}
 	if !bytes.Equal(sortAndStore(t, made, l.RecordSize), devicetest.Sorted(l, recs)) {
@@ -263,11 +263,11 @@ func TestMemory(t *testing.T) {
 // allocated makes all workers of a chunk and adds up its memory.
 func allocated(t *testing.T, made device.Chunk) int64 {
 	switch c := made.(type) {
-	case *elementEngine[uint32]:
+	case *elementPipeline[uint32]:
 		return allocatedBy(t, c)
-	case *elementEngine[uint64]: // or a wholeEngine[uint64]
+	case *elementPipeline[uint64]: // or a wholePipeline[uint64]
 		return allocatedBy(t, c)
-	case *wholeEngine[[2]uint64]:
+	case *wholePipeline[[2]uint64]:
 		return allocatedBy(t, c)
 	case *histogram:
 		return allocatedByHistogram(t, c)
@@ -287,7 +287,7 @@ func allocatedByHistogram(t *testing.T, h *histogram) int64 {
 	return int64(total)
 }
 
-func allocatedBy[K radix.Element, E arena.Word](t *testing.T, c *engine[K, E]) int64 {
+func allocatedBy[K radix.Element, E arena.Word](t *testing.T, c *pipeline[K, E]) int64 {
 	if err := c.makeWorkers(len(c.workers)); err != nil {
 		t.Fatal(err)
 	}
@@ -295,8 +295,8 @@ func allocatedBy[K radix.Element, E arena.Word](t *testing.T, c *engine[K, E]) i
 	for _, w := range c.workers {
 		total += len(w.memory.Bytes()) + radix.CountsBytes
 	}
-	if c.kept != nil {
-		total += len(c.kept.Bytes())
+	if c.loaded != nil {
+		total += len(c.loaded.Bytes())
 	}
 	if c.order != nil {
 		total += len(c.order.table.Bytes())

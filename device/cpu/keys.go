@@ -20,7 +20,7 @@ type keys[E radix.Element] struct {
 }
 
 func newKeyChunk[E radix.Element](opt device.ChunkOptions, s sizes) (device.Chunk, error) {
-	e, err := newEngine[E, E](opt, s)
+	e, err := newPipeline[E, E](opt, s)
 	if err != nil {
 		return nil, err
 	}

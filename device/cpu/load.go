@@ -12,38 +12,38 @@ import (
 )
 
 // Load reads and scatters the records unit by unit.
-func (e *engine[K, E]) Load(ctx context.Context, src device.Source) (int64, error) {
-	return e.load(ctx, src, &selection[K]{span: ^K(0)})
+func (p *pipeline[K, E]) Load(ctx context.Context, src device.Source) (int64, error) {
+	return p.load(ctx, src, &selection[K]{span: ^K(0)})
 }
 
 // load loads the selected records.
-func (e *engine[K, E]) load(
+func (p *pipeline[K, E]) load(
 	ctx context.Context, src device.Source, s *selection[K],
 ) (int64, error) {
-	e.stats = device.Stats{Algorithm: MSD}
-	e.leaves = e.leaves[:0]
-	e.pool.Reset()
+	p.stats = device.Stats{Algorithm: MSD}
+	p.leaves = p.leaves[:0]
+	p.pool.Reset()
 	l := loading[K, E]{
-		engine:    e,
-		intake:    newIntake(src, &e.sizes),
+		pipeline:  p,
+		intake:    newIntake(src, &p.sizes),
 		selection: s,
 	}
-	s.begin(l.intake, &e.opt, e.kind.fromPrefix)
-	l.workers = workersFor(e.sizes.workers, l.expected, e.sizes.unit)
-	if err := e.makeWorkers(l.workers); err != nil {
+	s.begin(l.intake, &p.opt, p.kind.fromPrefix)
+	l.workers = workersFor(p.sizes.workers, l.expected, p.sizes.unit)
+	if err := p.makeWorkers(l.workers); err != nil {
 		return 0, err
 	}
 	if err := l.run(ctx); err != nil {
 		return 0, err
 	}
-	e.leaves = e.collect(l.workers, l.buckets, leaf[K]{low: s.low, high: s.high()}, e.order)
-	e.stats.Records = l.loaded.Load()
-	return e.stats.Records, nil
+	p.leaves = p.collect(l.workers, l.buckets, leaf[K]{low: s.low, high: s.high()}, p.order)
+	p.stats.Records = l.loaded.Load()
+	return p.stats.Records, nil
 }
 
 // loading is one call of Load.
 type loading[K radix.Element, E arena.Word] struct {
-	engine *engine[K, E]
+	pipeline *pipeline[K, E]
 	*intake
 	selection *selection[K]
 	workers   int
@@ -53,7 +53,7 @@ type loading[K radix.Element, E arena.Word] struct {
 // run reads the first unit, which determines the buckets if there is no sample, and then the
 // rest.
 func (l *loading[K, E]) run(ctx context.Context) error {
-	e := l.engine
+	e := l.pipeline
 	recs, first, err := l.next(ctx, 0)
 	if err != nil {
 		return err
@@ -91,8 +91,8 @@ func (l *loading[K, E]) run(ctx context.Context) error {
 func (l *loading[K, E]) work(
 	ctx context.Context, worker int, recs []byte, first int64,
 ) (err error) {
-	w := l.engine.workers[worker]
-	order := l.engine.order
+	w := l.pipeline.workers[worker]
+	order := l.pipeline.order
 	defer w.scatter.Settle()
 
 	for {
@@ -119,14 +119,14 @@ func (l *loading[K, E]) scatter(w *worker[K, E], recs []byte, first int64) {
 	left := 0
 	l.eachBatch(w, recs, first, func(keys []K, elems []E) {
 		if s := l.selection; !s.takesAll() {
-			kept := 0
-			if l.engine.sizes.whole {
-				kept = radix.WithinBoth(keys, elems, s.low, s.span)
+			within := 0
+			if l.pipeline.sizes.whole {
+				within = radix.WithinBoth(keys, elems, s.low, s.span)
 			} else {
-				kept = radix.Within(keys, s.low, s.span)
+				within = radix.Within(keys, s.low, s.span)
 			}
-			left += len(keys) - kept
-			keys, elems = keys[:kept], elems[:kept]
+			left += len(keys) - within
+			keys, elems = keys[:within], elems[:within]
 		}
 		w.scatter.Add(&l.buckets, keys, elems)
 	})
@@ -139,7 +139,7 @@ func (l *loading[K, E]) eachBatch(
 ) {
 	for len(recs) > 0 {
 		n := min(len(w.keys), len(recs)/l.record)
-		f(l.engine.kind.extract(w, recs[:n*l.record], first))
+		f(l.pipeline.kind.extract(w, recs[:n*l.record], first))
 		recs = recs[n*l.record:]
 		first += int64(n)
 	}
@@ -150,17 +150,17 @@ func (l *loading[K, E]) next(
 	ctx context.Context, worker int,
 ) (recs []byte, first int64, err error) {
 	return l.intake.next(ctx, func(first int64, n int) []byte {
-		if kept := l.engine.kept; kept != nil {
-			return kept.Bytes()[int(first)*l.record:][:n*l.record]
+		if loaded := l.pipeline.loaded; loaded != nil {
+			return loaded.Bytes()[int(first)*l.record:][:n*l.record]
 		}
-		return l.engine.workers[worker].unit[:n*l.record]
+		return l.pipeline.workers[worker].unit[:n*l.record]
 	})
 }
 
 // choose divides the range of the sample, or of the first unit if there is no sample, into
 // buckets.
 func (l *loading[K, E]) choose(recs []byte, first int64) {
-	e := l.engine
+	e := l.pipeline
 	tieBits := e.kind.tieBits(0)
 	count := e.sizes.buckets(l.expected)
 	l.buckets = radix.Buckets[K]{Shift: tieBits}
@@ -192,19 +192,19 @@ func (l *loading[K, E]) choose(recs []byte, first int64) {
 // collect makes leaves of the workers' buckets. whole is the leaf that was divided. If in is not
 // nil, it contains the order in which to read the elements; otherwise the elements of one worker
 // follow those of another.
-func (e *engine[K, E]) collect(
+func (p *pipeline[K, E]) collect(
 	workers int, b radix.Buckets[K], whole leaf[K], in *order,
 ) (leaves []leaf[K]) {
 	if in != nil {
 		in.sort()
 		in.lists = in.lists[:0]
-		for _, w := range e.workers[:workers] {
+		for _, w := range p.workers[:workers] {
 			in.lists = append(in.lists, slices.Clone(w.scatter.Lists[:b.Count()]))
 		}
 	}
 
 	for bucket := range b.Count() {
-		l := e.leafOf(workers, bucket)
+		l := p.leafOf(workers, bucket)
 		if l.count == 0 {
 			continue
 		}
@@ -222,14 +222,14 @@ func (e *engine[K, E]) collect(
 }
 
 // leafOf joins the workers' shares of a bucket.
-func (e *engine[K, E]) leafOf(workers, bucket int) leaf[K] {
-	l := leaf[K]{List: pool.Empty, zone: e.workers[0].scatter.ZoneOf(bucket)}
-	for _, w := range e.workers[:workers] {
-		l.count += e.pool.Count(w.scatter.Lists[bucket])
+func (p *pipeline[K, E]) leafOf(workers, bucket int) leaf[K] {
+	l := leaf[K]{List: pool.Empty, zone: p.workers[0].scatter.ZoneOf(bucket)}
+	for _, w := range p.workers[:workers] {
+		l.count += p.pool.Count(w.scatter.Lists[bucket])
 		majority, counted := w.scatter.CountOf(bucket)
 		l.majority = majority
 		l.counted += counted
-		e.pool.Join(&l.List, w.scatter.Lists[bucket])
+		p.pool.Join(&l.List, w.scatter.Lists[bucket])
 	}
 
 	l.count += l.counted
@@ -246,10 +246,10 @@ func widen[E radix.Element](low, high E, n int) (E, E) {
 
 // Select implements device.Chunk. It does not support records that stay where they were read,
 // because those left out would leave holes.
-func (e *engine[K, E]) Select(
+func (p *pipeline[K, E]) Select(
 	ctx context.Context, src device.Source, low, high uint64,
 ) (records int64, last uint64, err error) {
-	if e.sizes.keptRecords > 0 {
+	if p.sizes.storedRecordBytes > 0 {
 		return 0, 0, errors.ErrUnsupported
 	}
 	s := &selection[K]{
@@ -257,7 +257,7 @@ func (e *engine[K, E]) Select(
 		span:    K(high) - K(low),
 		shrinks: true,
 	}
-	records, err = e.load(ctx, src, s)
+	records, err = p.load(ctx, src, s)
 	if s.high() == K(high) {
 		return records, high, err
 	}
@@ -329,7 +329,7 @@ func (l *loading[K, E]) makeRoom() (more bool, err error) {
 		return false, device.ErrTooMany
 	}
 	_, last := l.buckets.Bounds(cut - 1)
-	for _, w := range l.engine.workers[:l.workers] {
+	for _, w := range l.pipeline.workers[:l.workers] {
 		l.leaveOut(w.scatter.DropFrom(cut))
 	}
 	s.span = min(s.span, last-s.low)
@@ -343,7 +343,7 @@ func (l *loading[K, E]) firstToDrop() int {
 	sizes := make([]int64, l.buckets.Count())
 	all := int64(0)
 	for bucket := range sizes {
-		for _, w := range l.engine.workers[:l.workers] {
+		for _, w := range l.pipeline.workers[:l.workers] {
 			sizes[bucket] += w.scatter.SizeOf(bucket)
 		}
 		all += sizes[bucket]

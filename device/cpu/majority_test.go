@@ -54,12 +54,12 @@ func TestMajorityKeys(t *testing.T) {
 				}
 				check("store", func(w device.BlockWriter) error { return made.Store(t.Context(), -1, false, w) })
 				check("keep", func(w device.BlockWriter) error {
-					kept, err := made.Keep(t.Context(), -1, 1<<30)
+					retained, err := made.Retain(t.Context(), -1, 1<<30)
 					if err != nil {
 						return err
 					}
-					for i, b := range kept.Blocks {
-						block, err := kept.Read(i, make([]byte, b.Records*l.RecordSize))
+					for i, b := range retained.Blocks {
+						block, err := retained.Read(i, make([]byte, b.Records*l.RecordSize))
 						if err != nil {
 							return err
 						}
@@ -96,11 +96,11 @@ func majorityRecords(l format.Layout, n, values int) []byte {
 // countedIn is how many elements of a chunk are in no block.
 func countedIn(made device.Chunk) (n int) {
 	switch c := made.(type) {
-	case *elementEngine[uint32]:
+	case *elementPipeline[uint32]:
 		for _, l := range c.leaves {
 			n += int(l.counted)
 		}
-	case *elementEngine[uint64]:
+	case *elementPipeline[uint64]:
 		for _, l := range c.leaves {
 			n += int(l.counted)
 		}

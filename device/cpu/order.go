@@ -128,7 +128,7 @@ func (o *order) sort() {
 	slices.SortFunc(o.segments, func(a, b segment) int { return cmp.Compare(a.first, b.first) })
 }
 
-// eachOrdered yields the elements of a bucket in input order; see engine.pieces.
+// eachOrdered yields the elements of a bucket in input order; see pipeline.pieces.
 func eachOrdered[E arena.Word](o *order, p *pool.Pool[E], bucket int, yield func([]E) bool) {
 	type cursor struct {
 		rest []E    // the rest of the current block

@@ -21,30 +21,30 @@ import (
 //
 // If the key has fewer bits than there is space for, the high bits are 0.
 type records struct {
-	keyer      *format.Keyer
-	size       int    // record size in bytes
-	kept       []byte // all records in input order
-	indexBits  uint
-	windowBits int // number of key bits in an element
+	keyer       *format.Keyer
+	size        int    // record size in bytes
+	loaded      []byte // all records in input order
+	indexBits   uint
+	heldKeyBits int // number of key bits in an element
 
-	engine *engine[uint64, uint64]
+	pipeline *pipeline[uint64, uint64]
 	// batches contains *batch. Allocating one per block would produce much garbage.
 	batches sync.Pool
 }
 
-func newRecords(k *format.Keyer, kept []byte, capacity int64) *records {
+func newRecords(k *format.Keyer, loaded []byte, capacity int64) *records {
 	indexBits := uint(bits.Len64(uint64(max(capacity-1, 0))))
 	return &records{
-		keyer:      k,
-		size:       k.Layout().RecordSize,
-		kept:       kept,
-		indexBits:  indexBits,
-		windowBits: min(64-int(indexBits), 8*k.KeySize()),
+		keyer:       k,
+		size:        k.Layout().RecordSize,
+		loaded:      loaded,
+		indexBits:   indexBits,
+		heldKeyBits: min(64-int(indexBits), 8*k.KeySize()),
 	}
 }
 
 func newRecordChunk(opt device.ChunkOptions, s sizes) (device.Chunk, error) {
-	e, err := newEngine[uint64, uint64](opt, s)
+	e, err := newPipeline[uint64, uint64](opt, s)
 	if err != nil {
 		return nil, err
 	}
@@ -53,8 +53,8 @@ func newRecordChunk(opt device.ChunkOptions, s sizes) (device.Chunk, error) {
 		return nil, errors.Join(err, e.Close())
 	}
 	r := newRecords(opt.Keyer, memory.Bytes(), s.records)
-	r.engine = e
-	e.kind, e.kept = r, memory
+	r.pipeline = e
+	e.kind, e.loaded = r, memory
 	return e, nil
 }
 
@@ -65,7 +65,7 @@ func (r *records) keysOf(_ *worker[uint64, uint64], elems []uint64, _ int) []uin
 func (r *records) extract(w *worker[uint64, uint64], recs []byte, first int64) (keys, elems []uint64) {
 	keys = w.keys[:len(recs)/r.size]
 	r.keyer.Prefixes(keys, recs)
-	drop := uint(r.keyer.PrefixBits() - r.windowBits)
+	drop := uint(r.keyer.PrefixBits() - r.heldKeyBits)
 	for i, p := range keys {
 		keys[i] = p>>drop<<r.indexBits | uint64(first+int64(i))
 	}
@@ -76,15 +76,15 @@ func (r *records) extract(w *worker[uint64, uint64], recs []byte, first int64) (
 // differ.
 func (r *records) tied(ctx context.Context, l *leaf[uint64]) error {
 	from := r.next(l.from)
-	workers := workersFor(r.engine.sizes.workers, l.count, windowBatch)
-	if err := r.engine.makeWorkers(workers); err != nil {
+	workers := workersFor(r.pipeline.sizes.workers, l.count, batchRecords)
+	if err := r.pipeline.makeWorkers(workers); err != nil {
 		return err
 	}
 	if from < 0 {
 		var mu sync.Mutex
 		from = 8 * r.keyer.KeySize()
-		pivot := r.engine.pool.Content(l.Head)[0]
-		err := r.engine.eachPiece(ctx, workers, *l, func(_ int, _ *worker[uint64, uint64], piece []uint64) {
+		pivot := r.pipeline.pool.Content(l.Head)[0]
+		err := r.pipeline.eachPiece(ctx, workers, *l, func(_ int, _ *worker[uint64, uint64], piece []uint64) {
 			agreed := r.agreement(piece, pivot, l.from)
 			mu.Lock()
 			defer mu.Unlock()
@@ -98,14 +98,14 @@ func (r *records) tied(ctx context.Context, l *leaf[uint64]) error {
 	l.from = from
 	l.low = 0
 	l.high = ^uint64(0)
-	return r.engine.eachPiece(ctx, workers, *l, func(_ int, _ *worker[uint64, uint64], piece []uint64) {
-		r.rewindow(piece, from)
+	return r.pipeline.eachPiece(ctx, workers, *l, func(_ int, _ *worker[uint64, uint64], piece []uint64) {
+		r.refillKeyBits(piece, from)
 	})
 }
 
 func (r *records) finish(w *worker[uint64, uint64], l *leaf[uint64], _ []byte) []uint64 {
 	elems := w.a[:l.count]
-	sortBlocks(w, r.engine.pool, l, elems)
+	sortBlocks(w, r.pipeline.pool, l, elems)
 	r.refine(&w.radix, elems, w.b[:l.count], l.from)
 	return elems
 }
@@ -117,7 +117,7 @@ func (r *records) gather(_ *worker[uint64, uint64], dst []byte, sorted []uint64)
 func (r *records) place(_ *worker[uint64, uint64], dst, sorted []uint64) { copy(dst, sorted) }
 
 func (r *records) fromPrefix(prefix uint64) uint64 {
-	return prefix >> (r.keyer.PrefixBits() - r.windowBits) << r.indexBits
+	return prefix >> (r.keyer.PrefixBits() - r.heldKeyBits) << r.indexBits
 }
 
 // gatherBatch is the number of records that are prefetched before the first of them is copied. It
@@ -143,13 +143,13 @@ func (r *records) records(dst []byte, elems []uint64) []byte {
 
 func (r *records) prefetch(elems []uint64) {
 	if len(elems) > 0 && r.size <= 512 {
-		radix.PrefetchRecords(&r.kept[0], elems, 1<<r.indexBits-1, r.size)
+		radix.PrefetchRecords(&r.loaded[0], elems, 1<<r.indexBits-1, r.size)
 	}
 }
 
 func (r *records) record(e uint64) []byte {
 	at := int64(r.index(e)) * int64(r.size)
-	return r.kept[at : at+int64(r.size)]
+	return r.loaded[at : at+int64(r.size)]
 }
 
 func (r *records) index(e uint64) uint64 { return e & r.indexMask() }
@@ -157,7 +157,7 @@ func (r *records) index(e uint64) uint64 { return e & r.indexMask() }
 func (r *records) indexMask() uint64 { return 1<<r.indexBits - 1 }
 
 func (r *records) tieBits(from int) uint {
-	if from+r.windowBits >= 8*r.keyer.KeySize() {
+	if from+r.heldKeyBits >= 8*r.keyer.KeySize() {
 		return 0 // the element contains the rest of the key, so the index decides
 	}
 	return r.indexBits
@@ -167,21 +167,21 @@ func (r *records) tieBits(from int) uint {
 // Otherwise it returns -1: there may be a long common prefix, and it is worth finding the first
 // bit that differs. That requires examining whole keys, which takes several times as long.
 func (r *records) next(from int) int {
-	if next := from + r.windowBits; next+2*r.windowBits >= 8*r.keyer.KeySize() {
+	if next := from + r.heldKeyBits; next+2*r.heldKeyBits >= 8*r.keyer.KeySize() {
 		return next
 	}
 	return -1
 }
 
 func (r *records) agreement(elems []uint64, pivot uint64, from int) int {
-	from += r.windowBits
+	from += r.heldKeyBits
 	agreed := 8 * r.keyer.KeySize()
 	r.inBatches(elems, func(b *batch) {
 		for at := from; at < agreed; at += 64 {
 			width := min(64, agreed-at)
-			first := r.keyer.Window(r.record(pivot), at, width)
+			first := r.keyer.BitRange(r.record(pivot), at, width)
 			differ := uint64(0)
-			for _, w := range b.windows(at, width) {
+			for _, w := range b.bitRanges(at, width) {
 				differ |= w ^ first
 			}
 			if differ != 0 {
@@ -192,7 +192,7 @@ func (r *records) agreement(elems []uint64, pivot uint64, from int) int {
 	return agreed &^ 7
 }
 
-func (r *records) rewindow(elems []uint64, from int) {
+func (r *records) refillKeyBits(elems []uint64, from int) {
 	if from >= 8*r.keyer.KeySize() {
 		for i, e := range elems {
 			elems[i] = r.index(e)
@@ -201,15 +201,15 @@ func (r *records) rewindow(elems []uint64, from int) {
 	}
 
 	r.inBatches(elems, func(b *batch) {
-		for i, w := range b.windows(from, r.windowBits) {
+		for i, w := range b.bitRanges(from, r.heldKeyBits) {
 			b.elems[i] = w<<r.indexBits | r.index(b.elems[i])
 		}
 	})
 }
 
-// windowBatch is the number of records whose keys are read together. Package format is several
+// batchRecords is the number of records whose keys are read together. Package format is several
 // times as fast in bulk, and gathering the scattered records involves less waiting.
-const windowBatch = 64
+const batchRecords = 64
 
 // A batch is gathered if it has at least minGathered records of at most maxGathered bytes.
 // Otherwise each record is examined in place.
@@ -224,7 +224,7 @@ type batch struct {
 	elems []uint64
 	recs  []byte // copies of their records; nil for few or large records
 	space []byte // memory for the copies
-	keys  [windowBatch]uint64
+	keys  [batchRecords]uint64
 }
 
 // inBatches calls f for consecutive batches of elems.
@@ -236,11 +236,11 @@ func (r *records) inBatches(elems []uint64, f func(b *batch)) {
 	defer r.batches.Put(b)
 
 	for len(elems) > 0 {
-		n := min(windowBatch, len(elems))
+		n := min(batchRecords, len(elems))
 		b.elems, b.recs, elems = elems[:n], nil, elems[n:]
 		if n >= minGathered && r.size <= maxGathered {
 			if b.space == nil {
-				b.space = make([]byte, windowBatch*r.size)
+				b.space = make([]byte, batchRecords*r.size)
 			}
 			b.recs = r.records(b.space, b.elems)
 		}
@@ -250,18 +250,18 @@ func (r *records) inBatches(elems []uint64, f func(b *batch)) {
 	b.elems = nil
 }
 
-// windows returns n bits of each key, starting at bit from. The result is valid until the next
+// bitRanges returns n bits of each key, starting at bit from. The result is valid until the next
 // call.
-func (b *batch) windows(from, n int) []uint64 {
-	windows := b.keys[:len(b.elems)]
+func (b *batch) bitRanges(from, n int) []uint64 {
+	ranges := b.keys[:len(b.elems)]
 	if b.recs != nil {
-		b.keyer.Windows(windows, b.recs, from, n)
-		return windows
+		b.keyer.BitRanges(ranges, b.recs, from, n)
+		return ranges
 	}
 	for i, e := range b.elems {
-		windows[i] = b.keyer.Window(b.record(e), from, n)
+		ranges[i] = b.keyer.BitRange(b.record(e), from, n)
 	}
-	return windows
+	return ranges
 }
 
 func (r *records) less(a, b uint64) bool {
@@ -309,7 +309,7 @@ const tiesAhead = 24
 func (r *records) prefetchTies(a []uint64, from, end int, tieBits uint) int {
 	for from < min(end, len(a)) {
 		next := endOfTie(a, from, tieBits)
-		if n := next - from; n > 1 && n < windowBatch {
+		if n := next - from; n > 1 && n < batchRecords {
 			r.prefetch(a[from:next])
 		}
 		from = next
@@ -337,7 +337,7 @@ func (r *records) settle(sorter *radix.Sorter[uint64], group, tmp []uint64, from
 	if next < 0 {
 		next = r.agreement(group[1:], group[0], from)
 	}
-	r.rewindow(group, next)
+	r.refillKeyBits(group, next)
 	sorter.SortInPlace(group, tmp)
 	r.refine(sorter, group, tmp, next)
 }

@@ -43,20 +43,20 @@ var leafBytes = sync.OnceValue(func() int {
 // sizes contains the sizes of all parts of a chunk, so that its memory is known exactly. They
 // grow only with the number of records, so a chunk holds any smaller number of records as well.
 type sizes struct {
-	records     int64 // capacity in records
-	source      int64 // number of records read to fill it, if greater
-	workers     int
-	element     int  // size in bytes
-	record      int  // size in bytes
-	keptRecords int  // bytes of each record stored next to its element: all or none
-	whole       bool // records are moved whole, and elements are words of them; see wholes
-	bucket      int  // target number of elements in a bucket
-	leaf        int  // maximum number of elements in a bucket that is sorted in the cache
-	unit        int  // number of records read at a time by one worker
-	out         int  // number of records in a block that Store writes
-	block       int  // number of elements in a block of a bucket, a power of two
-	blocks      int
-	line        int // size of a bucket's line in the scatter in bytes
+	records           int64 // capacity in records
+	source            int64 // number of records read to fill it, if greater
+	workers           int
+	element           int  // size in bytes
+	record            int  // size in bytes
+	storedRecordBytes int  // bytes of each record stored next to its element: all or none
+	whole             bool // records are moved whole, and elements are words of them; see wholes
+	bucket            int  // target number of elements in a bucket
+	leaf              int  // maximum number of elements in a bucket that is sorted in the cache
+	unit              int  // number of records read at a time by one worker
+	out               int  // number of records in a block that Store writes
+	block             int  // number of elements in a block of a bucket, a power of two
+	blocks            int
+	line              int // size of a bucket's line in the scatter in bytes
 }
 
 func newSizes(opt device.ChunkOptions, records int64) sizes {
@@ -73,7 +73,7 @@ func newSizes(opt device.ChunkOptions, records int64) sizes {
 		s.whole = true
 	case s.element == 0:
 		s.element = refBytes
-		s.keptRecords = size
+		s.storedRecordBytes = size
 	}
 
 	inCache := leafBytes() / s.element
@@ -178,7 +178,7 @@ func (s *sizes) memory() int64 {
 			s.workers*s.buckets(s.records),
 		)*8 + int64(s.segments())*40
 	}
-	return arena + s.records*int64(s.keptRecords) + int64(s.workers)*perWorker
+	return arena + s.records*int64(s.storedRecordBytes) + int64(s.workers)*perWorker
 }
 
 // perWorker returns the scratch memory of a worker, in the order in which newWorker carves it.
@@ -212,7 +212,7 @@ func (s *sizes) maxBuckets() int {
 // blocks: one for its own leaf, and one because it separates its neighbors. setBlocks reserves
 // blocks for every worker, and joined leaves need half of those of one worker.
 func (s *sizes) maxEqualities() int {
-	if s.keptRecords > 0 || s.whole {
+	if s.storedRecordBytes > 0 || s.whole {
 		return 0
 	}
 	return min(s.maxBuckets()/8, s.workers*s.buckets(s.records)/4)
@@ -221,7 +221,7 @@ func (s *sizes) maxEqualities() int {
 // unitBytes returns the size of the buffer for incoming records. Records that are kept need none,
 // because they are read to their final place.
 func (s *sizes) unitBytes() int {
-	if s.keptRecords > 0 {
+	if s.storedRecordBytes > 0 {
 		return 0
 	}
 	return radix.WholeLines(int(min(int64(s.unit), s.records)) * s.record)

@@ -14,8 +14,8 @@ import (
 	"github.com/extsort/extsort/device/cpu/radix"
 )
 
-// splitter splits the leaves of an engine that are too large for the cache.
-type splitter[K radix.Element, E arena.Word] struct{ engine *engine[K, E] }
+// splitter splits the leaves of a pipeline that are too large for the cache.
+type splitter[K radix.Element, E arena.Word] struct{ pipeline *pipeline[K, E] }
 
 // errNoRoom reports that there are too few free blocks to split a leaf. In this case no leaf has
 // been changed. In contrast, a worker that runs out of blocks fails with pool.ErrFull and leaves
@@ -25,8 +25,8 @@ var errNoRoom = fmt.Errorf("no room to split: %w", pool.ErrFull)
 // splitAll splits leaves until hasTo returns false for all of them. It returns errNoRoom if there
 // are too few free blocks.
 func (s splitter[K, E]) splitAll(ctx context.Context, hasTo func(l *leaf[K]) bool) error {
-	for i := 0; i < len(s.engine.leaves); {
-		if !hasTo(&s.engine.leaves[i]) {
+	for i := 0; i < len(s.pipeline.leaves); {
+		if !hasTo(&s.pipeline.leaves[i]) {
 			i++
 			continue
 		}
@@ -35,14 +35,14 @@ func (s splitter[K, E]) splitAll(ctx context.Context, hasTo func(l *leaf[K]) boo
 		if i, workers, most = s.makeRoom(i); most < 2 {
 			return errNoRoom
 		}
-		if err := s.engine.makeWorkers(workers); err != nil {
+		if err := s.pipeline.makeWorkers(workers); err != nil {
 			return err
 		}
-		parts, err := s.split(ctx, s.engine.leaves[i], workers, most)
+		parts, err := s.split(ctx, s.pipeline.leaves[i], workers, most)
 		if err != nil {
 			return err
 		}
-		s.engine.leaves = slices.Replace(s.engine.leaves, i, i+1, parts...)
+		s.pipeline.leaves = slices.Replace(s.pipeline.leaves, i, i+1, parts...)
 	}
 
 	return nil
@@ -61,22 +61,22 @@ func (s splitter[K, E]) split(
 		return nil, err
 	}
 	l.low, l.high = low, high
-	tieBits := s.engine.kind.tieBits(l.from)
+	tieBits := s.pipeline.kind.tieBits(l.from)
 	if low>>tieBits == high>>tieBits {
-		err := s.engine.kind.tied(ctx, &l)
+		err := s.pipeline.kind.tied(ctx, &l)
 		return []leaf[K]{l}, err
 	}
 
 	b := radix.FittedBuckets(
-		sample, low, high, min(4*s.engine.sizes.buckets(l.count), most), tieBits,
+		sample, low, high, min(4*s.pipeline.sizes.buckets(l.count), most), tieBits,
 	)
 	// A majority key is counted if that saves at least two blocks. Its leaf cannot be joined with
 	// its neighbors, which costs one block, and it separates these neighbors, which costs
 	// another.
-	least := int64(2*s.engine.sizes.block) * int64(len(sample)) / l.count
-	majority := radix.MajorityKeys(sample, b, s.engine.sizes.maxEqualities(), int(least)+1)
+	least := int64(2*s.pipeline.sizes.block) * int64(len(sample)) / l.count
+	majority := radix.MajorityKeys(sample, b, s.pipeline.sizes.maxEqualities(), int(least)+1)
 	parts, err := s.distribute(ctx, l, workers, b, majority)
-	return s.merge(parts, int64(min(s.engine.sizes.bucket/2, s.engine.sizes.leaf))), err
+	return s.merge(parts, int64(min(s.pipeline.sizes.bucket/2, s.pipeline.sizes.leaf))), err
 }
 
 // splitAround splits a leaf into the elements less than, equal to and greater than the key that
@@ -104,7 +104,7 @@ func (s splitter[K, E]) splitAround(
 		return nil, err
 	}
 	at := 0
-	if first := s.engine.pool.Content(rest[0].Head)[:1]; s.engine.kind.keysOf(nil, first, l.from)[0] < value {
+	if first := s.pipeline.pool.Content(rest[0].Head)[:1]; s.pipeline.kind.keysOf(nil, first, l.from)[0] < value {
 		at = 1
 	}
 	return slices.Insert(rest, at, equal), nil
@@ -115,18 +115,18 @@ func (s splitter[K, E]) splitAround(
 // neighboring leaves that fit into the cache together, and fills all blocks of a leaf except one.
 // Then there are so few partial blocks that minSplit buckets fit; see setBlocks.
 func (s splitter[K, E]) makeRoom(i int) (at, workers, most int) {
-	l := s.engine.leaves[i]
-	workers = workersFor(s.engine.sizes.workers, l.count, unitBytes/s.engine.sizes.element)
+	l := s.pipeline.leaves[i]
+	workers = workersFor(s.pipeline.sizes.workers, l.count, unitBytes/s.pipeline.sizes.element)
 	if s.affordable(&l, workers) < min(
-		4*s.engine.sizes.buckets(l.count), s.engine.sizes.maxBuckets(),
+		4*s.pipeline.sizes.buckets(l.count), s.pipeline.sizes.maxBuckets(),
 	) {
-		before := s.merge(s.engine.leaves[:i], int64(s.engine.sizes.leaf))
-		after := s.merge(s.engine.leaves[i+1:], int64(s.engine.sizes.leaf))
-		s.engine.leaves = slices.Concat(before, s.merge([]leaf[K]{l}, 0), after)
+		before := s.merge(s.pipeline.leaves[:i], int64(s.pipeline.sizes.leaf))
+		after := s.merge(s.pipeline.leaves[i+1:], int64(s.pipeline.sizes.leaf))
+		s.pipeline.leaves = slices.Concat(before, s.merge([]leaf[K]{l}, 0), after)
 		i = len(before)
 	}
 
-	for workers > 1 && s.affordable(&l, workers) < min(minSplit, s.engine.sizes.maxBuckets()) {
+	for workers > 1 && s.affordable(&l, workers) < min(minSplit, s.pipeline.sizes.maxBuckets()) {
 		workers--
 	}
 	return i, workers, s.affordable(&l, workers)
@@ -138,9 +138,9 @@ func (s splitter[K, E]) makeRoom(i int) (at, workers, most int) {
 func (s splitter[K, E]) affordable(l *leaf[K], workers int) int {
 	held := 2
 	if l.ordered {
-		held = 2 * len(s.engine.order.lists)
+		held = 2 * len(s.pipeline.order.lists)
 	}
-	return min(s.engine.sizes.maxBuckets(), int(s.engine.pool.Available())/workers-held)
+	return min(s.pipeline.sizes.maxBuckets(), int(s.pipeline.pool.Available())/workers-held)
 }
 
 // distribute moves the elements of a leaf to buckets. It reuses blocks immediately after they
@@ -152,17 +152,17 @@ func (s splitter[K, E]) distribute(
 	// partly holds, per worker, how many elements it has read of blocks that it has not read
 	// completely.
 	partly := make([]map[uint32]int, workers)
-	for i, w := range s.engine.workers[:workers] {
+	for i, w := range s.pipeline.workers[:workers] {
 		w.scatter.Reset(b.Count(), l.zone, 1, 1, majority)
 		partly[i] = map[uint32]int{}
 	}
 
-	err := s.engine.eachPiece(ctx, workers, l, func(i int, w *worker[K, E], piece []E) {
+	err := s.pipeline.eachPiece(ctx, workers, l, func(i int, w *worker[K, E], piece []E) {
 		for elems := range slices.Chunk(piece, len(w.keys)) {
-			w.scatter.Add(&b, s.engine.kind.keysOf(w, elems, l.from), elems)
+			w.scatter.Add(&b, s.pipeline.kind.keysOf(w, elems, l.from), elems)
 		}
-		if block := blockOf(s.engine.pool, piece); readAll(
-			partly[i], block, len(piece), s.engine.pool.Used[block],
+		if block := blockOf(s.pipeline.pool, piece); readAll(
+			partly[i], block, len(piece), s.pipeline.pool.Used[block],
 		) {
 			w.scatter.Recycle(block)
 		}
@@ -174,12 +174,12 @@ func (s splitter[K, E]) distribute(
 		maps.Copy(partly[0], read)
 	}
 	for block := range partly[0] { // blocks read by several workers together
-		s.engine.workers[0].scatter.Recycle(block)
+		s.pipeline.workers[0].scatter.Recycle(block)
 	}
-	for _, w := range s.engine.workers[:workers] {
+	for _, w := range s.pipeline.workers[:workers] {
 		w.scatter.Finish()
 	}
-	return s.engine.collect(workers, b, l, nil), nil
+	return s.pipeline.collect(workers, b, l, nil), nil
 }
 
 // readAll records that n of the used elements of a block were read, and reports whether all of
@@ -213,7 +213,7 @@ func (s splitter[K, E]) merge(leaves []leaf[K], most int64) []leaf[K] {
 	merged := leaves[:0]
 	for _, l := range leaves {
 		if n := len(merged); n > 0 && merged[n-1].joins(&l) && merged[n-1].count+l.count <= most {
-			s.engine.pool.Join(&merged[n-1].List, l.List)
+			s.pipeline.pool.Join(&merged[n-1].List, l.List)
 			merged[n-1].count += l.count
 			merged[n-1].high = l.high
 			continue
@@ -222,7 +222,7 @@ func (s splitter[K, E]) merge(leaves []leaf[K], most int64) []leaf[K] {
 	}
 
 	for i := range merged {
-		merged[i].List = s.engine.pool.Pack(merged[i].zone, merged[i].List, s.engine.sizes.whole)
+		merged[i].List = s.pipeline.pool.Pack(merged[i].zone, merged[i].List, s.pipeline.sizes.whole)
 	}
 	return merged
 }
@@ -243,12 +243,12 @@ const leafSample = 8192
 // because the pieces of a small chunk are small and numerous.
 func (s splitter[K, E]) survey(ctx context.Context, l leaf[K], workers int) (sample []K, low, high K, err error) {
 	step := int(l.count/leafSample) + 1
-	for _, w := range s.engine.workers[:workers] {
+	for _, w := range s.pipeline.workers[:workers] {
 		w.low, w.high, w.sample, w.next = ^K(0), 0, w.sample[:0], 0
 	}
-	err = s.engine.eachPiece(ctx, workers, l, func(_ int, w *worker[K, E], piece []E) {
+	err = s.pipeline.eachPiece(ctx, workers, l, func(_ int, w *worker[K, E], piece []E) {
 		for elems := range slices.Chunk(piece, len(w.keys)) {
-			keys := s.engine.kind.keysOf(w, elems, l.from)
+			keys := s.pipeline.kind.keysOf(w, elems, l.from)
 			least, greatest := radix.MinMax(keys)
 			w.low, w.high = min(w.low, least), max(w.high, greatest)
 			for ; w.next < len(keys); w.next += step {
@@ -257,8 +257,8 @@ func (s splitter[K, E]) survey(ctx context.Context, l leaf[K], workers int) (sam
 			w.next -= len(keys)
 		}
 	})
-	first := s.engine.workers[0]
-	for _, w := range s.engine.workers[1:workers] {
+	first := s.pipeline.workers[0]
+	for _, w := range s.pipeline.workers[1:workers] {
 		first.low, first.high = min(first.low, w.low), max(first.high, w.high)
 		first.sample = append(first.sample, w.sample...)
 	}
@@ -267,7 +267,7 @@ func (s splitter[K, E]) survey(ctx context.Context, l leaf[K], workers int) (sam
 
 // eachPiece calls f for all elements of a leaf. Each worker handles a consecutive share, in input
 // order if that is known. f may recycle the blocks that it has read.
-func (e *engine[K, E]) eachPiece(
+func (p *pipeline[K, E]) eachPiece(
 	ctx context.Context, workers int, l leaf[K], f func(i int, w *worker[K, E], piece []E),
 ) error {
 	var found sync.WaitGroup // waits until all workers have found the start of their share
@@ -279,12 +279,12 @@ func (e *engine[K, E]) eachPiece(
 		from := l.count * int64(i) / int64(workers)
 		left := l.count*int64(i+1)/int64(workers) - from
 
-		for piece := range e.pieces(&l, from) {
+		for piece := range p.pieces(&l, from) {
 			if start(); ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
 			piece = piece[:min(int64(len(piece)), left)]
-			f(i, e.workers[i], piece)
+			f(i, p.workers[i], piece)
 			if left -= int64(len(piece)); left == 0 {
 				break
 			}

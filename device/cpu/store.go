@@ -19,48 +19,48 @@ type task[K radix.Element] struct {
 
 // Store writes the sorted records. If drain is set, it returns the memory of a zone to the system
 // when the last of its records has been written.
-func (e *engine[K, E]) Store(
+func (p *pipeline[K, E]) Store(
 	ctx context.Context, limit int64, drain bool, to device.BlockWriter,
 ) error {
 	// number of records of each zone that have not been stored
-	left := make([]atomic.Int64, len(e.pool.Zones))
-	for _, l := range e.leaves {
+	left := make([]atomic.Int64, len(p.pool.Zones))
+	for _, l := range p.leaves {
 		left[l.zone].Add(l.count)
 	}
-	tasks := e.tasks(limitRecords(limit, e.stats.Records))
-	err := e.inOrder(ctx, len(tasks), func(ctx context.Context, w *worker[K, E], i int) error {
-		err := e.store(ctx, w, tasks[i], to)
+	tasks := p.tasks(limitRecords(limit, p.stats.Records))
+	err := p.inOrder(ctx, len(tasks), func(ctx context.Context, w *worker[K, E], i int) error {
+		err := p.store(ctx, w, tasks[i], to)
 		if err == nil && drain {
-			e.release(tasks[i], left)
+			p.release(tasks[i], left)
 		}
 		return err
 	})
-	e.countPasses()
+	p.countPasses()
 	return err
 }
 
 // release counts the records of a task as stored.
-func (e *engine[K, E]) release(t task[K], left []atomic.Int64) {
+func (p *pipeline[K, E]) release(t task[K], left []atomic.Int64) {
 	for _, l := range t.leaves {
 		if l.done {
 			l.count = t.count
 		}
 		if left[l.zone].Add(-l.count) == 0 {
-			e.pool.Release(l.zone)
+			p.pool.Release(l.zone)
 		}
 	}
 }
 
 // inOrder runs tasks on workers; see device.InOrder.
-func (e *engine[K, E]) inOrder(
+func (p *pipeline[K, E]) inOrder(
 	ctx context.Context, tasks int, do func(ctx context.Context, w *worker[K, E], task int) error,
 ) error {
-	workers := max(1, min(tasks, e.sizes.workers))
-	if err := e.makeWorkers(workers); err != nil {
+	workers := max(1, min(tasks, p.sizes.workers))
+	if err := p.makeWorkers(workers); err != nil {
 		return err
 	}
 	return device.InOrder(ctx, workers, tasks, func(ctx context.Context, worker, i int) error {
-		return do(ctx, e.workers[worker], i)
+		return do(ctx, p.workers[worker], i)
 	})
 }
 
@@ -73,9 +73,9 @@ func limitRecords(limit, records int64) int64 {
 }
 
 // tasks divides the first limit records into tasks.
-func (e *engine[K, E]) tasks(limit int64) []task[K] {
+func (p *pipeline[K, E]) tasks(limit int64) []task[K] {
 	var tasks []task[K]
-	block := int64(e.sizes.out)
+	block := int64(p.sizes.out)
 	at := int64(0)
 	add := func(leaves []leaf[K], skip, count int64) {
 		if count = min(count, limit-at); count > 0 {
@@ -83,27 +83,27 @@ func (e *engine[K, E]) tasks(limit int64) []task[K] {
 			at += count
 		}
 	}
-	for i := 0; i < len(e.leaves); {
-		l := &e.leaves[i]
+	for i := 0; i < len(p.leaves); {
+		l := &p.leaves[i]
 		end := i + 1
 		count := l.count
 
 		if l.done {
 			// long enough, because skipping records takes time as well
-			stretch := max(block, count/int64(8*e.sizes.workers))
+			stretch := max(block, count/int64(8*p.sizes.workers))
 			for skip := int64(0); skip < count; skip += stretch {
-				add(e.leaves[i:end], skip, min(stretch, count-skip))
+				add(p.leaves[i:end], skip, min(stretch, count-skip))
 			}
 			i = end
 			continue
 		}
 
-		for end < len(e.leaves) && !e.leaves[end].done && count+e.leaves[end].count <= block {
-			count += e.leaves[end].count
+		for end < len(p.leaves) && !p.leaves[end].done && count+p.leaves[end].count <= block {
+			count += p.leaves[end].count
 			end++
 		}
 
-		add(e.leaves[i:end], 0, count)
+		add(p.leaves[i:end], 0, count)
 		i = end
 	}
 
@@ -111,26 +111,26 @@ func (e *engine[K, E]) tasks(limit int64) []task[K] {
 }
 
 // store finishes the leaves of a task and writes their records.
-func (e *engine[K, E]) store(
+func (p *pipeline[K, E]) store(
 	ctx context.Context, w *worker[K, E], t task[K], to device.BlockWriter,
 ) error {
 	switch {
 	case t.leaves[0].done:
-		return e.storeDone(ctx, t, w.out, to)
+		return p.storeDone(ctx, t, w.out, to)
 	case len(t.leaves) > 1:
-		out := w.out[:t.count*int64(e.sizes.record)]
+		out := w.out[:t.count*int64(p.sizes.record)]
 		for rest := out; len(rest) > 0; t.leaves = t.leaves[1:] {
-			sorted := e.kind.finish(w, &t.leaves[0], rest)
-			sorted = sorted[:min(len(sorted), len(rest)/e.sizes.record)]
-			rest = rest[len(moved(rest, e.kind.gather(w, rest, sorted))):]
+			sorted := p.kind.finish(w, &t.leaves[0], rest)
+			sorted = sorted[:min(len(sorted), len(rest)/p.sizes.record)]
+			rest = rest[len(moved(rest, p.kind.gather(w, rest, sorted))):]
 		}
 		return to.WriteBlock(ctx, t.first, out)
 	}
 
-	sorted := e.kind.finish(w, &t.leaves[0], nil)[:t.count]
+	sorted := p.kind.finish(w, &t.leaves[0], nil)[:t.count]
 	for first := t.first; len(sorted) > 0; {
-		n := min(len(sorted), e.sizes.out)
-		if err := to.WriteBlock(ctx, first, e.kind.gather(w, w.out, sorted[:n])); err != nil {
+		n := min(len(sorted), p.sizes.out)
+		if err := to.WriteBlock(ctx, first, p.kind.gather(w, w.out, sorted[:n])); err != nil {
 			return err
 		}
 		first += int64(n)
@@ -141,11 +141,11 @@ func (e *engine[K, E]) store(
 }
 
 // storeDone writes records of a leaf that is done, using the buffer out.
-func (e *engine[K, E]) storeDone(
+func (p *pipeline[K, E]) storeDone(
 	ctx context.Context, t task[K], out []byte, to device.BlockWriter,
 ) error {
-	size := e.sizes.record
-	block := min(e.sizes.out*size, len(out)/size*size)
+	size := p.sizes.record
+	block := min(p.sizes.out*size, len(out)/size*size)
 	b := device.Emitter{
 		To:    to,
 		Size:  size,
@@ -153,14 +153,14 @@ func (e *engine[K, E]) storeDone(
 		Left:  t.count,
 		Buf:   out[:0:block],
 	}
-	for piece := range e.pieces(&t.leaves[0], t.skip) {
+	for piece := range p.pieces(&t.leaves[0], t.skip) {
 		for len(piece) > 0 && b.Left > 0 {
 			dst, err := b.Room(ctx, len(piece))
 			if err != nil {
 				return err
 			}
 			n := len(dst) / size
-			moved(dst, e.kind.records(dst, piece[:n]))
+			moved(dst, p.kind.records(dst, piece[:n]))
 			piece = piece[n:]
 		}
 

@@ -55,11 +55,11 @@ func wordBytes(k *format.Keyer) int {
 // Compared with records next to elements with indexes, memory contains only records and is read
 // sequentially.
 type wholes[R word] struct {
-	engine *engine[uint64, R]
-	keyer  *format.Keyer // of words
-	size   int           // record size in bytes
-	input  *format.Keyer // of records
-	key    []uint64      // mask of the key bits in a word
+	pipeline *pipeline[uint64, R]
+	keyer    *format.Keyer // of words
+	size     int           // record size in bytes
+	input    *format.Keyer // of records
+	key      []uint64      // mask of the key bits in a word
 }
 
 func newWholes[R word](opt device.ChunkOptions, s sizes) (device.Chunk, error) {
@@ -69,7 +69,7 @@ func newWholes[R word](opt device.ChunkOptions, s sizes) (device.Chunk, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := newEngine[uint64, R](opt, s)
+	e, err := newPipeline[uint64, R](opt, s)
 	if err != nil {
 		return nil, err
 	}
@@ -77,11 +77,11 @@ func newWholes[R word](opt device.ChunkOptions, s sizes) (device.Chunk, error) {
 		return nil, errors.Join(err, e.Close())
 	}
 	e.kind = &wholes[R]{
-		engine: e,
-		keyer:  keyer,
-		size:   s.record,
-		input:  opt.Keyer,
-		key:    keyBits(layout),
+		pipeline: e,
+		keyer:    keyer,
+		size:     s.record,
+		input:    opt.Keyer,
+		key:      keyBits(layout),
 	}
 	return e, nil
 }
@@ -125,7 +125,7 @@ const keyRest = 64
 func (c *wholes[R]) keysOf(w *worker[uint64, R], words []R, from int) []uint64 {
 	keys := w.keys[:len(words)]
 	if from == keyRest {
-		c.keyer.Windows(keys, arena.ByteView(words), keyRest, 64)
+		c.keyer.BitRanges(keys, arena.ByteView(words), keyRest, 64)
 	} else {
 		c.keyer.Prefixes(keys, arena.ByteView(words))
 	}
@@ -181,28 +181,28 @@ func wholeWords[R word](bytes, size int) int {
 
 // finish copies the records of a leaf to w.recs and returns references to them in key order.
 func (c *wholes[R]) finish(w *worker[uint64, R], l *leaf[uint64], _ []byte) []uint64 {
-	if w.window == nil {
-		w.window = newRecords(c.keyer, arena.ByteView(w.recs), int64(len(w.recs)))
+	if w.references == nil {
+		w.references = newRecords(c.keyer, arena.ByteView(w.recs), int64(len(w.recs)))
 	}
 	recs, refs, tmp := w.recs[:l.count], w.a[:l.count], w.b[:l.count]
 	rest := recs
-	for piece := range c.engine.pieces(l, 0) {
+	for piece := range c.pipeline.pieces(l, 0) {
 		rest = rest[copy(rest, piece):]
 	}
 	c.keyer.Prefixes(refs, arena.ByteView(recs))
 	low, high := radix.MinMax(refs)
 	prefixBits, keyBits := c.keyer.PrefixBits(), 8*c.keyer.KeySize()
 	from := prefixBits - bits.Len64(low^high)
-	held, indexBits := w.window.windowBits, w.window.indexBits
+	held, indexBits := w.references.heldKeyBits, w.references.indexBits
 	if from+held <= prefixBits || keyBits == prefixBits {
 		up, down := uint(64-prefixBits+from), uint(64-held)
 		for i, prefix := range refs {
 			refs[i] = prefix<<up>>down<<indexBits | uint64(i)
 		}
 	} else {
-		c.keyer.Windows(refs, arena.ByteView(recs), from, held)
-		for i, window := range refs {
-			refs[i] = window<<indexBits | uint64(i)
+		c.keyer.BitRanges(refs, arena.ByteView(recs), from, held)
+		for i, keyBits := range refs {
+			refs[i] = keyBits<<indexBits | uint64(i)
 		}
 	}
 	if left := keyBits - from; left <= 2*radix.DigitBits {
@@ -219,14 +219,14 @@ func (c *wholes[R]) finish(w *worker[uint64, R], l *leaf[uint64], _ []byte) []ui
 // References contain the key from bit from on. They contain the rest of most keys, so ties nearly
 // always have equal keys and are already in order.
 func (c *wholes[R]) refine(w *worker[uint64, R], refs, tmp []uint64, from int) {
-	tieBits := w.window.tieBits(from)
+	tieBits := w.references.tieBits(from)
 	if tieBits == 0 {
 		return
 	}
 	for i, end := 0, 0; i < len(refs); i = end {
 		end = endOfTie(refs, i, tieBits)
 		if group := refs[i:end]; len(group) > 1 && !c.sameKeys(w, group) {
-			w.window.settle(&w.radix, group, tmp[i:end], from)
+			w.references.settle(&w.radix, group, tmp[i:end], from)
 		}
 	}
 }
@@ -236,7 +236,7 @@ func (c *wholes[R]) refine(w *worker[uint64, R], refs, tmp []uint64, from int) {
 // finds that they are equal.
 func (c *wholes[R]) sameKeys(w *worker[uint64, R], group []uint64) bool {
 	recs := arena.View[uint64](arena.ByteView(w.recs))
-	mask := w.window.indexMask()
+	mask := w.references.indexMask()
 	words := uint64(len(c.key))
 
 	for k, key := range c.key {
@@ -259,7 +259,7 @@ func (c *wholes[R]) gather(w *worker[uint64, R], dst []byte, refs []uint64) []by
 		c.place(w, arena.View[R](dst), refs)
 		return dst
 	}
-	recs, mask, size := w.recs, w.window.indexMask(), c.size
+	recs, mask, size := w.recs, w.references.indexMask(), c.size
 	whole := wholeWords[R](len(dst), size)
 	for i, ref := range refs[:whole] {
 		*(*R)(unsafe.Pointer(&dst[i*size])) = recs[ref&mask] // as in unpad
@@ -272,7 +272,7 @@ func (c *wholes[R]) gather(w *worker[uint64, R], dst []byte, refs []uint64) []by
 }
 
 func (c *wholes[R]) place(w *worker[uint64, R], dst []R, refs []uint64) {
-	recs, mask := w.recs, w.window.indexMask()
+	recs, mask := w.recs, w.references.indexMask()
 	dst = dst[:len(refs)]
 	for i, ref := range refs {
 		dst[i] = recs[ref&mask]

@@ -149,7 +149,7 @@ func TestLoadTakesAll(t *testing.T) {
 	const n = 50_001
 	l := layoutOf(t, "bytes12")
 	recs := devicetest.Distributions["uniform"](l, 2*n, rand.New(rand.NewPCG(11, 12)))
-	c := newChunkOf(t, l, recs[:n*12]).(*wholeEngine[[2]uint64])
+	c := newChunkOf(t, l, recs[:n*12]).(*wholePipeline[[2]uint64])
 	defer c.Close()
 	for short := range 3 * c.sizes.workers * 8 {
 		src := tardySource{Source: devicetest.Source{Recs: recs, Size: 12, Units: []int{1}}, unit: c.sizes.unit, short: short}
@@ -180,7 +180,7 @@ func TestSplitSharesBlocks(t *testing.T) {
 		binary.LittleEndian.PutUint64(recs[16*i:], key)
 		binary.LittleEndian.PutUint64(recs[16*i+8:], uint64(i))
 	}
-	c := newChunkOf(t, l, recs).(*wholeEngine[[2]uint64])
+	c := newChunkOf(t, l, recs).(*wholePipeline[[2]uint64])
 	defer c.Close()
 	c.sizes.leaf = 1500
 	if _, err := c.Load(t.Context(), &devicetest.Source{Recs: recs, Size: 16}); err != nil {
@@ -195,7 +195,7 @@ func TestSplitSharesBlocks(t *testing.T) {
 func TestSortIsCancelled(t *testing.T) {
 	l := layoutOf(t, "u128")
 	recs := devicetest.Distributions["zipf"](l, 50_000, rand.New(rand.NewPCG(15, 16)))
-	c := newChunkOf(t, l, recs).(*wholeEngine[[2]uint64])
+	c := newChunkOf(t, l, recs).(*wholePipeline[[2]uint64])
 	defer c.Close()
 	c.sizes.leaf = 700
 	ctx, cancel := context.WithCancel(t.Context())

@@ -17,8 +17,8 @@ import (
 
 // The chunks that there are.
 type (
-	elementEngine[E radix.Element] = engine[E, E]
-	wholeEngine[R word]            = engine[uint64, R]
+	elementPipeline[E radix.Element] = pipeline[E, E]
+	wholePipeline[R word]            = pipeline[uint64, R]
 )
 
 // zonedChunk is a chunk with several zones, as only large ones have them.
@@ -44,13 +44,13 @@ func zoned(t *testing.T, l format.Layout, recs []byte, zones int) zonedChunk {
 	}
 	z := zonedChunk{Chunk: made, size: l.RecordSize, zones: make([]pool.Zone, zones)}
 	switch c := made.(type) {
-	case *elementEngine[uint64]:
+	case *elementPipeline[uint64]:
 		z.used = func() []int { return zonesOf(c.leaves, func(l leaf[uint64]) int { return l.zone }) }
 		cutPool(c.pool, z.zones)
-	case *elementEngine[uint32]:
+	case *elementPipeline[uint32]:
 		z.used = func() []int { return zonesOf(c.leaves, func(l leaf[uint32]) int { return l.zone }) }
 		cutPool(c.pool, z.zones)
-	case *wholeEngine[[2]uint64]:
+	case *wholePipeline[[2]uint64]:
 		z.used = func() []int { return zonesOf(c.leaves, func(l leaf[uint64]) int { return l.zone }) }
 		cutPool(c.pool, z.zones)
 	default:

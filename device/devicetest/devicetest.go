@@ -57,8 +57,8 @@ func Run(t *testing.T, open func(testing.TB) device.Device) {
 		{"WriterFails", testWriterFails},
 		{"Drain", testDrain},
 		{"Select", testSelect},
-		{"Keep", testKeep},
-		{"KeepReuse", testKeepReuse},
+		{"Retain", testRetain},
+		{"KeepReuse", testRetainReuse},
 		{"Memory", testMemory},
 		{"Options", testOptions},
 	} {

@@ -16,7 +16,7 @@ import (
 // chunk is the memory of one chunk. The first Load allocates it.
 type chunk struct {
 	device.Plain
-	engine *engine
+	device *openDevice
 	opt    device.ChunkOptions
 	shape  shape
 
@@ -37,7 +37,7 @@ func (c *chunk) begin() error {
 	if c.session != nil {
 		return nil
 	}
-	s, err := c.engine.start()
+	s, err := c.device.start()
 	if err == nil {
 		err = c.allocate(s)
 	}
@@ -57,10 +57,10 @@ func (c *chunk) begin() error {
 }
 
 func (c *chunk) allocate(s *session) error {
-	slotSize, slots := stagingFor(c.shape, c.engine.stagingBytes(c.opt.MemoryBytes), c.opt.Workers)
+	slotSize, slots := stagingFor(c.shape, c.device.stagingBytes(c.opt.MemoryBytes), c.opt.Workers)
 	c.ring = newRing(s, slotSize, slots)
-	stage := c.shape.stageBytes(c.engine.usableBytes(c.opt.MemoryBytes))
-	return c.memory.allocate(s, c.shape, c.opt.Records, c.engine.dev.MaxAllocBytes, stage)
+	stage := c.shape.stageBytes(c.device.usableBytes(c.opt.MemoryBytes))
+	return c.memory.allocate(s, c.shape, c.opt.Records, c.device.dev.MaxAllocBytes, stage)
 }
 
 func (c *chunk) Sort(ctx context.Context) error {
@@ -68,7 +68,7 @@ func (c *chunk) Sort(ctx context.Context) error {
 		return errClosed
 	}
 	if err := c.sortRecords(ctx); err != nil {
-		return fmt.Errorf("sort %d records on %s: %w", c.records, c.engine.dev.Name, err)
+		return fmt.Errorf("sort %d records on %s: %w", c.records, c.device.dev.Name, err)
 	}
 	return nil
 }
@@ -107,7 +107,7 @@ func (c *chunk) settle() {
 func (c *chunk) Stats() device.Stats { return c.stats }
 
 func (c *chunk) Close() error {
-	_, _ = c.engine.start()
+	_, _ = c.device.start()
 	if c.session != nil {
 		_, _ = c.program()
 		c.settle()

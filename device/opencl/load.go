@@ -15,13 +15,13 @@ import (
 
 func (c *chunk) Load(ctx context.Context, src device.Source) (int64, error) {
 	if err := c.begin(); err != nil {
-		return 0, fmt.Errorf("load a chunk of %d records to %s: %w", c.opt.Records, c.engine.dev.Name, err)
+		return 0, fmt.Errorf("load a chunk of %d records to %s: %w", c.opt.Records, c.device.dev.Name, err)
 	}
 	c.records, c.stats = 0, device.Stats{Algorithm: cmp.Or(c.opt.Algorithm, algo.Names()[0])}
 	l := &loader{chunk: c, src: src, left: c.opt.Records}
 	if err := l.run(ctx); err != nil {
 		c.settle()
-		return 0, fmt.Errorf("load a chunk to %s: %w", c.engine.dev.Name, err)
+		return 0, fmt.Errorf("load a chunk to %s: %w", c.device.dev.Name, err)
 	}
 	c.records, c.stats.Records = l.loaded, l.loaded
 	return l.loaded, nil

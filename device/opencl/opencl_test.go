@@ -291,7 +291,7 @@ func TestSourceOverTwoChunks(t *testing.T) {
 // If one allocation is too small for all records, they are divided into segments.
 func TestSegments(t *testing.T) {
 	d := open(t, Options{})
-	d.(*engine).dev.MaxAllocBytes = 40_000
+	d.(*openDevice).dev.MaxAllocBytes = 40_000
 	k := keyer(t, 33, "9:bytes9", "0:f64")
 	opt := device.ChunkOptions{Keyer: k, MemoryBytes: 1 << 20, Workers: 3}
 	opt.Records = d.MaxRecords(opt, opt.MemoryBytes)

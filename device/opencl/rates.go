@@ -25,18 +25,18 @@ const (
 // MeasureRates measures Info.LinkRate and Info.SortRate. Apart from starting the device, which is
 // then done, it takes some milliseconds. It builds no kernel: it estimates the sort rate,
 // conservatively, from the rate of copying.
-func (e *engine) MeasureRates() error {
-	s, err := e.start()
+func (d *openDevice) MeasureRates() error {
+	s, err := d.start()
 	if err != nil {
 		return err
 	}
-	link, moved, err := Rates(s.ctx, s.kernels, min(e.dev.MemoryBytes/8, e.dev.MaxAllocBytes))
+	link, moved, err := Rates(s.ctx, s.kernels, min(d.dev.MemoryBytes/8, d.dev.MaxAllocBytes))
 	if err != nil {
 		return err
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.link, e.sort = link, moved/movesPerSort
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.link, d.sort = link, moved/movesPerSort
 	return nil
 }
 

@@ -8,7 +8,7 @@ import "testing"
 // little memory.
 func TestMeasureRates(t *testing.T) {
 	for _, opt := range []Options{{}, {MemoryBytes: 1 << 20}} {
-		d := open(t, opt).(*engine)
+		d := open(t, opt).(*openDevice)
 		if opt.MemoryBytes > 0 {
 			d.dev.MaxAllocBytes = 1 << 16
 		}

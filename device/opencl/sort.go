@@ -31,7 +31,7 @@ func (c *chunk) launch(q *cl.Queue, kernel string, n int, args []any, waits ...*
 	if err != nil {
 		return nil, err
 	}
-	local := min(groupSize, c.engine.dev.MaxGroup)
+	local := min(groupSize, c.device.dev.MaxGroup)
 	return q.Launch(k, (n+local-1)/local*local, local, args, waits...)
 }
 
@@ -194,7 +194,7 @@ func bestRadix(ctx *cl.Context) string {
 // choice returns the algorithm and its parameters for n keys of a kind: the algorithm that the
 // user named, otherwise the fastest one according to the Tuning, otherwise the default.
 func (c *chunk) choice(kind KeyKind, n int64) (name string, p algo.Params) {
-	digitBits, tuning := c.engine.opt.DigitBits, c.engine.opt.Tuning
+	digitBits, tuning := c.device.opt.DigitBits, c.device.opt.Tuning
 	if name = c.opt.Algorithm; name == "" && digitBits > 0 {
 		name = c.session.radix()
 	}
@@ -217,7 +217,7 @@ func (c *chunk) choice(kind KeyKind, n int64) (name string, p algo.Params) {
 func (c *chunk) sorter() (s *algo.Sorter, name string, err error) {
 	d := &c.memory.data
 	name, p := c.choice(KeyKind{WordBytes: d.WordBytes, Values: d.Values != nil}, d.N)
-	defaults := algo.Params{DigitBits: c.engine.opt.DigitBits}
+	defaults := algo.Params{DigitBits: c.device.opt.DigitBits}
 	if s, err = c.session.sorter(name, p, d); err != nil && p != defaults {
 		s, err = c.session.sorter(name, defaults, d)
 	}

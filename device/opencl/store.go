@@ -22,7 +22,7 @@ func (c *chunk) Store(ctx context.Context, limit int64, _ bool, w device.BlockWr
 	}
 	s := &storer{chunk: c, writer: w, pieces: make(chan piece, cap(c.ring.free))}
 	if err := s.run(ctx, total); err != nil {
-		return fmt.Errorf("store %d records from %s: %w", total, c.engine.dev.Name, err)
+		return fmt.Errorf("store %d records from %s: %w", total, c.device.dev.Name, err)
 	}
 	return nil
 }

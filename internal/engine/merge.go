@@ -255,7 +255,7 @@ func (m *merging) keep(
 	if i == 0 || i >= m.r.Plan.Sizes.FanIn {
 		return nil, nil
 	}
-	kept, err := chunk.Keep(ctx, m.r.Facts.First(), m.r.Plan.Sizes.WithoutMerge(m.r.Facts, i+1))
+	kept, err := chunk.Retain(ctx, m.r.Facts.First(), m.r.Plan.Sizes.WithoutMerge(m.r.Facts, i+1))
 	if kept == nil || err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func (p *partitioning) sort(
 // scatter sends every record to its part, in a single pass. keys is a sorted sample.
 func (p *partitioning) scatter(
 	ctx context.Context, data chunker.Dataset, keys []uint64, parts int,
-) ([]*chunker.Part, error) {
+) ([]*chunker.Partition, error) {
 	p.meter.begin(plan.StagePartition, atInput, p.r.Input.DataBytes())
 	defer func() { p.meter.end(p.r.Input.Bytes()) }()
 
@@ -68,7 +68,7 @@ func (p *partitioning) scatter(
 // sortParts sorts the parts that fit into a chunk, several at a time, and the others one by one
 // in between.
 func (p *partitioning) sortParts(
-	ctx context.Context, parts []*chunker.Part, w device.BlockWriter,
+	ctx context.Context, parts []*chunker.Partition, w device.BlockWriter,
 ) error {
 	p.meter.begin(plan.StageParts, atOutput, p.r.Input.Bytes())
 	defer func() { p.meter.end(p.r.Input.Bytes()) }()
@@ -107,14 +107,14 @@ func (p *partitioning) sortParts(
 	return err
 }
 
-func (p *partitioning) isOversized(part *chunker.Part) bool {
+func (p *partitioning) isOversized(part *chunker.Partition) bool {
 	return part.AllEqual || part.Records() > p.candidate.ChunkRecords
 }
 
 // readNext starts reading the first part that is not empty. It returns nil if none exists or if
 // it is oversized.
-func (p *partitioning) readNext(ctx context.Context, parts []*chunker.Part) (device.Source, error) {
-	i := slices.IndexFunc(parts, func(part *chunker.Part) bool { return part.Records() > 0 })
+func (p *partitioning) readNext(ctx context.Context, parts []*chunker.Partition) (device.Source, error) {
+	i := slices.IndexFunc(parts, func(part *chunker.Partition) bool { return part.Records() > 0 })
 	if i < 0 || p.isOversized(parts[i]) {
 		return nil, nil
 	}
@@ -126,7 +126,7 @@ func (p *partitioning) readNext(ctx context.Context, parts []*chunker.Part) (dev
 // startPart loads a part, and then sorts and writes it while the next one is loaded. src is the
 // source of the part, or nil.
 func (p *partitioning) startPart(
-	ctx context.Context, group *safely.Group, part *chunker.Part, src device.Source,
+	ctx context.Context, group *safely.Group, part *chunker.Partition, src device.Source,
 	w device.BlockWriter,
 ) (err error) {
 	if src == nil {
@@ -158,7 +158,7 @@ const maxDepth = 3
 // sorted. If a sample shows different keys, the part is partitioned again by the following
 // digits. Otherwise its runs are merged.
 func (p *partitioning) sortOversized(
-	ctx context.Context, part *chunker.Part, w device.BlockWriter,
+	ctx context.Context, part *chunker.Partition, w device.BlockWriter,
 ) error {
 	defer part.Close()
 

@@ -55,7 +55,7 @@ func (p *partitioning) sortStream(ctx context.Context) error {
 // sample returns the sorted keys of some records of all runs.
 func (m *merging) sample(ctx context.Context) (keys []uint64, err error) {
 	for _, run := range m.runs {
-		sample, err := (&chunker.Part{Run: run}).Sample(
+		sample, err := (&chunker.Partition{Run: run}).Sample(
 			ctx, m.r.Input.Keyer, plan.SampleKeys/len(m.runs),
 		)
 		if err != nil {

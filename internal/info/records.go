@@ -13,11 +13,11 @@ import (
 type Record struct {
 	Record int64  `json:"record"` // from 0
 	Byte   int64  `json:"byte"`   // position in the decompressed file
-	Parts  []Part `json:"parts"`
+	Parts  []Segment `json:"parts"`
 }
 
-// Part is a field of a record, or bytes without a known meaning.
-type Part struct {
+// Segment is a field of a record, or bytes without a known meaning.
+type Segment struct {
 	Offset int    `json:"offset"`
 	Size   int    `json:"size"`
 	Field  string `json:"field,omitempty"` // name, or OFFSET:TYPE; "": unknown
@@ -79,7 +79,7 @@ func (l *look) shownFields() (fields []format.ArrayField) {
 	return fields[:min(len(fields), maxFields)]
 }
 
-func partsOf(rec []byte, fields []format.ArrayField) (parts []Part) {
+func partsOf(rec []byte, fields []format.ArrayField) (parts []Segment) {
 	end := 0
 	unknown := func(to int) {
 		if to > end {
@@ -97,8 +97,8 @@ func partsOf(rec []byte, fields []format.ArrayField) (parts []Part) {
 	return parts
 }
 
-func newPart(rec []byte, from, to int, field string) Part {
-	p := Part{Offset: from, Size: to - from, Field: field, Hex: hex.EncodeToString(rec[from:min(to, from+maxPartHex)])}
+func newPart(rec []byte, from, to int, field string) Segment {
+	p := Segment{Offset: from, Size: to - from, Field: field, Hex: hex.EncodeToString(rec[from:min(to, from+maxPartHex)])}
 	text := rec[from:min(to, from+maxPartHex)]
 	if field == "" && !slices.ContainsFunc(text, func(c byte) bool { return c < ' ' || c > '~' }) {
 		p.Value = strconv.Quote(string(text))

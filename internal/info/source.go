@@ -120,7 +120,7 @@ func (s *source) beginStream(r io.Reader, opt *Options) error {
 		return err
 	}
 	s.codec = how.Compression(s.name, first)
-	s.rest = format.NewReader(buffered, s.codec, min(format.Window(s.codec, first), maxWindow))
+	s.rest = format.NewReader(buffered, s.codec, min(format.StreamWindowBytes(s.codec, first), maxWindow))
 	if opt.SkipTail > input.MaxKept {
 		return fmt.Errorf("it can only be read sequentially, and at most %d bytes can be skipped after its records",
 			input.MaxKept)

@@ -9,7 +9,7 @@ import (
 // TestDiskOf checks that the measurements of a disk apply only to that disk, and stay when others
 // are measured.
 func TestDiskOf(t *testing.T) {
-	folder := nothingKept(t)
+	folder := nothingStored(t)
 	diskOf := func(name string) plan.Disk { return Load().DiskOf(name) }
 	here := diskOf(folder)
 	if here != (plan.Disk{ID: here.ID}) {

@@ -190,7 +190,7 @@ func (oblivion) Close() error         { return nil }
 // scatter returns the seconds per record for scattering with one worker. The parts are discarded.
 func (t *trials) scatter(ctx context.Context, size int) float64 {
 	k, recs := t.data(size, 8, "uniform", trialBytes, 1)
-	part := &chunker.Part{Run: spill.MemoryRun(k, recs, unitBytes/size)}
+	part := &chunker.Partition{Run: spill.MemoryRun(k, recs, unitBytes/size)}
 	sample, err := part.Sample(ctx, k, trialParts*trialParts)
 	if t.err = cmp.Or(t.err, err); t.err != nil {
 		return 0

@@ -22,8 +22,8 @@ import (
 	"github.com/extsort/extsort/internal/measured"
 )
 
-// Kept is the stored profile of this machine, with its origin and its file.
-type Kept struct {
+// Stored is the stored profile of this machine, with its origin and its file.
+type Stored struct {
 	machine
 	Command  string        `json:"command"`
 	Measured time.Time     `json:"measured"`
@@ -51,18 +51,18 @@ func (m machine) path() (string, error) {
 
 // Load returns the result of Known. If EXTSORT_PROFILE is "default", it returns the default, so
 // that plans do not depend on measurements.
-func Load() Kept {
+func Load() Stored {
 	if os.Getenv("EXTSORT_PROFILE") == "default" {
 		return unknown()
 	}
 	return Known()
 }
 
-func unknown() Kept { return Kept{Profile: plan.DefaultProfile()} }
+func unknown() Stored { return Stored{Profile: plan.DefaultProfile()} }
 
 // DiskOf returns the measurements of the disk that contains, or will contain, a directory or a
 // file.
-func (k Kept) DiskOf(name string) plan.Disk {
+func (k Stored) DiskOf(name string) plan.Disk {
 	id := diskID(name)
 	d := k.Disks[id]
 	d.ID = id
@@ -84,18 +84,18 @@ func diskID(name string) string {
 }
 
 // On returns the profile with the measured speed of a directory's disk.
-func (k Kept) On(folder string) *plan.Profile {
+func (k Stored) On(folder string) *plan.Profile {
 	p := *k.Profile
 	p.DiskBytes = cmp.Or(k.DiskOf(folder).Write, p.DiskBytes)
 	return &p
 }
 
 // Known returns the stored profile of this machine, or the default.
-func Known() Kept {
+func Known() Stored {
 	m := thisMachine()
 	name, _ := m.path() // an error leads to the default below
 	content, err := os.ReadFile(name)
-	k := Kept{File: name}
+	k := Stored{File: name}
 	if err != nil || json.Unmarshal(content, &k) != nil || k.machine != m || k.Profile == nil {
 		return unknown()
 	}
@@ -130,8 +130,8 @@ func mend(p *plan.Profile) {
 
 // Save stores the results of Measure together with the command that made them. It keeps the
 // stored results of other disks.
-func Save(p *plan.Profile, found map[string]plan.Disk, command string) (k Kept, err error) {
-	k = Kept{thisMachine(), command, time.Now().UTC().Truncate(time.Second), p, map[string]plan.Disk{}, ""}
+func Save(p *plan.Profile, found map[string]plan.Disk, command string) (k Stored, err error) {
+	k = Stored{thisMachine(), command, time.Now().UTC().Truncate(time.Second), p, map[string]plan.Disk{}, ""}
 	maps.Copy(k.Disks, Known().Disks)
 	maps.Copy(k.Disks, found)
 	if k.File, err = k.path(); err == nil {

@@ -97,8 +97,8 @@ func TestMeasureFails(t *testing.T) {
 	}
 }
 
-// nothingKept uses a new cache directory.
-func nothingKept(t *testing.T) (folder string) {
+// nothingStored uses a new cache directory.
+func nothingStored(t *testing.T) (folder string) {
 	folder = t.TempDir()
 	for _, name := range []string{"XDG_CACHE_HOME", "HOME", "LocalAppData"} {
 		t.Setenv(name, folder)
@@ -110,7 +110,7 @@ func nothingKept(t *testing.T) (folder string) {
 // TestLoad checks that the stored profile of this machine is found, and that a missing, damaged
 // or foreign one is ignored.
 func TestLoad(t *testing.T) {
-	nothingKept(t)
+	nothingStored(t)
 	if p := Load().Profile; *p != *plan.DefaultProfile() {
 		t.Errorf("nothing is kept: %+v", p)
 	}
@@ -127,15 +127,15 @@ func TestLoad(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, change := range map[string]func(k *Kept){
-		"another processor":       func(k *Kept) { k.Processor += "X" },
-		"more processors":         func(k *Kept) { k.Processors++ },
-		"another form":            func(k *Kept) { k.Version++ },
-		"without a profile":       func(k *Kept) { k.Profile = nil },
-		"without prices":          func(k *Kept) { k.Profile = &plan.Profile{Machine: plan.DefaultProfile().Machine} },
-		"prices that are nothing": func(k *Kept) { k.Profile = plan.DefaultProfile(); k.Profile.Merge = -1 },
+	for what, change := range map[string]func(k *Stored){
+		"another processor":       func(k *Stored) { k.Processor += "X" },
+		"more processors":         func(k *Stored) { k.Processors++ },
+		"another form":            func(k *Stored) { k.Version++ },
+		"without a profile":       func(k *Stored) { k.Profile = nil },
+		"without prices":          func(k *Stored) { k.Profile = &plan.Profile{Machine: plan.DefaultProfile().Machine} },
+		"prices that are nothing": func(k *Stored) { k.Profile = plan.DefaultProfile(); k.Profile.Merge = -1 },
 	} {
-		var k Kept
+		var k Stored
 		if err := json.Unmarshal(content, &k); err != nil {
 			t.Fatal(err)
 		}

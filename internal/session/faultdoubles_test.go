@@ -132,7 +132,7 @@ func (c *faultChunk) Store(ctx context.Context, limit int64, drain bool, w devic
 	return errors.Join(c.Chunk.Store(ctx, limit, drain, w), c.step("store"))
 }
 
-// Select and Keep pass on to the chunk: those of the CPU can do all, but for Select of what they are not asked
+// Select and Retain pass on to the chunk: those of the CPU can do all, but for Select of what they are not asked
 // for.
 
 func (c *faultChunk) Select(ctx context.Context, src device.Source, low, high uint64) (int64, uint64, error) {
@@ -140,11 +140,11 @@ func (c *faultChunk) Select(ctx context.Context, src device.Source, low, high ui
 	return n, last, errors.Join(c.step("select"), err)
 }
 
-func (c *faultChunk) Keep(ctx context.Context, limit, memoryBytes int64) (*device.Kept, error) {
+func (c *faultChunk) Retain(ctx context.Context, limit, memoryBytes int64) (*device.Retained, error) {
 	if err := c.step("keep"); err != nil {
 		return nil, err
 	}
-	kept, err := c.Chunk.Keep(ctx, limit, memoryBytes)
+	kept, err := c.Chunk.Retain(ctx, limit, memoryBytes)
 	if kept != nil {
 		read := kept.Read
 		kept.Read = func(i int, dst []byte) ([]byte, error) {

@@ -36,7 +36,7 @@ var update = flag.Bool("update", false, "rewrite testdata/plans.txt with the pla
 func init() {
 	cpuid.CPU.Cache.L2 = 1 << 20
 	machineProfile = func() (*plan.Profile, func(string) plan.Disk) {
-		return plan.DefaultProfile(), new(profile.Kept).DiskOf
+		return plan.DefaultProfile(), new(profile.Stored).DiskOf
 	}
 }
 

@@ -9,9 +9,9 @@ import (
 
 // Sorting by cells uses a single digit that is so wide that most of its values, the cells,
 // contain at most a few elements. One count, scan and reorder makes the elements of each cell
-// adjacent. Sorting each window of eight neighbors, and then each window of eight that straddles
+// adjacent. Sorting each octet of eight neighbors, and then each octet of eight that straddles
 // two of those, leaves little to repair. This replaces two passes with digits of 11 bits, on
-// processors that can sort eight windows of eight elements at once in registers of 512 bits.
+// processors that can sort eight octets of eight elements at once in registers of 512 bits.
 
 const (
 	cellBits       = 14            // of the widest digit
@@ -20,16 +20,16 @@ const (
 	// partsThreshold is the number of elements above which they are partitioned first. With space
 	// for sorting they occupy 1.3 MiB.
 	partsThreshold = 80 << 10
-	partOf         = 32 << 10        // approximate number of elements of a part
-	partBits       = 8               // maximum width of the partitioning digit
-	minCells       = 16              // number of counters that scanCells processes at a time
-	window         = 8               // neighbors that are sorted together
-	windowEdge     = window / 2      // elements before the first window that straddles two others
-	windowGroup    = window * window // elements that sortWindows sorts at once
+	partOf         = 32 << 10      // approximate number of elements of a part
+	partBits       = 8             // maximum width of the partitioning digit
+	minCells       = 16            // number of counters that scanCells processes at a time
+	octet          = 8             // neighbors that are sorted together
+	octetEdge      = octet / 2     // elements before the first octet that straddles two others
+	octetGroup     = octet * octet // elements that sortOctets sorts at once
 )
 
 // hasVectors reports whether the processor has the vector instructions with which the assembly
-// sorts windows, numbers fitted buckets, and selects the elements within a range.
+// sorts octets, numbers fitted buckets, and selects the elements within a range.
 var hasVectors = cpuid.CPU.Supports(cpuid.BMI1, cpuid.AVX512F, cpuid.AVX512CD)
 
 // cellCounts returns the counters of cells, 32 bits each and at most 64 KiB. They use the memory
@@ -53,7 +53,7 @@ func (r *Sorter[E]) sortCells(dst, tmp []E, blocks [][]E, s span[E]) bool {
 	}
 
 	if inPlace := &blocks[0][0] == &dst[0]; s.Width <= cellBits && !inPlace {
-		tmp = dst // no windows follow
+		tmp = dst // no octets follow
 	}
 	return r.cellSort(dst, tmp, blocks, s)
 }
@@ -76,8 +76,8 @@ func (r *Sorter[E]) cellSort(dst, tmp []E, blocks [][]E, s span[E]) bool {
 	r.Passes = max(r.Passes, 1)
 	moveAll(tmp, blocks, low, control, counts)
 	if digit < s.Width {
-		sortWindows(words(dst), words(tmp))
-		return joinWindows(words(dst))
+		sortOctets(words(dst), words(tmp))
+		return joinOctets(words(dst))
 	}
 
 	if &tmp[0] != &dst[0] {
@@ -148,22 +148,22 @@ func words[E Element](a []E) []uint64 {
 	return unsafe.Slice(word[uint64](a), len(a))
 }
 
-// sortWindows sorts every window of src: first the windows that begin in the middle of the first
-// window, and then those that straddle two of them. It overwrites src. The result is in dst,
+// sortOctets sorts every octet of src: first the octets that begin in the middle of the first
+// octet, and then those that straddle two of them. It overwrites src. The result is in dst,
 // which may be src.
 //
 // REQUIRES: src is longer than an edge
-func sortWindows(dst, src []uint64) {
-	insertionSort(src[:windowEdge])
-	groups := (len(src) - windowEdge) / windowGroup
-	at := groups * windowGroup
+func sortOctets(dst, src []uint64) {
+	insertionSort(src[:octetEdge])
+	groups := (len(src) - octetEdge) / octetGroup
+	at := groups * octetGroup
 
 	if groups > 0 {
 		sortGroups(&dst[0], &src[0], groups)
-		copy(src[at:at+windowEdge], dst[at:])
+		copy(src[at:at+octetEdge], dst[at:])
 	}
 	// The rest is less than a group. It is filled up with the greatest possible element.
-	var rest [windowEdge + windowGroup]uint64
+	var rest [octetEdge + octetGroup]uint64
 	for i := copy(rest[:], src[at:]); i < len(rest); i++ {
 		rest[i] = ^uint64(0)
 	}
@@ -171,11 +171,11 @@ func sortWindows(dst, src []uint64) {
 	copy(dst[at:], rest[:])
 }
 
-// joinWindows sorts elements that are in order except at some places where a window begins. It
+// joinOctets sorts elements that are in order except at some places where a octet begins. It
 // gives up if that takes more than a few moves per element.
-func joinWindows(a []uint64) bool {
+func joinOctets(a []uint64) bool {
 	budget := 2 * len(a)
-	for start := window; start < len(a); start += window {
+	for start := octet; start < len(a); start += octet {
 		for i := start; i < len(a) && a[i] < a[i-1]; i++ {
 			if budget -= sink(a, i); budget < 0 {
 				return false
@@ -206,7 +206,7 @@ func scanCells(counts *uint32, n int) (squares uint64)
 //go:noescape
 func moveCells(to *uint64, block []uint64, low, control uint64, places *uint32, ahead int)
 
-// sortGroups sorts the windows of the given number of groups. They follow an edge at src, which
+// sortGroups sorts the octets of the given number of groups. They follow an edge at src, which
 // is already sorted.
 //
 //go:noescape

@@ -197,8 +197,8 @@ scan:
 
 // func sortGroups(dst, src *uint64, groups int)
 //
-// Eight windows are sorted at once: Z8 has the first elements of all of them, Z9 the second ones, and so on. So a
-// comparison of two registers compares eight pairs of elements, and the windows that straddle, made of the greater
+// Eight octets are sorted at once: Z8 has the first elements of all of them, Z9 the second ones, and so on. So a
+// comparison of two registers compares eight pairs of elements, and the octets that straddle, made of the greater
 // half of one and the lesser half of the next, take a shift of half of the registers by one place. The networks are
 // the one of 19 comparators for 8 elements (Knuth, The Art of Computer Programming 3, 5.3.4) and Batcher's odd-even
 // merge.
@@ -206,7 +206,7 @@ TEXT ·sortGroups(SB), NOSPLIT, $0-24
 	MOVQ dst+0(FP), DI
 	MOVQ src+8(FP), SI
 	MOVQ groups+16(FP), CX
-	VPBROADCASTQ 0(SI), Z24 // Z24 to Z27 have the greater half of the window before, in the last place
+	VPBROADCASTQ 0(SI), Z24 // Z24 to Z27 have the greater half of the octet before, in the last place
 	VPBROADCASTQ 8(SI), Z25
 	VPBROADCASTQ 16(SI), Z26
 	VPBROADCASTQ 24(SI), Z27

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// withoutWindows runs a test as on a processor that cannot sort windows.
-func withoutWindows(t *testing.T, test func(t *testing.T)) {
+// withoutOctets runs a test as on a processor that cannot sort octets.
+func withoutOctets(t *testing.T, test func(t *testing.T)) {
 	defer func(had bool) { hasVectors = had }(hasVectors)
 	hasVectors = false
 	test(t)
@@ -33,12 +33,12 @@ func TestRadixSortAhead(t *testing.T) {
 	askingAhead(t, testRadixSort[uint64])
 }
 
-func TestRadixSortWithoutWindows(t *testing.T) { withoutWindows(t, testRadixSort[uint64]) }
+func TestRadixSortWithoutOctets(t *testing.T) { withoutOctets(t, testRadixSort[uint64]) }
 
 // TestCells compares the assembly for cells with straightforward Go code.
 func TestCells(t *testing.T) {
 	if !hasVectors {
-		t.Skip("this processor cannot sort windows")
+		t.Skip("this processor cannot sort octets")
 	}
 	askingAhead(t, testCells)
 }
@@ -90,7 +90,7 @@ func testCells(t *testing.T) {
 // TestScanCellsOfMany has counters that exceed what squares can be taken of.
 func TestScanCellsOfMany(t *testing.T) {
 	if !hasVectors {
-		t.Skip("this processor cannot sort windows")
+		t.Skip("this processor cannot sort octets")
 	}
 	counts := make([]uint32, 32)
 	counts[3], counts[4], counts[31] = 5, maxInCells-105, 100
@@ -105,28 +105,28 @@ func TestScanCellsOfMany(t *testing.T) {
 	}
 }
 
-// TestSortWindows compares with windows that slices sorts, in place and not, with the greatest
+// TestSortOctets compares with octets that slices sorts, in place and not, with the greatest
 // element among the others.
-func TestSortWindows(t *testing.T) {
+func TestSortOctets(t *testing.T) {
 	if !hasVectors {
-		t.Skip("this processor cannot sort windows")
+		t.Skip("this processor cannot sort octets")
 	}
 	r := rand.New(rand.NewPCG(15, 16))
-	for n := windowEdge + 1; n < 5*windowGroup; n++ {
+	for n := octetEdge + 1; n < 5*octetGroup; n++ {
 		src := randomWords(r, n)
 		for range r.IntN(3) {
 			src[r.IntN(n)] = ^uint64(0)
 		}
 		want := slices.Clone(src)
-		slices.Sort(want[:windowEdge])
-		for _, start := range []int{windowEdge, 0} {
-			for at := start; at < n; at += window {
-				slices.Sort(want[at:min(at+window, n)])
+		slices.Sort(want[:octetEdge])
+		for _, start := range []int{octetEdge, 0} {
+			for at := start; at < n; at += octet {
+				slices.Sort(want[at:min(at+octet, n)])
 			}
 		}
 		got := make([]uint64, n+1)
-		sortWindows(got[:n], slices.Clone(src))
-		if sortWindows(src, src); !slices.Equal(got[:n], want) || !slices.Equal(src, want) || got[n] != 0 {
+		sortOctets(got[:n], slices.Clone(src))
+		if sortOctets(src, src); !slices.Equal(got[:n], want) || !slices.Equal(src, want) || got[n] != 0 {
 			t.Fatalf("%d elements: sorted to\n%x, in place to\n%x, want\n%x", n, got, src, want)
 		}
 	}
@@ -164,7 +164,7 @@ func FuzzCells(f *testing.F) {
 			return dst
 		}
 		fast := sorted()
-		withoutWindows(t, func(t *testing.T) {
+		withoutOctets(t, func(t *testing.T) {
 			if !slices.Equal(fast, sorted()) {
 				t.Errorf("%d elements of %d bits: with cells in another order than without", n, width)
 			}
@@ -172,13 +172,13 @@ func FuzzCells(f *testing.F) {
 	})
 }
 
-func TestAllButOneWithoutWindows(t *testing.T) {
-	withoutWindows(t, testAllButOne[uint64])
-	withoutWindows(t, testAllButOne[uint32])
+func TestAllButOneWithoutOctets(t *testing.T) {
+	withoutOctets(t, testAllButOne[uint64])
+	withoutOctets(t, testAllButOne[uint32])
 }
 
 // TestWithinLoop is TestWithin without vectors.
 func TestWithinLoop(t *testing.T) {
-	withoutWindows(t, testWithin[uint64])
-	withoutWindows(t, testWithin[uint32])
+	withoutOctets(t, testWithin[uint64])
+	withoutOctets(t, testWithin[uint32])
 }

@@ -13,7 +13,7 @@ func TestOffsets(t *testing.T) {
 	checkOffsets(t, "constants", []offset{
 		{"askedAhead elements", askedAhead * unsafe.Sizeof(uint32(0)), 64}, // in numbers, see ASK
 		{"countShift", countShift, 36},
-		{"window", window, 8},
+		{"octet", octet, 8},
 	})
 	testCombinerOffsets[uint32](t)
 	testCombinerOffsets[uint64](t)

@@ -50,7 +50,7 @@ func (d *Data) check(fromBit, toBit int) error {
 var algorithms = []struct {
 	name      string
 	digitBits []int
-	build     func(b *builder, p Params) engine
+	build     func(b *builder, p Params) kernelSet
 }{
 	{"count-scan-reorder", upTo(maxDigitBits), radixBy(buildHaradaHowes)},
 	{"onesweep", upTo(maxDigitBits), radixBy(buildOnesweep)},
@@ -114,5 +114,11 @@ func New(ctx *cl.Context, name string, p Params) (*Sorter, error) {
 	if a.build(b, p); b.err != nil {
 		return nil, fmt.Errorf("%s: %w", a.name, b.err)
 	}
-	return &Sorter{ctx: ctx, p: p, build: a.build, engines: map[variant]engine{}, scratch: map[string]*cl.Buffer{}}, nil
+	return &Sorter{
+		ctx:        ctx,
+		p:          p,
+		build:      a.build,
+		kernelSets: map[variant]kernelSet{},
+		scratch:    map[string]*cl.Buffer{},
+	}, nil
 }

@@ -11,7 +11,7 @@ import (
 // buildShortcuts builds onesweep with shortcuts for data that is spread evenly according to the
 // sample. Keys alone are partitioned by their most significant bits and finished in local memory
 // (hybrid.cl). Pairs end as described at tail.
-func buildShortcuts(b *builder, p Params) engine {
+func buildShortcuts(b *builder, p Params) kernelSet {
 	x := buildRadix(b, p, buildOnesweep(b, Params{}))
 	x.shortFrom = p.least(shortcutFrom)
 	x.window = buildWindow(b, p, x.passes.bits())

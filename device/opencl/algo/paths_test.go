@@ -107,7 +107,7 @@ func TestConstantDigitsAreSkipped(t *testing.T) {
 func TestOnesweepGivesUp(t *testing.T) {
 	ctx, q := openDevice(t)
 	s := newSorter(t, ctx, "onesweep", Params{})
-	e, err := s.engine(variant{wordBytes: 4, values: true})
+	e, err := s.kernelsFor(variant{wordBytes: 4, values: true})
 	must(t, err)
 	for _, at := range []int{1, 2, 4} {
 		e.(*radix).passes.(*onesweep).abortAt = at
@@ -163,7 +163,7 @@ func TestLeadingBitsRepair(t *testing.T) {
 			}
 			b := newBed(t, ctx, q, k, pack(keys, 8))
 			v := variantOf(&b.data, false)
-			made, err := s.engine(v)
+			made, err := s.kernelsFor(v)
 			must(t, err)
 			e := made.(*radix)
 			r := &run{Sorter: s, q: q, d: &b.data, v: v}
@@ -433,7 +433,7 @@ func TestWindow(t *testing.T) {
 			}
 			for _, gaveUp := range []int{0, 1} {
 				b := newBed(t, ctx, q, kind{tt.bytes, values}, words)
-				e, err := s.engine(variantOf(&b.data, values))
+				e, err := s.kernelsFor(variantOf(&b.data, values))
 				must(t, err)
 				k, err := e.(*radix).window.made()
 				must(t, err)

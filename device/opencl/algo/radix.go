@@ -49,8 +49,8 @@ type radix struct {
 }
 
 // radixBy returns the builder of a radix sort with a method's passes.
-func radixBy(method func(*builder, Params) passes) func(*builder, Params) engine {
-	return func(b *builder, p Params) engine { return buildRadix(b, p, method(b, p)) }
+func radixBy(method func(*builder, Params) passes) func(*builder, Params) kernelSet {
+	return func(b *builder, p Params) kernelSet { return buildRadix(b, p, method(b, p)) }
 }
 
 func buildRadix(b *builder, p Params, made passes) *radix {

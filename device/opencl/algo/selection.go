@@ -15,9 +15,9 @@ type selection struct {
 	kernel   *cl.Kernel
 }
 
-func buildSelection(b *builder, p Params) engine { return selectionOf(b, p, "selection", 0) }
+func buildSelection(b *builder, p Params) kernelSet { return selectionOf(b, p, "selection", 0) }
 
-func buildSelectionBlocks(b *builder, p Params) engine {
+func buildSelectionBlocks(b *builder, p Params) kernelSet {
 	factor := cmp.Or(p.BlockFactor, 8)
 	if factor < 1 || factor > 32 {
 		b.fail(fmt.Errorf("block factor %d: use 1 to 32", factor))

@@ -15,26 +15,26 @@ import (
 type Sorter struct {
 	ctx   *cl.Context
 	p     Params
-	build func(b *builder, p Params) engine
+	build func(b *builder, p Params) kernelSet
 	trace func(kernel string, e *cl.Event) // may be nil
 
-	mu      sync.Mutex
-	engines map[variant]engine
-	used    []*builder // of the engines
+	mu         sync.Mutex
+	kernelSets map[variant]kernelSet
+	used       []*builder // by which kernelSets were built
 
 	sorting sync.Mutex // held while a sort queues its commands
 	scratch map[string]*cl.Buffer
 }
 
-// An engine contains the kernels of an algorithm for one variant.
-type engine interface {
+// A kernelSet contains the kernels of an algorithm for one variant.
+type kernelSet interface {
 	// sort queues the commands that sort r.d. It records an error in r.
 	sort(r *run, fromBit, toBit int)
 }
 
 // Build builds the kernels for such data. Otherwise, the first Sort builds them.
 func (s *Sorter) Build(d *Data) error {
-	_, err := s.engine(variantOf(d, s.p.Wide))
+	_, err := s.kernelsFor(variantOf(d, s.p.Wide))
 	return err
 }
 
@@ -48,7 +48,7 @@ func (s *Sorter) Sort(q *cl.Queue, d *Data, fromBit, toBit int) error {
 		return nil
 	}
 	v := variantOf(d, s.p.Wide)
-	e, err := s.engine(v)
+	e, err := s.kernelsFor(v)
 	if err != nil {
 		return err
 	}
@@ -59,11 +59,11 @@ func (s *Sorter) Sort(q *cl.Queue, d *Data, fromBit, toBit int) error {
 	return r.err
 }
 
-// engine returns the kernels for a variant. It builds them at first use.
-func (s *Sorter) engine(v variant) (engine, error) {
+// kernelsFor returns the kernels for a variant. It builds them at first use.
+func (s *Sorter) kernelsFor(v variant) (kernelSet, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if e, ok := s.engines[v]; ok {
+	if e, ok := s.kernelSets[v]; ok {
 		return e, nil
 	}
 	b := &builder{ctx: s.ctx, v: v}
@@ -72,7 +72,7 @@ func (s *Sorter) engine(v variant) (engine, error) {
 		b.release()
 		return nil, b.err
 	}
-	s.engines[v], s.used = e, append(s.used, b)
+	s.kernelSets[v], s.used = e, append(s.used, b)
 	return e, nil
 }
 
@@ -90,7 +90,7 @@ func (s *Sorter) Close() {
 	for _, b := range s.scratch {
 		b.Release()
 	}
-	clear(s.engines)
+	clear(s.kernelSets)
 	clear(s.scratch)
 }
 

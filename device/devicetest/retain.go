@@ -13,8 +13,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// testKeep reads chunks that keep their records instead of storing them.
-func testKeep(t *testing.T, d device.Device) {
+// testRetain reads chunks that keep their records instead of storing them.
+func testRetain(t *testing.T, d device.Device) {
 	layouts := map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16, "gensort": records(100, "0:bytes10")}
 	for name, l := range layouts {
 		for dist, generate := range Distributions {
@@ -22,7 +22,7 @@ func testKeep(t *testing.T, d device.Device) {
 				for _, n := range []int{0, 1, 1023, fewer(30_000)} {
 					recs := generate(l, n, random())
 					for _, limit := range []int64{-1, 0, 1000} {
-						checkKept(t, d, Case{Layout: l, Recs: recs, Block: 999 * l.RecordSize, Limit: limit})
+						checkRetained(t, d, Case{Layout: l, Recs: recs, Block: 999 * l.RecordSize, Limit: limit})
 					}
 				}
 			})
@@ -30,8 +30,8 @@ func testKeep(t *testing.T, d device.Device) {
 	}
 }
 
-// checkKept is Check for a chunk that keeps its records.
-func checkKept(t *testing.T, d device.Device, c Case) {
+// checkRetained is Check for a chunk that keeps its records.
+func checkRetained(t *testing.T, d device.Device, c Case) {
 	t.Helper()
 	k := keyer(t, c.Layout)
 	chunk := open(t, d, c.options(k))
@@ -40,17 +40,17 @@ func checkKept(t *testing.T, d device.Device, c Case) {
 	if err := chunk.Sort(context.Background()); err != nil {
 		t.Fatal(err)
 	}
-	if !d.Capabilities(device.ChunkOptions{Keyer: k}).Keeps {
-		keepNothing(t, chunk)
+	if !d.Capabilities(device.ChunkOptions{Keyer: k}).Retains {
+		retainNothing(t, chunk)
 		t.Skip("the device keeps nothing")
 	}
-	kept := keep(t, chunk, c.Limit)
+	retained := retain(t, chunk, c.Limit)
 	want := Sorted(c.Layout, c.Recs)
 	if c.Limit >= 0 {
 		want = want[:min(int(c.Limit)*c.Layout.RecordSize, len(want))]
 	}
 	for range 2 { // reading twice must work
-		got, err := readKept(c.Layout, c.options(nil).BlockBytes, kept)
+		got, err := readRetained(c.Layout, c.options(nil).BlockBytes, retained)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -58,34 +58,34 @@ func checkKept(t *testing.T, d device.Device, c Case) {
 	}
 }
 
-// keepNothing checks that Keep returns nil if the device says that it does not support Keep.
-func keepNothing(t testing.TB, chunk device.Chunk) {
+// retainNothing checks that Retain returns nil if the device says that it does not support Retain.
+func retainNothing(t testing.TB, chunk device.Chunk) {
 	t.Helper()
-	if kept, err := chunk.Keep(context.Background(), -1, math.MaxInt64); kept != nil || err != nil {
-		t.Fatalf("a device that keeps nothing gave %v, %v", kept, err)
+	if retained, err := chunk.Retain(context.Background(), -1, math.MaxInt64); retained != nil || err != nil {
+		t.Fatalf("a device that keeps nothing gave %v, %v", retained, err)
 	}
 }
 
-func keep(t testing.TB, chunk device.Chunk, limit int64) *device.Kept {
+func retain(t testing.TB, chunk device.Chunk, limit int64) *device.Retained {
 	t.Helper()
-	kept, err := chunk.Keep(context.Background(), limit, math.MaxInt64)
-	if err != nil || kept == nil {
-		t.Fatalf("keep %d records in any memory: %v, %v", limit, kept, err)
+	retained, err := chunk.Retain(context.Background(), limit, math.MaxInt64)
+	if err != nil || retained == nil {
+		t.Fatalf("keep %d records in any memory: %v, %v", limit, retained, err)
 	}
-	if refused, err := chunk.Keep(context.Background(), limit, kept.Bytes-1); refused != nil || err != nil {
-		t.Fatalf("keep in %d bytes what takes %d: %v, %v", kept.Bytes-1, kept.Bytes, refused, err)
+	if refused, err := chunk.Retain(context.Background(), limit, retained.Bytes-1); refused != nil || err != nil {
+		t.Fatalf("keep in %d bytes what takes %d: %v, %v", retained.Bytes-1, retained.Bytes, refused, err)
 	}
-	return kept
+	return retained
 }
 
-// readKept reads all blocks at the same time and checks them against the index.
-func readKept(l format.Layout, blockBytes int, kept *device.Kept) ([]byte, error) {
+// readRetained reads all blocks at the same time and checks them against the index.
+func readRetained(l format.Layout, blockBytes int, retained *device.Retained) ([]byte, error) {
 	k, err := format.NewKeyer(l)
 	if err != nil {
 		return nil, err
 	}
 	total := 0
-	for _, b := range kept.Blocks {
+	for _, b := range retained.Blocks {
 		if b.First != int64(total) || b.Records < 1 || b.Records*l.RecordSize > max(blockBytes, l.RecordSize) {
 			return nil, fmt.Errorf("block of %d records from %d on, %d are due, blocks have %d bytes", b.Records, b.First,
 				total, blockBytes)
@@ -93,12 +93,12 @@ func readKept(l format.Layout, blockBytes int, kept *device.Kept) ([]byte, error
 		total += b.Records
 	}
 	all := make([]byte, total*l.RecordSize)
-	faults := make([]error, len(kept.Blocks))
+	faults := make([]error, len(retained.Blocks))
 	var readers sync.WaitGroup
-	for i, b := range kept.Blocks {
+	for i, b := range retained.Blocks {
 		readers.Go(func() {
 			dst := all[int(b.First)*l.RecordSize:][:b.Records*l.RecordSize]
-			recs, err := kept.Read(i, dst)
+			recs, err := retained.Read(i, dst)
 			if len(recs) != len(dst) {
 				faults[i] = errors.Join(err, fmt.Errorf("block %d has %d bytes, not %d", i, len(recs), len(dst)))
 				return
@@ -148,21 +148,21 @@ func testDrain(t *testing.T, d device.Device) {
 	}
 }
 
-// testKeepReuse stores, keeps and loads in turns, with more records and with fewer.
-func testKeepReuse(t *testing.T, d device.Device) {
+// testRetainReuse stores, keeps and loads in turns, with more records and with fewer.
+func testRetainReuse(t *testing.T, d device.Device) {
 	for name, l := range map[string]format.Layout{"u64": u64, "rec16": rec16} {
 		t.Run(name, func(t *testing.T) {
 			c := Case{Layout: l, Recs: uniform(l, fewer(300_000), random()), Limit: -1}
 			k := keyer(t, l)
 			chunk := open(t, d, c.options(k))
 			defer chunk.Close()
-			if !d.Capabilities(device.ChunkOptions{Keyer: k}).Keeps {
+			if !d.Capabilities(device.ChunkOptions{Keyer: k}).Retains {
 				t.Skip("the device keeps nothing")
 			}
 			for _, n := range []int{fewer(300_000), fewer(77_777), fewer(300_000), 1000} {
 				c.Recs = uniform(l, n, random())
 				checkOn(t, chunk, c)
-				got, err := readKept(l, c.options(nil).BlockBytes, keep(t, chunk, -1))
+				got, err := readRetained(l, c.options(nil).BlockBytes, retain(t, chunk, -1))
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -9,9 +9,9 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// A Part is the Dataset of one part that Scatter made: the records of one key range, in the order
-// of the input.
-type Part struct {
+// A Partition is the Dataset of one partition that Scatter made: the records of one key range, in
+// the order of the input.
+type Partition struct {
 	*spill.Run
 
 	AllEqual bool // all records have the same key, so they are already sorted
@@ -24,7 +24,7 @@ type Part struct {
 
 // Cut returns the next whole blocks that contain at most maxRecords records, but at least one
 // block.
-func (p *Part) Cut(maxRecords int64) (device.Source, error) {
+func (p *Partition) Cut(maxRecords int64) (device.Source, error) {
 	if p.cut == p.Blocks() {
 		return nil, nil
 	}
@@ -49,8 +49,8 @@ func (p *Part) Cut(maxRecords int64) (device.Source, error) {
 	return p.Source(i, p.cut), nil
 }
 
-// Split divides the part at the borders of blocks.
-func (p *Part) Split(n int) []device.Source {
+// Split divides the partition at the borders of blocks.
+func (p *Partition) Split(n int) []device.Source {
 	blocks := int64(p.Blocks())
 	if blocks == 0 {
 		return nil
@@ -61,7 +61,7 @@ func (p *Part) Split(n int) []device.Source {
 }
 
 // Sample reads records at evenly spaced positions.
-func (p *Part) Sample(ctx context.Context, k *format.Keyer, n int) (plan.Sample, error) {
+func (p *Partition) Sample(ctx context.Context, k *format.Keyer, n int) (plan.Sample, error) {
 	return input.SampleRecords(
 		ctx, k, p.Records(), n, input.SampleTogether, 1,
 		(&spill.Reader{Run: p.Run}).ReadRecords,
@@ -69,4 +69,4 @@ func (p *Part) Sample(ctx context.Context, k *format.Keyer, n int) (plan.Sample,
 }
 
 // Check always succeeds, because every block is verified when it is read.
-func (p *Part) Check(func(string)) error { return nil }
+func (p *Partition) Check(func(string)) error { return nil }

@@ -11,15 +11,15 @@ import (
 	"github.com/extsort/extsort/device/cpu/radix"
 )
 
-// engine implements device.Chunk with blocks of E in leaves that are separated by keys K. It
+// pipeline implements device.Chunk with blocks of E in leaves that are separated by keys K. It
 // contains the steps, which are written once for elements and for records that are moved whole.
 // If elements are keys, K and E are the same.
-type engine[K radix.Element, E arena.Word] struct {
+type pipeline[K radix.Element, E arena.Word] struct {
 	sizes   sizes
 	opt     device.ChunkOptions
 	kind    kind[K, E]
 	pool    *pool.Pool[E]
-	kept    *arena.Memory   // the records that elements refer to, or nil
+	loaded  *arena.Memory   // the records that elements refer to, or nil
 	order   *order          // of records that are moved whole, or nil
 	workers []*worker[K, E] // grows as needed
 	leaves  []leaf[K]       // in ascending order
@@ -66,19 +66,19 @@ type kind[K radix.Element, E arena.Word] interface {
 type worker[K radix.Element, E arena.Word] struct {
 	memory *arena.Memory // memory of the slices below
 	// keys of a leaf, or references to its elements, and equal space for sorting
-	a, b      []K
-	keys      []K // keys of a batch of elements
-	recs      []E // elements of a leaf in input order, if they are not keys
-	elems     []E // a batch of elements
-	scatter   *radix.Scatterer[K, E]
-	unit      []byte   // incoming records
-	out       []byte   // outgoing records
-	blocks    [][]E    // blocks of a leaf
-	window    *records // resolves references
-	radix     radix.Sorter[K]
-	low, high K   // range of the keys surveyed so far
-	sample    []K // a sample of these keys
-	next      int // distance to the next key to sample
+	a, b       []K
+	keys       []K // keys of a batch of elements
+	recs       []E // elements of a leaf in input order, if they are not keys
+	elems      []E // a batch of elements
+	scatter    *radix.Scatterer[K, E]
+	unit       []byte   // incoming records
+	out        []byte   // outgoing records
+	blocks     [][]E    // blocks of a leaf
+	references *records // resolves references
+	radix      radix.Sorter[K]
+	low, high  K   // range of the keys surveyed so far
+	sample     []K // a sample of these keys
+	next       int // distance to the next key to sample
 }
 
 // leaf is a bucket that is not divided further, or a part of one.
@@ -93,47 +93,47 @@ type leaf[K radix.Element] struct {
 	majority  K     // the key that the scatter counted
 	counted   int64 // number of elements equal to majority, which are in no block
 
-	ordered bool // the elements are not in the list, but in a bucket of the engine's order
+	ordered bool // the elements are not in the list, but in a bucket of the pipeline's order
 	bucket  int
 }
 
-func newEngine[K radix.Element, E arena.Word](
+func newPipeline[K radix.Element, E arena.Word](
 	opt device.ChunkOptions, s sizes,
-) (*engine[K, E], error) {
+) (*pipeline[K, E], error) {
 	p, err := pool.New[E](s.blocks, s.block, zones(&s))
-	return &engine[K, E]{sizes: s, opt: opt, pool: p}, err
+	return &pipeline[K, E]{sizes: s, opt: opt, pool: p}, err
 }
 
 // makeWorkers adds workers until there are the given number.
-func (e *engine[K, E]) makeWorkers(workers int) error {
-	for len(e.workers) < workers {
-		w, err := e.newWorker()
+func (p *pipeline[K, E]) makeWorkers(workers int) error {
+	for len(p.workers) < workers {
+		w, err := p.newWorker()
 		if err != nil {
 			return err
 		}
-		e.workers = append(e.workers, w)
+		p.workers = append(p.workers, w)
 	}
 	return nil
 }
 
-func (e *engine[K, E]) newWorker() (*worker[K, E], error) {
-	memory, err := arena.Alloc(e.sizes.perWorker())
+func (p *pipeline[K, E]) newWorker() (*worker[K, E], error) {
+	memory, err := arena.Alloc(p.sizes.perWorker())
 	if err != nil {
 		return nil, err
 	}
 	w := &worker[K, E]{memory: memory}
 	rest := memory.Bytes()
-	w.a, rest = radix.Carve[K](rest, e.sizes.leaf)
-	w.b, rest = radix.Carve[K](rest, e.sizes.leaf)
-	w.keys, rest = radix.Carve[K](rest, e.sizes.batch())
+	w.a, rest = radix.Carve[K](rest, p.sizes.leaf)
+	w.b, rest = radix.Carve[K](rest, p.sizes.leaf)
+	w.keys, rest = radix.Carve[K](rest, p.sizes.batch())
 
-	if e.sizes.whole {
-		w.recs, rest = radix.Carve[E](rest, e.sizes.leaf)
-		w.elems, rest = radix.Carve[E](rest, e.sizes.batch())
+	if p.sizes.whole {
+		w.recs, rest = radix.Carve[E](rest, p.sizes.leaf)
+		w.elems, rest = radix.Carve[E](rest, p.sizes.batch())
 	}
 
-	w.scatter, rest = radix.NewScatterer[K](e.pool, rest, e.sizes.maxBuckets(), e.sizes.line)
-	w.unit, w.out = rest[:e.sizes.unitBytes()], rest[e.sizes.unitBytes():]
+	w.scatter, rest = radix.NewScatterer[K](p.pool, rest, p.sizes.maxBuckets(), p.sizes.line)
+	w.unit, w.out = rest[:p.sizes.unitBytes()], rest[p.sizes.unitBytes():]
 	return w, nil
 }
 
@@ -143,7 +143,7 @@ const equalPiece = 512
 // pieces returns the elements of a leaf in consecutive pieces, after skipping some. They are in
 // input order, if that is known, or in sorted order after finishing. The caller may recycle the
 // blocks of a piece that it has received.
-func (e *engine[K, E]) pieces(l *leaf[K], skip int64) iter.Seq[[]E] {
+func (p *pipeline[K, E]) pieces(l *leaf[K], skip int64) iter.Seq[[]E] {
 	return func(yield func([]E) bool) {
 		rest := func(piece []E) bool {
 			skipped := min(skip, int64(len(piece)))
@@ -152,9 +152,9 @@ func (e *engine[K, E]) pieces(l *leaf[K], skip int64) iter.Seq[[]E] {
 		}
 		switch {
 		case l.ordered:
-			eachOrdered(e.order, e.pool, l.bucket, rest)
+			eachOrdered(p.order, p.pool, l.bucket, rest)
 			return
-		case l.done && !e.sizes.whole:
+		case l.done && !p.sizes.whole:
 			equal := make([]K, min(equalPiece, l.count-skip))
 			radix.Fill(equal, l.low)
 			piece := arena.View[E](arena.ByteView(equal))
@@ -165,8 +165,8 @@ func (e *engine[K, E]) pieces(l *leaf[K], skip int64) iter.Seq[[]E] {
 		}
 
 		for b := l.Head; b != pool.None; {
-			content := e.pool.Content(b)
-			if b = e.pool.Next[b]; !rest(content) {
+			content := p.pool.Content(b)
+			if b = p.pool.Next[b]; !rest(content) {
 				return
 			}
 		}
@@ -175,33 +175,33 @@ func (e *engine[K, E]) pieces(l *leaf[K], skip int64) iter.Seq[[]E] {
 
 // Sort splits the leaves that are too large for the cache. Store does the rest of the work,
 // overlapped with writing.
-func (e *engine[K, E]) Sort(ctx context.Context) error {
-	return splitter[K, E]{e}.splitAll(ctx, func(l *leaf[K]) bool {
-		return l.count > int64(e.sizes.leaf) && !l.done
+func (p *pipeline[K, E]) Sort(ctx context.Context) error {
+	return splitter[K, E]{p}.splitAll(ctx, func(l *leaf[K]) bool {
+		return l.count > int64(p.sizes.leaf) && !l.done
 	})
 }
 
-func (e *engine[K, E]) Stats() device.Stats { return e.stats }
+func (p *pipeline[K, E]) Stats() device.Stats { return p.stats }
 
 // countPasses adds the radix passes of the workers to the stats.
-func (e *engine[K, E]) countPasses() {
+func (p *pipeline[K, E]) countPasses() {
 	passes := 0
-	for _, w := range e.workers {
+	for _, w := range p.workers {
 		passes = max(passes, w.radix.Passes)
 	}
-	e.stats.Passes = passes + 1
+	p.stats.Passes = passes + 1
 }
 
 // freeWorkers frees the scratch memory of all workers.
-func (e *engine[K, E]) freeWorkers() (err error) {
-	for _, w := range e.workers {
+func (p *pipeline[K, E]) freeWorkers() (err error) {
+	for _, w := range p.workers {
 		err = errors.Join(err, w.memory.Free())
 	}
-	e.workers = nil
+	p.workers = nil
 	return err
 }
 
-func (e *engine[K, E]) Close() error {
-	e.leaves = nil
-	return errors.Join(e.kept.Free(), e.order.free(), e.pool.Memory.Free(), e.freeWorkers())
+func (p *pipeline[K, E]) Close() error {
+	p.leaves = nil
+	return errors.Join(p.loaded.Free(), p.order.free(), p.pool.Memory.Free(), p.freeWorkers())
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// engine is an open device, with the state that its chunks share.
-type engine struct {
+// openDevice is a device in use, with the state that its chunks share.
+type openDevice struct {
 	number int // Info.Number in the list of Devices
 	opt    Options
 	dev    *cl.Device
@@ -78,13 +78,13 @@ func Open(number int, opt Options) (device.Device, error) {
 	opt.Tuning = cmp.Or(opt.Tuning, &Tuning{})
 	dev.MemoryBytes = min(cmp.Or(opt.MemoryBytes, dev.MemoryBytes), dev.MemoryBytes)
 	opt.Index = cmp.Or(opt.Index, number)
-	e := &engine{number: number, opt: opt, dev: dev}
+	e := &openDevice{number: number, opt: opt, dev: dev}
 	e.start = sync.OnceValues(e.begin)
 	return e, nil
 }
 
-func (e *engine) begin() (*session, error) {
-	ctx, err := cl.NewContext(e.dev)
+func (d *openDevice) begin() (*session, error) {
+	ctx, err := cl.NewContext(d.dev)
 	if err != nil {
 		return nil, err
 	}
@@ -96,62 +96,64 @@ func (e *engine) begin() (*session, error) {
 			return nil, err
 		}
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	e.opened = s
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.opened = s
 	return s, nil
 }
 
-func (e *engine) Info() device.Info {
-	info := infoOf(e.number, e.dev, e.opt.Tuning)
-	info.Index = e.opt.Index
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	info.LinkRate, info.SortRate = max(info.LinkRate, e.link), max(info.SortRate, e.sort)
+func (d *openDevice) Info() device.Info {
+	info := infoOf(d.number, d.dev, d.opt.Tuning)
+	info.Index = d.opt.Index
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	info.LinkRate, info.SortRate = max(info.LinkRate, d.link), max(info.SortRate, d.sort)
 	return info
 }
 
 // Capabilities implements device.Device. A chunk has no capabilities, because its records are in
 // device memory.
-func (e *engine) Capabilities(device.ChunkOptions) device.Capabilities { return device.Capabilities{} }
+func (d *openDevice) Capabilities(device.ChunkOptions) device.Capabilities {
+	return device.Capabilities{}
+}
 
-func (e *engine) BlockBytes(opt device.ChunkOptions, _ int64) int { return opt.BlockBytes }
+func (d *openDevice) BlockBytes(opt device.ChunkOptions, _ int64) int { return opt.BlockBytes }
 
 // MaxRecords implements device.Device. It returns the capacity of a chunk that has the device to
 // itself. For k chunks at a time, divide it by k.
-func (e *engine) MaxRecords(opt device.ChunkOptions, memoryBytes int64) int64 {
+func (d *openDevice) MaxRecords(opt device.ChunkOptions, memoryBytes int64) int64 {
 	shape := shapeOf(opt.Keyer)
-	if e.stagingBytes(memoryBytes) < fewestSlots*int64(shape.size) {
+	if d.stagingBytes(memoryBytes) < fewestSlots*int64(shape.size) {
 		return 0
 	}
-	memory := e.usableBytes(memoryBytes)
+	memory := d.usableBytes(memoryBytes)
 	stage := shape.stageBytes(memory)
 	memory -= min(memory/scratchShare, scratchAtMost)
 	if !shape.bare {
 		memory -= stages * stage
 	}
-	return max(shape.capacity(memory, e.dev.MaxAllocBytes), 0)
+	return max(shape.capacity(memory, d.dev.MaxAllocBytes), 0)
 }
 
 // usableBytes returns how much device memory a chunk may use. hostBytes is its limit for host
 // memory; 0: none.
-func (e *engine) usableBytes(hostBytes int64) int64 {
-	if !e.dev.UnifiedMemory || hostBytes == 0 {
-		return e.dev.MemoryBytes
+func (d *openDevice) usableBytes(hostBytes int64) int64 {
+	if !d.dev.UnifiedMemory || hostBytes == 0 {
+		return d.dev.MemoryBytes
 	}
-	return min(e.dev.MemoryBytes, hostBytes-e.stagingBytes(hostBytes))
+	return min(d.dev.MemoryBytes, hostBytes-d.stagingBytes(hostBytes))
 }
 
 // stagingBytes returns how much host memory a chunk uses for staging slots. hostBytes is its
 // limit for host memory, which includes device memory if that is unified.
-func (e *engine) stagingBytes(hostBytes int64) int64 {
-	if e.dev.UnifiedMemory {
+func (d *openDevice) stagingBytes(hostBytes int64) int64 {
+	if d.dev.UnifiedMemory {
 		return hostBytes / unifiedStagingShare
 	}
 	return hostBytes
 }
 
-func (e *engine) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Chunk, error) {
+func (d *openDevice) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Chunk, error) {
 	if opt.Keyer == nil || opt.Records < 0 {
 		return nil, fmt.Errorf("OpenCL chunk: %d records, keyer %v", opt.Records, opt.Keyer)
 	}
@@ -161,26 +163,26 @@ func (e *engine) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Ch
 	if opt.Keyer.Layout().HasDecimals() {
 		return nil, errors.New("OpenCL chunk: the kernels do not compare zoned and packed decimal numbers")
 	}
-	opt.Algorithm, opt.Workers = cmp.Or(opt.Algorithm, e.opt.Algorithm), cmp.Or(opt.Workers, runtime.GOMAXPROCS(0))
-	if err := algo.Check(opt.Algorithm, e.opt.DigitBits); err != nil {
+	opt.Algorithm, opt.Workers = cmp.Or(opt.Algorithm, d.opt.Algorithm), cmp.Or(opt.Workers, runtime.GOMAXPROCS(0))
+	if err := algo.Check(opt.Algorithm, d.opt.DigitBits); err != nil {
 		return nil, err
 	}
 	go func() { // the driver takes a while to start, so the caller can open its files meanwhile
 		_ = safely.Call(func() error {
-			_, err := e.start()
+			_, err := d.start()
 			return err // start returns the same error to all other callers
 		})
 	}()
-	return &chunk{engine: e, opt: opt, shape: shapeOf(opt.Keyer)}, nil
+	return &chunk{device: d, opt: opt, shape: shapeOf(opt.Keyer)}, nil
 }
 
 // Close implements device.Device. REQUIRES: all chunks are closed.
-func (e *engine) Close() error {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.opened != nil {
-		e.opened.close()
-		e.opened = nil
+func (d *openDevice) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.opened != nil {
+		d.opened.close()
+		d.opened = nil
 	}
 	return nil
 }
