@@ -2,25 +2,21 @@ package input
 
 import (
 	"io"
-	"maps"
 	"slices"
 	"sync"
 
 	"github.com/extsort/extsort/chunker/plan"
-	"github.com/extsort/extsort/chunker/spill"
-	"github.com/extsort/extsort/device/arena"
+	"github.com/extsort/extsort/internal/blockio"
+	"github.com/extsort/extsort/internal/fileerr"
 )
 
-// Requests manages the memory of the requests that read inputs ahead if the page cache does not:
-// for remote inputs, and for direct I/O. All inputs of a run share it.
-type Requests struct {
-	mu          sync.Mutex
-	bytes       int64 // size of one request
-	free        int   // number of requests that may still be made
-	most        int
-	prefetchers map[*spill.Prefetcher]bool
-	buffers     []*arena.Memory // buffers of completed requests, kept while there are prefetchers
-	queue       *spill.Queue    // provides the memory instead; nil if none exists
+// A fetcher reads inputs ahead if the page cache does not: remote inputs, and inputs with direct
+// I/O. All inputs of a run share it.
+type fetcher struct {
+	pool *blockio.Pool
+
+	mu      sync.Mutex
+	readers []*blockio.Reader // those that have not ended, and some that have
 }
 
 const (
@@ -32,178 +28,144 @@ const (
 	openBytes = 1 << 20
 )
 
-func newRequests() *Requests {
-	r := &Requests{prefetchers: map[*spill.Prefetcher]bool{}}
-	r.Allow(openBytes)
+// newFetcher returns a fetcher of remote inputs.
+func newFetcher() *fetcher {
+	f := &fetcher{pool: blockio.NewPool(blockio.Options{FreeIdle: true})}
+	f.allow(openBytes)
+	return f
+}
+
+// allow divides memory into requests.
+func (f *fetcher) allow(bytes int64) {
+	each := max(min(bytes/plan.RemoteRequests, plan.RemoteRequestBytes), minRequestBytes)
+	f.pool.Resize(int(min(bytes/each, plan.RemoteRequests)), int(each))
+}
+
+// Remote returns the requests that read remote inputs, or nil if no input is remote.
+func Remote(all []*Input) *blockio.Pool {
+	if f := remoteFetcher(all); f != nil {
+		return f.pool
+	}
+	return nil
+}
+
+// AllowRemote sets the memory for reading remote inputs ahead. Requests in progress keep theirs. It
+// does nothing if no input is remote.
+func AllowRemote(all []*Input, bytes int64) {
+	if f := remoteFetcher(all); f != nil {
+		f.allow(bytes)
+	}
+}
+
+func remoteFetcher(all []*Input) *fetcher {
+	for _, in := range all {
+		if in.remote != nil {
+			return in.remote
+		}
+	}
+	return nil
+}
+
+// add notes a Reader for giveUp, and forgets those that have ended.
+func (f *fetcher) add(r *blockio.Reader) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.readers = slices.DeleteFunc(f.readers, (*blockio.Reader).Ended)
+	f.readers = append(f.readers, r)
+}
+
+// giveUp ends all Readers, so that their memory is given back. f may be nil.
+func (f *fetcher) giveUp() {
+	if f == nil {
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, r := range f.readers {
+		r.GiveUp()
+	}
+	f.readers = nil
+}
+
+// newReader returns a Reader of n records from index first on.
+func (f *Files) newReader(by *fetcher, first, n int64) *blockio.Reader {
+	r := blockio.NewReader(by.pool, blockio.ReaderOptions{
+		Units:     n,
+		UnitBytes: int64(f.size),
+		Locate: func(at, most int64) (blockio.Range, int64, error) {
+			r, n := f.locate(first+at, most)
+			return r, n, nil
+		},
+		Check: func(at int64, recs []byte, err error) error {
+			return f.checkRead(first+at, recs, err)
+		},
+	})
+	by.add(r)
 	return r
 }
 
-// Allow divides the given memory into requests. Requests in progress keep their memory. r may be
-// nil.
-func (r *Requests) Allow(bytes int64) {
-	if r == nil {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-
-	r.bytes = max(min(bytes/plan.RemoteRequests, plan.RemoteRequestBytes), minRequestBytes)
-	most := int(min(bytes/r.bytes, plan.RemoteRequests))
-	r.free = r.free + most - r.most
-	r.most = most
-	r.freeBuffers()
-}
-
-// take returns memory for a request and a function that gives it back. It returns nil if there is
-// none, or if w already has its share of the requests.
-func (r *Requests) take(w *spill.Prefetcher, has int) (memory []byte, give func()) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-
-	r.prefetchers[w] = true
-
+// locate returns where a record and up to most records in all are, and their number.
+func (f *Files) locate(record, most int64) (blockio.Range, int64) {
+	i := f.inputOf(record)
+	in := f.inputs[i]
+	n := min(most, f.starts[i+1]-record)
+	r := blockio.Range{Off: in.Offset(record - f.starts[i]), Bytes: n * int64(f.size)}
 	switch {
-	case has >= max(1, r.most/len(r.prefetchers)):
-		return nil, nil
-	case r.queue != nil:
-		return r.queue.TakeAhead()
-	case r.free <= 0:
-		return nil, nil
+	case in.direct != nil:
+		r.File = in.direct
+		r.Off += in.at.start
+	case f.remote != nil:
+		r.File = (*fetchedFile)(in.at)
+	default:
+		r.File = (*cachedFile)(in.at)
 	}
-
-	buffer := (*arena.Memory)(nil)
-	err := error(nil)
-	if last := len(r.buffers) - 1; last >= 0 {
-		buffer = r.buffers[last]
-		r.buffers = r.buffers[:last]
-	} else if buffer, err = arena.Alloc(int(r.bytes)); err != nil {
-		return nil, nil
-	}
-
-	r.free--
-	return buffer.Bytes(), func() { r.give(buffer) }
+	return r, n
 }
 
-// give keeps a buffer for the next request or frees it.
-func (r *Requests) give(buffer *arena.Memory) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.free++
-	if len(r.prefetchers) > 0 && int64(len(buffer.Bytes())) == r.bytes {
-		r.buffers = append(r.buffers, buffer)
-	} else {
-		buffer.Free()
+// checkRead checks records that were read. With an error, recs are the bytes before it.
+func (f *Files) checkRead(record int64, recs []byte, err error) error {
+	i := f.inputOf(record)
+	in := f.inputs[i]
+	record -= f.starts[i]
+	if err == nil {
+		return in.Header.CheckRecords(recs, record*int64(f.size))
 	}
+	if err == io.EOF || err == io.ErrUnexpectedEOF {
+		err = errShorter
+	}
+	return &fileerr.Error{Op: "read", File: in.Name, Offset: in.Offset(record) + int64(len(recs)), Err: err}
 }
 
-// Lend reports whether memory of the given size is available for another purpose, which is the
-// case while nothing is prefetched. The memory counts as used until Return. If r is nil, Lend
-// returns false. REQUIRES: Allow is not called in the meantime
-func (r *Requests) Lend(bytes int64) bool {
-	if r == nil {
-		return false
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+// A fetchedFile is read ahead by requests.
+type fetchedFile seekable
 
-	n := r.requestsIn(bytes)
-	if len(r.prefetchers) > 0 || n > r.free {
-		return false
-	}
-	r.free -= n
-	return true
-}
+func (f *fetchedFile) ReadAt(p []byte, off int64) (int, error) { return (*seekable)(f).ReadAt(p, off) }
 
-// Return ends a loan of Lend.
-func (r *Requests) Return(bytes int64) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.free += r.requestsIn(bytes)
-}
+// Props implements blockio.File.
+func (f *fetchedFile) Props() blockio.Props { return blockio.Props{} }
 
-func (r *Requests) requestsIn(bytes int64) int {
-	return int((bytes + r.bytes - 1) / r.bytes)
-}
+// A cachedFile is read ahead by the system.
+type cachedFile seekable
 
-// freeBuffers frees the unused buffers. REQUIRES: r.mu is held
-func (r *Requests) freeBuffers() {
-	for _, buffer := range r.buffers {
-		buffer.Free()
-	}
-	r.buffers = nil
-}
+func (f *cachedFile) ReadAt(p []byte, off int64) (int, error) { return (*seekable)(f).ReadAt(p, off) }
 
-// join gives a prefetcher a share of the requests before it takes its first one. r may be nil.
-func (r *Requests) join(w *spill.Prefetcher) {
-	if r == nil || w.Units == 0 {
-		return
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.prefetchers[w] = true
-}
+// Props implements blockio.File.
+func (f *cachedFile) Props() blockio.Props { return blockio.Props{Cached: true} }
 
-// leave removes the share of a prefetcher.
-func (r *Requests) leave(w *spill.Prefetcher) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if delete(r.prefetchers, w); len(r.prefetchers) == 0 {
-		r.freeBuffers()
-	}
-}
-
-// giveUp ends all prefetchers and gives back their memory. r may be nil.
-func (r *Requests) giveUp() {
-	if r == nil {
-		return
-	}
-	r.mu.Lock()
-	all := slices.Collect(maps.Keys(r.prefetchers))
-	r.mu.Unlock()
-	for _, w := range all {
-		w.GiveUp()
-	}
-}
-
-// prefetcher returns a Prefetcher of records. read fills p with the records from index first on.
-func (r *Requests) prefetcher(
-	size int, records int64, read func(p []byte, first int64) error,
-) *spill.Prefetcher {
-	w := &spill.Prefetcher{
-		Units:     records,
-		UnitBytes: int64(size),
-		Queue:     r.queue,
-		Now:       read,
-	}
-	w.Take = func(has int) ([]byte, func()) { return r.take(w, has) }
-	w.Leave = func() { r.leave(w) }
-	w.Request = func(memory []byte, first, most int64) (int64, func() ([]byte, error)) {
-		n := min(int64(len(memory)/size), most)
-		if n == 0 { // a record is larger than a request
-			return most, nil
-		}
-		recs := memory[:n*int64(size)]
-		return n, func() ([]byte, error) { return recs, read(recs, first) }
-	}
-	return w
-}
-
-// sequenceAhead reads bytes sequentially and prefetches them.
+// sequenceAhead reads bytes sequentially and reads them ahead.
 type sequenceAhead struct {
 	*io.SectionReader
 	by bytesAhead
 }
 
-func newSequenceAhead(from *Requests, r io.ReaderAt, base, bytes int64) *sequenceAhead {
-	by := bytesAhead{from.prefetcher(1, bytes, func(p []byte, first int64) error {
-		_, err := r.ReadAt(p, base+first)
-		return err
-	})}
+func newSequenceAhead(f *fetcher, r io.ReaderAt, base, bytes int64) *sequenceAhead {
+	by := bytesAhead{blockio.NewSection(f.pool, blockio.Plain(r), base, bytes)}
+	f.add(by.Reader)
 	return &sequenceAhead{io.NewSectionReader(by, 0, bytes), by}
 }
 
-// bytesAhead is a prefetcher of bytes.
-type bytesAhead struct{ *spill.Prefetcher }
+// bytesAhead is a Reader of bytes.
+type bytesAhead struct{ *blockio.Reader }
 
 func (b bytesAhead) ReadAt(p []byte, off int64) (int, error) {
 	if err := b.Read(p, off, off+int64(len(p))); err != nil {
@@ -221,7 +183,7 @@ func (s *sequenceAhead) Close() error {
 // Ahead returns a sequential reader of a remote file that makes several requests in parallel,
 // using up to memoryBytes of memory.
 func Ahead(r io.ReaderAt, bytes, memoryBytes int64) io.ReadCloser {
-	requests := newRequests()
-	requests.Allow(memoryBytes)
-	return newSequenceAhead(requests, r, 0, bytes)
+	f := newFetcher()
+	f.allow(memoryBytes)
+	return newSequenceAhead(f, r, 0, bytes)
 }

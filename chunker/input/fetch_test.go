@@ -2,128 +2,164 @@ package input
 
 import (
 	"bytes"
+	"context"
 	"errors"
+	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/extsort/extsort/chunker/plan"
-	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/blockio"
+	"github.com/extsort/extsort/internal/safely"
 )
 
-// TestWindow reads records by several readers, each about in order, with more and less memory than they need.
-func TestWindow(t *testing.T) {
+// TestFetched reads records of a remote source by several readers, each about in order, with more and less
+// memory than they need. Then the memory is freed.
+func TestFetched(t *testing.T) {
 	const size, records = 24, 100_000
 	data := make([]byte, size*records)
 	rand.NewChaCha8([32]byte{1}).Read(data)
-	for _, memory := range []int64{minRequestBytes, 4 * minRequestBytes, plan.RemoteRequests * minRequestBytes} {
-		r := newRequests()
-		r.Allow(memory)
-		f := r.prefetcher(size, records, func(p []byte, first int64) error {
-			copy(p, data[first*size:])
-			return nil
-		})
+	for _, memory := range []int64{0, minRequestBytes, 4 * minRequestBytes, plan.RemoteRequests * minRequestBytes} {
+		all := remoteInputs(t, bytes.NewReader(data), int64(len(data)))
+		AllowRemote(all, memory)
+		files := NewFiles(all)
 		got := make([]byte, len(data))
-		var next atomic.Int64
-		var readers sync.WaitGroup
-		for range 4 {
-			readers.Go(func() {
-				for {
-					n := 1 + rand.Int64N(20_000)
-					first := next.Add(n) - n
-					if first >= records {
-						return
+		for range 2 { // the second time all records are read again
+			clear(got)
+			src, err := files.Cut(records)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var group safely.Group
+			for range 4 {
+				group.Go(func() error {
+					for {
+						_, n, err := src.Next(1+rand.IntN(20_000), func(first int64, _ int) []byte { return got[first*size:] })
+						if n == 0 || err != nil {
+							return err
+						}
 					}
-					n = min(n, records-first)
-					if err := f.Read(got[first*size:][:n*size], first, first+n); err != nil {
-						t.Error(err)
-					}
-				}
-			})
+				})
+			}
+			if err := group.Wait(); err != nil || !bytes.Equal(got, data) {
+				t.Errorf("%d bytes of memory: other records came, error %v", memory, err)
+			}
+			files.cut = 0
 		}
-		readers.Wait()
-		if !bytes.Equal(got, data) {
-			t.Errorf("%d bytes of memory: other records came", memory)
+		allGivenBack(t, Remote(all))
+		if err := files.Close(); err != nil {
+			t.Error(err)
 		}
-		allGivenBack(t, r)
 	}
 }
 
-// TestLend lends memory that no reader needs, and no more.
-func TestLend(t *testing.T) {
-	r := newRequests()
-	r.Allow(4 * minRequestBytes)
-	f := r.prefetcher(1, minRequestBytes, func([]byte, int64) error { return nil })
-	f.Ahead()
-	if r.Lend(1) {
-		t.Error("lent what readers need")
-	}
-	if err := f.Read(make([]byte, minRequestBytes), 0, minRequestBytes); err != nil {
+// remoteInputs opens a source of records of 24 bytes as if it were a remote object.
+func remoteInputs(t *testing.T, r io.ReaderAt, size int64) []*Input {
+	t.Helper()
+	kind := Kind{Spec: format.Spec{RecordSize: 24, Keys: []string{"0:u64"}}}
+	all, err := Open(t.Context(), kind, []Source{{At: r, Size: size}}, nil, format.CommonWindow)
+	if err != nil {
 		t.Fatal(err)
 	}
-	const much = minRequestBytes + 1 // two requests
-	for i, want := range []bool{true, true, false} {
-		if r.Lend(much) != want {
-			t.Errorf("lent the %d. time: %v", i+1, !want)
+	all[0].remote = newFetcher()
+	all[0].at.remote = all[0].remote
+	return all
+}
+
+// TestMemoryIsLent lends the memory of remote inputs to an upload when no reader needs it.
+func TestMemoryIsLent(t *testing.T) {
+	data := make([]byte, 24<<10)
+	all := remoteInputs(t, bytes.NewReader(data), int64(len(data)))
+	AllowRemote(all, 4*minRequestBytes)
+	parts := blockio.NewPool(blockio.Options{Bytes: minRequestBytes, Writes: 1})
+	parts.Borrow(Remote(all), 32)
+	files := NewFiles(all)
+	src, err := files.Cut(1 << 10)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lent := func() (n int) {
+		var taken []*blockio.Buf
+		for {
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+			b, err := parts.Get(ctx, blockio.Write)
+			cancel()
+			if err != nil {
+				break
+			}
+			taken = append(taken, b)
 		}
+		for _, b := range taken {
+			b.Release()
+		}
+		return len(taken)
 	}
-	second := r.prefetcher(1, minRequestBytes, func([]byte, int64) error { return nil })
-	if second.Ahead(); r.free != 0 {
-		t.Error("fetched with memory that was lent")
+	if n := lent(); n != 1 {
+		t.Errorf("%d parts have memory while records are read", n)
 	}
-	second.GiveUp()
-	r.Return(much)
-	if !r.Lend(1) || r.Lend(much) || !r.Lend(1) {
-		t.Error("what came back is not lent as it was")
+	if _, _, err := src.Next(1<<10, func(int64, int) []byte { return data }); err != nil {
+		t.Fatal(err)
 	}
-	if none := (*Requests)(nil); none.Lend(1) {
-		t.Error("lent of nothing")
+	allGivenBack(t, Remote(all))
+	if n := lent(); n != 5 {
+		t.Errorf("%d parts have memory when all records were read", n)
+	}
+	if Remote(nil) != nil {
+		t.Error("there are requests without a remote input")
+	}
+	if err := errors.Join(files.Close(), parts.Close()); err != nil {
+		t.Error(err)
 	}
 }
 
-// TestGivenUp gives up prefetched data while requests are in progress and a reader waits for one.
+// slowReader reads when it may, and then fails.
+type slowReader struct {
+	may   chan struct{}
+	asked chan int64
+}
+
+var errBoom = errors.New("boom")
+
+func (r *slowReader) ReadAt(_ []byte, off int64) (int, error) {
+	r.asked <- off
+	<-r.may
+	return 0, errBoom
+}
+
+// TestGivenUp gives up records while requests are in progress and a reader waits for one.
 func TestGivenUp(t *testing.T) {
-	r := newRequests()
-	r.Allow(4 * minRequestBytes)
-	answered, asked := make(chan struct{}), make(chan int64, 100)
-	boom := errors.New("boom")
-	f := r.prefetcher(1, 1<<30, func(_ []byte, first int64) error {
-		asked <- first
-		<-answered
-		return boom
-	})
+	r := &slowReader{may: make(chan struct{}), asked: make(chan int64, 100)}
+	f := newFetcher()
+	f.allow(4 * minRequestBytes)
+	s := newSequenceAhead(f, r, 0, 1<<30)
 	read := make(chan error)
-	go func() { read <- f.Read(make([]byte, 1000), 0, 1000) }()
+	go func() {
+		_, err := s.ReadAt(make([]byte, 1000), 0)
+		read <- err
+	}()
 	for range 4 {
-		<-asked
+		<-r.asked
 	}
-	r.giveUp()
-	f.Ahead() // asks for nothing any more
-	close(answered)
-	if err := <-read; !errors.Is(err, boom) || len(asked) > 0 {
-		t.Errorf("%v, and %d requests more", err, len(asked))
+	f.giveUp()
+	s.by.Ahead() // asks for nothing any more
+	close(r.may)
+	if err := <-read; !errors.Is(err, errBoom) || len(r.asked) > 0 {
+		t.Errorf("%v, and %d requests more", err, len(r.asked))
 	}
-	allGivenBack(t, r)
+	allGivenBack(t, f.pool)
 }
 
-// allGivenBack waits until no request is under way, and none has memory.
-func allGivenBack(t *testing.T, r *Requests) {
+// allGivenBack waits until no request has memory.
+func allGivenBack(t *testing.T, p *blockio.Pool) {
 	t.Helper()
-	for until := time.Now().Add(20 * time.Second); ; time.Sleep(time.Millisecond) {
-		r.mu.Lock()
-		free, kept, windows := r.free == r.most, len(r.buffers), len(r.prefetchers)
-		r.mu.Unlock()
-		if free && kept == 0 && windows == 0 {
-			return
-		}
-		if time.Now().After(until) {
-			t.Fatalf("all requests are over: %v; %d have memory; %d windows", free, kept, windows)
-		}
+	p.Wait()
+	if reads, ahead, writes := p.Used(); reads+writes > 0 {
+		t.Fatalf("%d reads, %d of them ahead, and %d writes have memory", reads, ahead, writes)
 	}
 }
 
@@ -132,10 +168,7 @@ func allGivenBack(t *testing.T, r *Requests) {
 // than a request, and a file that was truncated.
 func TestDirectIO(t *testing.T) {
 	for _, size := range []int{8, 100, 300_000} {
-		queue, err := spill.NewQueue(16, 128<<10)
-		if err != nil {
-			t.Fatal(err)
-		}
+		requests := blockio.NewPool(blockio.Options{Bytes: 128 << 10, Reads: 8, Demand: 4})
 		var want []byte
 		var all []*Input
 		for i, records := range []int{0, 1, 2_000_000/size + 7, 512 << 10 / size, 3} {
@@ -156,7 +189,7 @@ func TestDirectIO(t *testing.T) {
 			}
 			want, all = append(want, data...), append(all, in...)
 		}
-		if UseDirectIO(all, queue); all[2].direct == nil {
+		if UseDirectIO(all, requests); all[2].direct == nil {
 			t.Skip("this file system does not tell that files can be read past the page cache")
 		}
 		all[3].direct = nil
@@ -192,23 +225,16 @@ func TestDirectIO(t *testing.T) {
 		if err := files.ReadRecords(make([]byte, size), all[2].Records); !errors.Is(err, errFault) {
 			t.Errorf("a file that got shorter: %v", err)
 		}
-		_, _, err = files.section(all[2].Records, 1).Next(1, func(int64, int) []byte { return make([]byte, size) })
-		shorter := errShorter
-		if size > queue.RequestBytes { // such a record is read through the map
-			shorter = errFault
-		}
-		if !errors.Is(err, shorter) {
+		_, _, err := files.section(all[2].Records, 1).Next(1, func(int64, int) []byte { return make([]byte, size) })
+		if !errors.Is(err, errShorter) {
 			t.Errorf("a file that got shorter, past the page cache: %v", err)
 		}
-		if err := errors.Join(files.Close(), queue.Close()); err != nil {
+		if err := files.Close(); err != nil {
 			t.Error(err)
 		}
-		for range queue.Ahead() {
-			memory, _ := queue.TakeAhead()
-			// the memory of a request that was given up returns after the request ends
-			for ; memory == nil; memory, _ = queue.TakeAhead() {
-				time.Sleep(time.Millisecond)
-			}
+		allGivenBack(t, requests)
+		if err := requests.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"sync/atomic"
 
 	"github.com/extsort/extsort/chunker/plan"
-	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/blockio"
 )
 
 // Files consists of inputs that can all be read at offsets. It contains their records, one file
@@ -23,16 +23,16 @@ type Files struct {
 	ahead  *readahead
 	cut    int64 // number of records that Cut has returned
 
-	requests *Requests // prefetches all inputs; nil if no input is remote
+	remote *fetcher // reads all inputs ahead; nil if no input is remote
 }
 
 // NewFiles joins inputs. REQUIRES: all inputs are Seekable
 func NewFiles(inputs []*Input) *Files {
 	f := &Files{
-		inputs:   inputs,
-		starts:   []int64{0},
-		size:     inputs[0].Header.Layout().RecordSize,
-		requests: RequestsOf(inputs),
+		inputs: inputs,
+		starts: []int64{0},
+		size:   inputs[0].Header.Layout().RecordSize,
+		remote: remoteFetcher(inputs),
 	}
 	for _, in := range inputs {
 		f.starts = append(f.starts, f.starts[len(f.starts)-1]+in.Records)
@@ -44,10 +44,10 @@ func NewFiles(inputs []*Input) *Files {
 // Records returns the number of records.
 func (f *Files) Records() int64 { return f.starts[len(f.inputs)] }
 
-// fetched returns the requests that prefetch all inputs, because they are remote or use direct
+// fetcher returns the fetcher that reads all inputs ahead, because they are remote or use direct
 // I/O, or nil.
-func (f *Files) fetched() *Requests {
-	return cmp.Or(f.requests, f.inputs[0].queued)
+func (f *Files) fetcher() *fetcher {
+	return cmp.Or(f.remote, f.inputs[0].queued)
 }
 
 // Cut returns the source of the next records, at most maxRecords, or nil if none are left.
@@ -57,21 +57,21 @@ func (f *Files) Cut(maxRecords int64) (device.Source, error) {
 		return nil, nil
 	}
 	if f.cut == 0 {
-		f.fetched().giveUp() // all records are read again
+		f.fetcher().giveUp() // all records are read again
 	}
 	f.cut += n
 	s := f.section(f.cut-n, n)
-	f.fetched().join(s.fetched)
+	s.fetched.Join()
 	return s, nil
 }
 
 // Split divides all records into at most n sources that can be read concurrently.
 func (f *Files) Split(n int) []device.Source {
-	f.fetched().giveUp() // all records are read again
+	f.fetcher().giveUp() // all records are read again
 	return Evenly(f.Records(), n, func(i int, first, n int64) device.Source {
 		s := f.section(first, n)
 		if i < plan.RemoteReaders {
-			f.fetched().join(s.fetched)
+			s.fetched.Join()
 		}
 		return s
 	})
@@ -90,13 +90,13 @@ func Evenly(records int64, n int, cut func(i int, first, n int64) device.Source)
 
 // Close closes the inputs. REQUIRES: no read is in progress
 func (f *Files) Close() error {
-	f.fetched().giveUp()
+	f.fetcher().giveUp()
 	return f.inputs.Close()
 }
 
 // Sample returns the keys of up to n records at positions spread evenly over the files.
 func (f *Files) Sample(ctx context.Context, k *format.Keyer, n int) (plan.Sample, error) {
-	readers, together := sampleReadersOf(f.size, f.requests != nil)
+	readers, together := sampleReadersOf(f.size, f.remote != nil)
 	return SampleRecords(ctx, k, f.Records(), n, together, readers, f.ReadRecords)
 }
 
@@ -110,13 +110,8 @@ func (f *Files) section(first, n int64) *section {
 		readRecords: f.ReadRecords,
 		ahead:       f.ahead,
 	}
-	if by := f.fetched(); by != nil {
-		s.fetched = by.prefetcher(f.size, n, func(p []byte, at int64) error {
-			return f.ReadRecords(p, first+at)
-		})
-		if by.queue != nil {
-			f.useDirectIO(s.fetched, first)
-		}
+	if by := f.fetcher(); by != nil {
+		s.fetched = f.newReader(by, first, n)
 	}
 
 	return s
@@ -162,8 +157,8 @@ type section struct {
 	readRecords    func(p []byte, first int64) error
 
 	ahead   *readahead
-	asked   atomic.Int64      // records before this one have been requested
-	fetched *spill.Prefetcher // nil if the system reads ahead
+	asked   atomic.Int64    // records before this one have been requested
+	fetched *blockio.Reader // nil if the system reads ahead
 }
 
 func (s *section) Records() int64 { return s.records }

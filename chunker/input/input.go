@@ -13,6 +13,7 @@ import (
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/blockio"
 	"github.com/extsort/extsort/internal/fileerr"
 	"github.com/extsort/extsort/internal/safely"
 )
@@ -42,9 +43,9 @@ type Input struct {
 	file    *seekable     // the file under at or stream; nil if none exists
 	close   []io.Closer
 
-	requests *Requests // prefetch a remote input; otherwise nil
-	queued   *Requests // prefetch with direct I/O; otherwise nil
-	direct   *os.File  // this file, opened for direct I/O; nil if that is not possible
+	remote *fetcher            // reads a remote input ahead; otherwise nil
+	queued *fetcher            // reads ahead with direct I/O; otherwise nil
+	direct *blockio.DirectFile // this file, opened for direct I/O; nil if that is not possible
 
 	member string // name of the archive member in use
 
@@ -76,7 +77,7 @@ func (o *opener) openInput(ctx context.Context, kind Kind, s Source) (in *Input,
 		return nil, err
 	}
 	if s.isRemote() {
-		c.at.requests = o.requests
+		c.at.remote = o.remote
 	}
 	mapped := c.at != nil && o.mapContent(c.at)
 	switch {
@@ -137,7 +138,7 @@ func openWithin(
 	}
 
 	in.file = f
-	in.requests = f.requests
+	in.remote = f.remote
 	in.close = append(in.close, f)
 	suspend(in)
 	return in, nil
@@ -196,12 +197,12 @@ func plainPathError(err error) error {
 // newFile opens a file for random access and reads its header. It closes f if that fails.
 func newFile(kind Kind, f *seekable) (*Input, error) {
 	in := &Input{
-		Name:     f.shown,
-		at:       f,
-		file:     f,
-		requests: f.requests,
-		close:    []io.Closer{f},
-		frame:    newInputFrame(&kind),
+		Name:   f.shown,
+		at:     f,
+		file:   f,
+		remote: f.remote,
+		close:  []io.Closer{f},
+		frame:  newInputFrame(&kind),
 	}
 	if err := in.readFile(kind); err != nil {
 		f.Close()
@@ -448,16 +449,6 @@ func (in *Input) askFor(first, n int64) {
 	if f := in.at; f.file != nil {
 		willNeed(f.file, f.start+in.Offset(first), n*int64(in.Header.Layout().RecordSize))
 	}
-}
-
-// RequestsOf returns the requests that prefetch all remote inputs, or nil if no input is remote.
-func RequestsOf(all []*Input) *Requests {
-	for _, in := range all {
-		if in.requests != nil {
-			return in.requests
-		}
-	}
-	return nil
 }
 
 // ErrChanged reports that an input that is read twice has changed in between.

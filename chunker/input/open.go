@@ -29,7 +29,7 @@ func Open(
 		kind:        kind,
 		stdin:       stdin,
 		windowBytes: windowBytes,
-		requests:    newRequests(),
+		remote:      newFetcher(),
 		keepsOpen:   len(sources) <= device.OpenFiles(MaxOpen),
 		mappable:    mappableBytes(),
 	}
@@ -58,7 +58,7 @@ type opener struct {
 	windowBytes int64
 	keepsOpen   bool  // mapped files keep their descriptors, see MaxOpen
 	mappable    int64 // the number of bytes of files that may still be mapped
-	requests    *Requests
+	remote      *fetcher
 }
 
 // opened is an input or the error from opening it.

@@ -22,8 +22,8 @@ type seekable struct {
 	bytes   int64       // size from start on, when it was opened
 	first   []byte      // the first bytes, for recognizing the format
 
-	requests *Requests      // prefetch a remote source; otherwise nil
-	ahead    *sequenceAhead // the current sequential reader; nil if none exists
+	remote *fetcher       // reads a remote source ahead; otherwise nil
+	ahead  *sequenceAhead // the current sequential reader; nil if none exists
 
 	last os.FileInfo // state at the end of reading; nil until then
 }
@@ -110,11 +110,11 @@ var errShorter = errors.New("the file became shorter while it was being read")
 // sequence returns a sequential reader of a range. It does not prefetch the first bytes, because
 // some callers only read those.
 func (f *seekable) sequence(off, bytes int64) io.Reader {
-	if f.requests == nil {
+	if f.remote == nil {
 		return io.NewSectionReader(f, off, bytes)
 	}
 	first := min(streamBuffer, bytes)
-	f.ahead = newSequenceAhead(f.requests, f, off+first, bytes-first)
+	f.ahead = newSequenceAhead(f.remote, f, off+first, bytes-first)
 	return io.MultiReader(io.NewSectionReader(f, off, first), f.ahead)
 }
 

@@ -75,7 +75,7 @@ func Unpack(ctx context.Context, in *Input, file File, at int64) (bytes int64, e
 // are opened before the first is read. REQUIRES: the whole input is compressed and can be read
 // again from its start
 func suspend(in *Input) {
-	if f := in.file; in.decoder != nil && f.requests == nil {
+	if f := in.file; in.decoder != nil && f.remote == nil {
 		format.Suspend(in.decoder, newLateBuffer(f.sequence(0, f.bytes)))
 	}
 }

@@ -45,7 +45,7 @@ type Run struct {
 	atOnce int            // number of blocks worth reading concurrently; 0 means 1
 	drop   func(b *Block) // releases the storage of a block; nil if blocks have none of their own
 	close  func() error
-	// from is the spill whose queue can read the run ahead; nil if it cannot be read ahead.
+	// from is the spill whose requests can read the run ahead; nil if it cannot be read ahead.
 	from *Spill
 
 	taken atomic.Int64 // number of leading blocks whose storage has been released

@@ -9,6 +9,7 @@ import (
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/blockio"
 	"github.com/extsort/extsort/internal/safely"
 )
 
@@ -17,9 +18,9 @@ import (
 type runSource struct {
 	run      *Run
 	from, to int
-	base     int64       // index of its first record within the run
-	records  int64       // number of records
-	ahead    *Prefetcher // nil if nothing is read ahead
+	base     int64           // index of its first record within the run
+	records  int64           // number of records
+	ahead    *blockio.Reader // nil if nothing is read ahead
 
 	mu     sync.Mutex
 	err    error // an error of the index; permanent
@@ -49,7 +50,7 @@ func (r *Run) Source(i, j int) device.Source {
 		s.err = s.advance()
 	}
 	if r.from != nil {
-		s.ahead = r.from.prefetch(r, i, j)
+		s.ahead = r.from.newReader(r, i, j)
 	}
 	s.reader.Run = r
 	if s.ahead != nil {
@@ -73,7 +74,8 @@ func (s *runSource) readBlock(i int, b *Block, dst []byte) ([]byte, error) {
 	if s.ahead == nil {
 		return s.run.ReadBlock(b, dst)
 	}
-	load := func(stored []byte) error { return s.ahead.Read(stored, int64(i), int64(i)+1) }
+	unit := int64(i - s.from)
+	load := func(stored []byte) error { return s.ahead.Read(stored, unit, unit+1) }
 	recs, err := s.run.from.decode(b, dst, load)
 	if err == nil && len(recs) != s.run.BlockBytes(b) {
 		return nil, fmt.Errorf(

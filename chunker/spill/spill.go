@@ -12,6 +12,7 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/blockio"
 	"github.com/extsort/extsort/internal/safely"
 	"github.com/zeebo/xxh3"
 )
@@ -38,7 +39,7 @@ type Options struct {
 	// If more is spilled, the data comes from a disk.
 	CachedBytes int64
 
-	Queue *Queue // direct I/O requests; nil to use the page cache
+	Requests *blockio.Pool // requests of direct I/O; nil to use the page cache
 
 	Workers int // number of concurrent writers
 	// number of blocks that are compressed or decompressed concurrently; 0 means Workers
@@ -55,9 +56,9 @@ type Options struct {
 type Spill struct {
 	opt     Options
 	volumes []*volume
-	direct  *directIO    // nil to use the page cache
-	roomy   bool         // there is enough space that none has to be released before the end
-	next    atomic.Int64 // volume of the next block, round robin
+	writer  *blockio.Writer // nil to use the page cache
+	roomy   bool            // there is enough space that none has to be released before the end
+	next    atomic.Int64    // volume of the next block, round robin
 	written atomic.Int64
 	mu      sync.Mutex // protects leaveOut
 	index   indexStore
@@ -84,8 +85,8 @@ func New(opt Options) (*Spill, error) {
 		return nil, err
 	}
 	s.initCodecs()
-	if opt.Queue != nil {
-		s.direct = &directIO{Queue: opt.Queue}
+	if opt.Requests != nil {
+		s.writer = blockio.NewWriter(opt.Requests)
 	}
 	if err := s.createVolumes(); err != nil {
 		return nil, errors.Join(err, s.Close())
@@ -144,8 +145,7 @@ func (s *Spill) Codec() string {
 // Close releases all space. It closes the files concurrently, because each close waits for the
 // disk.
 func (s *Spill) Close() error {
-	s.opt.Queue.wait()
-	s.direct = nil
+	s.opt.Requests.Wait()
 	var closing safely.Group
 	for _, v := range s.volumes {
 		closing.Go(v.file.Close)
@@ -157,7 +157,7 @@ func (s *Spill) Close() error {
 // put stores a block in an extent, or in a new extent of at least the given size, and compresses
 // it if that pays. It returns the entry of the block without First. The block is in its file when
 // done has finished.
-func (s *Spill) put(recs []byte, e *extent, least int64, done *safely.Group) (Block, error) {
+func (s *Spill) put(recs []byte, e *extent, least int64, done *blockio.Batch) (Block, error) {
 	stored, codec := recs, format.None
 	if s.Written() >= s.cachedBytes {
 		codec = s.choice.choose(recs)
@@ -180,12 +180,12 @@ func (s *Spill) put(recs []byte, e *extent, least int64, done *safely.Group) (Bl
 
 // write finds a place for the stored bytes of b. If a directory is full, it uses the others from
 // then on.
-func (s *Spill) write(b *Block, stored []byte, e *extent, least int64, done *safely.Group) error {
+func (s *Spill) write(b *Block, stored []byte, e *extent, least int64, done *blockio.Batch) error {
 	size := aligned(len(stored))
 	for {
 		b.Volume, b.Offset = s.place(e, size, least)
 		v := s.volumes[b.Volume]
-		err := v.write(stored, b.Offset, e.end, done)
+		err := s.writeBlock(v, stored, b.Offset, e.end, done)
 
 		if err == nil {
 			s.written.Add(int64(len(stored)))
@@ -201,7 +201,8 @@ func (s *Spill) write(b *Block, stored []byte, e *extent, least int64, done *saf
 
 func (s *Spill) get(b *Block, dst []byte) ([]byte, error) {
 	return s.decode(b, dst, func(stored []byte) error {
-		return s.volumes[b.Volume].read(stored, b.Offset)
+		_, err := s.opt.Requests.ReadAt(s.volumes[b.Volume], stored, b.Offset)
+		return err
 	})
 }
 
@@ -267,7 +268,7 @@ func (s *Spill) release(run *Run) error {
 		run.indexes = nil
 	}()
 
-	if len(s.volumes) == 0 || s.direct != nil && s.roomy {
+	if len(s.volumes) == 0 || s.writer != nil && s.roomy {
 		return nil
 	}
 	c := run.Cursor(min(from, run.blocks), run.blocks)
@@ -285,7 +286,7 @@ func (s *Spill) drop(b *Block) {
 	if len(s.volumes) == 0 {
 		return
 	}
-	if v := s.volumes[b.Volume]; v.direct == nil || !s.roomy {
+	if v := s.volumes[b.Volume]; !v.direct || !s.roomy {
 		v.file.Release(b.Offset, aligned(b.Bytes))
 	}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/format/formattest"
+	"github.com/extsort/extsort/internal/blockio"
 	"github.com/extsort/extsort/internal/safely"
 )
 
@@ -33,19 +34,18 @@ func numbered(first, n int) []byte {
 	return recs
 }
 
-// newTestQueue is a queue whose requests are smaller than blocks may be.
-func newTestQueue(t *testing.T) *Queue {
+// newTestRequests returns requests of direct I/O that are smaller than blocks may be.
+func newTestRequests(t *testing.T) *blockio.Pool {
 	t.Helper()
-	q, err := NewQueue(16, 64<<10)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := blockio.NewPool(blockio.Options{Bytes: 64 << 10, Reads: 8, Demand: 4, Writes: 8})
 	t.Cleanup(func() {
-		if err := q.Close(); err != nil || len(q.reads)+len(q.writes) < 16 {
-			t.Errorf("of 16 requests %d read and %d write at the end: %v", len(q.reads), len(q.writes), err)
+		p.Wait()
+		reads, ahead, writes := p.Used()
+		if err := p.Close(); err != nil || reads+writes > 0 {
+			t.Errorf("at the end %d requests read, %d of them ahead, and %d write: %v", reads, ahead, writes, err)
 		}
 	})
-	return q
+	return p
 }
 
 func newTestSpill(t testing.TB, spec format.Spec, store Store, folders ...string) *Spill {
@@ -210,8 +210,8 @@ func entryOf(t testing.TB, r *Run, i int) *Block {
 func TestSpill(t *testing.T) {
 	for _, codec := range []string{"", "auto", "none", "s2", "zstd"} {
 		for _, store := range []Store{nil, &memoryStore{}} {
-			for _, queue := range []*Queue{nil, newTestQueue(t)} {
-				testSpill(t, Options{Store: store, Codec: codec, Queue: queue})
+			for _, requests := range []*blockio.Pool{nil, newTestRequests(t)} {
+				testSpill(t, Options{Store: store, Codec: codec, Requests: requests})
 			}
 		}
 	}
@@ -334,17 +334,17 @@ func TestSpillFullFolder(t *testing.T) {
 	for full, says := range map[error]string{
 		syscall.ENOSPC: "is full", syscall.EDQUOT: "has no quota left", syscall.EFBIG: "allows no larger file",
 	} {
-		for _, queue := range []*Queue{nil, newTestQueue(t)} {
-			t.Run(fmt.Sprint(says, queue != nil), func(t *testing.T) { testFullFolder(t, full, says, queue) })
+		for _, requests := range []*blockio.Pool{nil, newTestRequests(t)} {
+			t.Run(fmt.Sprint(says, requests != nil), func(t *testing.T) { testFullFolder(t, full, says, requests) })
 		}
 	}
 }
 
-func testFullFolder(t *testing.T, full error, says string, queue *Queue) {
+func testFullFolder(t *testing.T, full error, says string, requests *blockio.Pool) {
 	store := &memoryStore{full: full}
 	folders := []string{t.TempDir(), t.TempDir()}
 	s, err := New(Options{Store: store, Folders: folders, Codec: "none", Keyer: formattest.Keyer(t, words), Workers: 2,
-		Queue: queue})
+		Requests: requests})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -379,7 +379,7 @@ func TestSpillSaysWhatItNeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.put(numbered(0, 10), new(extent), 0, new(safely.Group))
+	_, err = s.put(numbered(0, 10), new(extent), 0, new(blockio.Batch))
 	if err == nil || !strings.Contains(err.Error(), "temporary data needs 3 MiB in total, 0 B was written") {
 		t.Errorf("the error is: %v", err)
 	}
@@ -392,7 +392,7 @@ func TestSpillFullAtOnce(t *testing.T) {
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			if _, err := s.put(numbered(0, 10), new(extent), 0, new(safely.Group)); !errors.Is(err, syscall.ENOSPC) {
+			if _, err := s.put(numbered(0, 10), new(extent), 0, new(blockio.Batch)); !errors.Is(err, syscall.ENOSPC) {
 				t.Errorf("the error is: %v", err)
 			}
 		})
@@ -620,7 +620,7 @@ func TestCodecBeyond(t *testing.T) {
 		}{{cached, c.first}, {3 * cached, c.beyond}} {
 			coded := false
 			for stored := int64(0); stored < part.until && s.Written() < part.until; stored += int64(len(block)) {
-				b, err := s.put(block, new(extent), 0, new(safely.Group))
+				b, err := s.put(block, new(extent), 0, new(blockio.Batch))
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -659,9 +659,9 @@ func TestInMemory(t *testing.T) {
 // and uncompressed, and detects damage. Afterwards no request may be running.
 func TestBlocksAreReadAhead(t *testing.T) {
 	for _, codec := range []string{"none", "delta"} {
-		store, queue := &memoryStore{}, newTestQueue(t)
+		store, requests := &memoryStore{}, newTestRequests(t)
 		s, err := New(Options{Store: store, Folders: []string{t.TempDir()}, Codec: codec, Keyer: formattest.Keyer(t, words),
-			Queue: queue})
+			Requests: requests})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -677,8 +677,8 @@ func TestBlocksAreReadAhead(t *testing.T) {
 			}
 			src, got := run.Source(0, 100+last), make([]byte, len(want))
 			src.(*runSource).ReadAhead(t.Context(), 0)
-			if held := len(queue.ahead); held != queue.Ahead() {
-				t.Errorf("%d blocks are read ahead, %d can be", held, queue.Ahead())
+			if _, held, _ := requests.Used(); held != requests.MostAhead() {
+				t.Errorf("%d blocks are read ahead, %d can be", held, requests.MostAhead())
 			}
 			var group safely.Group
 			for range 3 {
@@ -700,7 +700,7 @@ func TestBlocksAreReadAhead(t *testing.T) {
 			if last == 2 && (err == nil || !strings.Contains(err.Error(), "damaged")) {
 				t.Errorf("%s, a damaged block: %v", codec, err)
 			}
-			if held := len(queue.ahead); held != 0 {
+			if held, _, _ := requests.Used(); held != 0 {
 				t.Errorf("%d blocks are held at the end", held)
 			}
 		}

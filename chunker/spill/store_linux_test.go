@@ -47,12 +47,12 @@ func TestRoomIsGivenBack(t *testing.T) {
 	for expect, atOnce := range map[int64]bool{-1: true, 4 * punchBytes: false} {
 		k := formattest.Keyer(t, words)
 		s, err := New(Options{Folders: []string{t.TempDir()}, Codec: "none", Keyer: k, Workers: 1,
-			Queue: newTestQueue(t), ExpectBytes: expect})
+			Requests: newTestRequests(t), ExpectBytes: expect})
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer s.Close()
-		if s.volumes[0].direct == nil {
+		if !s.volumes[0].direct {
 			t.Skip("this file system does not tell that files can be read past the page cache")
 		}
 		var a Appender

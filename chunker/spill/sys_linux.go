@@ -4,11 +4,10 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/internal/blockio"
 )
 
 // openUnlinked creates a file without a name, so that nothing is left of it however the process
@@ -25,37 +24,7 @@ func openUnlinked(folder string) (*os.File, error) {
 }
 
 // Uncache implements uncacheable.
-func (d *diskFile) Uncache() bool { return Uncache(d.file) }
-
-// Uncache switches a file to direct I/O, if its file system reports that it supports an alignment
-// of SpillAlign.
-func Uncache(f *os.File) bool {
-	fd := int(f.Fd())
-	about := unix.Statx_t{}
-	err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_DIOALIGN, &about)
-	if err != nil || about.Mask&unix.STATX_DIOALIGN == 0 {
-		return false
-	}
-	if a := about.Dio_offset_align; a == 0 || a > plan.SpillAlign ||
-		about.Dio_mem_align > plan.SpillAlign {
-		return false
-	}
-	flags, err := unix.FcntlInt(uintptr(fd), unix.F_GETFL, 0)
-	if err == nil {
-		_, err = unix.FcntlInt(uintptr(fd), unix.F_SETFL, flags|unix.O_DIRECT)
-	}
-	return err == nil
-}
-
-// Direct opens a file a second time for direct I/O. It returns nil if that is not supported.
-func Direct(f *os.File, flag int) *os.File {
-	direct, err := os.OpenFile("/proc/self/fd/"+strconv.Itoa(int(f.Fd())), flag, 0)
-	if err != nil || Uncache(direct) {
-		return direct
-	}
-	direct.Close()
-	return nil
-}
+func (d *diskFile) Uncache() bool { return blockio.Uncache(d.file) }
 
 // Allocate implements uncacheable. Concurrent writers to an allocated range do not wait for each
 // other.

@@ -10,12 +10,6 @@ func openUnlinked(folder string) (*os.File, error) {
 
 func punch(*os.File, int64, int64) {}
 
-// Uncache returns false: this system has no direct I/O that extsort uses.
-func Uncache(*os.File) bool { return false }
-
-// Direct returns nil: this system has no direct I/O that extsort uses.
-func Direct(*os.File, int) *os.File { return nil }
-
 // InMemory returns false: this system cannot tell.
 func InMemory(string) bool { return false }
 

@@ -10,9 +10,9 @@ import (
 
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/internal/blockio"
 	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/option"
-	"github.com/extsort/extsort/internal/safely"
 )
 
 // maxReserve limits the space in bytes that a file reserves beyond its blocks. Long ranges keep
@@ -30,7 +30,7 @@ const reservePart = 16
 type volume struct {
 	folder string
 	file   File
-	direct *directIO // nil to use the page cache
+	direct bool // bypasses the page cache
 	end    atomic.Int64
 	full   atomic.Bool
 	busy   atomic.Int32 // number of active writers
@@ -75,8 +75,8 @@ func (s *Spill) createVolumes() error {
 			file:   file,
 			ahead:  s.reserveAhead(each * len(opt.Folders)),
 		}
-		if f, ok := file.(uncacheable); ok && s.direct != nil && f.Uncache() {
-			v.direct = s.direct
+		if f, ok := file.(uncacheable); ok && s.writer != nil && f.Uncache() {
+			v.direct = true
 		}
 		if opt.Checkpoint != nil {
 			v.end.Store(opt.Checkpoint.ends[i])
@@ -122,12 +122,14 @@ func (s *Spill) place(e *extent, size, least int64) (volume int, offset int64) {
 	return e.volume, e.next - size
 }
 
-// write stores a block of an extent. The extent ends at end.
-func (v *volume) write(stored []byte, offset, end int64, done *safely.Group) error {
+// writeBlock stores a block of an extent. The extent ends at end.
+func (s *Spill) writeBlock(
+	v *volume, stored []byte, offset, end int64, done *blockio.Batch,
+) error {
 	v.busy.Add(1)
 	defer v.busy.Add(-1)
 
-	if v.direct == nil {
+	if !v.direct {
 		_, err := v.file.WriteAt(stored, offset)
 		return err
 	}
@@ -135,7 +137,7 @@ func (v *volume) write(stored []byte, offset, end int64, done *safely.Group) err
 	if err := v.reserve(end); err != nil {
 		return err
 	}
-	return v.direct.write(v.file, stored, offset, done)
+	return s.writer.Write(v, stored, offset, done)
 }
 
 // reserve allocates the bytes before end. If the disk has space, it allocates more: as much as is
@@ -161,14 +163,6 @@ func (v *volume) reserve(end int64) error {
 	if err == nil {
 		v.reserved += bytes
 	}
-	return err
-}
-
-func (v *volume) read(stored []byte, offset int64) error {
-	if v.direct != nil {
-		return v.direct.read(v.file, stored, offset)
-	}
-	_, err := v.file.ReadAt(stored, offset)
 	return err
 }
 

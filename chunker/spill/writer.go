@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/extsort/extsort/chunker/plan"
-	"github.com/extsort/extsort/internal/safely"
+	"github.com/extsort/extsort/internal/blockio"
 )
 
 // A RunWriter receives the blocks of one run, in any order and from several goroutines. It is a
@@ -17,7 +17,7 @@ type RunWriter struct {
 	spill    *Spill
 	origin   Origin
 	replaces []*Run // released when the run is finished
-	written  safely.Group
+	written  blockio.Batch
 
 	mu sync.Mutex // protects the fields below
 	// The tail of index holds the blocks after the stored ones, in the order in which they
@@ -138,7 +138,7 @@ func (s *Spill) newRun(o Origin) *Run {
 		read:   s.get,
 		close:  func() error { return nil },
 	}
-	if s.direct != nil {
+	if s.writer != nil {
 		run.atOnce = readsAtOnce
 		run.from = s
 	}
@@ -178,7 +178,7 @@ type Appender struct {
 	key      []byte // key of the first block
 	differs  bool   // another block begins with a different key
 	extent   extent
-	written  safely.Group
+	written  blockio.Batch
 }
 
 // extentPart determines the next extent of an Appender if extents are reserved: 1/extentPart of
@@ -189,7 +189,7 @@ const extentPart = 4
 // size of a hole. If extents are reserved, it grows with the stored data, so that the unused ends
 // of all extents take little space.
 func (s *Spill) extentBytes(a *Appender) int64 {
-	if s.direct == nil || !s.roomy {
+	if s.writer == nil || !s.roomy {
 		return punchBytes
 	}
 	return min(punchBytes, a.stored/extentPart) &^ (plan.SpillAlign - 1)

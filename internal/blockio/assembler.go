@@ -29,9 +29,6 @@ type AssemblerOptions struct {
 
 	// Rest is the same file for pieces of blocks that are never completed. It takes any range.
 	Rest io.WriterAt
-
-	// Wrap adds the position in the file to the error of a write that nobody waits for.
-	Wrap func(off int64, err error) error
 }
 
 // A block is a part of the file that is being filled.
@@ -141,7 +138,7 @@ func (a *Assembler) forget(b *block, at int64) {
 	a.spare = append(a.spare, b)
 }
 
-// complete starts to write a block. REQUIRES: a.mu is held
+// complete starts writing a block. REQUIRES: a.mu is held
 func (a *Assembler) complete(b *block, at int64) {
 	if request := b.memory; request != nil {
 		request.written = write{file: a.opt.File, off: at, bytes: a.size, batch: &a.batch}
@@ -152,25 +149,13 @@ func (a *Assembler) complete(b *block, at int64) {
 }
 
 // perform implements owner.
-func (a *Assembler) perform(b *Buf) error {
-	to := &b.written
-	n, err := to.file.WriteAt(b.Bytes[:to.bytes], to.off)
-	to.off += int64(n)
-	return err
-}
+func (a *Assembler) perform(b *Buf) error { return b.write() }
 
 // ended implements owner.
 func (a *Assembler) ended(b *Buf, err error) {
-	a.failed.note(a.wrap(b.written.off, err))
+	a.failed.note(err)
 	b.Release()
 	a.batch.running.Done()
-}
-
-func (a *Assembler) wrap(off int64, err error) error {
-	if err == nil || a.opt.Wrap == nil {
-		return err
-	}
-	return a.opt.Wrap(off, err)
 }
 
 // Err returns the first error of a write that nobody waited for. a may be nil.
@@ -189,8 +174,8 @@ func (a *Assembler) Flush() error {
 	}
 	a.end(func(b *block, at int64) {
 		for _, piece := range b.pieces {
-			n, err := a.opt.Rest.WriteAt(b.memory.Bytes[piece[0]:piece[1]], at+piece[0])
-			a.failed.note(a.wrap(at+piece[0]+int64(n), err))
+			_, err := a.opt.Rest.WriteAt(b.memory.Bytes[piece[0]:piece[1]], at+piece[0])
+			a.failed.note(err)
 		}
 	})
 	return a.Err()

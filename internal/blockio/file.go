@@ -50,8 +50,8 @@ func (r *Range) skip() int64 {
 	return r.Off % int64(max(r.File.Props().Align, 1))
 }
 
-// read reads a range into the memory of a request and returns the part of it with the range.
-// REQUIRES: fits
+// read reads a range into the memory of a request and returns the part of it with the range. With an
+// error, it returns the bytes before that. REQUIRES: the range fits
 func (r *Range) read(memory []byte) ([]byte, error) {
 	align := int64(max(r.File.Props().Align, 1))
 	skip := r.skip()
@@ -63,32 +63,29 @@ func (r *Range) read(memory []byte) ([]byte, error) {
 	if err == nil {
 		err = io.ErrUnexpectedEOF
 	}
-	return nil, err
+	return memory[skip:max(int64(n), skip)], err
 }
 
 // room returns how many bytes of the range from its start on fit into the memory of a request.
 func (r *Range) room(memory int) int64 { return int64(memory) - r.skip() }
 
 // ReadAt fills dst with bytes of a file that a caller is waiting for. If the file needs alignment,
-// they pass through the memory of requests.
-func (p *Pool) ReadAt(f File, dst []byte, off int64) error {
+// they pass through the memory of requests; if not, p may be nil.
+func (p *Pool) ReadAt(f File, dst []byte, off int64) (n int, err error) {
 	if f.Props().Align <= 1 {
-		n, err := f.ReadAt(dst, off)
+		n, err = f.ReadAt(dst, off)
 		if n == len(dst) {
 			err = nil
 		}
-		return err
+		return n, err
 	}
 
-	for len(dst) > 0 {
-		n, err := p.readPart(f, dst, off)
-		if err != nil {
-			return err
-		}
-		dst = dst[n:]
-		off += int64(n)
+	for n < len(dst) && err == nil {
+		var part int
+		part, err = p.readPart(f, dst[n:], off+int64(n))
+		n += part
 	}
-	return nil
+	return n, err
 }
 
 // readPart fills a prefix of dst by one request.

@@ -100,13 +100,6 @@ func (p *Pool) RequestBytes() int {
 	return p.opt.Bytes
 }
 
-// Bytes returns the size of the memory of all requests.
-func (p *Pool) Bytes() int64 {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return int64(p.opt.Bytes) * int64(p.opt.Reads+p.opt.Writes)
-}
-
 // Used returns the number of requests that have memory. Those of the class Ahead are among reads.
 func (p *Pool) Used() (reads, ahead, writes int) {
 	p.mu.Lock()
@@ -126,6 +119,9 @@ func (p *Pool) mostAhead() int { return max(p.opt.Reads-p.opt.Demand, 0) }
 
 // Get waits until a request of the class Demand or Write has memory, or until ctx is done.
 func (p *Pool) Get(ctx context.Context, c Class) (*Buf, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
 	b, turn, err := p.ask(c)
 	if b != nil || err != nil {
 		return b, err
@@ -172,14 +168,6 @@ func (p *Pool) ask(c Class) (b *Buf, turn chan *Buf, err error) {
 	s := p.side(c)
 	s.waiting = append(s.waiting, turn)
 	return nil, turn, nil
-}
-
-// TryGet returns memory for a request, or nil if there is none at the moment.
-func (p *Pool) TryGet(c Class) *Buf {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	b, _ := p.take(c)
-	return b
 }
 
 // side returns the requests that a class belongs to.

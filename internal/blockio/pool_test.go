@@ -121,7 +121,7 @@ func (s *script) run(command []string) []string {
 			s.events <- event{args[2], b, err}
 		}()
 	case "try":
-		b := s.pools[args[0]].TryGet(classes[args[1]])
+		b := s.pools[args[0]].tryGet(classes[args[1]])
 		if b == nil {
 			return []string{"none"}
 		}
@@ -198,7 +198,7 @@ func TestBufsAreApart(t *testing.T) {
 		if i >= 3 {
 			class = Write
 		}
-		b := p.TryGet(class)
+		b := p.tryGet(class)
 		if len(b.Bytes) != 2*Align || cap(b.Bytes) != 2*Align || len(alignedPart(b.Bytes)) != 2*Align {
 			t.Fatalf("%d bytes, at a wrong place", len(b.Bytes))
 		}
@@ -222,7 +222,7 @@ func TestBufsAreApart(t *testing.T) {
 // TestNoMemory has a pool whose memory cannot be allocated. Whoever waits for memory gets the error.
 func TestNoMemory(t *testing.T) {
 	p := NewPool(Options{Bytes: 1 << 55, Reads: 1, Writes: 1})
-	if b := p.TryGet(Ahead); b != nil {
+	if b := p.tryGet(Ahead); b != nil {
 		t.Error("there is memory for reading ahead")
 	}
 	for _, c := range []Class{Demand, Write} {
@@ -240,4 +240,12 @@ func TestNoMemory(t *testing.T) {
 	if err := p.Close(); err != nil {
 		t.Error(err)
 	}
+}
+
+// tryGet returns memory for a request, or nil if there is none at the moment.
+func (p *Pool) tryGet(c Class) *Buf {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	b, _ := p.take(c)
+	return b
 }

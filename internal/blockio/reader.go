@@ -17,8 +17,8 @@ type ReaderOptions struct {
 	// file, and their number.
 	Locate func(first, most int64) (r Range, units int64, err error)
 
-	// Check is called with the bytes of units that were read, or with the error. It returns the
-	// error that the caller gets. nil means that all bytes are good, and err is returned as it is.
+	// Check is called with the bytes of units that were read, and with the error if these are not
+	// all that were wanted. It returns the error that the caller gets. If Check is nil, that is err.
 	Check func(first int64, data []byte, err error) error
 }
 
@@ -66,8 +66,11 @@ func NewSection(p *Pool, f File, off, n int64) *Reader {
 }
 
 // Join gives the Reader a share of the requests that read ahead, before it starts the first one.
-// All Readers of a pool have equal shares.
+// All Readers of a pool have equal shares. r may be nil.
 func (r *Reader) Join() {
+	if r == nil {
+		return
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.join()
@@ -94,6 +97,13 @@ func (r *Reader) leave() {
 	defer r.pool.mu.Unlock()
 	r.pool.readers--
 	r.pool.freeIdle()
+}
+
+// Ended reports whether the Reader has requested all units and given back its memory.
+func (r *Reader) Ended() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.next == r.opt.Units && len(r.pieces) == 0
 }
 
 // Ahead starts as many requests as there is memory for.
@@ -246,8 +256,8 @@ func (r *Reader) readNow(p []byte, first, n int64) error {
 			return err
 		}
 		part := p[:min(at.Bytes, int64(len(p)))]
-		err = r.pool.ReadAt(at.File, part, at.Off)
-		if err = r.check(first, part, err); err != nil {
+		got, err := r.pool.ReadAt(at.File, part, at.Off)
+		if err = r.check(first, part[:got], err); err != nil {
 			return err
 		}
 		p = p[len(part):]

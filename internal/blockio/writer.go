@@ -73,12 +73,15 @@ func (w *Writer) Write(f WritableFile, block []byte, off int64, batch *Batch) er
 	return w.failed.load()
 }
 
-// perform implements owner.
-func (w *Writer) perform(b *Buf) error {
+// write performs a request that writes.
+func (b *Buf) write() error {
 	to := &b.written
 	_, err := to.file.WriteAt(b.Bytes[:to.bytes], to.off)
 	return err
 }
+
+// perform implements owner.
+func (w *Writer) perform(b *Buf) error { return b.write() }
 
 // ended implements owner.
 func (w *Writer) ended(b *Buf, err error) {

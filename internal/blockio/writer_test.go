@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"math/rand/v2"
-	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -116,17 +115,9 @@ func assembleRow(t *testing.T, r row) {
 	whole.failAt = r.number("fail")
 	whole.panics = r.values["panics"] == "yes"
 	rest := &sameFile{file: whole, failAt: r.number("failrest")}
-	var mu sync.Mutex
-	var places []int64
 	a := NewAssembler(p, AssemblerOptions{
 		File: whole,
 		Rest: rest,
-		Wrap: func(off int64, err error) error {
-			mu.Lock()
-			defer mu.Unlock()
-			places = append(places, off)
-			return err
-		},
 	})
 	want := make([]byte, r.number("bytes"))
 	rand.NewChaCha8([32]byte{1}).Read(want)
@@ -150,9 +141,6 @@ func assembleRow(t *testing.T, r row) {
 	}
 	if limit := (len(want)/Align + 1) * 2; whole.requests > limit {
 		t.Errorf("%d requests for %d bytes", whole.requests, len(want))
-	}
-	if a.Err() != nil && len(places) == 0 {
-		t.Error("an error without its place")
 	}
 	if whole.most > r.number("writes") {
 		t.Errorf("%d requests at a time", whole.most)

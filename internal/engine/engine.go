@@ -21,6 +21,7 @@ import (
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/blockio"
 	"github.com/extsort/extsort/internal/safely"
 	"github.com/extsort/extsort/merge"
 )
@@ -39,10 +40,10 @@ type Run struct {
 
 	Result Result
 
-	pool  *pool        // chunks of the current candidate
-	queue *spill.Queue // direct I/O requests; nil if none exist
-	spill *spill.Spill // nil until something is spilled
-	mu    sync.Mutex   // protects Result while chunks are sorted
+	pool   *pool         // chunks of the current candidate
+	direct *blockio.Pool // requests of direct I/O; nil if none exist
+	spill  *spill.Spill  // nil until something is spilled
+	mu     sync.Mutex    // protects Result while chunks are sorted
 
 	// waiting holds records of the output until the header with their number can be written; nil
 	// if none wait.
@@ -87,7 +88,7 @@ func (r *Run) Sort(ctx context.Context) error {
 		return nil
 	}
 
-	input.RequestsOf(r.Input.Files).Allow(r.Plan.Sizes.RequestBytes)
+	input.AllowRemote(r.Input.Files, r.Plan.Sizes.RequestBytes)
 	for i := range all {
 		err := r.runCandidate(ctx, &all[i])
 		impossible, ok := errors.AsType[*plan.Impossible](err)
@@ -183,17 +184,28 @@ func (r *Run) Close() error {
 		}
 	}
 
-	return errors.Join(append(errs, r.queue.Close())...)
+	return errors.Join(append(errs, r.direct.Close())...)
 }
 
-// openQueue creates the queue of direct I/O requests, if the plan has one.
-func (r *Run) openQueue() (err error) {
-	if q := r.Plan.Sizes.Queue; q.Requests > 0 {
-		if r.queue, err = spill.NewQueue(q.Requests, q.Bytes); err == nil && q.Input {
-			input.UseDirectIO(r.Input.Files, r.queue)
-		}
+// demandReads is the number of reads that never read ahead, so that data needed now can always be
+// read.
+const demandReads = 4
+
+// useDirectIO creates the requests of direct I/O, if the plan has some. Half of them read.
+func (r *Run) useDirectIO() {
+	q := r.Plan.Sizes.Queue
+	if q.Requests == 0 {
+		return
 	}
-	return err
+	r.direct = blockio.NewPool(blockio.Options{
+		Bytes:  q.Bytes,
+		Reads:  q.Requests / 2,
+		Demand: demandReads,
+		Writes: q.Requests - q.Requests/2,
+	})
+	if q.Input {
+		input.UseDirectIO(r.Input.Files, r.direct)
+	}
 }
 
 // leastIndexBytes is the minimum memory for indexes, for a plan that expected not to spill.
@@ -217,7 +229,7 @@ func (r *Run) Spill(expectBytes int64) (*spill.Spill, error) {
 		IndexBytes:  max(s.IndexBytes, leastIndexBytes),
 		OutputBytes: r.Facts.Spill.Output,
 		CachedBytes: r.Facts.CachedSpill(),
-		Queue:       r.queue,
+		Requests:    r.direct,
 		DiskBytes:   r.Facts.Spill.Disk.Write,
 		Workers:     s.Workers,
 		Coders:      s.SpillCoders,

@@ -136,7 +136,7 @@ func (in *Input) Seekable() bool {
 
 // Remote reports whether an input is read over a network.
 func (in *Input) Remote() bool {
-	return input.RequestsOf(in.Files) != nil
+	return input.Remote(in.Files) != nil
 }
 
 // Overwritten returns the input that is also the output, or nil.

@@ -76,9 +76,7 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 	}
 	set := opt.Split != (output.Split{})
 	s := &r.Plan.Sizes
-	if err := r.openQueue(); err != nil {
-		return err
-	}
+	r.useDirectIO()
 	if err := o.checkTail(opt.StopsEarly, set && opt.Codec != format.None); err != nil {
 		return err
 	}
@@ -186,7 +184,7 @@ func (o *Output) openObject(ctx context.Context, name string, sink output.Option
 	if err != nil {
 		return err
 	}
-	object.Lender = input.RequestsOf(o.run.Input.Files)
+	object.Borrow(input.Remote(o.run.Input.Files))
 	o.sink, err = output.NewSink(ctx, object, sink)
 	return err
 }
@@ -197,7 +195,7 @@ func (o *Output) open(ctx context.Context, opt OutputOptions, sink output.Option
 	r := o.run
 	file := sink.File(output.FileOptions{Fault: opt.Fault})
 	if r.Plan.Sizes.Queue.Output {
-		file.Queue = r.queue
+		file.Requests = r.direct
 	}
 	checkpoint := r.Kept
 	if checkpoint != nil {

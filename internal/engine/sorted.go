@@ -22,7 +22,7 @@ func (r *Run) MergeSorted(ctx context.Context) error {
 	}
 	r.Meter.begin(plan.StageMerge, atOutput, r.Input.DataBytes())
 	defer func() { r.Meter.end(r.Input.Bytes()) }()
-	input.RequestsOf(r.Input.Files).Allow(r.Plan.Sizes.RequestBytes)
+	input.AllowRemote(r.Input.Files, r.Plan.Sizes.RequestBytes)
 	opt := r.mergeOptions()
 	opt.CheckOrder = true
 	if r.Facts.Records < 0 || !r.Facts.Seekable || r.Facts.Remote {

@@ -63,7 +63,7 @@ func Check(
 	in.meter.begin(plan.StageCheck, atInput, in.DataBytes())
 	defer func() { in.meter.end(in.Bytes()) }()
 
-	input.RequestsOf(in.Files).Allow(s.RequestBytes)
+	input.AllowRemote(in.Files, s.RequestBytes)
 	watch := &orderWatch{
 		keyer:  in.Keyer,
 		brief:  brief,

@@ -21,6 +21,7 @@ import (
 	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/device/cpu"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/blockio"
 	"github.com/extsort/extsort/merge"
 )
 
@@ -271,7 +272,7 @@ func (t *trials) files(
 	if first {
 		t.cache(ctx, p, file.Name(), float64(bytes)/write)
 	}
-	if t.err == nil && spill.Uncache(file) { // otherwise this would measure the page cache
+	if t.err == nil && blockio.Uncache(file) { // otherwise this would measure the page cache
 		d.Fetch, d.Mixed = t.disk(ctx, file, bytes, false), t.disk(ctx, file, bytes, true)/2
 	}
 }

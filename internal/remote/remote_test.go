@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/cenkalti/backoff/v5"
+
+	"github.com/extsort/extsort/internal/blockio"
 )
 
 func TestShownHidesSecrets(t *testing.T) {
@@ -205,21 +207,9 @@ func TestUploadCopies(t *testing.T) {
 	}
 }
 
-// lends is a Lender with memory for a number of parts.
-type lends struct{ left, lent atomic.Int64 }
-
-func (l *lends) Lend(int64) bool {
-	if l.left.Add(-1) < 0 {
-		return false
-	}
-	l.lent.Add(1)
-	return true
-}
-
-func (l *lends) Return(int64) { l.lent.Add(-1) }
-
 // TestUploadBorrows lets no part go before as many are under way as there is memory for, of its own and lent.
 func TestUploadBorrows(t *testing.T) {
+	const part = 100
 	for _, lent := range []int64{0, 4, 1000} {
 		most := min(2+lent, maxParallel)
 		content := bytes.Repeat([]byte("0123456789"), int(most)*20)
@@ -235,27 +225,25 @@ func TestUploadBorrows(t *testing.T) {
 			}
 			<-all
 		}, after: func() { underWay.Add(-1) }}
-		l := new(lends)
-		l.left.Store(lent)
-		u := NewUpload(t.Context(), "o", slow, 100, 2)
-		u.Lender = l
+		reads := blockio.NewPool(blockio.Options{Bytes: part, Reads: int(lent), FreeIdle: true})
+		u := NewUpload(t.Context(), "o", slow, part, 2)
+		u.Borrow(reads)
 		if _, err := u.Write(content); err != nil {
 			t.Fatal(err)
 		}
-		if l.lent.Load() != most-2 {
-			t.Errorf("%d parts were lent, want %d", l.lent.Load(), most-2)
-		}
-		if err := u.Commit(t.Context(), -1); err != nil || !bytes.Equal(store.content, content) || l.lent.Load() != 0 {
-			t.Errorf("%v: %d bytes, and %d parts are still lent", err, len(store.content), l.lent.Load())
+		err := u.Commit(t.Context(), -1)
+		if n, _, _ := reads.Used(); err != nil || !bytes.Equal(store.content, content) || n != 0 {
+			t.Errorf("%v: %d bytes, and the memory of %d parts is still lent", err, len(store.content), n)
 		}
 	}
-	l := new(lends)
-	l.left.Store(1000)
-	u := NewUpload(t.Context(), "o", newKept(func(int) error { return backoff.Permanent(errors.New("full")) }), 100, 2)
-	u.Lender = l
+	reads := blockio.NewPool(blockio.Options{Bytes: part, Reads: 1000, FreeIdle: true})
+	u := NewUpload(t.Context(), "o", newKept(func(int) error { return backoff.Permanent(errors.New("full")) }), part, 2)
+	u.Borrow(reads)
+	u.Borrow(nil)
 	_, err := u.Write(make([]byte, 1050))
-	if err = errors.Join(err, u.Abort()); l.lent.Load() != 0 {
-		t.Errorf("%v: %d parts are still lent", err, l.lent.Load())
+	err = errors.Join(err, u.Abort())
+	if n, _, _ := reads.Used(); n != 0 {
+		t.Errorf("%v: the memory of %d parts is still lent", err, n)
 	}
 }
 

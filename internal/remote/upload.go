@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/extsort/extsort/device/arena"
+	"github.com/extsort/extsort/internal/blockio"
 	"github.com/extsort/extsort/internal/fileerr"
 	"github.com/extsort/extsort/internal/option"
 	"github.com/extsort/extsort/internal/safely"
@@ -42,8 +42,7 @@ var (
 // concurrently. It appears whole when Commit returns, or not at all, and then replaces an
 // existing object.
 type Upload struct {
-	New    bool   // do not replace an object: Commit returns ErrExists
-	Lender Lender // provides memory for more parts; may be nil
+	New bool // do not replace an object: Commit returns ErrExists
 
 	name  string
 	store Store
@@ -52,26 +51,12 @@ type Upload struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	group  *safely.Group // sends parts
-	free   chan *buffer
-	most   int       // number of buffers
-	filled *buffer   // the part that is being written; may be nil
-	tags   []*string // of all parts that have been sent or are being sent
+	memory *blockio.Pool // memory of the parts; sending a part is a write
+	begun  *blockio.Buf  // the part that is being filled; may be nil
+	filled int           // number of bytes in begun
+	tags   []*string     // of all parts that have been sent or are being sent
 	bytes  int64
 	over   bool
-}
-
-// A Lender has memory that an upload may use while its owner does not.
-type Lender interface {
-	Lend(bytes int64) bool
-	Return(bytes int64)
-}
-
-// A buffer is memory for a part. It is not on the Go heap, which would double in size before it
-// is collected.
-type buffer struct {
-	memory *arena.Memory // nil before first use
-	bytes  int           // number of bytes written to it
-	lent   bool
 }
 
 // A Store receives the parts of one object. Put sends a part. Copy appends a range of another
@@ -88,30 +73,35 @@ type Store interface {
 // at a time.
 func NewUpload(ctx context.Context, name string, to Store, part, parallel int) *Upload {
 	u := &Upload{
-		name:  name,
-		store: to,
-		part:  part,
-		most:  parallel,
+		name:   name,
+		store:  to,
+		part:   part,
+		memory: blockio.NewPool(blockio.Options{Bytes: part, Writes: parallel}),
 	}
-	u.free = make(chan *buffer, max(parallel, maxParallel))
 	ctx, u.cancel = context.WithCancel(ctx)
 	u.group, u.ctx = safely.WithContext(ctx)
-
-	for range parallel {
-		u.free <- &buffer{}
-	}
 	return u
+}
+
+// Borrow allows the upload to send more parts at a time, in the memory of requests that read, while
+// nothing is read. from may be nil.
+func (u *Upload) Borrow(from *blockio.Pool) {
+	if from != nil {
+		u.memory.Borrow(from, maxParallel)
+	}
 }
 
 // Write fills parts and sends those that are full.
 func (u *Upload) Write(p []byte) (n int, err error) {
 	for n < len(p) {
-		if err := u.buffer(); err != nil {
+		if err := u.begin(); err != nil {
 			return n, &fileerr.Error{Op: "write", File: u.name, Offset: u.bytes, Err: err}
 		}
-		m := copy(u.filled.memory.Bytes()[u.filled.bytes:], p[n:])
-		u.filled.bytes, n, u.bytes = u.filled.bytes+m, n+m, u.bytes+int64(m)
-		if u.filled.bytes == u.part {
+		m := copy(u.begun.Bytes[u.filled:], p[n:])
+		n += m
+		u.filled += m
+		u.bytes += int64(m)
+		if u.filled == u.part {
 			u.send()
 		}
 	}
@@ -119,9 +109,9 @@ func (u *Upload) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// buffer waits for memory for a part.
-func (u *Upload) buffer() error {
-	if u.filled != nil {
+// begin waits for the memory of a part, unless a part has begun.
+func (u *Upload) begin() (err error) {
+	if u.begun != nil {
 		return nil
 	}
 	if len(u.tags) == MaxParts {
@@ -131,68 +121,37 @@ func (u *Upload) buffer() error {
 			MaxParts, u.part, option.MemoryBytes,
 		)
 	}
-	if err := u.await(); err != nil || u.filled.memory != nil {
-		return err
-	}
-	var err error
-	u.filled.memory, err = arena.Alloc(u.part)
+	u.begun, err = u.memory.Get(u.ctx, blockio.Write)
 	return err
-}
-
-// await takes a free buffer or one in lent memory, or waits for one.
-func (u *Upload) await() error {
-	if len(u.free) == 0 && u.most < cap(u.free) && u.Lender != nil && u.Lender.Lend(int64(u.part)) {
-		u.most += 1
-		u.filled = &buffer{lent: true}
-		return nil
-	}
-
-	select {
-	case u.filled = <-u.free:
-		return nil
-	case <-u.ctx.Done():
-		return context.Cause(u.ctx)
-	}
 }
 
 // freeAll frees the memory of all parts. REQUIRES: no part is being sent
 func (u *Upload) freeAll() {
-	if u.filled != nil {
-		u.free <- u.filled
-		u.filled = nil
+	if u.begun != nil {
+		u.begun.Release()
+		u.begun = nil
 	}
-
-	for range u.most {
-		b := <-u.free
-		b.memory.Free()
-		if b.lent {
-			u.Lender.Return(int64(u.part))
-		}
-	}
-
-	u.most = 0
+	_ = u.memory.Close() // a failure costs only address space
 }
 
 // send sends the filled part.
 func (u *Upload) send() {
-	part := u.filled.memory.Bytes()[:u.filled.bytes]
+	part := u.begun.Bytes[:u.filled]
 	u.transfer(func(ctx context.Context, number int) (string, error) {
 		return u.store.Put(ctx, number, part)
 	})
 }
 
-// transfer passes a part to the store. Its buffer is not reused until that is done.
+// transfer passes a part to the store. Its memory is not used again until that is done.
 func (u *Upload) transfer(take func(ctx context.Context, number int) (tag string, err error)) {
-	buffer := u.filled
+	part := u.begun
 	tag := new(string)
-	u.filled = nil
+	u.begun = nil
+	u.filled = 0
 	u.tags = append(u.tags, tag)
 	number := len(u.tags)
 	u.group.Go(func() error {
-		defer func() {
-			buffer.bytes = 0
-			u.free <- buffer
-		}()
+		defer part.Release()
 		return retry(u.ctx, tries, func(ctx context.Context) (err error) {
 			*tag, err = take(ctx, number)
 			return err
@@ -205,7 +164,7 @@ func (u *Upload) transfer(take func(ctx context.Context, number int) (tag string
 func (u *Upload) Copy(from *Object) error {
 	pieces := (from.Size + copyBytes - 1) / copyBytes
 	for i := range pieces {
-		if err := u.buffer(); err != nil {
+		if err := u.begin(); err != nil {
 			return fmt.Errorf("copy %s to %s: %w", from.Name, u.name, err)
 		}
 		u.transfer(func(ctx context.Context, number int) (string, error) {
@@ -223,7 +182,7 @@ func (u *Upload) Commit(ctx context.Context, _ int64) error {
 	defer stop()
 
 	err := cmp.Or(context.Cause(ctx), context.Cause(u.ctx))
-	if err == nil && u.filled != nil {
+	if err == nil && u.begun != nil {
 		u.send()
 	}
 	if err = cmp.Or(err, u.group.Wait(), context.Cause(ctx)); err == nil {

@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/blockio"
 )
 
 // TestPastCache sorts files with direct I/O for input, temporary files and output, as with little memory. Records,
@@ -65,7 +65,7 @@ func inLittleMemory(t *testing.T, bytes int64) {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	direct := spill.Direct(file, os.O_RDWR)
+	direct := blockio.Direct(file, os.O_RDWR)
 	if direct == nil {
 		t.Skip("this file system does not tell that files can be read and written past the page cache")
 	}
@@ -80,7 +80,7 @@ func TestPastCacheFails(t *testing.T) {
 	inLittleMemory(t, pastCacheMemory)
 	k := kindNamed("u64")
 	for strategy, order := range pastCacheOrders {
-		data := k.make(t, order, 1_000_001, seeded(t))
+		data := k.make(t, order, 2_100_001, seeded(t))
 		in := &injector{failAt: -1}
 		for failAt := int64(0); ; failAt = failAt*2 + 1 {
 			in = &injector{failAt: failAt}

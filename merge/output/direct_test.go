@@ -13,21 +13,18 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/extsort/extsort/chunker/spill"
+	"github.com/extsort/extsort/internal/blockio"
 	"github.com/extsort/extsort/internal/safely"
 )
 
 const testWindow = 64 << 10
 
-// pastCache begins an output of records that goes past the page cache, with a queue of its own, all of whose requests
+// pastCache begins an output of records that goes past the page cache, with requests of its own, all of which
 // are over at the end.
 func pastCache(t *testing.T, fault func(string) error, opt Options) (*Sink, *File) {
 	t.Helper()
-	queue, err := spill.NewQueue(8, testWindow)
-	if err != nil {
-		t.Fatal(err)
-	}
-	file := opt.File(FileOptions{Queue: queue, Fault: fault})
+	requests := blockio.NewPool(blockio.Options{Bytes: testWindow, Writes: 4})
+	file := opt.File(FileOptions{Requests: requests, Fault: fault})
 	out := openFile(t, filepath.Join(t.TempDir(), "out"), file)
 	sink, err := NewSink(t.Context(), out, opt)
 	if err != nil {
@@ -35,10 +32,11 @@ func pastCache(t *testing.T, fault func(string) error, opt Options) (*Sink, *Fil
 	}
 	t.Cleanup(func() {
 		sink.Abort()
-		for range queue.Writers() {
-			queue.TakeWrite() // waits where one was not given back
+		requests.Wait()
+		if _, _, writes := requests.Used(); writes > 0 {
+			t.Errorf("at the end %d requests have memory", writes)
 		}
-		if err := queue.Close(); err != nil {
+		if err := requests.Close(); err != nil {
 			t.Error(err)
 		}
 	})

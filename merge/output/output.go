@@ -44,6 +44,7 @@ import (
 
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/internal/blockio"
 	"github.com/extsort/extsort/internal/fileerr"
 	"github.com/extsort/extsort/internal/remote"
 	"github.com/extsort/extsort/internal/safely"
@@ -65,9 +66,9 @@ type Output interface {
 // FileOptions describe what a file will receive. Open chooses from them how to write the file.
 // The zero value is for a file that is written from beginning to end.
 type FileOptions struct {
-	Bytes   int64        // space to reserve; 0 if the size is not known
-	Writers int          // number of concurrent calls of WriteAt
-	Queue   *spill.Queue // direct I/O requests; nil to use the page cache
+	Bytes    int64         // space to reserve; 0 if the size is not known
+	Writers  int           // number of concurrent calls of WriteAt
+	Requests *blockio.Pool // requests of direct I/O; nil to use the page cache
 
 	Kept *Kept // the file can be continued by a later process; nil if it is a new file
 

@@ -6,6 +6,7 @@ import (
 	"os"
 
 	"github.com/extsort/extsort/chunker/spill"
+	"github.com/extsort/extsort/internal/blockio"
 )
 
 // A fileWriter moves the bytes of a File to the file system. Its errors name the file.
@@ -33,9 +34,9 @@ func newFileWriter(f rawFile, opt FileOptions) fileWriter {
 	if huge, ok := newHugePages(f, opt.Bytes, opt.Writers); ok {
 		return huge
 	}
-	if opt.Queue != nil {
-		if direct := spill.Direct(f.file, os.O_WRONLY); direct != nil {
-			return newDirectWriter(f, direct, opt.Queue)
+	if opt.Requests != nil {
+		if direct := blockio.Direct(f.file, os.O_WRONLY); direct != nil {
+			return newDirectWriter(f, direct, opt.Requests)
 		}
 	}
 	return newPlainWriter(f, writeBehind, earlyBytes)
