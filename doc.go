@@ -27,10 +27,11 @@
 //
 // # Options and errors
 //
-// Each function checks all fields before it opens a file, and reports all invalid fields at once; of Record, it may
-// report only the first fault. Errors are data: use errors.As or errors.AsType with *[OptionError], *[ResourceError],
-// *[PartialRecordError], *[FileError], *[DisorderError] or *[PanicError]. Other errors wrap their cause, so that
-// errors.Is finds fs.ErrNotExist or syscall.ENOSPC.
+// Each function checks all fields before it opens a file, and reports all invalid fields at once. Errors are data: use
+// errors.As or errors.AsType with *[OptionError], *[ResourceError], *[PartialRecordError], *[FileError],
+// *[DisorderError] or *[PanicError]. An error of a file contains a *[fs.PathError], with the path and the operation.
+// All errors wrap their cause, so that errors.Is finds [fs.ErrNotExist], [syscall.ENOSPC] or the error of a Reader,
+// Writer or Sink of yours. If one of your functions panics, the error names it.
 //
 // Each function returns soon after its context is cancelled, in every phase. The error is then the cause of the
 // cancellation, and no output appears.

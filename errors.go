@@ -3,6 +3,8 @@ package extsort
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
@@ -42,8 +44,8 @@ type PartialRecordError struct {
 
 func (e *PartialRecordError) Error() string { return e.text }
 
-// A FileError reports that reading or writing failed at some offset of a file or Reader. The error of a file that could
-// not be opened has no type of its own: use errors.Is with fs.ErrNotExist or fs.ErrPermission.
+// A FileError reports that reading or writing failed at some offset of a file or Reader. A file that could not be
+// opened or created is a *fs.PathError instead.
 type FileError struct {
 	Op     string // what failed, such as read or write
 	File   string // the path or name of the file
@@ -139,17 +141,33 @@ func publicErrors(err error) error {
 	if layout, ok := err.(*format.LayoutError); ok {
 		return joined(layout.Faults, true)
 	}
-	if several, ok := err.(interface{ Unwrap() []error }); ok {
-		if all := several.Unwrap(); err.Error() == errors.Join(all...).Error() {
-			return joined(all, false)
-		}
+	if all := parts(err); all != nil {
+		return joined(all, false)
 	}
 	return &jobError{err: err}
 }
 
+// parts returns the errors that were joined by errors.Join, or nil.
+func parts(err error) []error {
+	several, ok := err.(interface{ Unwrap() []error })
+	if _, isLayout := err.(*format.LayoutError); !ok || isLayout {
+		return nil
+	}
+	all := several.Unwrap()
+	if err.Error() != errors.Join(all...).Error() {
+		return nil
+	}
+	return all
+}
+
+// joined returns the public forms of errors. With ofRecord, they are faults of a Record.
 func joined(faults []error, ofRecord bool) error {
 	public := make([]error, len(faults))
 	for i, fault := range faults {
+		if all := parts(fault); all != nil {
+			public[i] = joined(all, ofRecord)
+			continue
+		}
 		if _, isOption := errors.AsType[*option.Error](fault); ofRecord && !isOption {
 			fault = &OptionError{Option: "Record", text: fault.Error()}
 		}
@@ -191,6 +209,8 @@ func (e *jobError) As(target any) bool {
 		return assign(target, e.err, func(from *fileerr.Error) *FileError { return (*FileError)(from) })
 	case **DisorderError:
 		return assign(target, e.err, disorderError)
+	case **fs.PathError:
+		return assign(target, e.err, renameError)
 	case **PanicError:
 		return assign(target, e.err, func(from *safely.PanicError) *PanicError { return (*PanicError)(from) })
 	}
@@ -222,6 +242,11 @@ func spaceError(from *plan.RoomError) *ResourceError {
 		Needed:    from.Needed,
 		text:      from.Error(),
 	}
+}
+
+// renameError returns the error of a rename, which has two paths, as that of one file.
+func renameError(from *os.LinkError) *fs.PathError {
+	return &fs.PathError{Op: from.Op, Path: from.New, Err: from.Err}
 }
 
 func disorderError(from *session.DisorderError) *DisorderError {

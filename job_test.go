@@ -2,6 +2,7 @@ package extsort
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,9 +10,13 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"io/fs"
+	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/iotest"
 
@@ -99,36 +104,80 @@ func TestJobsAreChecked(t *testing.T) {
 	}
 }
 
-// TestAllFaultsAtOnce checks that faults of this package and of the session are reported together, each as an
-// OptionError with its field.
+// TestAllFaultsAtOnce lists jobs with several invalid fields. All of them are reported together, each as an error with
+// its field, whether this package, the session or the format finds it.
 func TestAllFaultsAtOnce(t *testing.T) {
-	_, err := Sort(t.Context(), Job{
-		Record:    Record{Type: "u65"},
-		Resources: Resources{Workers: -1, DeviceMemory: -1},
-	})
-	all, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		t.Fatalf("%v is not joined", err)
-	}
-	fields := map[string]bool{}
-	var collect func(errs []error)
-	collect = func(errs []error) {
-		for _, err := range errs {
-			if more, ok := err.(interface{ Unwrap() []error }); ok {
-				collect(more.Unwrap())
-			} else if o, ok := errors.AsType[*OptionError](err); ok {
-				fields[o.Option] = true
+	for _, c := range []struct {
+		job  Job
+		want string // the fields, sorted
+	}{
+		{
+			Job{Record: Record{Type: "u65"}, Resources: Resources{Workers: -1, DeviceMemory: -1}},
+			"Input Output Record.Type Resources.DeviceMemory Resources.Workers",
+		},
+		{
+			Job{
+				Input: Input{Reader: panicking{}},
+				Record: Record{Size: 4, NaN: "up", Keys: []KeyField{
+					{Offset: 2, Type: U32},
+					{Type: "u65"},
+					{Offset: -1},
+					{Name: "mass", Type: U8},
+				}},
+				Select: First(-1),
+				Output: Output{SplitFiles: -1, Compression: "zip"},
+				Tuning: Tuning{Strategy: "bubble"},
+			},
+			"Output Output.Compression Output.Path Record Record.Keys[1].Type none " +
+				"Record.Keys[2].Offset Record.Keys[2].Type Record.Keys[3] Record.NaN Select Tuning.Strategy",
+		},
+		{
+			Job{
+				Input: Input{
+					Paths:       []string{"", "-"},
+					Part:        Part{5, 3},
+					HeaderBytes: -1,
+					Records:     -4,
+					Compression: "x",
+				},
+				Record:     Record{Format: "npx", Size: -3},
+				Output:     Output{Writer: io.Discard},
+				Checkpoint: "kept",
+				Resources:  Resources{TempDirs: []string{"tmp"}},
+				Tuning:     Tuning{Strategy: StrategyReread},
+			},
+			"Checkpoint Checkpoint Checkpoint Checkpoint Input.Compression Input.HeaderBytes Input.Part " +
+				"Input.Paths[0] Input.Paths[1] Input.Records Record.Size none",
+		},
+	} {
+		_, err := Sort(t.Context(), c.job)
+		var fields []string
+		for _, err := range flattened(err) {
+			if o, ok := errors.AsType[*OptionError](err); ok {
+				fields = append(fields, cmp.Or(o.Option, "none"))
 			} else {
 				t.Errorf("%v is not an OptionError", err)
 			}
 		}
-	}
-	collect(all.Unwrap())
-	for _, want := range []string{"Input", "Output", "Record.Type", "Resources.Workers", "Resources.DeviceMemory"} {
-		if !fields[want] {
-			t.Errorf("no error has the field %s: %v", want, err)
+		want := strings.Fields(c.want)
+		slices.Sort(want)
+		slices.Sort(fields)
+		if !slices.Equal(fields, want) {
+			t.Errorf("the fields of %v are\n%s, want\n%s", err, fields, want)
 		}
 	}
+}
+
+// flattened returns all errors that were joined.
+func flattened(err error) (all []error) {
+	several, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return []error{err}
+	}
+	for _, err := range several.Unwrap() {
+		all = append(all, flattened(err)...)
+	}
+	return all
 }
 
 // TestMergeAndCheckAreChecked lists fields that a merge and a check cannot use.
@@ -191,22 +240,6 @@ func TestErrorsAreData(t *testing.T) {
 		t.Errorf("%v does not name the fields of a job", err)
 	}
 
-	_, err = Sort(t.Context(), job(panicking{}, io.Discard))
-	panicked, ok := errors.AsType[*PanicError](err)
-	if !ok || panicked.Value != any(errFailedRead) || !bytes.Contains(panicked.Stack, []byte("panicking")) ||
-		!errors.Is(err, errFailedRead) {
-		t.Errorf("a panic is %#v of %v", panicked, err)
-	}
-
-	_, err = Sort(t.Context(), Job{
-		Input:  Input{Paths: []string{filepath.Join(t.TempDir(), "missing")}},
-		Record: Record{Type: U32},
-		Output: Output{Writer: io.Discard},
-	})
-	if !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("a missing file is %v", err)
-	}
-
 	_, err = Merge(t.Context(), MergeJob{
 		Input: Input{Sources: []Source{
 			{Name: "a", Reader: strings.NewReader("ab")},
@@ -219,6 +252,187 @@ func TestErrorsAreData(t *testing.T) {
 	if !ok || disorder.File != "b" || disorder.Record != 1 || disorder.Offset != 1 || disorder.Key != "99" {
 		t.Errorf("disorder is %#v of %v", disorder, err)
 	}
+}
+
+// TestFileErrors lists files that cannot be used. errors.As finds the file, and errors.Is the reason.
+func TestFileErrors(t *testing.T) {
+	dir := t.TempDir()
+	input := filepath.Join(dir, "input")
+	if err := os.WriteFile(input, make([]byte, 20<<20), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	missing := filepath.Join(dir, "missing")
+	below := filepath.Join(input, "below") // a file is no directory
+	closed, err := os.Create(filepath.Join(dir, "closed"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed.Close()
+
+	spilling := Resources{Memory: MinMemory, TempDirs: []string{missing}}
+	for name, c := range map[string]struct {
+		change func(j *Job)
+		path   string
+		reason error
+	}{
+		"missing input":   {func(j *Job) { j.Input.Paths = []string{missing} }, missing, fs.ErrNotExist},
+		"missing source":  {func(j *Job) { j.Input = Input{Sources: []Source{{Path: missing}}} }, missing, fs.ErrNotExist},
+		"input below":     {func(j *Job) { j.Input.Paths = []string{below} }, below, syscall.ENOTDIR},
+		"input directory": {func(j *Job) { j.Input.Paths = []string{dir} }, dir, syscall.EISDIR},
+		"output directory missing": {
+			func(j *Job) { j.Output = Output{Path: filepath.Join(missing, "out")} },
+			filepath.Join(missing, "out"), fs.ErrNotExist,
+		},
+		"split directory missing": {
+			func(j *Job) { j.Output = Output{Path: filepath.Join(missing, "out"), SplitFiles: 2} },
+			filepath.Join(missing, "out.index"), fs.ErrNotExist,
+		},
+		"output directory": {func(j *Job) { j.Output = Output{Path: dir} }, dir, syscall.EISDIR},
+		"output below":     {func(j *Job) { j.Output = Output{Path: below} }, below, syscall.ENOTDIR},
+		"output full":      {func(j *Job) { j.Output = Output{Path: "/dev/full"} }, "/dev/full", syscall.ENOSPC},
+		"output closed":    {func(j *Job) { j.Output = Output{Writer: closed} }, closed.Name(), fs.ErrClosed},
+		"temporary directory missing": {
+			func(j *Job) { j.Resources, j.Tuning.Strategy = spilling, StrategyMerge }, missing, fs.ErrNotExist,
+		},
+		"checkpoint below": {
+			func(j *Job) { j.Checkpoint, j.Output = below, Output{Path: filepath.Join(dir, "out")} },
+			below, syscall.ENOTDIR,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, err := os.Stat("/dev/full"); c.path == "/dev/full" && err != nil {
+				t.Skip("this system has no /dev/full")
+			}
+			job := Job{Input: Input{Paths: []string{input}}, Record: Record{Type: U32}, Output: Output{Writer: io.Discard}}
+			c.change(&job)
+			_, err := Sort(t.Context(), job)
+			file, ok := errors.AsType[*fs.PathError](err)
+			if !ok || file.Op == "" || !strings.HasPrefix(file.Path, c.path) || !errors.Is(err, c.reason) {
+				t.Errorf("the error %v is about %+v, want %s and %v", err, file, c.path, c.reason)
+			}
+		})
+	}
+}
+
+var errOfCaller = errors.New("the caller does not want to go on")
+
+// faulty is every interface that a job can have. One of its methods fails or panics.
+type faulty struct {
+	method string
+	panics bool
+}
+
+func (f faulty) fail(method string) error {
+	switch {
+	case method != f.method:
+		return nil
+	case f.panics:
+		panic(errOfCaller)
+	}
+	return errOfCaller
+}
+
+func (f faulty) Read(p []byte) (int, error) {
+	if err := f.fail("Read"); err != nil {
+		return 0, err
+	}
+	return 0, io.EOF
+}
+
+func (f faulty) ReadAt(p []byte, _ int64) (int, error) {
+	if err := f.fail("ReadAt"); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+func (f faulty) Write(p []byte) (int, error) { return len(p), f.fail("Write") }
+
+func (f faulty) Commit(context.Context) error { return f.fail("Commit") }
+
+func (f faulty) Abort() error { return f.fail("Abort") }
+
+func (f faulty) Progress(Progress) { f.fail("Progress") }
+
+func (f faulty) Enabled(context.Context, slog.Level) bool { return true }
+
+func (f faulty) Handle(context.Context, slog.Record) error { return f.fail("Logger") }
+
+func (f faulty) WithAttrs([]slog.Attr) slog.Handler { return f }
+
+func (f faulty) WithGroup(string) slog.Handler { return f }
+
+// TestFunctionsOfTheCaller lists functions of the caller that fail or panic. errors.Is finds the caller's own error,
+// and a panic is that of a named function, not a bug.
+func TestFunctionsOfTheCaller(t *testing.T) {
+	broken := errors.New("the input is broken")
+	for _, c := range []struct {
+		method string
+		change func(j *Job, f faulty)
+		want   string // PanicError.Function
+	}{
+		{"Read", func(j *Job, f faulty) { j.Input = Input{Reader: f} }, "Read of Input.Reader"},
+		{"Read", func(j *Job, f faulty) {
+			j.Input = Input{Sources: []Source{{Name: "upload", Reader: f}}}
+		}, "Read of Input.Sources[0]"},
+		{"ReadAt", func(j *Job, f faulty) {
+			j.Input = Input{Sources: []Source{{ReaderAt: f, Size: 400}}}
+		}, "ReadAt of Input.Sources[0]"},
+		{"Write", func(j *Job, f faulty) { j.Output = Output{Writer: f} }, "Write of Output.Writer"},
+		{"Write", func(j *Job, f faulty) { j.Output = Output{Sink: f} }, "Write of Output.Sink"},
+		{"Commit", func(j *Job, f faulty) { j.Output = Output{Sink: f} }, "Commit of Output.Sink"},
+		{"Abort", func(j *Job, f faulty) {
+			j.Input = Input{Reader: iotest.ErrReader(broken)}
+			j.Output = Output{Sink: f}
+		}, "Abort of Output.Sink"},
+		{"Progress", func(j *Job, f faulty) { j.Progress = f.Progress }, "Progress"},
+		{"Logger", func(j *Job, f faulty) { // a warning: the directory for temporary files is in memory
+			j.Logger = slog.New(f)
+			j.Resources = Resources{Memory: MinMemory, TempDirs: []string{"/dev/shm"}}
+			j.Tuning.Strategy = StrategyMerge
+			j.Input = Input{Reader: bytes.NewReader(make([]byte, 20<<20))}
+		}, "Logger"},
+	} {
+		for _, panics := range []bool{false, true} {
+			job := Job{
+				Input:  Input{Reader: strings.NewReader("dcba")},
+				Record: Record{Type: U32},
+				Output: Output{Writer: io.Discard},
+			}
+			c.change(&job, faulty{c.method, panics})
+			_, err := Sort(t.Context(), job)
+			if !panics {
+				returnsNothing := c.method == "Progress" || c.method == "Logger"
+				if !returnsNothing && !errors.Is(err, errOfCaller) {
+					t.Errorf("%s: the error is %v", c.want, err)
+				}
+				continue
+			}
+			if _, err := os.Stat("/dev/shm"); c.method == "Logger" && err != nil {
+				continue
+			}
+			panicked, ok := errors.AsType[*PanicError](err)
+			if !ok || panicked.Function != c.want || panicked.Value != any(errOfCaller) || !errors.Is(err, errOfCaller) ||
+				!strings.Contains(err.Error(), c.want+" panicked: "+errOfCaller.Error()) ||
+				strings.Contains(err.Error(), "internal error") || !bytes.Contains(panicked.Stack, []byte("faulty")) {
+				t.Errorf("%s: a panic is %v, from %+v", c.want, err, panicked)
+			}
+		}
+	}
+}
+
+// TestLoopPanics checks that a panic in the body of a loop over Records reaches the caller as it is.
+func TestLoopPanics(t *testing.T) {
+	defer func() {
+		if value := recover(); value != any(errOfCaller) {
+			t.Errorf("the caller recovers %v", value)
+		}
+	}()
+	job := Job{Input: Input{Reader: strings.NewReader("dcba")}, Record: Record{Type: U8}}
+	for range Records(t.Context(), job, nil) {
+		panic(errOfCaller)
+	}
+	t.Error("the loop has ended")
 }
 
 // TestResourceErrors checks the fields of resources that are too small.
@@ -241,11 +455,10 @@ func TestResourceErrors(t *testing.T) {
 	}
 }
 
-var errFailedRead = errors.New("the reader panics")
-
+// panicking must not be read.
 type panicking struct{}
 
-func (panicking) Read([]byte) (int, error) { panic(errFailedRead) }
+func (panicking) Read([]byte) (int, error) { panic("the input was read") }
 
 // TestSelections sorts by each selection that can be written, and compares the number of records.
 func TestSelections(t *testing.T) {
@@ -326,9 +539,10 @@ func TestReports(t *testing.T) {
 
 // TestTypes checks the strings of types.
 func TestTypes(t *testing.T) {
-	got := fmt.Sprint([]Type{U32.BigEndian(), U32.BigEndian().BigEndian(), U8.BigEndian(), Bytes(10),
-		Bytes(4).BigEndian(), Type("f80").BigEndian(), Type("x").BigEndian()})
-	if want := "[u32be u32be u8 bytes10 bytes4 f80be x]"; got != want {
-		t.Errorf("%s, want %s", got, want)
+	for _, typ := range []Type{U32 + "be", Bytes(10), "u24", "f80", "i128be", "ucs4"} {
+		_, _, err := SortBytes(t.Context(), nil, Job{Record: Record{Size: 16, Keys: []KeyField{{Type: typ}}}})
+		if err != nil {
+			t.Errorf("%s: %v", typ, err)
+		}
 	}
 }

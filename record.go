@@ -56,8 +56,8 @@ type KeyField struct {
 //	time_s time_ms time_us time_ns     an i64 that is shown as a date
 //	zonedN packedN ebcdicN             decimal numbers and text of mainframes, of N bytes
 //
-// Numbers and characters are little-endian. The suffix be, as in u32be, makes them big-endian; see Type.BigEndian.
-// Types without a constant are written as Type("u24").
+// Numbers and characters are little-endian. The suffix be makes them big-endian: U32 + "be" is u32be, with the most
+// significant byte first. Types without a constant are strings, as in KeyField{Type: "u24"}.
 type Type string
 
 // The most common types.
@@ -76,17 +76,6 @@ const (
 
 // Bytes returns the type of n bytes, which are compared as by bytes.Compare. n must be from 1 to 65,536.
 func Bytes(n int) Type { return Type("bytes" + strconv.Itoa(n)) }
-
-// BigEndian returns the big-endian form of t, with the most significant byte first. Types without a byte order stay
-// the same.
-func (t Type) BigEndian() Type {
-	parsed, err := format.ParseType(string(t))
-	if err != nil || parsed.Kind == format.Bytes || parsed.Size == 1 {
-		return t
-	}
-	parsed.BigEndian = true
-	return Type(parsed.String())
-}
 
 // A NaNOrder is the position of NaNs and of NumPy's NaT. The zero value is IEEE 754 totalOrder: NaNs are at both
 // ends, by their sign bits.
@@ -113,29 +102,44 @@ func (r *Record) spec() (format.Spec, []error) {
 
 	var faults []error
 	for i, key := range r.Keys {
-		text, err := key.text(fmt.Sprintf("Record.Keys[%d]", i))
-		if err != nil {
-			faults = append(faults, err)
-			continue
+		keyFaults := key.check(fmt.Sprintf("Record.Keys[%d]", i))
+		if len(keyFaults) == 0 {
+			spec.Keys = append(spec.Keys, key.text())
 		}
-		spec.Keys = append(spec.Keys, text)
+		faults = append(faults, keyFaults...)
 	}
 	return spec, faults
 }
 
+// check returns all faults of the field. option is its name.
+func (k KeyField) check(option string) (faults []error) {
+	if k.Name != "" {
+		if k.Type != "" || k.Offset != 0 {
+			faults = append(faults, optionErrorf(option, "has a Name, which replaces Offset and Type: leave them out"))
+		}
+		return faults
+	}
+	if k.Offset < 0 {
+		faults = append(faults, optionErrorf(option+".Offset", "%d: must not be negative", k.Offset))
+	}
+	if k.Type == "" {
+		return append(faults, optionErrorf(option+".Type", "is missing: set it, for example to extsort.U32"))
+	}
+	if _, err := format.ParseType(string(k.Type)); err != nil {
+		option += ".Type"
+		faults = append(faults, &OptionError{Option: option, text: option + ": " + err.Error()})
+	}
+	return faults
+}
+
 // text returns the field as package format reads it: OFFSET:TYPE[:desc] or NAME[:desc].
-func (k KeyField) text(option string) (string, error) {
+func (k KeyField) text() string {
 	text := k.Name
-	switch {
-	case k.Name != "" && (k.Type != "" || k.Offset != 0):
-		return "", optionErrorf(option, "has a Name, which replaces Offset and Type: leave them out")
-	case k.Name == "" && k.Type == "":
-		return "", optionErrorf(option+".Type", "is missing: set it, for example to extsort.U32")
-	case k.Name == "":
+	if k.Name == "" {
 		text = fmt.Sprintf("%d:%s", k.Offset, k.Type)
 	}
 	if k.Desc {
 		text += ":desc"
 	}
-	return text, nil
+	return text
 }

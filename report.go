@@ -1,6 +1,7 @@
 package extsort
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -133,32 +134,49 @@ type Progress struct {
 // progressInterval is the time between two calls of a Progress function.
 const progressInterval = 200 * time.Millisecond
 
-// watch runs call. Meanwhile, it calls report from another goroutine, and once more at the end.
-func watch(report func(Progress), call func(session.Progress) error) error {
+// watch runs call. Meanwhile, it calls report from another goroutine, and once more at the end. If report panics, the
+// context of call is cancelled.
+func watch(ctx context.Context, report func(Progress), call func(context.Context, session.Progress) error) error {
 	if report == nil {
-		return call(nil)
+		return call(ctx, nil)
 	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	var tracker session.Tracker
+	show := func() {
+		defer safely.Attribute("Progress")
+		report(Progress(tracker.Snapshot()))
+	}
 	done := make(chan struct{})
 	var group safely.Group
 	group.Go(func() error {
-		ticker := time.NewTicker(progressInterval)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ticker.C:
-				report(Progress(tracker.Snapshot()))
-			case <-done:
-				report(Progress(tracker.Snapshot()))
-				return nil
+		err := safely.Call(func() error {
+			ticker := time.NewTicker(progressInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-ticker.C:
+					show()
+				case <-done:
+					show()
+					return nil
+				}
 			}
+		})
+		if err != nil {
+			cancel(err)
 		}
+		return err
 	})
 	err := func() error {
 		defer close(done)
-		return call(&tracker)
+		return call(ctx, &tracker)
 	}()
-	return errors.Join(err, group.Wait())
+	panicked := group.Wait()
+	if panicked != nil && errors.Is(err, panicked) {
+		return err
+	}
+	return errors.Join(err, panicked)
 }
 
 // newReport translates the report of a session, which may be nil.

@@ -71,10 +71,20 @@ type CheckJob struct {
 	Logger   *slog.Logger
 }
 
+// MinMemory is the smallest memory limit of a job, in bytes.
+const MinMemory = 16 << 20
+
+// ParseMemory parses a memory limit for Resources.Memory, for example of a flag: a number of bytes with an optional
+// suffix K, M, G, T, KB, MB …, or a percentage of the memory of the machine or its cgroup.
+func ParseMemory(s string) (int64, error) {
+	bytes, err := session.ParseMemory(s)
+	return bytes, publicErrors(err)
+}
+
 // Resources limits the resources of a job. The zero value uses the whole machine.
 type Resources struct {
 	// Memory limits the host memory that the job allocates, in bytes. It does not include other memory of the
-	// program. The minimum is 16 MiB. The default depends on the memory of the machine or its cgroup.
+	// program. The minimum is MinMemory. The default depends on the memory of the machine or its cgroup.
 	Memory int64
 
 	TempDirs []string // directories for temporary files, used in parallel; none: TMPDIR if set, otherwise /var/tmp
@@ -120,7 +130,7 @@ func Sort(ctx context.Context, job Job) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return run(job.Progress, func(progress session.Progress) (*session.Report, error) {
+	return run(ctx, job.Progress, func(ctx context.Context, progress session.Progress) (*session.Report, error) {
 		opt.Progress = progress
 		return session.Sort(ctx, opt)
 	})
@@ -133,7 +143,7 @@ func Merge(ctx context.Context, job MergeJob) (*Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	return run(job.Progress, func(progress session.Progress) (*session.Report, error) {
+	return run(ctx, job.Progress, func(ctx context.Context, progress session.Progress) (*session.Report, error) {
 		opt.Progress = progress
 		return session.Merge(ctx, opt)
 	})
@@ -147,7 +157,7 @@ func Check(ctx context.Context, job CheckJob) (*CheckReport, error) {
 	}
 	start := time.Now()
 	var found *session.CheckReport
-	err = watch(job.Progress, func(progress session.Progress) (err error) {
+	err = watch(ctx, job.Progress, func(ctx context.Context, progress session.Progress) (err error) {
 		opt.Progress = progress
 		found, err = session.Check(ctx, opt)
 		return err
@@ -174,7 +184,7 @@ func Records(ctx context.Context, job Job, report *Report) iter.Seq2[[]byte, err
 			yield(nil, err)
 			return
 		}
-		result, err := run(job.Progress, func(progress session.Progress) (*session.Report, error) {
+		result, err := run(ctx, job.Progress, func(ctx context.Context, progress session.Progress) (*session.Report, error) {
 			opt.Progress = progress
 			return session.EachRecord(ctx, opt, yield)
 		})
@@ -207,7 +217,7 @@ func SortBytes(ctx context.Context, records []byte, job Job) ([]byte, *Report, e
 
 	sorted.Grow(len(records))
 	opt.Stdout = &sorted
-	report, err := run(job.Progress, func(progress session.Progress) (*session.Report, error) {
+	report, err := run(ctx, job.Progress, func(ctx context.Context, progress session.Progress) (*session.Report, error) {
 		opt.Progress = progress
 		return session.Sort(ctx, opt)
 	})
@@ -399,10 +409,11 @@ func (t *Tuning) apply(opt *session.Options) {
 }
 
 // run calls a sort or merge, and reports its progress meanwhile.
-func run(progress func(Progress), call func(session.Progress) (*session.Report, error)) (*Report, error) {
+func run(ctx context.Context, progress func(Progress),
+	call func(context.Context, session.Progress) (*session.Report, error)) (*Report, error) {
 	var report *session.Report
-	err := watch(progress, func(progress session.Progress) (err error) {
-		report, err = call(progress)
+	err := watch(ctx, progress, func(ctx context.Context, progress session.Progress) (err error) {
+		report, err = call(ctx, progress)
 		return err
 	})
 	return newReport(report), publicErrors(err)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/extsort/extsort/internal/guard"
 	"github.com/extsort/extsort/internal/session"
 )
 
@@ -97,7 +98,7 @@ type Sink interface {
 }
 
 // A Compression is the compression of files. For inputs, the zero value means that it is detected; for an output, the
-// suffix of its path selects it. Inputs can have any compression.
+// suffix of its path selects it. Inputs may also have the compressions "lz4" and "bzip2".
 type Compression string
 
 // The compressions. CompressionBrotli requires an import; see the package documentation.
@@ -107,8 +108,6 @@ const (
 	CompressionZstd   Compression = "zstd"
 	CompressionS2     Compression = "s2" // inputs also snappy
 	CompressionBrotli Compression = "brotli"
-	CompressionLZ4    Compression = "lz4"   // inputs only
-	CompressionBzip2  Compression = "bzip2" // inputs only
 )
 
 // apply sets the options of the input.
@@ -129,7 +128,7 @@ func (in *Input) apply(opt *session.Options) (faults []error) {
 	if len(opt.Sources) == 0 {
 		faults = append(faults, optionErrorf("Input", "is empty: set Input.Paths, Input.Reader or Input.Sources"))
 	}
-	if in.Records < 0 {
+	if in.Records == session.NoRecords { // which has a meaning for the session
 		faults = append(faults, optionErrorf("Input.Records", "%d: must not be negative", in.Records))
 	}
 
@@ -189,7 +188,13 @@ func (s *Source) translate(option string) session.Source {
 	case name == "":
 		name = option
 	}
-	return session.Source{Name: name, At: s.ReaderAt, Size: s.Size, Version: s.Version, Reader: s.Reader}
+	return session.Source{
+		Name:    name,
+		At:      guard.ReaderAt(s.ReaderAt, option),
+		Size:    s.Size,
+		Version: s.Version,
+		Reader:  guard.Reader(s.Reader, option),
+	}
 }
 
 // apply sets the options of the output.
@@ -215,9 +220,9 @@ func (out *Output) apply(opt *session.Options) (faults []error) {
 	}
 
 	opt.Output = out.Path
-	opt.Stdout = out.Writer
+	opt.Stdout = guard.Writer(out.Writer, "Output.Writer")
 	if out.Sink != nil {
-		opt.Sink = out.Sink
+		opt.Sink = guard.NewSink(out.Sink, "Output.Sink")
 	}
 	opt.Compress = string(out.Compression)
 	opt.SplitFiles = out.SplitFiles

@@ -9,6 +9,9 @@ import (
 // WithoutPath returns an error whose text has no path, for messages that name the file anyway. It still wraps the
 // *fs.PathError, so that errors.As finds it.
 func WithoutPath(err error) error {
+	if _, isDone := errors.AsType[withoutPath](err); isDone {
+		return err
+	}
 	if path, ok := errors.AsType[*fs.PathError](err); ok {
 		return withoutPath{path}
 	}

@@ -133,14 +133,20 @@ func (s Spec) keyedLayout(size int, parse func(key string) (Field, error)) (Layo
 	var faults []error
 	for _, key := range s.Keys {
 		f, err := parse(key)
+		if err != nil {
+			faults = append(faults, err)
+			continue
+		}
 		l.Key = append(l.Key, f)
-		faults = append(faults, err)
 	}
 
-	if err := errors.Join(faults...); err != nil {
-		return Layout{}, err
+	if len(faults) == 0 {
+		return l, l.Validate()
 	}
-	return l, l.Validate()
+	if len(l.Key) > 0 {
+		faults = append(faults, l.Validate())
+	}
+	return Layout{}, errors.Join(faults...)
 }
 
 // ReadHeader reads the header of the named file from r, and not a byte more: the first record

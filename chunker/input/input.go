@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"syscall"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
@@ -160,7 +161,7 @@ func openNamed(ctx context.Context, name string) (*os.File, error) {
 	case err != nil:
 		return nil, err
 	case info.IsDir():
-		return nil, fmt.Errorf("%s: is a directory", name)
+		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.EISDIR}
 	case info.Mode().IsRegular():
 		return os.Open(name)
 	}

@@ -126,7 +126,11 @@ func distPlan(a *app) *cobra.Command {
 		"  extsort dist plan -t u64 --runs 64 -o sorted plan keys-*.bin\n"+
 			"  extsort dist plan -R 16 -k 0:u64 --into sorted.bin plan log.bin",
 		v, func(ctx context.Context, args []string) error {
-			r, err := v.distRequest(args[1:])
+			inputs, err := v.inputNames(args[1:], a.stdin)
+			if err != nil {
+				return err
+			}
+			r, err := v.distRequest(inputs)
 			if err != nil {
 				return err
 			}

@@ -57,7 +57,7 @@ var flagTable = []flagGroup{
 		files0Flag, filesFlag, partFlag, skipBytesFlag, skipTailFlag, keepHeaderFlag, decompressFlag, rawFlag,
 	}},
 	{"Inputs", "info", []defineFlag{skipBytesFlag, recordsFlag, skipTailFlag, decompressFlag, rawFlag}},
-	{"Inputs", "dist plan", []defineFlag{skipBytesFlag, recordsFlag, skipTailFlag}},
+	{"Inputs", "dist plan", []defineFlag{files0Flag, filesFlag, skipBytesFlag, recordsFlag, skipTailFlag}},
 
 	{"Order", "sort, plan", []defineFlag{
 		reverseFlag, nanFlag, floatFlag, uniqueFlag, keepFlag, countFlag, argsortFlag, duplicatesFlag, limitFlag, stableFlag,

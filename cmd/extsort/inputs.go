@@ -92,21 +92,25 @@ func rawFlag(g group, v *flagValues) {
 
 // inputNames returns the inputs: the operands, or the names in a list.
 func (f *sortFlags) inputNames(operands []string, stdin io.Reader) ([]string, error) {
-	list := f.names
+	return f.names.orOperands(operands, stdin)
+}
+
+// orOperands returns the names in the list if there is one, and otherwise the operands.
+func (l nameList) orOperands(operands []string, stdin io.Reader) ([]string, error) {
 	switch {
-	case list.file == "":
+	case l.file == "":
 		return operands, nil
 	case len(operands) > 0:
-		return nil, fmt.Errorf("%s: %s lists all inputs: leave this operand out", operands[0], list.flag)
-	case list.file == "-":
-		return list.readNames("standard input", stdin)
+		return nil, fmt.Errorf("%s: %s lists all inputs: leave this operand out", operands[0], l.flag)
+	case l.file == "-":
+		return l.readNames("standard input", stdin)
 	}
-	file, err := os.Open(list.file)
+	file, err := os.Open(l.file)
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", list.flag, list.file, device.WithoutPath(err))
+		return nil, fmt.Errorf("%s %s: %w", l.flag, l.file, device.WithoutPath(err))
 	}
 	defer file.Close() // closing a file that was only read cannot lose data
-	return list.readNames(list.file, file)
+	return l.readNames(l.file, file)
 }
 
 // isName reports whether a string can be the name of a file. A name with control characters must

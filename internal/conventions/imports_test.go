@@ -36,6 +36,7 @@ var packageLayers = []struct{ folder, layer string }{
 	{"internal/fileerr", "format"},
 	{"internal/filelock", "format"},
 	{"internal/filename", "format"},
+	{"internal/guard", "format"},
 	{"internal/human", "format"},
 	{"internal/measured", "format"},
 	{"internal/option", "format"},

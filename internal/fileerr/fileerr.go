@@ -1,7 +1,11 @@
-// Package fileerr has the error of a read or write that failed at some offset of a file.
+// Package fileerr has the errors of operations on files.
 package fileerr
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+)
 
 // An Error reports a read or write that failed.
 type Error struct {
@@ -20,3 +24,28 @@ func (e *Error) Error() string {
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// As finds the *fs.PathError of a file with the name that messages use. The operation may have used another name, for
+// example that of a temporary file. The error of a custom reader or writer contains no *fs.PathError.
+func (e *Error) As(target any) bool {
+	to, ok := target.(**fs.PathError)
+	if !ok {
+		return false
+	}
+	from, ok := errors.AsType[*fs.PathError](e.Err)
+	if ok {
+		*to = &fs.PathError{Op: from.Op, Path: e.File, Err: from.Err}
+	}
+	return ok
+}
+
+// At returns an error with the text of err, in which errors.As finds a *fs.PathError with the given operation and path.
+func At(op, path string, err error) error {
+	return at{&fs.PathError{Op: op, Path: path, Err: err}}
+}
+
+type at struct{ path *fs.PathError }
+
+func (e at) Error() string { return e.path.Err.Error() }
+
+func (e at) Unwrap() error { return e.path }

@@ -15,6 +15,7 @@ import (
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/profile"
+	"github.com/extsort/extsort/internal/safely"
 	"github.com/extsort/extsort/merge/output"
 )
 
@@ -167,6 +168,7 @@ func warnTo(callback func(message string), logger *slog.Logger) func(message str
 			callback(message)
 		}
 		if logger != nil {
+			defer safely.Attribute("Logger")
 			logger.Warn(message)
 		}
 	}

@@ -29,8 +29,15 @@ func EachRecord(ctx context.Context, opt Options, yield func([]byte, error) bool
 	}
 
 	sorted := make(chan error, 1)
+	ended := make(chan struct{})
+	defer func() { // also if yield panics
+		cancel()
+		from.Close()
+		<-ended
+	}()
 	var report *Report
 	go func() {
+		defer close(ended)
 		err := safely.Call(func() (err error) {
 			report, err = s.sort(ctx, opt)
 			return err

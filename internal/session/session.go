@@ -41,7 +41,12 @@ func begin(ctx context.Context, opt Options, unpack bool) (*session, error) {
 		endPeak = engine.WatchPeak()
 	}
 
-	in, temporary, err := openInputs(ctx, &opt, meter, unpack)
+	var in *engine.Input
+	var temporary *unpacked
+	err := safely.Call(func() (err error) {
+		in, temporary, err = openInputs(ctx, &opt, meter, unpack)
+		return err
+	})
 	if err != nil {
 		if endPeak != nil {
 			endPeak()

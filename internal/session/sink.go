@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/extsort/extsort/internal/safely"
 )
 
 // A Sink is a custom output. Write receives the bytes of the output in order and is never called concurrently. At the
@@ -20,7 +22,11 @@ type Sink interface {
 // into calls run, which writes the output, and then commits or aborts Options.Sink, if there is one.
 func (o Options) into(ctx context.Context, run func(context.Context, Options) (*Report, error)) (*Report, error) {
 	start := time.Now()
-	report, err := run(ctx, o)
+	var report *Report
+	err := safely.Call(func() (err error) {
+		report, err = run(ctx, o)
+		return err
+	})
 	if o.Sink == nil {
 		return report, err
 	}

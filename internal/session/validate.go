@@ -29,6 +29,13 @@ func (p *problems) check(ok bool, field option.Field, format string, args ...any
 	}
 }
 
+// require adds an error about field unless ok. The message does not begin with the name of the field.
+func (p *problems) require(ok bool, field option.Field, format string, args ...any) {
+	if !ok {
+		p.add(&option.Error{Field: field, Text: fmt.Sprintf(format, args...)})
+	}
+}
+
 // Validate reports everything that is wrong with the options at once. Every call validates its
 // options, too.
 func (o Options) Validate() error {
@@ -41,7 +48,7 @@ func (o *Options) validate() error {
 	var p problems
 	p.add(o.Record.Validate())
 	p.add(o.recognition().Validate(o.Record))
-	p.add(o.validatePart())
+	o.validatePart(&p)
 	_, err := format.ParseCompression(o.Compress, o.Output)
 	p.add(err)
 	o.validateStrategy(&p)
@@ -51,7 +58,9 @@ func (o *Options) validate() error {
 	o.validateSelection(&p)
 	o.validateTransform(&p)
 	o.validateSplit(&p)
-	p.add(o.validateCheckpoint())
+	if o.Checkpoint != "" {
+		o.validateCheckpoint(&p)
+	}
 	return errors.Join(p.errs...)
 }
 
@@ -129,49 +138,44 @@ func (o *Options) validateTransform(p *problems) {
 
 // validateSplit checks the options that split the output into files.
 func (o *Options) validateSplit(p *problems) {
-	p.check(o.SplitFiles >= 0 && o.SplitFiles <= MaxSplitFiles && o.SplitBytes >= 0, "",
+	p.require(o.SplitFiles >= 0 && o.SplitFiles <= MaxSplitFiles && o.SplitBytes >= 0, "",
 		"split: must be at least 1, and make no more than %d files", MaxSplitFiles)
-	p.check(o.SplitFiles == 0 || o.SplitBytes == 0, "", "split: give a number of files or their size, not both")
+	p.require(o.SplitFiles == 0 || o.SplitBytes == 0, "", "split: give a number of files or their size, not both")
 
 	_, redirected := output.Descriptor(o.Output)
 	isNamed := !o.toStdout() && !redirected
-	p.check(o.split() == output.Split{} || isNamed, "", "split: needs a name for its files (%v)", option.Output)
+	p.require(o.split() == output.Split{} || isNamed, option.Output,
+		"split: needs a name for its files (%v)", option.Output)
 }
 
 // validatePart rejects options that conflict with a part.
-func (o *Options) validatePart() error {
+func (o *Options) validatePart(p *problems) {
+	if err := o.Part.Validate(); err != nil {
+		p.require(false, option.Part, "%v", err)
+	}
 	if o.merge == nil {
-		return o.Part.Validate()
+		return
 	}
-	if o.merge.Cuts != nil && int64(len(o.merge.Cuts)) != o.Part.N+1 {
-		return fmt.Errorf("cuts: a merge of %d parts needs %d cuts, but there are %d",
-			o.Part.N, o.Part.N+1, len(o.merge.Cuts))
-	}
-	if o.Part.N > 0 && o.Limit > 0 && (o.Unique || o.Duplicates) {
-		return errors.New("part and limit cannot be combined with unique or duplicates")
-	}
-	return o.Part.Validate()
+	p.require(o.merge.Cuts == nil || int64(len(o.merge.Cuts)) == o.Part.N+1, "",
+		"cuts: a merge of %d parts needs %d cuts, but there are %d", o.Part.N, o.Part.N+1, len(o.merge.Cuts))
+	p.require(o.Part.N == 0 || o.Limit <= 0 || !o.Unique && !o.Duplicates, option.Part,
+		"part and limit cannot be combined with unique or duplicates")
 }
 
 // validateCheckpoint rejects options that conflict with a checkpoint.
-func (o *Options) validateCheckpoint() error {
-	if o.Checkpoint == "" {
-		return nil
-	}
+func (o *Options) validateCheckpoint(p *problems) {
 	_, redirected := output.Descriptor(o.Output)
 	strategy := o.Strategy.Properties()
 	hasNoVersion := func(s input.Source) bool { return s.At != nil && s.Version == "" }
-	switch {
-	case o.toStdout() || redirected:
-		return fmt.Errorf("checkpoint: needs an output file (%v)", option.Output)
-	case slices.ContainsFunc(o.sources(), isReadOnce):
-		return errors.New("checkpoint: needs input files, since standard input cannot be read again")
-	case slices.ContainsFunc(o.sources(), hasNoVersion):
-		return fmt.Errorf("checkpoint: each of %v that is an io.ReaderAt needs a Version", option.Sources)
-	case len(o.TempDirs) > 0:
-		return fmt.Errorf("checkpoint: also holds the temporary data: leave %v out", option.TempDirs)
-	case strategy.Requestable && !strategy.Resumable:
-		return fmt.Errorf("checkpoint: works with strategy merge only, not with strategy %s", o.Strategy)
-	}
-	return nil
+
+	p.require(!o.toStdout() && !redirected, option.Checkpoint,
+		"checkpoint: needs an output file (%v)", option.Output)
+	p.require(!slices.ContainsFunc(o.sources(), isReadOnce), option.Checkpoint,
+		"checkpoint: needs input files, since standard input cannot be read again")
+	p.require(!slices.ContainsFunc(o.sources(), hasNoVersion), option.Checkpoint,
+		"checkpoint: each of %v that is an io.ReaderAt needs a Version", option.Sources)
+	p.require(len(o.TempDirs) == 0, option.Checkpoint, "checkpoint: also holds the temporary data: leave %v out",
+		option.TempDirs)
+	p.require(!strategy.Requestable || strategy.Resumable, option.Checkpoint,
+		"checkpoint: works with strategy merge only, not with strategy %s", o.Strategy)
 }

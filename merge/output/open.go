@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/extsort/extsort/internal/fileerr"
 	"github.com/extsort/extsort/internal/human"
 )
 
@@ -25,14 +26,23 @@ func Open(ctx context.Context, name string, opt FileOptions) (Output, error) {
 	case at.isStream():
 		return openStream(ctx, ops, name, at)
 	case at.exists() && at.info.IsDir():
-		return nil, createError(name, errors.New("it is a directory"))
+		return nil, createError(name, errDirectory)
 	}
 	return createFile(ops, name, at, opt)
 }
 
 func createError(name string, err error) error {
-	return fmt.Errorf("create output %s: %w", name, advise(err))
+	return fmt.Errorf("create output %s: %w", name, fileerr.At("create", name, advise(err)))
 }
+
+// errDirectory is the error of an output whose name is that of a directory.
+var errDirectory = isDirectory{}
+
+type isDirectory struct{}
+
+func (isDirectory) Error() string { return "it is a directory" }
+
+func (isDirectory) Unwrap() error { return syscall.EISDIR }
 
 // A place is what the name of an output refers to.
 type place struct {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/fileerr"
 	"github.com/extsort/extsort/internal/filelock"
 	"github.com/extsort/extsort/internal/filename"
 )
@@ -68,7 +69,7 @@ func newSetNames(
 	}
 
 	if _, base := filepath.Split(n.stem); base == "" {
-		return n, fmt.Errorf("create output %s: it is a directory", name)
+		return n, fmt.Errorf("create output %s: %w", name, fileerr.At("create", name, errDirectory))
 	}
 	unlock, err := n.lock(ctx, filelock.Shared)
 	if err == nil {
@@ -77,7 +78,7 @@ func newSetNames(
 	}
 
 	if err != nil {
-		return n, fmt.Errorf("create output %s: %w", name, err)
+		return n, fmt.Errorf("create output %s: %w", name, fileerr.At("create", name, err))
 	}
 	return n, nil
 }

@@ -1,0 +1,98 @@
+// Package guard names the functions of a caller in panics. Its readers, writers and sinks call those of the caller. If
+// one of them panics, the error says which one, and not that the library has a bug.
+package guard
+
+import (
+	"context"
+	"io"
+	"os"
+
+	"github.com/extsort/extsort/internal/safely"
+)
+
+// Reader returns a reader that calls r. name is that of r in errors. Files do not panic and are returned unchanged,
+// because the system has faster ways to read them.
+func Reader(r io.Reader, name string) io.Reader {
+	if _, isFile := r.(*os.File); isFile || r == nil {
+		return r
+	}
+	return reader{from: r, read: "Read of " + name}
+}
+
+type reader struct {
+	from io.Reader
+	read string
+}
+
+func (r reader) Read(p []byte) (int, error) {
+	defer safely.Attribute(r.read)
+	return r.from.Read(p)
+}
+
+// ReaderAt is Reader for an io.ReaderAt.
+func ReaderAt(r io.ReaderAt, name string) io.ReaderAt {
+	if _, isFile := r.(*os.File); isFile || r == nil {
+		return r
+	}
+	return readerAt{from: r, read: "ReadAt of " + name}
+}
+
+type readerAt struct {
+	from io.ReaderAt
+	read string
+}
+
+func (r readerAt) ReadAt(p []byte, off int64) (int, error) {
+	defer safely.Attribute(r.read)
+	return r.from.ReadAt(p, off)
+}
+
+// Writer is Reader for an io.Writer.
+func Writer(w io.Writer, name string) io.Writer {
+	if _, isFile := w.(*os.File); isFile || w == nil {
+		return w
+	}
+	return writer{to: w, write: "Write of " + name}
+}
+
+type writer struct {
+	to    io.Writer
+	write string
+}
+
+func (w writer) Write(p []byte) (int, error) {
+	defer safely.Attribute(w.write)
+	return w.to.Write(p)
+}
+
+// A Sink completes or discards what was written to it.
+type Sink interface {
+	io.Writer
+	Commit(ctx context.Context) error
+	Abort() error
+}
+
+// NewSink returns a sink that calls s. name is that of s in errors.
+func NewSink(s Sink, name string) Sink {
+	return sink{Writer: writer{to: s, write: "Write of " + name}, to: s, name: name}
+}
+
+type sink struct {
+	io.Writer
+	to   Sink
+	name string
+}
+
+func (s sink) Commit(ctx context.Context) error {
+	return safely.Call(func() error {
+		defer safely.Attribute("Commit of " + s.name)
+		return s.to.Commit(ctx)
+	})
+}
+
+func (s sink) Abort() error {
+	return safely.Call(func() error {
+		defer safely.Attribute("Abort of " + s.name)
+		return s.to.Abort()
+	})
+}
