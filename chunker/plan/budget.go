@@ -39,7 +39,6 @@ type Sizes struct {
 	CodecWorkers int   // that compress the output
 	SpillCoders  int   // blocks of spill that are compressed or decompressed at the same time
 	Queue        Queue // past the page cache
-	PipeBytes    int64 // of memory to write to a pipe with; 0: none to spare
 	RequestBytes int64 // of memory to read ahead what is remote
 	PartBytes    int   // of a part of an output that is an object of a store
 	Parts        int   // of those that are filled or sent at a time
@@ -96,10 +95,6 @@ func Divide(f *Facts) Sizes {
 	codecs := func(n int) int64 { return reading + format.CodecMemory(f.Output.Codec, n) }
 	s.CodecWorkers = mostWorkers(s.Workers, b.Chunks()/2, codecs)
 	b = b.with("compression of inputs and output", min(codecs(s.CodecWorkers), b.Chunks()/2))
-	if b.Chunks() >= 16*f.Output.PipeBytes {
-		s.PipeBytes = f.Output.PipeBytes
-	}
-	b = b.with("pipe", s.PipeBytes)
 	s.BlockBytes = chooseBlock(f, b.Chunks(), s.Workers)
 	s.IndexBytes = indexShare(f, s.BlockBytes, b.Chunks())
 	b = b.with("index of temporary files", s.IndexBytes)

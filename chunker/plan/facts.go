@@ -53,13 +53,12 @@ type Request struct {
 
 // Output is where the sorted records go.
 type Output struct {
-	File      bool // a regular file that nobody reads before it is complete; else a stream, which may end in an input
-	Set       bool // several files: a record has its place when those before it have theirs
-	OnDisk    bool
-	Disk      Disk
-	Remote    bool // an object of a store, which is sent in parts
-	Codec     format.Compression
-	PipeBytes int64 // of memory that the writer to a stream of the caller can put to use
+	File   bool // a regular file that nobody reads before it is complete; else a stream, which may end in an input
+	Set    bool // several files: a record has its place when those before it have theirs
+	OnDisk bool
+	Disk   Disk
+	Remote bool // an object of a store, which is sent in parts
+	Codec  format.Compression
 }
 
 // Spill is where runs and parts go that do not fit memory.

@@ -92,7 +92,7 @@ func TestBudgetAddsUp(t *testing.T) {
 		f.Decoders = decoders[:r.IntN(4)]
 		f.Request = Request{Unique: r.IntN(2) == 0, Limit: r.Int64N(1 << r.IntN(30)), Workers: 1 + r.IntN(256),
 			MemoryBytes: 16*mib + r.Int64N(1<<(24+r.IntN(17))), SpillCodec: []string{"auto", "none", "zstd"}[r.IntN(3)]}
-		f.Output = Output{Codec: codecs[r.IntN(4)], PipeBytes: r.Int64N(2) * 2 * mib}
+		f.Output = Output{Codec: codecs[r.IntN(4)]}
 		s := Divide(f)
 		sum := int64(0)
 		for _, line := range s.Budget.Lines {

@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/extsort/extsort/chunker/input"
-	"github.com/extsort/extsort/chunker/input/pipe"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/merge/output"
@@ -122,7 +121,6 @@ func (a *app) openSink(ctx context.Context, f *genFlags, header *format.Header, 
 		Compression: compression,
 		Writers:     f.workers,
 		Compressors: processors,
-		PipeBytes:   pipe.WriterBytes,
 	}
 	to := a.stdout
 	if f.output != "" && f.output != "-" {

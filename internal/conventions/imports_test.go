@@ -55,7 +55,6 @@ var packageLayers = []struct{ folder, layer string }{
 	{"chunker", "chunker"},
 	{"chunker/input", "chunker"},
 	{"chunker/input/pipe", "chunker"},
-	{"chunker/input/pipe/pipetest", "chunker"},
 	{"chunker/plan", "chunker"},
 	{"chunker/sift", "chunker"},
 	{"chunker/spill", "chunker"},
@@ -123,7 +122,7 @@ var never = []struct {
 	{
 		from: append([]string{"device", "chunker/...", "merge/...", "internal/engine", "internal/session", "."}, devices...),
 		to: []string{modulePath + "/device/bench/...", modulePath + "/device/tune", modulePath + "/device/devicetest",
-			modulePath + "/chunker/input/pipe/pipetest", modulePath + "/format/formattest",
+			modulePath + "/format/formattest",
 			modulePath + "/internal/remote/remotetest", modulePath + "/internal/sorttest"},
 		reason: "tools are no part of a sort",
 	},

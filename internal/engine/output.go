@@ -87,7 +87,6 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 		Compression: opt.Codec,
 		Writers:     s.Workers,
 		Compressors: s.CodecWorkers,
-		PipeBytes:   s.PipeBytes,
 		Keep:        o.wait,
 		MaxRecords:  o.header.MaxRecords(),
 		Tail:        o.tail,

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/extsort/extsort/chunker/input/pipe"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
@@ -185,8 +184,7 @@ func outputOf(opt *Options) plan.Output {
 	o := plan.Output{Codec: codec}
 	_, redirected := output.Descriptor(opt.Output)
 	switch {
-	case opt.toStdout():
-		o.PipeBytes = pipe.WriterBytes
+	case opt.toStdout(): // a stream
 	case opt.split() != output.Split{}:
 		o.File = true
 		o.Set = true

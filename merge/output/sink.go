@@ -46,9 +46,8 @@ type Options struct {
 	// nil means none.
 	Tail        func() ([]byte, error)
 	Compression format.Compression
-	Writers     int   // number of concurrent writers of blocks
-	Compressors int   // number of goroutines that compress
-	PipeBytes   int64 // memory for writing to a pipe
+	Writers     int // number of concurrent writers of blocks
+	Compressors int // number of goroutines that compress
 
 	// InPlace is set if a stream overwrites a file that is also an input. It is called before the
 	// first byte is written, with a description of the file (nil if the stream is not a file). It
@@ -231,14 +230,14 @@ func newStream(ctx context.Context, to io.Writer, opt Options) (*Sink, error) {
 func newStreamEnd(ctx context.Context, to io.Writer, opt Options) *streamEnd {
 	end := &streamEnd{
 		to:      to,
-		last:    pipe.NewWriter(to, opt.PipeBytes),
+		last:    pipe.NewWriter(to),
 		inPlace: opt.InPlace,
 		cut:     opt.InPlace != nil,
 		name:    opt.Overwrites,
 		fault:   opt.Fault,
 	}
 	if _, canAbort := to.(interface{ Abort() error }); !canAbort {
-		end.last = pipe.Interruptible(ctx, end.last, to)
+		end.last = pipe.NewInterruptible(ctx, to)
 	}
 	if opt.Compression == format.None {
 		end.mostBytes = opt.mostBytes

@@ -11,25 +11,32 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// Interruptible returns a writer to w whose Write ends soon after ctx is cancelled, if that is
-// possible. It is possible for a file that Go polls, such as a pipe created by this process, and
-// for writers that are not files. An abandoned Write may continue in the background, so it works
-// on a copy of the bytes. Close releases the resources and leaves w open.
-func Interruptible(ctx context.Context, w io.WriteCloser, to io.Writer) io.WriteCloser {
+// NewWriter returns a writer to w. If w is a pipe, it increases the capacity of the pipe. Close
+// leaves w open.
+func NewWriter(w io.Writer) io.WriteCloser {
+	enlarge(w)
+	return unclosed{w}
+}
+
+// NewInterruptible is NewWriter for a writer whose Write ends soon after ctx is cancelled, if that
+// is possible. It is possible for a file that Go polls, such as a pipe created by this process,
+// and for writers that are not files. An abandoned Write may continue in the background, so it
+// works on a copy of the bytes.
+func NewInterruptible(ctx context.Context, w io.Writer) io.WriteCloser {
+	plain := NewWriter(w)
 	if ctx.Done() == nil {
-		return w
+		return plain
 	}
-	switch to := to.(type) {
+	switch to := w.(type) {
 	case *bytes.Buffer:
-		return w
+		return plain
 	case *os.File:
 		if to.SetWriteDeadline(time.Time{}) != nil {
-			return w
+			return plain
 		}
 		stop := context.AfterFunc(ctx, func() { _ = to.SetWriteDeadline(time.Unix(1, 0)) })
 		return &deadlineWriter{
 			ctx:  ctx,
-			to:   w,
 			file: to,
 			stop: stop,
 		}
@@ -41,13 +48,12 @@ func Interruptible(ctx context.Context, w io.WriteCloser, to io.Writer) io.Write
 // A deadlineWriter writes to a file that gets a deadline when ctx is cancelled.
 type deadlineWriter struct {
 	ctx  context.Context
-	to   io.WriteCloser
 	file *os.File
 	stop func() bool
 }
 
 func (w *deadlineWriter) Write(p []byte) (int, error) {
-	n, err := w.to.Write(p)
+	n, err := w.file.Write(p)
 	if errors.Is(err, os.ErrDeadlineExceeded) && w.ctx.Err() != nil {
 		err = context.Cause(w.ctx)
 	}
@@ -58,13 +64,16 @@ func (w *deadlineWriter) Close() error {
 	if !w.stop() {
 		_ = w.file.SetWriteDeadline(time.Time{}) // the file belongs to the caller
 	}
-	return w.to.Close()
+	return nil
 }
+
+// step is the number of bytes that a detachedWriter copies and writes at a time.
+const step = 128 << 10
 
 // A detachedWriter writes in steps to a writer that cannot be interrupted.
 type detachedWriter struct {
 	ctx  context.Context
-	to   io.WriteCloser
+	to   io.Writer
 	buf  []byte // belongs to the abandoned Write, if there is one
 	left bool   // a Write was abandoned
 }
@@ -103,9 +112,4 @@ func (w *detachedWriter) step(p []byte) (int, error) {
 }
 
 // Close does not wait for an abandoned Write.
-func (w *detachedWriter) Close() error {
-	if w.left {
-		return nil
-	}
-	return w.to.Close()
-}
+func (w *detachedWriter) Close() error { return nil }

@@ -12,9 +12,35 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/extsort/extsort/chunker/input/pipe/pipetest"
 )
+
+// openPipe returns the ends of a pipe, which are closed when the test ends.
+func openPipe(t *testing.T) (r, w *os.File) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		r.Close()
+		w.Close()
+	})
+	return r, w
+}
+
+// pipeData returns several times the capacity of a pipe, in pieces of mostly odd lengths.
+func pipeData(seed uint64) (all []byte, pieces [][]byte) {
+	r := rand.New(rand.NewPCG(seed, 1))
+	all = make([]byte, 4*capacity+12345)
+	for i := range all {
+		all[i] = byte(r.Uint32())
+	}
+	for rest := all; len(rest) > 0; {
+		n := min(1+r.IntN(3*step), len(rest))
+		pieces, rest = append(pieces, rest[:n]), rest[n:]
+	}
+	return all, pieces
+}
 
 // feed writes pieces to a pipe and closes it.
 func feed(t *testing.T, w *os.File, pieces [][]byte) {
@@ -43,7 +69,7 @@ func readOddly(r io.Reader) (all []byte, err error) {
 func TestReader(t *testing.T) {
 	all, pieces := pipeData(4)
 	for _, capacity := range []int{4096, 64 << 10, 1 << 20} {
-		from, to := pipetest.Open(t)
+		from, to := openPipe(t)
 		r := NewReader(t.Context(), from)
 		if _, err := unix.FcntlInt(from.Fd(), unix.F_SETPIPE_SZ, capacity); err != nil {
 			t.Skip(err)
@@ -68,7 +94,7 @@ func TestReader(t *testing.T) {
 // TestReaderDoesNotWaitForMore checks that a Read returns the available bytes, however few they
 // are.
 func TestReaderDoesNotWaitForMore(t *testing.T) {
-	from, to := pipetest.Open(t)
+	from, to := openPipe(t)
 	r := NewReader(context.Background(), from)
 	defer r.Close()
 	for _, piece := range []string{"abc", "d", strings.Repeat("e", 5000)} {
@@ -93,7 +119,7 @@ func TestReaderDoesNotWaitForMore(t *testing.T) {
 // TestReaderFallsBack takes the plain way where the system refuses to splice: here, because the pipe in between cannot
 // be written to.
 func TestReaderFallsBack(t *testing.T) {
-	from, _ := pipetest.Open(t)
+	from, _ := openPipe(t)
 	raw, ok := pipeOf(from)
 	if !ok {
 		t.Fatal("a pipe is not known as one")
@@ -128,7 +154,7 @@ func TestReaderOfOthers(t *testing.T) {
 
 // TestReaderFails: an error of the pipe is no end.
 func TestReaderFails(t *testing.T) {
-	from, _ := pipetest.Open(t)
+	from, _ := openPipe(t)
 	r := NewReader(context.Background(), from)
 	defer r.Close()
 	from.Close()
@@ -139,7 +165,7 @@ func TestReaderFails(t *testing.T) {
 
 // TestReaderWaits has nothing in the pipe: a reader that did not ask whether to end would wait for ever.
 func TestReaderWaits(t *testing.T) {
-	from, _ := pipetest.Open(t)
+	from, _ := openPipe(t)
 	ended := errors.New("ended")
 	ctx, end := context.WithCancelCause(t.Context())
 	end(ended)

@@ -2,6 +2,7 @@ package pipe
 
 import (
 	"errors"
+	"io"
 	"slices"
 	"syscall"
 
@@ -26,6 +27,9 @@ func pipeOf(f any) (raw syscall.RawConn, ok bool) {
 	})
 	return raw, failed == nil && err == nil && stat.Mode&unix.S_IFMT == unix.S_IFIFO
 }
+
+// enlarge increases the capacity of a pipe. It does nothing if w is not a pipe.
+func enlarge(w io.Writer) { _, _ = pipeOf(w) }
 
 // isRefused reports whether the system, or a policy of its administrator, does not allow splicing
 // here.
