@@ -9,7 +9,7 @@
 //
 //	mapped       regular files           copies from a memory map of the whole file
 //	requests     remote objects, and     several requests at a time, each with memory of its own;
-//	             files with direct I/O   see [Requests] and [UseDirectIO]
+//	             files with direct I/O   see [AllowRemote] and [UseDirectIO]
 //	sequential   pipes, compressed       a stream of bytes that is read once
 //	             files, archive members
 //

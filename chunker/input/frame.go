@@ -99,42 +99,6 @@ func (in *Input) noteHead(b []byte) {
 	in.frame.head = newSurroundings(b, in.frame.isFirst, in.frame.count)
 }
 
-// cutTail excludes the last tail bytes of a seekable input.
-func (in *Input) cutTail(tail int64) (err error) {
-	f := in.at
-	if tail > f.bytes {
-		return tooShortFor(f.bytes, tail)
-	}
-	f.bytes -= tail
-	if !in.frame.Keep {
-		return nil
-	}
-	if tail > MaxKept {
-		return tooLongTail(tail)
-	}
-	b := make([]byte, tail)
-	if _, err = f.ReadAt(b, f.bytes); err != nil && err != io.EOF {
-		return err
-	}
-	in.frame.tail = newSurroundings(b, in.frame.isFirst, nil)
-	return nil
-}
-
-// cutRecords excludes everything after the records that the frame counts. REQUIRES: the header
-// has been read
-func (in *Input) cutRecords() error {
-	size := int64(in.Header.Layout().RecordSize)
-	records := max(in.frame.Records, 0)
-	if have := (in.at.bytes - in.Header.Size()) / size; have < records {
-		return tooFewRecords(have, records)
-	}
-	tail := in.at.bytes - in.Header.Size() - records*size
-	if err := in.frame.checkTail(tail); err != nil {
-		return err
-	}
-	return in.cutTail(tail)
-}
-
 // checkTail returns an error if the length of the tail after the counted records differs from
 // f.Tail.
 func (f *Frame) checkTail(tail int64) error {

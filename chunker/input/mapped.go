@@ -32,13 +32,14 @@ func mappableBytes() int64 {
 //
 // Sources that are not local files, such as remote objects, are read with their ReadAt. If the plan
 // uses direct I/O, UseDirectIO replaces the way in which records are read.
-func (o *opener) maps(f *seekable) bool {
-	return f.file != nil && f.info.Mode().IsRegular() && f.info.Size() <= o.mappable && !growsByMap(f.file, f.info)
+func (o *opener) maps(f *localFile) bool {
+	return f.info.Mode().IsRegular() && f.info.Size() <= o.mappable && !growsByMap(f.file, f.info)
 }
 
-// mapContent maps a file, if it is to be mapped and the system allows that.
-func (o *opener) mapContent(f *seekable) (mapped bool) {
-	if !o.maps(f) {
+// mapContent maps the content of a file, if maps wants that and the system allows it.
+func (o *opener) mapContent(c *Content) (mapped bool) {
+	f, ok := c.origin.(*localFile)
+	if !ok || !o.maps(f) {
 		return false
 	}
 	pages, err := mapFile(f.file, f.info)
@@ -46,7 +47,7 @@ func (o *opener) mapContent(f *seekable) (mapped bool) {
 		return false
 	}
 	o.mappable -= f.info.Size()
-	f.from = pages
+	c.at.from = pages
 	return true
 }
 

@@ -41,27 +41,27 @@ func openFiles(t *testing.T, n int) (f *Files, name string, recs []byte) {
 
 // isMapped reports whether an input is read through a memory map.
 func isMapped(in *Input) bool {
-	_, mapped := in.file.from.(*mappedFile)
+	_, mapped := in.at.from.(*mappedFile)
 	return mapped
 }
 
 // useCalls makes an input that has been opened be read with system calls.
 func useCalls(t *testing.T, in *Input) {
 	t.Helper()
-	mapped, ok := in.file.from.(*mappedFile)
+	mapped, ok := in.at.from.(*mappedFile)
 	if !ok {
 		t.Fatal("the input is not mapped")
 	}
 	if err := mapped.Close(); err != nil {
 		t.Fatal(err)
 	}
-	in.file.from = in.file.file
+	in.at.from = in.origin.(*localFile).file
 }
 
 // TestMapOfRemovedFile maps the file that was opened, even if another file has taken its name.
 func TestMapOfRemovedFile(t *testing.T) {
 	f, name, recs := openFiles(t, 100_000)
-	in := f.inputs[0].file
+	in := f.inputs[0].origin.(*localFile)
 	if runtime.GOOS == "windows" {
 		t.Skip("open files cannot be removed there")
 	}

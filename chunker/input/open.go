@@ -151,6 +151,37 @@ func (o *opener) open(ctx context.Context, i int, s Source) opened {
 	return opened{in, err}
 }
 
+// openInput opens a source. It is the one way in: every kind of source becomes an Input, whose
+// records are read at offsets or in sequence.
+func (o *opener) openInput(ctx context.Context, kind Kind, s Source) (*Input, error) {
+	c, err := s.open(ctx, o.stdin)
+	if err != nil {
+		return nil, err
+	}
+	in := &Input{
+		Name:   c.Name,
+		origin: c.origin,
+		frame:  newInputFrame(&kind),
+		whole:  -1,
+	}
+	if s.isRemote() {
+		in.remote = o.remote
+		c.at.remote = o.remote
+	}
+	mapped := o.mapContent(c)
+	opening := &opening{in, kind, o.windowBytes}
+	err = opening.openContent(c)
+	in.close = append(in.close, c)
+	if err != nil {
+		in.Close()
+		return nil, err
+	}
+	if mapped && !o.keepsOpen {
+		return in, c.closeFile()
+	}
+	return in, nil
+}
+
 // inputs is a list of inputs that are read one after another.
 type inputs []*Input
 

@@ -2,17 +2,20 @@ package input
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"slices"
+	"syscall"
 
 	"github.com/extsort/extsort/chunker/input/pipe"
-	"github.com/extsort/extsort/chunker/spill"
+	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/fileerr"
 	"github.com/extsort/extsort/internal/remote"
+	"github.com/extsort/extsort/internal/safely"
 )
 
 // A Source is one input: a named file, or a reader in its place. Readers stay open.
@@ -50,9 +53,9 @@ func (s *Source) IsConsumed(stdin io.Reader) bool {
 	case s.At != nil || s.isRemote():
 		return false
 	case s.Reader != nil:
-		return newRegular(s.Name, s.Reader) == nil
+		return !isRegular(s.Reader)
 	case s.Name == Stdin:
-		return newRegular(s.Name, stdin) == nil
+		return !isRegular(stdin)
 	}
 
 	info, err := os.Stat(s.Name)
@@ -107,8 +110,9 @@ type Content struct {
 	Name   string        // name for messages
 	Stream io.ReadCloser // nil if the content supports random access
 
-	at   *seekable // nil if the content can only be read sequentially
-	file *os.File  // closed by Close; may be nil
+	at     *seekable // nil if the content can only be read sequentially
+	origin origin
+	close  []io.Closer
 }
 
 // OpenContent opens a file, a remote object, or, for "-", stdin.
@@ -118,37 +122,53 @@ func OpenContent(ctx context.Context, name string, stdin io.Reader) (*Content, e
 
 // open opens a source. A regular file is opened for random access even if it is standard input (<
 // file).
-func (s Source) open(ctx context.Context, stdin io.Reader) (c *Content, err error) {
-	c = &Content{Name: s.Name}
-	r := s.Reader
+func (s Source) open(ctx context.Context, stdin io.Reader) (*Content, error) {
 	switch {
 	case s.At != nil:
-		c.at, err = newSeekable(s)
-		return c, err
-	case s.isRemote():
-		object, err := remote.Open(ctx, s.Name)
+		at, err := newSeekable(s)
 		if err != nil {
 			return nil, err
 		}
-		return Source{
-			Name:    object.Name,
-			At:      object,
-			Size:    object.Size,
-			Version: object.Stamp(),
-		}.open(ctx, nil)
+		return &Content{Name: s.Name, at: at, origin: version(s.Version), close: []io.Closer{at}}, nil
+	case s.isRemote():
+		return s.openRemote(ctx)
 	case s.IsStdin():
-		c.Name, r = shownStdin, stdin
-	case r == nil:
-		if c.file, err = openInput(ctx, s.Name); err != nil {
-			return nil, err
-		}
-		r = c.file
+		return newContent(ctx, shownStdin, stdin), nil
+	case s.Reader != nil:
+		return newContent(ctx, s.Name, s.Reader), nil
 	}
 
-	if c.at = newRegular(c.Name, r); c.at == nil {
-		c.Stream = pipe.NewReader(ctx, r)
+	file, err := openFile(ctx, s.Name)
+	if err != nil {
+		return nil, err
 	}
+	c := newContent(ctx, s.Name, file)
+	c.close = append(c.close, file)
 	return c, nil
+}
+
+// openRemote opens a remote object.
+func (s Source) openRemote(ctx context.Context) (*Content, error) {
+	object, err := remote.Open(ctx, s.Name)
+	if err != nil {
+		return nil, err
+	}
+	opened := Source{
+		Name:    object.Name,
+		At:      object,
+		Size:    object.Size,
+		Version: object.Stamp(),
+	}
+	return opened.open(ctx, nil)
+}
+
+// newContent returns the content of a reader. Closing it does not close the reader.
+func newContent(ctx context.Context, shown string, r io.Reader) *Content {
+	at, file, ok := newRegular(shown, r)
+	if !ok {
+		return &Content{Name: shown, Stream: pipe.NewReader(ctx, r), origin: unknownOrigin{}}
+	}
+	return &Content{Name: shown, at: at, origin: file, close: []io.Closer{at}}
 }
 
 // Section returns the whole content, and whether it is compressed. REQUIRES: Stream is nil
@@ -156,23 +176,73 @@ func (c *Content) Section(as format.Recognition) (section *io.SectionReader, com
 	return io.NewSectionReader(c.at, 0, c.at.bytes), as.Compression(c.Name, c.at.first) != format.None
 }
 
-// Close closes the file if open has opened one.
+// Close closes everything that open has opened.
 func (c *Content) Close() error {
-	if c.file == nil {
-		return nil
-	}
-	return c.file.Close()
+	closers := c.close
+	c.close = nil
+	return joinErrors(closers, io.Closer.Close)
 }
 
 // closeFile closes the descriptor of a mapped file, if open has opened it.
 func (c *Content) closeFile() error {
-	if c.file == nil {
+	file := c.origin.(*localFile)
+	i := slices.Index(c.close, io.Closer(file.file))
+	if i < 0 {
 		return nil
 	}
-	file := c.file
-	c.file = nil
-	c.at.file = nil
-	return file.Close()
+	c.close = slices.Delete(c.close, i, i+1)
+	file.state = fileMapped
+	return file.file.Close()
+}
+
+// openFile opens a file that is not a directory. Opening a FIFO blocks until another process
+// opens its other end, so openFile stops waiting when ctx is cancelled.
+func openFile(ctx context.Context, name string) (*os.File, error) {
+	file, err := openNamed(ctx, name)
+	return file, plainPathError(err)
+}
+
+func openNamed(ctx context.Context, name string) (*os.File, error) {
+	if name == "" {
+		return nil, errors.New("the name of an input is empty")
+	}
+	info, err := os.Stat(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.IsDir():
+		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.EISDIR}
+	case info.Mode().IsRegular():
+		return os.Open(name)
+	}
+
+	var file *os.File
+	opened := make(chan struct{})
+	go func() {
+		err = safely.Call(func() (err error) {
+			file, err = os.Open(name)
+			return err
+		})
+		select {
+		case opened <- struct{}{}:
+		case <-ctx.Done():
+			file.Close()
+		}
+	}()
+	select {
+	case <-opened:
+		return file, err
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+}
+
+// plainPathError changes "stat NAME: no such file" to "NAME: no such file".
+func plainPathError(err error) error {
+	if pathErr, ok := errors.AsType[*fs.PathError](err); ok {
+		return fmt.Errorf("%s: %w", pathErr.Path, device.WithoutPath(pathErr))
+	}
+	return err
 }
 
 // newSeekable returns random access to a source.
@@ -181,10 +251,9 @@ func newSeekable(s Source) (*seekable, error) {
 		return nil, fmt.Errorf("%s: its size is %d bytes: it must not be negative", s.Name, s.Size)
 	}
 	p := &seekable{
-		shown:   s.Name,
-		from:    s.At,
-		version: s.Version,
-		bytes:   s.Size,
+		shown: s.Name,
+		from:  s.At,
+		bytes: s.Size,
 	}
 	p.first = make([]byte, min(format.DetectBytes, s.Size))
 	if n, err := p.ReadAt(p.first, 0); n < len(p.first) {
@@ -195,25 +264,13 @@ func newSeekable(s Source) (*seekable, error) {
 
 // Identity distinguishes a file from other files and from earlier versions of itself.
 func (in *Input) Identity() string {
-	name := in.Name
-	if in.file == nil || in.file.info != nil {
-		// this cannot fail, because the file has been opened under this name
-		name, _ = filepath.Abs(in.Name)
-	}
-	if in.file != nil {
-		name += " of " + in.Stamp()
-	}
+	identity := in.origin.identity(in.Name)
 	if in.member != "" {
-		name += ", member " + in.member
+		identity += ", member " + in.member
 	}
-	return name
+	return identity
 }
 
 // Stamp distinguishes the content of a file from earlier and later content under the same name.
 // REQUIRES: the input is not a pipe
-func (in *Input) Stamp() string {
-	if in.file.info == nil {
-		return in.file.version
-	}
-	return spill.Stamp(in.file.info)
-}
+func (in *Input) Stamp() string { return in.origin.stamp() }

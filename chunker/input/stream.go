@@ -198,7 +198,7 @@ func (in *Input) checkMore(bytes int64) error {
 // errors name the input. It is an error if the number of records differs from the expected one,
 // or if the last record is incomplete.
 func (in *Input) Sequence() io.Reader {
-	if in.stream != nil {
+	if in.access == inSequence {
 		return &sequence{input: in, r: in.stream}
 	}
 	size := in.Records * int64(in.Header.Layout().RecordSize)
@@ -224,7 +224,7 @@ func (s *sequence) Read(p []byte) (int, error) {
 		return n, nil
 	case errors.Is(err, io.EOF):
 		s.r = io.MultiReader() // returns io.EOF again
-		if err = s.input.checkEnd(s.read); err == nil && s.input.stream != nil {
+		if err = s.input.checkEnd(s.read); err == nil && s.input.access == inSequence {
 			s.input.whole = s.read / int64(s.input.Header.Layout().RecordSize)
 		}
 		return n, cmp.Or(err, s.input.closeStream(), io.EOF)
@@ -235,13 +235,12 @@ func (s *sequence) Read(p []byte) (int, error) {
 
 // closeStream closes a stream, once. A seekable input stays open, because it may be read again.
 func (in *Input) closeStream() error {
-	if in.stream == nil {
+	if in.access != inSequence {
 		return nil
 	}
-	in.stream = nil
-	if in.file != nil && len(in.close) > 0 {
-		in.file.last, _ = in.file.file.Stat()
-	}
+	in.access = atEnd
+	in.stream = nil // its buffers and its decompressor can be freed
+	in.origin.readCompletely()
 	return in.Close()
 }
 

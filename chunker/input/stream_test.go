@@ -27,7 +27,13 @@ func TestStreamClosesInputs(t *testing.T) {
 	var closed [2]countedCloser
 	inputs := make([]*Input, 2)
 	for i := range inputs {
-		inputs[i] = &Input{Header: header, Records: -1, stream: strings.NewReader("ab"), close: []io.Closer{&closed[i]}}
+		inputs[i] = &Input{
+			Header:  header,
+			Records: -1,
+			origin:  unknownOrigin{},
+			reading: reading{access: inSequence, stream: strings.NewReader("ab")},
+			close:   []io.Closer{&closed[i]},
+		}
 	}
 	s := NewStream(inputs)
 	if n, err := s.next(make([]byte, 3)); n != 3 || err != nil || closed != [2]countedCloser{1, 0} {

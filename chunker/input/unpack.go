@@ -18,10 +18,23 @@ type File interface {
 // unpackBytes is the number of bytes decompressed at a time.
 const unpackBytes = 64 << 10
 
+// decompression is how an input is decompressed. It is zero if the input is not compressed.
+type decompression struct {
+	Compression format.Compression
+	// Window is the window size of the first frame in bytes, at least format.CommonWindow.
+	Window int64
+	// ExtraWindow is the window size of the decompressor in bytes beyond format.CommonWindow.
+	ExtraWindow int64
+
+	decodes bool          // the decompressor is open
+	decoder io.ReadCloser // REQUIRES: decodes
+	stored  int64         // see StoredBytes
+}
+
 // DecoderMemory returns how much memory the decompressor of the input uses at most, in bytes:
 // full by default, including garbage, and lean after Economize.
 func (in *Input) DecoderMemory() (full, lean int64) {
-	if in.decoder == nil {
+	if !in.decodes {
 		return 0, 0
 	}
 	return format.CodecMemory(in.Compression, 0) + in.ExtraWindow,
@@ -30,18 +43,13 @@ func (in *Input) DecoderMemory() (full, lean int64) {
 
 // StoredBytes returns the size of the file that a stream is read from, before decompression, or 0
 // if it is not known.
-func (in *Input) StoredBytes() int64 {
-	if in.file == nil {
-		return 0
-	}
-	return in.file.bytes
-}
+func (in *Input) StoredBytes() int64 { return in.stored }
 
 // Economize makes decompressors use as little memory as possible. REQUIRES: no records have been
 // read
 func Economize(all []*Input) {
 	for _, in := range all {
-		if in.decoder != nil {
+		if in.decodes {
 			format.Economize(in.decoder)
 		}
 	}
@@ -65,19 +73,11 @@ func Unpack(ctx context.Context, in *Input, file File, at int64) (bytes int64, e
 	if err != io.EOF {
 		return bytes, err
 	}
+	in.access = inSequence
 	in.stream = io.NewSectionReader(file, at, bytes)
 	in.Records = bytes / int64(in.Header.Layout().RecordSize)
 	in.ExtraWindow = 0
 	return bytes, nil
-}
-
-// suspend releases the memory of a decompressor after it has read the header, because many inputs
-// are opened before the first is read. REQUIRES: the whole input is compressed and can be read
-// again from its start
-func suspend(in *Input) {
-	if f := in.file; in.decoder != nil && f.remote == nil {
-		format.Suspend(in.decoder, newLateBuffer(f.sequence(0, f.bytes)))
-	}
 }
 
 // A lateBuffer is a buffered reader whose first bytes can be peeked. It allocates its buffer of

@@ -2,7 +2,6 @@ package input
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 
@@ -10,55 +9,57 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// A seekable is a source with random access: a regular file, a block device, or a Source.
-// opener.maps decides how a file is read.
+// A seekable contains bytes that can be read at any offset: of a regular file, a block device, or the
+// At of a Source. opener.maps decides how a file is read.
 type seekable struct {
-	shown   string      // name in messages
-	from    io.ReaderAt // a *mappedFile, the open file, or the At of a Source
-	file    *os.File    // nil for a Source, and for a mapped file whose descriptor is closed
-	info    os.FileInfo // nil for a Source
-	version string      // of a Source
-	start   int64       // origin of offsets
-	bytes   int64       // size from start on, when it was opened
-	first   []byte      // the first bytes, for recognizing the format
+	shown string      // name in messages
+	from  io.ReaderAt // a *mappedFile, the open file, or the At of a Source
+	start int64       // origin of offsets
+	bytes int64       // size from start on, when it was opened
+	first []byte      // the first bytes, for recognizing the format
 
 	remote *fetcher       // reads a remote source ahead; otherwise nil
 	ahead  *sequenceAhead // the current sequential reader; nil if none exists
-
-	last os.FileInfo // state at the end of reading; nil until then
 }
 
-// newRegular returns random access to r from its current position. It returns nil if r can only
-// be read sequentially. It also returns nil if the file has a different size than it reports or
-// cannot be read; the error then occurs during reading.
-func newRegular(shown string, r io.Reader) *seekable {
+// newRegular returns random access to a file from its current position. It returns false if r can
+// only be read sequentially, if it has a different size than it reports, or if it cannot be read; the
+// error then occurs during reading.
+func newRegular(shown string, r io.Reader) (at *seekable, local *localFile, ok bool) {
 	file, ok := r.(*os.File)
 	if !ok {
-		return nil
+		return nil, nil, false
 	}
 	info, err := file.Stat()
 	start, failed := file.Seek(0, io.SeekCurrent)
 	if err != nil || failed != nil {
-		return nil
+		return nil, nil, false
 	}
 	size, known := sizeOf(file, info, start)
 	if !known || !endsAt(file, size) {
-		return nil
+		return nil, nil, false
 	}
 	first := make([]byte, format.DetectBytes)
 	n, err := file.ReadAt(first, start)
 	if err != nil && err != io.EOF {
-		return nil
+		return nil, nil, false
 	}
-	return &seekable{
+
+	at = &seekable{
 		shown: shown,
 		from:  file,
-		file:  file,
-		info:  info,
 		start: start,
 		bytes: max(size-start, 0),
 		first: first[:n],
 	}
+	local = &localFile{shown: shown, file: file, info: info}
+	return at, local, true
+}
+
+// isRegular reports whether r is a file that can be read at offsets.
+func isRegular(r io.Reader) bool {
+	_, _, ok := newRegular("", r)
+	return ok
 }
 
 // sizeOf returns the size of a regular file or block device in bytes, or false for other files.
@@ -127,55 +128,7 @@ func (f *seekable) ReadAt(p []byte, off int64) (int, error) {
 	return n, device.WithoutPath(err)
 }
 
-// stat returns the current state of the file. If its descriptor is closed and its name has been
-// removed, it returns the state when it was opened.
-func (f *seekable) stat() (os.FileInfo, error) {
-	switch {
-	case f.last != nil:
-		return f.last, nil
-	case f.file != nil:
-		return f.file.Stat()
-	}
-
-	now, err := os.Stat(f.shown)
-	if err != nil || !os.SameFile(now, f.info) {
-		return f.info, nil // the map still refers to the original file
-	}
-	return now, nil
-}
-
-// check returns an error if the file has changed since it was opened, and calls warn if it has
-// only grown. The check is necessary for mapped files: if a file is truncated within a page, the
-// rest of the page reads as zeros without a fault.
-func (f *seekable) check(warn func(message string)) error {
-	if f.info == nil {
-		return nil
-	}
-	now, err := f.stat()
-	if err != nil {
-		return plainPathError(err)
-	}
-	switch before := f.info.Size(); {
-	case now.Size() > before:
-		warn(
-			fmt.Sprintf(
-				"%s: the file grew while it was being read: %d bytes before, %d now; the appended bytes are left out",
-				f.shown, before, now.Size(),
-			),
-		)
-	case now.Size() < before:
-		return fmt.Errorf(
-			"%s: the file changed while it was being read: %d bytes before, %d now; try again",
-			f.shown, before, now.Size(),
-		)
-	case !now.ModTime().Equal(f.info.ModTime()):
-		return fmt.Errorf("%s: the file was written to while it was being read; try again", f.shown)
-	}
-
-	return nil
-}
-
-// Close unmaps the file if it is mapped. It does not close the descriptor.
+// Close ends reading ahead, and unmaps a mapped file. It does not close its descriptor.
 func (f *seekable) Close() error {
 	if f.ahead != nil {
 		f.ahead.Close()
