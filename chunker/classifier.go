@@ -60,7 +60,8 @@ func splittersOf(sorted []uint64, partitions int) []uint64 {
 			continue
 		}
 		splitters = append(splitters, key)
-		if isolated < partitions/2 && key+1 != 0 && countOf(sorted, key) >= share {
+		if isolated < partitions/2 && key+1 != 0 &&
+			countOf(sorted, key) >= share {
 			splitters = append(splitters, key+1) // an equality bucket
 			isolated++
 		}
@@ -93,7 +94,8 @@ func (c *Classifier) useDigits(sorted []uint64, partitions int) {
 	}
 	share := float64(len(sorted)) / float64(partitions)
 	table := make([]uint16, len(counts))
-	partition, filled := 0, 0
+	partition := 0
+	filled := 0
 
 	for digit, n := range counts {
 		if float64(filled) >= share*(1-digitSlack) ||
@@ -101,7 +103,8 @@ func (c *Classifier) useDigits(sorted []uint64, partitions int) {
 			partition += 1
 			filled = 0
 		}
-		if float64(n) > share*(1+digitSlack) || partition >= partitions+partitions/2 {
+		if float64(n) > share*(1+digitSlack) ||
+			partition >= partitions+partitions/2 {
 			return
 		}
 		table[digit] = uint16(partition)
@@ -130,10 +133,14 @@ func (c *Classifier) Classify(partitions []uint32, keys []uint64) {
 }
 
 func (c *Classifier) classifyByDigit(partitions []uint32, keys []uint64) {
-	table, least, shift := c.table[:1<<digitTableBits], c.least, c.shift&63
+	table := c.table[:1<<digitTableBits]
+	least := c.least
+	shift := c.shift & 63
 	partitions = partitions[:len(keys)]
 	for i, key := range keys {
-		partitions[i] = uint32(table[min((max(key, least)-least)>>shift, 1<<digitTableBits-1)])
+		partitions[i] = uint32(
+			table[min((max(key, least)-least)>>shift, 1<<digitTableBits-1)],
+		)
 	}
 }
 
@@ -145,13 +152,23 @@ func (c *Classifier) classifyBySplitter(partitions []uint32, keys []uint64) {
 	levels := bits.Len(uint(len(c.splitters)))
 	for ; len(keys) >= 8; keys, partitions = keys[8:], partitions[8:] {
 		k := (*[8]uint64)(keys)
-		i0, i1, i2, i3 := uint64(1), uint64(1), uint64(1), uint64(1)
-		i4, i5, i6, i7 := i0, i1, i2, i3
+		i0 := uint64(1)
+		i1 := uint64(1)
+		i2 := uint64(1)
+		i3 := uint64(1)
+		i4 := i0
+		i5 := i1
+		i6 := i2
+		i7 := i3
 		for range levels {
-			i0, i1 = descend(tree, i0, k[0]), descend(tree, i1, k[1])
-			i2, i3 = descend(tree, i2, k[2]), descend(tree, i3, k[3])
-			i4, i5 = descend(tree, i4, k[4]), descend(tree, i5, k[5])
-			i6, i7 = descend(tree, i6, k[6]), descend(tree, i7, k[7])
+			i0 = descend(tree, i0, k[0])
+			i1 = descend(tree, i1, k[1])
+			i2 = descend(tree, i2, k[2])
+			i3 = descend(tree, i3, k[3])
+			i4 = descend(tree, i4, k[4])
+			i5 = descend(tree, i5, k[5])
+			i6 = descend(tree, i6, k[6])
+			i7 = descend(tree, i7, k[7])
 		}
 		p := (*[8]uint32)(partitions)
 		p[0] = min(uint32(i0)-leaves, last)

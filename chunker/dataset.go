@@ -57,7 +57,9 @@ type imagined struct {
 
 func (d *imagined) Records() int64 { return d.records }
 
-func (d *imagined) Sample(_ context.Context, k *format.Keyer, n int) (plan.Sample, error) {
+func (d *imagined) Sample(
+	_ context.Context, k *format.Keyer, n int,
+) (plan.Sample, error) {
 	return ImaginedSample(k, d.records, n), nil
 }
 
@@ -77,7 +79,9 @@ func ImaginedSample(k *format.Keyer, records int64, n int) plan.Sample {
 
 // Wrapped returns a dataset whose sources are the results of wrap. Its second argument is the
 // maximum number of records before the source.
-func Wrapped(d Dataset, wrap func(src device.Source, before int64) device.Source) Dataset {
+func Wrapped(
+	d Dataset, wrap func(src device.Source, before int64) device.Source,
+) Dataset {
 	return &wrapped{Dataset: d, wrap: wrap}
 }
 

@@ -61,7 +61,9 @@ func (p *Partition) Split(n int) []device.Source {
 }
 
 // Sample reads records at evenly spaced positions.
-func (p *Partition) Sample(ctx context.Context, k *format.Keyer, n int) (plan.Sample, error) {
+func (p *Partition) Sample(
+	ctx context.Context, k *format.Keyer, n int,
+) (plan.Sample, error) {
 	return input.SampleRecords(
 		ctx, k, p.Records(), n, input.SampleTogether, 1,
 		(&spill.Reader{Run: p.Run}).ReadRecords,

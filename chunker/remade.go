@@ -55,7 +55,10 @@ func Indexed(l format.Layout, width int) (*Remaking, error) {
 	m.fill = func(dst, recs []byte, first int64) {
 		for ; len(recs) > 0; first++ {
 			for i, f := range l.Key {
-				copy(dst[m.Layout.Key[i].Offset:], recs[f.Offset:f.Offset+f.Type.Size])
+				copy(
+					dst[m.Layout.Key[i].Offset:],
+					recs[f.Offset:f.Offset+f.Type.Size],
+				)
 			}
 			var index [8]byte
 			binary.LittleEndian.PutUint64(index[:], uint64(first))
@@ -76,7 +79,10 @@ const ShuffleKeyBytes = 8
 //
 //	hash: u64 │ record
 func Shuffled(recordSize int, seed uint64) *Remaking {
-	key := format.Field{Type: format.Type{Kind: format.Unsigned, Size: ShuffleKeyBytes}}
+	key := format.Field{Type: format.Type{
+		Kind: format.Unsigned,
+		Size: ShuffleKeyBytes,
+	}}
 	size := recordSize + ShuffleKeyBytes
 	return &Remaking{
 		Layout: format.Layout{RecordSize: size, Key: []format.Field{key}},
@@ -136,7 +142,9 @@ type remade struct {
 }
 
 // Sample returns a sample of the keys of the new records.
-func (r *remade) Sample(ctx context.Context, _ *format.Keyer, n int) (plan.Sample, error) {
+func (r *remade) Sample(
+	ctx context.Context, _ *format.Keyer, n int,
+) (plan.Sample, error) {
 	return r.m.sample(ctx, r.read, n)
 }
 
@@ -149,10 +157,14 @@ type remadeSource struct {
 }
 
 func (s *remadeSource) ReadAhead(ctx context.Context, maxBytes int64) {
-	input.ReadAhead(ctx, s.Source, maxBytes/int64(s.m.Layout.RecordSize)*int64(s.m.from))
+	input.ReadAhead(
+		ctx, s.Source, maxBytes/int64(s.m.Layout.RecordSize)*int64(s.m.from),
+	)
 }
 
-func (s *remadeSource) Next(most int, place func(first int64, n int) []byte) (int64, int, error) {
+func (s *remadeSource) Next(
+	most int, place func(first int64, n int) []byte,
+) (int64, int, error) {
 	buf, _ := s.read.Get().(*[plan.TransformBytes]byte)
 	if buf == nil {
 		buf = new([plan.TransformBytes]byte)
@@ -168,7 +180,8 @@ func (s *remadeSource) Next(most int, place func(first int64, n int) []byte) (in
 		made = place(first, n)
 		return read[:n*s.m.from]
 	})
-	if end := s.base + first + int64(n); err == nil && s.m.MaxRecords > 0 && end > s.m.MaxRecords {
+	if end := s.base + first + int64(n); err == nil && s.m.MaxRecords > 0 &&
+		end > s.m.MaxRecords {
 		return first, 0, fmt.Errorf(
 			"there are more than %d records: use positions of type u64", s.m.MaxRecords,
 		)

@@ -14,7 +14,12 @@ import (
 // src, other calls cannot claim records until its last read has begun.
 //
 // REQUIRES: src knows its number of records.
-func FullBlocks(src Source, size int) Source { return &fullBlocks{src: src, size: size} }
+func FullBlocks(src Source, size int) Source {
+	return &fullBlocks{
+		src:  src,
+		size: size,
+	}
+}
 
 type fullBlocks struct {
 	src  Source
@@ -27,9 +32,15 @@ type fullBlocks struct {
 
 func (s *fullBlocks) Records() int64 { return s.src.Records() }
 
-func (s *fullBlocks) Next(most int, place func(first int64, n int) []byte) (int64, int, error) {
+func (s *fullBlocks) Next(
+	most int, place func(first int64, n int) []byte,
+) (int64, int, error) {
 	s.claim.Lock()
-	b := block{fullBlocks: s, first: s.next, holdsClaim: true}
+	b := block{
+		fullBlocks: s,
+		first:      s.next,
+		holdsClaim: true,
+	}
 	defer b.release()
 	if s.err != nil {
 		return b.first, 0, s.err
@@ -64,7 +75,11 @@ func (b *block) fill() error {
 		before := b.claimed
 		_, n, err := b.src.Next(b.records-before, b.place)
 		if err == nil && (n == 0 || n != b.claimed-before) {
-			err = fmt.Errorf("internal error: the source ends at record %d of %d", b.first+int64(before+n), b.src.Records())
+			err = fmt.Errorf(
+				"internal error: the source ends at record %d of %d",
+				b.first+int64(before+n),
+				b.src.Records(),
+			)
 		}
 		if err != nil {
 			return err

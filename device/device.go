@@ -65,12 +65,16 @@ type BlockWriter interface {
 type BlockWriterFunc func(ctx context.Context, first int64, recs []byte) error
 
 // WriteBlock calls f.
-func (f BlockWriterFunc) WriteBlock(ctx context.Context, first int64, recs []byte) error {
+func (f BlockWriterFunc) WriteBlock(
+	ctx context.Context, first int64, recs []byte,
+) error {
 	return f(ctx, first, recs)
 }
 
 // Discard is a BlockWriter that ignores all blocks.
-var Discard = BlockWriterFunc(func(context.Context, int64, []byte) error { return nil })
+var Discard = BlockWriterFunc(func(context.Context, int64, []byte) error {
+	return nil
+})
 
 // Info describes a device to users and to the planner. Rates are 0 until they are measured.
 type Info struct {
@@ -219,16 +223,22 @@ type Chunk interface {
 type Plain struct{}
 
 // Select returns errors.ErrUnsupported.
-func (Plain) Select(context.Context, Source, uint64, uint64) (int64, uint64, error) {
+func (Plain) Select(
+	context.Context, Source, uint64, uint64,
+) (int64, uint64, error) {
 	return 0, 0, errors.ErrUnsupported
 }
 
 // Retain returns nil.
-func (Plain) Retain(context.Context, int64, int64) (*Retained, error) { return nil, nil }
+func (Plain) Retain(context.Context, int64, int64) (*Retained, error) {
+	return nil, nil
+}
 
 // ErrTooMany is the error of Select if it cannot reject enough records, for example because most
 // have the same key.
-var ErrTooMany = errors.New("more records with nearly the same key than fit in a chunk")
+var ErrTooMany = errors.New(
+	"more records with nearly the same key than fit in a chunk",
+)
 
 // Retained provides access to the sorted records of a chunk after Retain.
 type Retained struct {
@@ -256,7 +266,9 @@ type Stats struct {
 
 // Each calls f for every worker, each in its own goroutine, and waits for all of them. An error
 // cancels the context of the others.
-func Each(ctx context.Context, workers int, f func(ctx context.Context, i int) error) error {
+func Each(
+	ctx context.Context, workers int, f func(ctx context.Context, i int) error,
+) error {
 	group, ctx := safely.WithContext(ctx)
 	for i := range workers {
 		group.Go(func() error { return f(ctx, i) })
@@ -267,7 +279,11 @@ func Each(ctx context.Context, workers int, f func(ctx context.Context, i int) e
 // InOrder distributes tasks to workers in ascending order. The worker with the lowest unfinished
 // task never waits for another worker, so a BlockWriter may block a worker until all previous
 // blocks are written.
-func InOrder(ctx context.Context, workers, tasks int, do func(ctx context.Context, worker, task int) error) error {
+func InOrder(
+	ctx context.Context,
+	workers, tasks int,
+	do func(ctx context.Context, worker, task int) error,
+) error {
 	var claimed atomic.Int64
 	return Each(ctx, workers, func(ctx context.Context, worker int) error {
 		for i := int(claimed.Add(1)) - 1; i < tasks; i = int(claimed.Add(1)) - 1 {
@@ -285,12 +301,19 @@ func InOrder(ctx context.Context, workers, tasks int, do func(ctx context.Contex
 // Copy copies the records of src, of size bytes each, to w. Several workers do this at a time, in
 // blocks of at most blockRecords. If w fails, it has received all records before the failed
 // block, and Copy stops reading.
-func Copy(ctx context.Context, src Source, workers, blockRecords, size int, w BlockWriter) error {
+func Copy(
+	ctx context.Context,
+	src Source,
+	workers, blockRecords, size int,
+	w BlockWriter,
+) error {
 	blockRecords = max(blockRecords, 1)
 	return Each(ctx, workers, func(ctx context.Context, _ int) error {
 		buffer := make([]byte, blockRecords*size)
 		for ctx.Err() == nil {
-			first, n, err := src.Next(blockRecords, func(int64, int) []byte { return buffer })
+			first, n, err := src.Next(blockRecords, func(int64, int) []byte {
+				return buffer
+			})
 			if err != nil || n == 0 {
 				return err
 			}

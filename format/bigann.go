@@ -83,7 +83,8 @@ func (b bigannFormat) read(s Spec, r io.Reader) (*Header, error) {
 	}
 	h.layout, err = b.layout(s, dimension)
 	h.fields = vectorColumns(0, h.layout.RecordSize, b.value)
-	if err == nil && !h.isOpen && s.RecordSize > 0 && s.RecordSize != h.layout.RecordSize {
+	if err == nil && !h.isOpen && s.RecordSize > 0 &&
+		s.RecordSize != h.layout.RecordSize {
 		err = fmt.Errorf(
 			"its vectors have %d bytes, not %v %d: leave %v out", h.layout.RecordSize,
 			option.RecordSize, s.RecordSize, option.RecordSize,
@@ -102,7 +103,8 @@ func readBigann(r io.Reader) (count, dimension int64, err error) {
 
 // array describes vectors of the given dimension.
 func (b bigannFormat) array(dimension int64) (*Array, error) {
-	if most := int64(MaxRecordSize / b.value.Size); dimension < 1 || dimension > most {
+	if most := int64(MaxRecordSize / b.value.Size); dimension < 1 ||
+		dimension > most {
 		return nil, fmt.Errorf(
 			"a dimension of %d at byte 4 is impossible (1 to %d): is this a %s file?",
 			dimension, most, b.name,
@@ -193,7 +195,9 @@ func (b bigannFormat) guess(f file) (s Spec, ok bool) {
 
 // findVectors returns the count field of such a header before plain records, if the suffix of the
 // file name indicates one.
-func findVectors(header []byte, recordSize int, records int64, name string) *CountField {
+func findVectors(
+	header []byte, recordSize int, records int64, name string,
+) *CountField {
 	at := slices.IndexFunc(bigannFormats, func(v vecsFormat) bool {
 		return suffix(name) == "."+v.name
 	})
@@ -203,7 +207,9 @@ func findVectors(header []byte, recordSize int, records int64, name string) *Cou
 	count := binary.LittleEndian.Uint32(header)
 	dimension := binary.LittleEndian.Uint32(header[4:])
 	fits := dimension > 0 &&
-		int64(bigannFormats[at].value.Size)*int64(dimension) == int64(recordSize)
+		int64(
+			bigannFormats[at].value.Size,
+		)*int64(dimension) == int64(recordSize)
 	if !fits || records >= 0 && records != int64(count) {
 		return nil
 	}

@@ -42,12 +42,17 @@ func (k *Keyer) Prefixes32(dst []uint32, recs []byte) {
 // len(recs) == len(dst)·RecordSize
 func (k *Keyer) BitRanges(dst []uint64, recs []byte, from, n int) {
 	k.requireRecords(len(dst), recs)
-	first, last := k.pieceAt(from), k.pieceAt(from+n-1)
-	pieces, size := k.pieces[first:min(last+1, len(k.pieces))], k.layout.RecordSize
+	first := k.pieceAt(from)
+	last := k.pieceAt(from + n - 1)
+	pieces := k.pieces[first:min(last+1, len(k.pieces))]
+	size := k.layout.RecordSize
 	for len(dst) > 0 {
 		block := min(len(dst), blockKeys)
-		composeBlock(dst[:block], recs[:block*size], size, pieces, from+n, lowBits(n))
-		dst, recs = dst[block:], recs[block*size:]
+		composeBlock(
+			dst[:block], recs[:block*size], size, pieces, from+n, lowBits(n),
+		)
+		dst = dst[block:]
+		recs = recs[block*size:]
 	}
 }
 
@@ -58,8 +63,11 @@ func (k *Keyer) requireRecords(n int, recs []byte) {
 }
 
 // composeBlock joins pieces to windows that end before bit end of the key.
-func composeBlock(dst []uint64, recs []byte, stride int, pieces []piece, end int, mask uint64) {
-	if len(pieces) == 1 && pieces[0].end == end && mask&pieces[0].mask == pieces[0].mask {
+func composeBlock(
+	dst []uint64, recs []byte, stride int, pieces []piece, end int, mask uint64,
+) {
+	if len(pieces) == 1 && pieces[0].end == end &&
+		mask&pieces[0].mask == pieces[0].mask {
 		pieces[0].column(dst, recs, stride)
 		return
 	}
@@ -90,7 +98,9 @@ func (p *piece) column(dst []uint64, recs []byte, stride int) {
 		return
 	}
 	if p.gather(dst, recs, stride); p.spread != 0 {
-		up, spread, flip := p.up&63, p.spread, p.flip
+		up := p.up & 63
+		spread := p.spread
+		flip := p.flip
 		for i, v := range dst {
 			dst[i] = v ^ uint64(int64((v^flip)<<up)>>63)&spread
 		}
@@ -117,17 +127,25 @@ func (p *piece) gather(dst []uint64, recs []byte, stride int) {
 		return
 	}
 	whole := min(len(dst), max(len(recs)-p.start-8+stride, 0)/stride)
-	first, up, mask, flip := unsafe.Pointer(unsafe.SliceData(recs[p.start:])), p.up&63, p.mask, p.flip
+	first := unsafe.Pointer(unsafe.SliceData(recs[p.start:]))
+	up := p.up & 63
+	mask := p.mask
+	flip := p.flip
 	switch {
-	case p.size == 8 && stride == 8 && flip == 0 && p.bigEndian == hostBigEndian:
+	case p.size == 8 && stride == 8 && flip == 0 &&
+		p.bigEndian == hostBigEndian:
 		copy(bytesOf(dst[:whole]), recs)
 	case p.bigEndian:
 		for i := range dst[:whole] {
-			dst[i] = binary.BigEndian.Uint64(eightAt(first, i*stride)[:])>>up ^ flip
+			dst[i] = binary.BigEndian.Uint64(
+				eightAt(first, i*stride)[:],
+			)>>up ^ flip
 		}
 	default:
 		for i := range dst[:whole] {
-			dst[i] = binary.LittleEndian.Uint64(eightAt(first, i*stride)[:])&mask ^ flip
+			dst[i] = binary.LittleEndian.Uint64(
+				eightAt(first, i*stride)[:],
+			)&mask ^ flip
 		}
 	}
 	for i := whole; i < len(dst); i++ {
@@ -137,8 +155,12 @@ func (p *piece) gather(dst []uint64, recs []byte, stride int) {
 
 // eightAt returns a pointer to the 8 bytes at offset at from first. The caller has checked that
 // they exist: a check per call would double the time of a loop.
-func eightAt(first unsafe.Pointer, at int) *[8]byte { return (*[8]byte)(unsafe.Add(first, at)) }
-func fourAt(first unsafe.Pointer, at int) *[4]byte  { return (*[4]byte)(unsafe.Add(first, at)) }
+func eightAt(first unsafe.Pointer, at int) *[8]byte {
+	return (*[8]byte)(unsafe.Add(first, at))
+}
+func fourAt(first unsafe.Pointer, at int) *[4]byte {
+	return (*[4]byte)(unsafe.Add(first, at))
+}
 
 // Records rebuilds records from their keys. It is the inverse of Prefixes. REQUIRES: the layout
 // IsBare, KeySize ≤ 8, len(dst) == len(keys)·RecordSize
@@ -154,7 +176,9 @@ func (k *Keyer) Records32(dst []byte, keys []uint32) {
 
 func rebuild[T uint32 | uint64](k *Keyer, dst []byte, keys []T) {
 	if !k.layout.IsBare() || k.keySize > 8 {
-		panic("format: only bare records of at most 8 bytes can be rebuilt from their keys")
+		panic(
+			"format: only bare records of at most 8 bytes can be rebuilt from their keys",
+		)
 	}
 	k.requireRecords(len(keys), dst)
 	size := k.layout.RecordSize
@@ -180,7 +204,8 @@ func rebuild[T uint32 | uint64](k *Keyer, dst []byte, keys []T) {
 // scatter writes the piece to consecutive records of stride bytes. It is the inverse of column,
 // and overwrites numbers. REQUIRES: the piece is neither wide nor numeric nor decimal
 func (p *piece) scatter(recs []byte, numbers []uint64, stride int) {
-	size, up := p.size, p.up&63
+	size := p.size
+	up := p.up & 63
 	p.turnBy(numbers, -p.turn)
 	if spread, flip := p.spread, p.flip; spread|flip != 0 {
 		// the sign bit is not in spread; it has its original value after the flip is undone
@@ -199,21 +224,29 @@ func (p *piece) scatter(recs []byte, numbers []uint64, stride int) {
 
 // putNumbers writes the low size bytes of each number at intervals of stride bytes, after
 // flipping some bits.
-func putNumbers[T uint32 | uint64](dst []byte, numbers []T, flip T, size, stride int) {
+func putNumbers[T uint32 | uint64](
+	dst []byte, numbers []T, flip T, size, stride int,
+) {
 	if len(numbers) == 0 {
 		return
 	}
-	first := unsafe.Pointer(unsafe.SliceData(dst[:(len(numbers)-1)*stride+size]))
+	first := unsafe.Pointer(
+		unsafe.SliceData(dst[:(len(numbers)-1)*stride+size]),
+	)
 	switch {
 	case size == 8 && stride == 8 && flip == 0 && !hostBigEndian:
 		copy(dst, bytesOf(numbers))
 	case size == 8:
 		for i, v := range numbers {
-			binary.LittleEndian.PutUint64(eightAt(first, i*stride)[:], uint64(v^flip))
+			binary.LittleEndian.PutUint64(
+				eightAt(first, i*stride)[:], uint64(v^flip),
+			)
 		}
 	case size == 4:
 		for i, v := range numbers {
-			binary.LittleEndian.PutUint32(fourAt(first, i*stride)[:], uint32(v^flip))
+			binary.LittleEndian.PutUint32(
+				fourAt(first, i*stride)[:], uint32(v^flip),
+			)
 		}
 	case size == 2:
 		for i, v := range numbers {
@@ -233,5 +266,8 @@ func putNumbers[T uint32 | uint64](dst []byte, numbers []T, flip T, size, stride
 }
 
 func bytesOf[T uint32 | uint64](numbers []T) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(numbers))), len(numbers)*int(unsafe.Sizeof(T(0))))
+	return unsafe.Slice(
+		(*byte)(unsafe.Pointer(unsafe.SliceData(numbers))),
+		len(numbers)*int(unsafe.Sizeof(T(0))),
+	)
 }

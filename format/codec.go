@@ -75,7 +75,9 @@ var plainCodec = codec{
 	reader: func(r *countingReader, _ int64) (io.ReadCloser, error) {
 		return io.NopCloser(r), nil
 	},
-	writer:      func(w io.Writer, _ int) (io.WriteCloser, error) { return nopWriteCloser{w}, nil },
+	writer: func(w io.Writer, _ int) (io.WriteCloser, error) {
+		return nopWriteCloser{w}, nil
+	},
 	writerBytes: func(int) int64 { return 0 },
 }
 
@@ -178,7 +180,8 @@ func ParseCompression(s, name string) (Compression, error) {
 func isCompressionSuffix(suffix string) bool {
 	return slices.Contains(foreignSuffixes, suffix) ||
 		slices.ContainsFunc(codecs, func(c *codec) bool {
-			return suffix != "" && c.suffix == suffix || slices.Contains(c.otherSuffixes, suffix)
+			return suffix != "" && c.suffix == suffix ||
+				slices.Contains(c.otherSuffixes, suffix)
 		})
 }
 
@@ -186,7 +189,9 @@ func isCompressionSuffix(suffix string) bool {
 // bytes, so each codec checks as much as its format specifies. Uniform random data is mistaken
 // for gzip in one of about 2^36 files, and for zstd in one of 2^28.
 func Detect(first []byte) Compression {
-	return find(func(c *codec) bool { return c.detect != nil && c.detect(first) })
+	return find(func(c *codec) bool {
+		return c.detect != nil && c.detect(first)
+	})
 }
 
 // detectByName returns the codec of an input by the suffix of its name, for codecs whose streams
@@ -197,7 +202,8 @@ func detectByName(name string) Compression {
 	}
 	suffix := filepath.Ext(name)
 	return find(func(c *codec) bool {
-		return c.detect == nil && c.isRead() && suffix != "" && c.suffix == suffix
+		return c.detect == nil && c.isRead() && suffix != "" &&
+			c.suffix == suffix
 	})
 }
 
@@ -276,7 +282,9 @@ type windowError struct{ error }
 func (e *windowError) Unwrap() error { return e.error }
 
 // errTrailing reports data after the end of a compressed stream.
-var errTrailing = errors.New("other bytes follow the compressed data: decompress it first")
+var errTrailing = errors.New(
+	"other bytes follow the compressed data: decompress it first",
+)
 
 // explain adds the position to an error and, unless the source caused the error, advice.
 func (d *decompressor) explain(err error) error {
@@ -291,11 +299,15 @@ func (d *decompressor) explain(err error) error {
 	}
 	cutShort := errors.Is(err, io.ErrUnexpectedEOF)
 	if cutShort {
-		err = fmt.Errorf("it was cut short or is damaged, get a complete copy: %w", err)
+		err = fmt.Errorf(
+			"it was cut short or is damaged, get a complete copy: %w", err,
+		)
 	}
 	hint := ""
 	if d.source.err == nil && !d.isCertain(cutShort, err) {
-		hint = fmt.Sprintf(" (if this is not %v: %v none)", d.codec.name, option.Decompress)
+		hint = fmt.Sprintf(
+			" (if this is not %v: %v none)", d.codec.name, option.Decompress,
+		)
 	}
 	return fmt.Errorf(
 		"decompress %v near compressed byte %d: %w%s", d.codec.name, d.source.n, err, hint,
@@ -305,7 +317,8 @@ func (d *decompressor) explain(err error) error {
 // isCertain reports whether the stream certainly belongs to the codec, in spite of its error. Any
 // data may look like the beginning of a stream without a magic number.
 func (d *decompressor) isCertain(cutShort bool, err error) bool {
-	return d.codec.detect != nil && (cutShort && d.begun || errors.Is(err, errTrailing))
+	return d.codec.detect != nil &&
+		(cutShort && d.begun || errors.Is(err, errTrailing))
 }
 
 func (d *decompressor) Close() error {
@@ -319,7 +332,9 @@ func (d *decompressor) Close() error {
 // complete after the writer is closed; w stays open. The output of gzip and brotli does not
 // depend on workers. The output of zstd and s2 does, but decompresses to the same data. It is an
 // error if the codec cannot be written.
-func NewWriter(w io.Writer, c Compression, workers int) (io.WriteCloser, error) {
+func NewWriter(
+	w io.Writer, c Compression, workers int,
+) (io.WriteCloser, error) {
 	if !codecs[c].isWritten() {
 		return nil, fmt.Errorf("compress with %v: %w", c, errors.ErrUnsupported)
 	}

@@ -123,7 +123,9 @@ func (b *BlockCoder) Compress(dst, src []byte, c Compression) ([]byte, error) {
 		)
 	}
 	if !b.Supports(c) {
-		return nil, fmt.Errorf("compress %v block: %w", c, errors.ErrUnsupported)
+		return nil, fmt.Errorf(
+			"compress %v block: %w", c, errors.ErrUnsupported,
+		)
 	}
 	return b.coders[c].compress(dst, src), nil
 }
@@ -131,9 +133,13 @@ func (b *BlockCoder) Compress(dst, src []byte, c Compression) ([]byte, error) {
 // Decompress is the inverse of Compress. It is an error if a block contains more than len(dst)
 // bytes; this is detected without allocating them. For Delta, dst must have the size of the
 // original block, and src is copied unless it has a capacity of MaxCompressed.
-func (b *BlockCoder) Decompress(dst, src []byte, c Compression) ([]byte, error) {
+func (b *BlockCoder) Decompress(
+	dst, src []byte, c Compression,
+) ([]byte, error) {
 	if !b.Supports(c) {
-		return nil, fmt.Errorf("decompress %v block: %w", c, errors.ErrUnsupported)
+		return nil, fmt.Errorf(
+			"decompress %v block: %w", c, errors.ErrUnsupported,
+		)
 	}
 	out, err := b.coders[c].decompress(dst, src)
 	if err != nil {

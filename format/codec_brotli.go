@@ -37,7 +37,9 @@ func newBrotliWriter(w io.Writer, _ int) (io.WriteCloser, error) {
 
 // newBrotliReader decompresses a single stream. Data after it is an error, as for the command
 // brotli.
-func newBrotliReader(source *countingReader, windowBytes int64) (io.ReadCloser, error) {
+func newBrotliReader(
+	source *countingReader, windowBytes int64,
+) (io.ReadCloser, error) {
 	library, err := compressor.Find("brotli")
 	if err != nil {
 		return nil, err
@@ -52,7 +54,9 @@ func newBrotliReader(source *countingReader, windowBytes int64) (io.ReadCloser, 
 		return nil, err
 	}
 	if window := brotliStreamWindow(first); window > max(windowBytes, CommonWindow) {
-		return nil, &windowError{fmt.Errorf("its window has %d MiB", window>>20)}
+		return nil, &windowError{fmt.Errorf(
+			"its window has %d MiB", window>>20,
+		)}
 	}
 	return io.NopCloser(library.NewReader(buffered)), nil
 }

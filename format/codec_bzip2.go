@@ -21,5 +21,7 @@ var bzip2Codec = codec{
 // isBzip2 recognizes a stream by "BZh", the block size, and the magic number of a block or of the
 // end.
 func isBzip2(first []byte) bool {
-	return matches(first, "BZh?1AY&SY") || matches(first, "BZh?\x17\x72\x45\x38\x50\x90")
+	return matches(first, "BZh?1AY&SY") || matches(
+		first, "BZh?\x17\x72\x45\x38\x50\x90",
+	)
 }

@@ -10,7 +10,9 @@ var deltaCodec = codec{
 	blocks: &blockCodec{
 		open: newDeltaBlocks,
 		// including the padding that Unpack needs
-		maxBytes:   func(n int) int { return n + maxPackHeaders(n) + packPadding },
+		maxBytes: func(n int) int {
+			return n + maxPackHeaders(n) + packPadding
+		},
 		coderBytes: func(int) int { return 0 },
 		decodeCost: 1,
 		trial:      1,

@@ -69,7 +69,9 @@ func (z *serialGzip) begin() {
 	const deflate, fastest, unknownSystem = 8, 4, 255
 	z.begun = true
 	header := append([]byte(gzipMagic), deflate, 0)
-	header = binary.LittleEndian.AppendUint32(header, uint32(time.Time{}.Unix()))
+	header = binary.LittleEndian.AppendUint32(
+		header, uint32(time.Time{}.Unix()),
+	)
 	_, z.err = z.w.Write(append(header, fastest, unknownSystem))
 }
 

@@ -18,7 +18,9 @@ var s2Codec = codec{
 	otherSuffixes: []string{".sz"},
 
 	detect: func(first []byte) bool {
-		return matches(first, "\xff\x06\x00\x00S2sTwO") || matches(first, "\xff\x06\x00\x00sNaPpY")
+		return matches(
+			first, "\xff\x06\x00\x00S2sTwO",
+		) || matches(first, "\xff\x06\x00\x00sNaPpY")
 	},
 	reader:      newS2Reader,
 	readerBytes: 10 << 20,
@@ -51,7 +53,9 @@ func (s2Blocks) decompress(dst, src []byte) ([]byte, error) {
 		return nil, err
 	}
 	if size > len(dst) {
-		return nil, fmt.Errorf("it contains %d bytes instead of %d", size, len(dst))
+		return nil, fmt.Errorf(
+			"it contains %d bytes instead of %d", size, len(dst),
+		)
 	}
 	return s2.Decode(dst[:size], src)
 }
@@ -71,7 +75,9 @@ const (
 	s2End   = "extsort end"
 )
 
-var errS2Cut = fmt.Errorf("the end that extsort wrote is missing: %w", io.ErrUnexpectedEOF)
+var errS2Cut = fmt.Errorf(
+	"the end that extsort wrote is missing: %w", io.ErrUnexpectedEOF,
+)
 
 // An s2Writer writes these chunks around the blocks. It delays the first one until the first
 // block or the end.

@@ -39,7 +39,8 @@ var zstdCodec = codec{
 
 // isZstd recognizes a frame by the bytes 28 b5 2f fd, and a skippable frame by 50 … 5f 2a 4d 18.
 func isZstd(first []byte) bool {
-	isSkippable := len(first) > 0 && first[0]&0xf0 == 0x50 && matches(first, "?\x2a\x4d\x18")
+	isSkippable := len(first) > 0 && first[0]&0xf0 == 0x50 &&
+		matches(first, "?\x2a\x4d\x18")
 	return isSkippable || matches(first, "\x28\xb5\x2f\xfd")
 }
 
@@ -66,7 +67,8 @@ func newZstdReader(
 
 func (z zstdReader) Read(p []byte) (int, error) {
 	n, err := z.Decoder.Read(p)
-	if errors.Is(err, zstd.ErrWindowSizeExceeded) || errors.Is(err, zstd.ErrDecoderSizeExceeded) {
+	if errors.Is(err, zstd.ErrWindowSizeExceeded) ||
+		errors.Is(err, zstd.ErrDecoderSizeExceeded) {
 		err = &windowError{err}
 	}
 	return n, err
@@ -102,7 +104,9 @@ func zstdOptions(workers int) []zstd.EOption {
 
 func newZstdWriter(w io.Writer, workers int) (io.WriteCloser, error) {
 	return zstd.NewWriter(
-		w, append(zstdOptions(workers), zstd.WithConcurrentBlocks(workers > 1))...,
+		w, append(
+			zstdOptions(workers), zstd.WithConcurrentBlocks(workers > 1),
+		)...,
 	)
 }
 
@@ -123,7 +127,10 @@ func newZstdBlocks(_ Layout, atOnce int) blockCoder {
 	return &zstdBlocks{
 		encoder: sync.OnceValue(func() *zstd.Encoder {
 			return must(
-				zstd.NewWriter(nil, append(zstdOptions(atOnce), zstd.WithEncoderCRC(false))...),
+				zstd.NewWriter(
+					nil,
+					append(zstdOptions(atOnce), zstd.WithEncoderCRC(false))...,
+				),
 			)
 		}),
 		decoder: sync.OnceValue(func() *zstd.Decoder {

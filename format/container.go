@@ -131,7 +131,9 @@ func (s Spec) Container() Container {
 
 // container returns the row of the container that s names, or nil.
 func (s Spec) container() *container {
-	at := slices.IndexFunc(containers, func(c *container) bool { return c.Name == s.Format })
+	at := slices.IndexFunc(containers, func(c *container) bool {
+		return c.Name == s.Format
+	})
 	if at < 0 {
 		return nil
 	}
@@ -160,8 +162,14 @@ func byMagic(first []byte) *container {
 
 // Guess describes a file without a description from the user, if numbers at its beginning match
 // its name or size. first is its beginning, and bytes its size.
-func (r Recognition) Guess(name string, first []byte, bytes int64) (s Spec, ok bool) {
-	_, s, ok = r.guess(file{name: name, first: first, bytes: bytes})
+func (r Recognition) Guess(
+	name string, first []byte, bytes int64,
+) (s Spec, ok bool) {
+	_, s, ok = r.guess(file{
+		name:  name,
+		first: first,
+		bytes: bytes,
+	})
 	return s, ok
 }
 

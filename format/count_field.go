@@ -30,7 +30,9 @@ func (c *CountField) Put(b []byte, records int64) []byte {
 // FindCount returns the count field of a header of a known kind, or nil. The header precedes
 // records of recordSize bytes in a file with the given name. records is their number, or negative
 // if it is not known yet.
-func FindCount(header []byte, recordSize int, records int64, name string) *CountField {
+func FindCount(
+	header []byte, recordSize int, records int64, name string,
+) *CountField {
 	for _, find := range []func([]byte, int, int64, string) *CountField{findIDX, findVectors} {
 		if field := find(header, recordSize, records, name); field != nil {
 			return field
@@ -45,10 +47,20 @@ func FindCount(header []byte, recordSize int, records int64, name string) *Count
 //	02  type   08 … 0e
 //	03  D      number of dimensions
 //	04  sizes  D × u32be; the first is the number of records
-var idxTypeBytes = map[byte]int64{0x08: 1, 0x09: 1, 0x0b: 2, 0x0c: 4, 0x0d: 4, 0x0e: 8}
+var idxTypeBytes = map[byte]int64{
+	0x08: 1,
+	0x09: 1,
+	0x0b: 2,
+	0x0c: 4,
+	0x0d: 4,
+	0x0e: 8,
+}
 
-func findIDX(header []byte, recordSize int, records int64, _ string) *CountField {
-	if len(header) < 8 || header[0]|header[1] != 0 || len(header) != 4+4*int(header[3]) {
+func findIDX(
+	header []byte, recordSize int, records int64, _ string,
+) *CountField {
+	if len(header) < 8 || header[0]|header[1] != 0 ||
+		len(header) != 4+4*int(header[3]) {
 		return nil
 	}
 	size := idxTypeBytes[header[2]]
@@ -56,7 +68,8 @@ func findIDX(header []byte, recordSize int, records int64, _ string) *CountField
 		size *= int64(binary.BigEndian.Uint32(header[at:]))
 	}
 	count := int64(binary.BigEndian.Uint32(header[4:]))
-	if size == 0 || size != int64(recordSize) || records >= 0 && records != count {
+	if size == 0 || size != int64(recordSize) ||
+		records >= 0 && records != count {
 		return nil
 	}
 	return &CountField{at: 4, order: binary.BigEndian}

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// A decimalPiece computes a piece of the normalized form of a number in one of the decimal formats of
-// mainframes. Both have a sign and N decimal digits:
+// A decimalPiece computes a piece of the normalized form of a number in one of the decimal
+// formats of mainframes. Both have a sign and N decimal digits:
 //
 //	zoned, N bytes         zone: 4 │ digit: 4 │ … │ sign: 4 │ last digit: 4
 //	packed, (N+1)/2 bytes  digit: 4 │ digit: 4 │ … │ last digit: 4 │ sign: 4
@@ -18,14 +18,16 @@ import (
 //
 //	sign: 1 │ zeros │ digit: 4 │ digit: 4 │ …
 //
-// So the order is that of the values. Zones are not compared, and neither are the different codes of
-// one sign; −0 equals 0. A digit of more than 9 is invalid on the machine, and is ordered after 9.
+// So the order is that of the values. Zones are not compared, and neither are the different codes
+// of one sign; −0 equals 0. A digit of more than 9 is invalid on the machine, and is ordered
+// after 9.
 //
-// The sign codes are those of IBM's z/Architecture Principles of Operation, chapter 8, Decimal-Number
-// Codes: A, C, E and F are plus, B and D are minus. That book makes other codes invalid. DFSORT
-// accepts them (Application Programming Guide, Data format descriptions): 1, 3, 5, 7 and 9 are minus,
-// 0, 2, 4, 6 and 8 are plus. There is one exception here: 3 is plus, because zoned numbers in ASCII
-// have it. There, 7 is minus in the notation of GnuCOBOL and Micro Focus COBOL.
+// The sign codes are those of IBM's z/Architecture Principles of Operation, chapter 8,
+// Decimal-Number Codes: A, C, E and F are plus, B and D are minus. That book makes other codes
+// invalid. DFSORT accepts them (Application Programming Guide, Data format descriptions): 1, 3,
+// 5, 7 and 9 are minus, 0, 2, 4, 6 and 8 are plus. There is one exception here: 3 is plus,
+// because zoned numbers in ASCII have it. There, 7 is minus in the notation of GnuCOBOL and Micro
+// Focus COBOL.
 type decimalPiece struct {
 	field Field
 	at    int // index of the first byte of the piece in the normalized form

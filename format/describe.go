@@ -95,12 +95,17 @@ func (a *Array) column(key string) (Field, error) {
 	at, err := strconv.Atoi(number)
 	switch {
 	case err != nil || at < 0 || at >= a.Columns:
-		return Field{}, fmt.Errorf("key %q: no such column: a record has columns 0 to %d", key, a.Columns-1)
+		return Field{}, fmt.Errorf(
+			"key %q: no such column: a record has columns 0 to %d",
+			key,
+			a.Columns-1,
+		)
 	case a.Fields[0].Why != "":
 		return Field{}, fmt.Errorf("key %q: %s", key, a.Fields[0].Why)
 	}
 	f := a.Fields[0].Field
-	f.Offset, f.Desc = f.Offset+at*f.Type.Size, direction == "desc"
+	f.Offset = f.Offset + at*f.Type.Size
+	f.Desc = direction == "desc"
 	return f, nil
 }
 
@@ -161,8 +166,13 @@ func (f Field) NumberText(x float64) string {
 		if x < 1<<64 {
 			first = uint64(max(x, 0))
 		}
-		text := map[Kind]func([]byte, int) string{Bytes: bytesText, UCS: ucsText}[f.Type.Kind]
-		return text(binary.BigEndian.AppendUint64(nil, first)[:min(f.Type.Size, 4)], 0)
+		text := map[Kind]func([]byte, int) string{
+			Bytes: bytesText,
+			UCS:   ucsText,
+		}[f.Type.Kind]
+		return text(
+			binary.BigEndian.AppendUint64(nil, first)[:min(f.Type.Size, 4)], 0,
+		)
 	}
 
 	if !f.Type.IsFloat() && math.Abs(x) < 1e15 {

@@ -48,7 +48,9 @@ func ParseFields(text string) ([]Column, error) {
 		next = column.end()
 	}
 	if len(columns) == 0 {
-		return nil, fmt.Errorf("no fields: want NAME=OFFSET:TYPE, for example 'time=0:u64 value=8:f32'")
+		return nil, fmt.Errorf(
+			"no fields: want NAME=OFFSET:TYPE, for example 'time=0:u64 value=8:f32'",
+		)
 	}
 	return columns, nil
 }
@@ -57,40 +59,67 @@ func ParseFields(text string) ([]Column, error) {
 func parseNamedField(word string, next int) (Column, error) {
 	name, place, ok := strings.Cut(word, "=")
 	if !ok || name == "" || place == "" {
-		return Column{}, fmt.Errorf("field %q: want NAME=OFFSET:TYPE, for example time=0:u64", word)
+		return Column{}, fmt.Errorf(
+			"field %q: want NAME=OFFSET:TYPE, for example time=0:u64", word,
+		)
 	}
-	if strings.ContainsAny(name, ":\"'") || strings.IndexAny(name, "0123456789") == 0 {
-		return Column{}, fmt.Errorf("field %q: a name begins with a letter and contains no : or quote", name)
+	if strings.ContainsAny(name, ":\"'") ||
+		strings.IndexAny(name, "0123456789") == 0 {
+		return Column{}, fmt.Errorf(
+			"field %q: a name begins with a letter and contains no : or quote",
+			name,
+		)
 	}
 
 	offset := next
 	typeName := place
-	if before, after, found := strings.Cut(place, ":"); found && isDigits(before) {
+	if before, after, found := strings.Cut(place, ":"); found &&
+		isDigits(before) {
 		at, err := strconv.Atoi(before)
 		if err != nil {
-			return Column{}, fmt.Errorf("field %q: offset %q is too large", name, before)
+			return Column{}, fmt.Errorf(
+				"field %q: offset %q is too large", name, before,
+			)
 		}
 		offset = at
 		typeName = after
 	}
 	t, ok := NamedType(countForm.ReplaceAllString(typeName, "$1$2"))
 	switch {
-	case strings.HasSuffix(typeName, ":desc") || strings.HasSuffix(typeName, ":asc"):
-		return Column{}, fmt.Errorf("field %q: a direction belongs to a key: %v %[1]s:desc", name, option.Keys)
+	case strings.HasSuffix(typeName, ":desc") ||
+		strings.HasSuffix(typeName, ":asc"):
+		return Column{}, fmt.Errorf(
+			"field %q: a direction belongs to a key: %v %[1]s:desc",
+			name,
+			option.Keys,
+		)
 	case !ok:
 		if _, err := ParseType(typeName); err != nil {
-			return Column{}, fmt.Errorf("field %q: %w", name, briefTypeError(typeName, err))
+			return Column{}, fmt.Errorf(
+				"field %q: %w", name, briefTypeError(typeName, err),
+			)
 		}
 	case offset > MaxRecordSize-t.Size:
-		return Column{}, fmt.Errorf("field %q ends after byte %d, the maximum record size", name, MaxRecordSize)
+		return Column{}, fmt.Errorf(
+			"field %q ends after byte %d, the maximum record size",
+			name,
+			MaxRecordSize,
+		)
 	}
-	return Column{Name: name, Offset: offset, Type: t}, nil
+	return Column{
+		Name:   name,
+		Offset: offset,
+		Type:   t,
+	}, nil
 }
 
 // briefTypeError shortens the list of types in an error, which is long next to a list of fields.
 func briefTypeError(name string, err error) error {
 	if text := err.Error(); strings.HasPrefix(text, "unknown type") {
-		return fmt.Errorf("unknown type %q: use a type such as u64, i32be, f64 or bytes16", name)
+		return fmt.Errorf(
+			"unknown type %q: use a type such as u64, i32be, f64 or bytes16",
+			name,
+		)
 	}
 	return err
 }
@@ -123,7 +152,9 @@ func plainSize(s *Spec) (int, error) {
 		return end, nil
 	}
 	if s.RecordSize < end {
-		last := slices.MaxFunc(columns, func(a, b Column) int { return cmp.Compare(a.end(), b.end()) })
+		last := slices.MaxFunc(columns, func(a, b Column) int {
+			return cmp.Compare(a.end(), b.end())
+		})
 		return 0, option.Errorf(option.RecordSize, " %d: the field %s ends at byte %d: leave %v out, or make it larger",
 			s.RecordSize, last.Name, end, option.RecordSize)
 	}
@@ -141,28 +172,45 @@ func fieldKey(s *Spec, key string) (Field, error) {
 	}
 	name, direction, _ := strings.Cut(key, ":")
 	if direction != "" && direction != "desc" && direction != "asc" {
-		return Field{}, fmt.Errorf("key %q: only :desc (or :asc, the default) may follow the name", key)
+		return Field{}, fmt.Errorf(
+			"key %q: only :desc (or :asc, the default) may follow the name",
+			key,
+		)
 	}
 	for _, c := range columns {
 		if c.Name == name {
-			return Field{Offset: c.Offset, Type: c.Type, Desc: direction == "desc"}, nil
+			return Field{
+				Offset: c.Offset,
+				Type:   c.Type,
+				Desc:   direction == "desc",
+			}, nil
 		}
 	}
 	names := listed(columns, func(c Column) string { return c.Name })
 	if strings.Contains(key, ",") {
-		return Field{}, fmt.Errorf("key %q: give each field its own %v NAME; the fields are %s", key, option.Keys, names)
+		return Field{}, fmt.Errorf(
+			"key %q: give each field its own %v NAME; the fields are %s",
+			key,
+			option.Keys,
+			names,
+		)
 	}
-	return Field{}, fmt.Errorf("key %q: no such field; the fields are %s", key, names)
+	return Field{}, fmt.Errorf(
+		"key %q: no such field; the fields are %s", key, names,
+	)
 }
 
-// Columns returns columns that cover all bytes of a record, in the order of their offsets. Bytes that
-// no field contains are columns as well: their names are made of their offsets, as in byte12.
+// Columns returns columns that cover all bytes of a record, in the order of their offsets. Bytes
+// that no field contains are columns as well: their names are made of their offsets, as in
+// byte12.
 func (h *Header) Columns() []Column {
 	named := slices.Clone(h.fields)
 	if len(named) == 0 {
 		named = h.layout.columns()
 	}
-	slices.SortStableFunc(named, func(a, b Column) int { return cmp.Compare(a.Offset, b.Offset) })
+	slices.SortStableFunc(named, func(a, b Column) int {
+		return cmp.Compare(a.Offset, b.Offset)
+	})
 
 	var all []Column
 	next := 0
@@ -203,8 +251,14 @@ func (l Layout) columns() (columns []Column) {
 		return []Column{{Name: "value", Type: l.Key[0].Type}}
 	}
 	for _, f := range l.Key {
-		c := Column{Name: "byte" + strconv.Itoa(f.Offset), Offset: f.Offset, Type: f.Type}
-		overlaps := func(other Column) bool { return c.Offset < other.end() && other.Offset < c.end() }
+		c := Column{
+			Name:   "byte" + strconv.Itoa(f.Offset),
+			Offset: f.Offset,
+			Type:   f.Type,
+		}
+		overlaps := func(other Column) bool {
+			return c.Offset < other.end() && other.Offset < c.end()
+		}
 		if !slices.ContainsFunc(columns, overlaps) {
 			columns = append(columns, c)
 		}
@@ -212,7 +266,8 @@ func (l Layout) columns() (columns []Column) {
 	return columns
 }
 
-// columnsOf returns the fields of an array as columns. Fields that cannot be keys have the zero type.
+// columnsOf returns the fields of an array as columns. Fields that cannot be keys have the zero
+// type.
 func (a *Array) columnsOf() []Column {
 	if a.Columns > 0 {
 		columns := make([]Column, a.Columns)
@@ -230,7 +285,11 @@ func (a *Array) columnsOf() []Column {
 	var columns []Column
 	for i := range a.Fields {
 		f := &a.Fields[i]
-		columns = append(columns, Column{Name: cmp.Or(f.Name, "value"), Offset: f.Offset, Type: f.columnType()})
+		columns = append(columns, Column{
+			Name:   cmp.Or(f.Name, "value"),
+			Offset: f.Offset,
+			Type:   f.columnType(),
+		})
 	}
 	return columns
 }
@@ -252,16 +311,21 @@ func (h *Header) KeyColumns() []Column {
 				name = c.Name
 			}
 		}
-		columns = append(columns, Column{Name: name, Offset: f.Offset, Type: f.Type})
+		columns = append(columns, Column{
+			Name:   name,
+			Offset: f.Offset,
+			Type:   f.Type,
+		})
 	}
 	return columns
 }
 
-// AnyOrder returns a description of the same records with some key, for commands that do not compare
-// records, if a key is needed and none was given.
+// AnyOrder returns a description of the same records with some key, for commands that do not
+// compare records, if a key is needed and none was given.
 func AnyOrder(s Spec) Spec {
 	c := s.container()
-	if c != nil && (c.HasFields || s.Fields != "") && len(s.Keys) == 0 && s.Type == "" {
+	if c != nil && (c.HasFields || s.Fields != "") && len(s.Keys) == 0 &&
+		s.Type == "" {
 		s.Keys = []string{"0:u8"}
 	}
 	return s

@@ -61,7 +61,9 @@ var distributions = map[string]func(g *Generator, index uint64) uint64{
 
 // NewGenerator returns a Generator for a data set with the given number of records. dist is one
 // of Distributions.
-func NewGenerator(layout Layout, dist string, seed uint64, records int64) (*Generator, error) {
+func NewGenerator(
+	layout Layout, dist string, seed uint64, records int64,
+) (*Generator, error) {
 	k, err := NewKeyer(layout)
 	if err != nil {
 		return nil, err
@@ -157,7 +159,9 @@ func (g *Generator) putWide(recs []byte, xs []uint64, w *wideFloat, at uint) {
 	}
 	t := w.field.Type
 	for i, x := range xs {
-		high, low := wideBits(g.evenFloat(chainBits(x, at, wideDigits), wideDigits, w.field.Desc))
+		high, low := wideBits(
+			g.evenFloat(chainBits(x, at, wideDigits), wideDigits, w.field.Desc),
+		)
 		rec := recs[i*g.layout.RecordSize:]
 		clear(rec[w.field.Offset:][:t.Size])
 
@@ -173,7 +177,9 @@ func (g *Generator) putWide(recs []byte, xs []uint64, w *wideFloat, at uint) {
 
 // putDecimal fills a decimal with a number of the bits that it takes. at is its position in the bit
 // string.
-func (g *Generator) putDecimal(recs []byte, xs []uint64, d *decimalPiece, at uint) {
+func (g *Generator) putDecimal(
+	recs []byte, xs []uint64, d *decimalPiece, at uint,
+) {
 	n := d.generatedBits()
 	if n == 0 {
 		return // the piece before it fills the whole value
@@ -185,7 +191,9 @@ func (g *Generator) putDecimal(recs []byte, xs []uint64, d *decimalPiece, at uin
 			number ^= lowBits(int(n))
 		}
 		value := int64(number) - 1<<(n-1)
-		PutDecimal(recs[i*g.layout.RecordSize+d.field.Offset:][:t.Size], t, value)
+		PutDecimal(
+			recs[i*g.layout.RecordSize+d.field.Offset:][:t.Size], t, value,
+		)
 	}
 }
 
@@ -280,7 +288,8 @@ func (g *Generator) payload(rec []byte, index uint64) {
 const hexDigits = "0123456789ABCDEF"
 
 func gensortPayload(rec []byte, seed, index uint64) {
-	rec[10], rec[11] = 0x00, 0x11
+	rec[10] = 0x00
+	rec[11] = 0x11
 	for i := range 16 {
 		rec[12+i] = '0'
 		rec[28+i] = hexDigits[index>>(60-4*i)&15]
@@ -326,7 +335,9 @@ func (g *Generator) stream(index uint64) uint64 {
 }
 
 // value returns one of a few numbers anywhere in the range.
-func (g *Generator) value(which uint64) uint64 { return mix(g.seed ^ valueSeed + which*golden) }
+func (g *Generator) value(which uint64) uint64 {
+	return mix(g.seed ^ valueSeed + which*golden)
+}
 
 // normal adds twelve uniform numbers from 0 to 1 of 32 bits each. The variance of the sum is 1.
 func (g *Generator) normal(index uint64) uint64 {
@@ -354,7 +365,8 @@ func (g *Generator) zipf(index uint64) uint64 {
 // computation uses only integers, so the result is the same on all machines.
 var powers = sync.OnceValue(func() *[257]uint64 {
 	var t [257]uint64
-	t[0], t[256] = 1<<62, 1<<63
+	t[0] = 1 << 62
+	t[256] = 1 << 63
 	for step := 128; step > 0; step /= 2 {
 		for at := step; at < 256; at += 2 * step {
 			product := new(big.Int).Mul(

@@ -26,7 +26,15 @@ var gensort = container{
 				option.Keys, option.RecordSize, option.Keys,
 			))
 	},
-	create: func(Spec) (*Header, error) { return &Header{layout: gensortLayout, records: -1}, nil },
+	create: func(Spec) (*Header, error) {
+		return &Header{
+			layout:  gensortLayout,
+			records: -1,
+		}, nil
+	},
 }
 
-var gensortLayout = Layout{RecordSize: 100, Key: []Field{{Type: Type{Kind: Bytes, Size: 10}}}}
+var gensortLayout = Layout{
+	RecordSize: 100,
+	Key:        []Field{{Type: Type{Kind: Bytes, Size: 10}}},
+}

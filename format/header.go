@@ -49,7 +49,8 @@ func (h *Header) Records() int64 { return h.records }
 // Compatible returns an error that names both files if the records of two inputs cannot be
 // combined in one output.
 func (h *Header) Compatible(other *Header) error {
-	if h.kind() == other.kind() && h.dtype == other.dtype && h.columns == other.columns &&
+	if h.kind() == other.kind() && h.dtype == other.dtype &&
+		h.columns == other.columns &&
 		h.layout.String() == other.layout.String() {
 		return nil
 	}
@@ -81,7 +82,8 @@ func (h *Header) Encode(records int64) []byte {
 // KeepBefore makes Encode begin with b: the bytes before the records, or before the header of
 // their format, in a foreign file format. If count is not nil, Encode updates that field.
 func (h *Header) KeepBefore(b []byte, count *CountField) {
-	h.before, h.count = b, count
+	h.before = b
+	h.count = count
 }
 
 // MaxRecords returns the maximum number of records that Encode can announce.
@@ -114,7 +116,9 @@ func (h *Header) WithCount() (*Header, error) {
 // CheckSize returns the number of records in a file of fileBytes bytes, including the header. It
 // returns an error if the file ends within the header or within a record, or if the number of
 // records is not the announced one.
-func CheckSize(name string, h *Header, fileBytes int64) (records int64, err error) {
+func CheckSize(
+	name string, h *Header, fileBytes int64,
+) (records int64, err error) {
 	size := int64(h.layout.RecordSize)
 	data := fileBytes - h.size
 	if data < 0 {
@@ -190,7 +194,8 @@ func (h *Header) CheckRecords(recs []byte, at int64) error {
 	size := int64(h.layout.RecordSize)
 	for start := -(at % size); start < int64(len(recs)); start += size {
 		for i, c := range h.begin {
-			if j := start + int64(i); j >= 0 && j < int64(len(recs)) && recs[j] != c {
+			if j := start + int64(i); j >= 0 && j < int64(len(recs)) &&
+				recs[j] != c {
 				return fmt.Errorf(
 					"%s: record %d (byte %d) has a different dimension than the first record, %d: "+
 						"is this a %s file?",

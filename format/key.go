@@ -71,7 +71,8 @@ func PrefixOf(key []byte) (prefix uint64) {
 // []uint32 or []uint64, depending on the RecordSize.
 func (k *Keyer) Identity() bool {
 	f := k.layout.Key[0]
-	if !k.layout.IsBare() || f.Desc || f.Type.Kind != Unsigned && f.Type.Kind != Bytes {
+	if !k.layout.IsBare() || f.Desc ||
+		f.Type.Kind != Unsigned && f.Type.Kind != Bytes {
 		return false
 	}
 	switch f.Type.Size {
@@ -131,7 +132,8 @@ func (k *Keyer) Prefix(rec []byte) uint64 {
 // examined. REQUIRES: 0 ≤ from, 0 ≤ n ≤ 64
 func (k *Keyer) BitRange(rec []byte, from, n int) uint64 {
 	var word uint64
-	for i := k.pieceAt(from); i < len(k.pieces) && k.pieces[i].begin() < from+n; i++ {
+	for i := k.pieceAt(from); i < len(k.pieces) &&
+		k.pieces[i].begin() < from+n; i++ {
 		p := &k.pieces[i]
 		left, right := p.shifts(from + n)
 		word |= p.value(rec) << left >> right
@@ -141,7 +143,9 @@ func (k *Keyer) BitRange(rec []byte, from, n int) uint64 {
 
 // pieceAt returns the index of the first piece that ends after the given bit of the key.
 func (k *Keyer) pieceAt(bit int) int {
-	return sort.Search(len(k.pieces), func(i int) bool { return k.pieces[i].end > bit })
+	return sort.Search(len(k.pieces), func(i int) bool {
+		return k.pieces[i].end > bit
+	})
 }
 
 // lowBits returns a number whose n least significant bits are set, 0 ≤ n ≤ 64.

@@ -108,13 +108,17 @@ func invert(b []byte) {
 func (t Type) floatText(key []byte) string {
 	bits, value := t.float(key)
 	if t.Kind == Extended {
-		return wideText(binary.BigEndian.Uint16(key), binary.BigEndian.Uint64(key[2:]))
+		return wideText(
+			binary.BigEndian.Uint16(key), binary.BigEndian.Uint64(key[2:]),
+		)
 	}
 	if math.IsNaN(value) {
 		return fmt.Sprintf("NaN(0x%x)", bits)
 	}
 	digits := map[uint]int{7: 4, 10: 5}[t.fractionBits()]
-	return strconv.FormatFloat(value, 'g', cmp.Or(digits, -1), max(8*t.Size, 32))
+	return strconv.FormatFloat(
+		value, 'g', cmp.Or(digits, -1), max(8*t.Size, 32),
+	)
 }
 
 // float returns the value of an ascending normalized key with NaNs at both ends, and its first 64
@@ -129,7 +133,9 @@ func (t Type) float(key []byte) (bits uint64, value float64) {
 	bits = PrefixOf(key)
 	switch {
 	case t.Kind == Extended:
-		_, value = wideValue(binary.BigEndian.Uint16(key), binary.BigEndian.Uint64(key[2:]))
+		_, value = wideValue(
+			binary.BigEndian.Uint16(key), binary.BigEndian.Uint64(key[2:]),
+		)
 		return bits, value
 	case t.Size == 8:
 		return bits, math.Float64frombits(bits)

@@ -159,7 +159,9 @@ func ParseField(s string) (Field, error) {
 			"key %q: give each field its own %v OFFSET:TYPE", s, option.Keys,
 		)
 	case notNumber != nil || at < 0:
-		return Field{}, fmt.Errorf("key %q: offset %q is not a number of bytes", s, offset)
+		return Field{}, fmt.Errorf(
+			"key %q: offset %q is not a number of bytes", s, offset,
+		)
 	case err != nil:
 		return Field{}, fmt.Errorf("key %q: %w", s, err)
 	case direction != "" && direction != ":desc" && direction != ":asc":
@@ -204,7 +206,11 @@ func Whole(size int) Layout {
 // Validate returns all errors of the layout.
 func (l Layout) Validate() error {
 	if l.RecordSize < 1 || l.RecordSize > MaxRecordSize {
-		return fmt.Errorf("record size %d: must be from 1 to %d bytes", l.RecordSize, MaxRecordSize)
+		return fmt.Errorf(
+			"record size %d: must be from 1 to %d bytes",
+			l.RecordSize,
+			MaxRecordSize,
+		)
 	}
 	if len(l.Key) == 0 {
 		return errors.New("no key: a layout needs at least one key field")
@@ -215,7 +221,8 @@ func (l Layout) Validate() error {
 			faults = append(faults, err)
 			continue
 		}
-		if f.Offset < 0 || f.Offset > l.RecordSize-f.Type.Size { // a sum could overflow
+		if f.Offset < 0 ||
+			f.Offset > l.RecordSize-f.Type.Size { // a sum could overflow
 			faults = append(
 				faults,
 				fmt.Errorf(
@@ -228,7 +235,11 @@ func (l Layout) Validate() error {
 
 	if n := l.KeySize(); n > MaxKeyBytes {
 		faults = append(faults,
-			fmt.Errorf("the key fields have %d bytes in total: the maximum is %d", n, MaxKeyBytes))
+			fmt.Errorf(
+				"the key fields have %d bytes in total: the maximum is %d",
+				n,
+				MaxKeyBytes,
+			))
 	}
 	return errors.Join(faults...)
 }
@@ -262,7 +273,9 @@ func (l Layout) MovesNaNs() bool {
 
 // HasDecimals reports whether the key contains a decimal number of a mainframe.
 func (l Layout) HasDecimals() bool {
-	return slices.ContainsFunc(l.Key, func(f Field) bool { return f.Type.IsDecimal() })
+	return slices.ContainsFunc(l.Key, func(f Field) bool {
+		return f.Type.IsDecimal()
+	})
 }
 
 // isNumeric reports whether a field of the key isNumeric.
@@ -286,13 +299,15 @@ func (l Layout) withFloats(nan, float string) Layout {
 // and a record can be rebuilt from its normalized key. This excludes little-endian characters,
 // because the bytes of each are swapped, padded floats, numeric floats, and decimals.
 func (l Layout) IsBare() bool {
-	return l.isOneValue() && l.Key[0].Type.KeyBytes() == l.RecordSize && !l.Key[0].isNumeric() &&
+	return l.isOneValue() && l.Key[0].Type.KeyBytes() == l.RecordSize &&
+		!l.Key[0].isNumeric() &&
 		!l.HasDecimals()
 }
 
 // isOneValue reports whether a record is a single number or byte string.
 func (l Layout) isOneValue() bool {
-	return len(l.Key) == 1 && l.Key[0].Type.pieceBytes() == 8 && l.Key[0].Offset == 0 &&
+	return len(l.Key) == 1 && l.Key[0].Type.pieceBytes() == 8 &&
+		l.Key[0].Offset == 0 &&
 		l.Key[0].Type.Size == l.RecordSize
 }
 
@@ -305,5 +320,7 @@ func (l Layout) String() string {
 	for i, f := range l.Key {
 		keys[i] = f.String()
 	}
-	return fmt.Sprintf("%d-byte records by %s", l.RecordSize, strings.Join(keys, ", "))
+	return fmt.Sprintf(
+		"%d-byte records by %s", l.RecordSize, strings.Join(keys, ", "),
+	)
 }

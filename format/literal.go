@@ -30,10 +30,14 @@ const noToken = "?"
 
 // parseLiteral parses a literal like encoding/json, with numbers as json.Number.
 func parseLiteral(text string) (v any, err error) {
-	d := json.NewDecoder(strings.NewReader(pyToken.ReplaceAllStringFunc(text, toJSON)))
+	d := json.NewDecoder(
+		strings.NewReader(pyToken.ReplaceAllStringFunc(text, toJSON)),
+	)
 	d.UseNumber()
 	if err := d.Decode(&v); err != nil {
-		return nil, fmt.Errorf("not a Python literal that a header may contain: %w", err)
+		return nil, fmt.Errorf(
+			"not a Python literal that a header may contain: %w", err,
+		)
 	}
 	if _, err := d.Token(); err != io.EOF {
 		return nil, errors.New("unexpected text after the literal")
@@ -56,7 +60,9 @@ func toJSON(token string) string {
 
 // Python and Go have the same escapes, except for quotes and for \x, which denotes a byte in Go.
 var (
-	goEscapes = strings.NewReplacer(`\\`, `\\`, `\"`, `\"`, `\'`, `'`, `"`, `\"`, `\x`, `\u00`)
+	goEscapes = strings.NewReplacer(
+		`\\`, `\\`, `\"`, `\"`, `\'`, `'`, `"`, `\"`, `\x`, `\u00`,
+	)
 	pyEscapes = strings.NewReplacer(`\\`, `\\`, `\"`, `"`, `'`, `\'`)
 )
 

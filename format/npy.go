@@ -130,7 +130,9 @@ func readNpyText(r io.Reader) (text string, size int64, err error) {
 	size = int64(8 + lengthBytes + len(raw))
 	if major == 3 {
 		if !utf8.Valid(raw) {
-			return "", 0, errors.New("the npy header is not UTF-8, as version 3.0 requires")
+			return "", 0, errors.New(
+				"the npy header is not UTF-8, as version 3.0 requires",
+			)
 		}
 		return string(raw), size, nil
 	}
@@ -172,7 +174,9 @@ func parseNpyText(text string) (*Array, error) {
 	}
 	fortran, ok := dict["fortran_order"].(bool)
 	if !ok {
-		return nil, errors.New("its 'fortran_order' is missing, or not True or False")
+		return nil, errors.New(
+			"its 'fortran_order' is missing, or not True or False",
+		)
 	}
 	records, columns, err := npyShape(dict["shape"])
 	if err != nil {
@@ -191,7 +195,9 @@ func parseNpyText(text string) (*Array, error) {
 		err = a.inColumns(columns)
 	}
 	if err == nil && records > (1<<62)/int64(a.RecordSize) {
-		err = fmt.Errorf("shape %.99s is impossibly large", pyRepr(dict["shape"], true))
+		err = fmt.Errorf(
+			"shape %.99s is impossibly large", pyRepr(dict["shape"], true),
+		)
 	}
 	a.Records = records
 	return a, err
@@ -214,7 +220,9 @@ func npyShape(v any) (records, columns int64, err error) {
 	for i, dim := range shape {
 		number, _ := dim.(json.Number)
 		if sizes[i], err = number.Int64(); err != nil || sizes[i] < 0 {
-			return 0, 0, fmt.Errorf("shape %.99s is not a number of records", pyRepr(shape, true))
+			return 0, 0, fmt.Errorf(
+				"shape %.99s is not a number of records", pyRepr(shape, true),
+			)
 		}
 	}
 
@@ -269,5 +277,7 @@ func encodeNpy(dtype string, records int64, columns int) []byte {
 	padding := npyAlignment - (8+npyLengthBytes(major)+len(raw)+1)%npyAlignment
 	raw = append(raw, strings.Repeat(" ", padding)+"\n"...)
 	length := binary.LittleEndian.AppendUint32(nil, uint32(len(raw)))
-	return slices.Concat([]byte(npyMagic), []byte{major, 0}, length[:npyLengthBytes(major)], raw)
+	return slices.Concat(
+		[]byte(npyMagic), []byte{major, 0}, length[:npyLengthBytes(major)], raw,
+	)
 }

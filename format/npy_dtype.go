@@ -103,11 +103,15 @@ func (a *Array) add(name string, offset int, descr any) (size int, err error) {
 		return size, nil
 	}
 
-	return 0, fmt.Errorf("%.99s is neither a type nor a list of fields", pyRepr(descr, false))
+	return 0, fmt.Errorf(
+		"%.99s is neither a type nor a list of fields", pyRepr(descr, false),
+	)
 }
 
 // addField adds a field of a structure: (name, type) or (name, type, shape).
-func (a *Array) addField(structure string, offset int, item any) (size int, err error) {
+func (a *Array) addField(
+	structure string, offset int, item any,
+) (size int, err error) {
 	entry, ok := item.([]any)
 	if !ok || len(entry) < 2 || len(entry) > 3 {
 		return 0, fmt.Errorf(
@@ -123,13 +127,17 @@ func (a *Array) addField(structure string, offset int, item any) (size int, err 
 	count := 1
 	size, err = a.add(full, offset, entry[1])
 
-	if err == nil && len(entry) == 3 { // its elements are repeated in the record
+	if err == nil &&
+		len(entry) == 3 { // its elements are repeated in the record
 		count, err = elements(entry[2])
 		why := fmt.Sprintf(
 			"field %.99q is an array: give the element as %v OFFSET:TYPE", name, option.Keys,
 		)
-		if inside := a.Fields[before:]; len(inside) == 1 && inside[0].Why == "" {
-			why += fmt.Sprintf(", the first of which is %d:%v", offset, inside[0].Type)
+		if inside := a.Fields[before:]; len(inside) == 1 &&
+			inside[0].Why == "" {
+			why += fmt.Sprintf(
+				", the first of which is %d:%v", offset, inside[0].Type,
+			)
 		}
 		a.Fields = append(a.Fields[:before], ArrayField{
 			Name:  full,
@@ -169,12 +177,20 @@ func (f *ArrayField) parse(s string) (size int, err error) {
 		f.Type, f.NaT = number, strings.Contains("mM", kind[:1])
 		f.form = npyTimes[strings.TrimLeft(s, "<>=|")]
 	case kind == "V2" && s[0] != '|':
-		f.Type = Type{Kind: Brain, Size: size, BigEndian: bigEndian}
+		f.Type = Type{
+			Kind:      Brain,
+			Size:      size,
+			BigEndian: bigEndian,
+		}
 	case strings.Contains("SaV", kind[:1]):
 		f.Type = Type{Kind: Bytes, Size: size}
 	case kind[0] == 'U':
 		size *= ucsBytes
-		f.Type = Type{Kind: UCS, Size: size, BigEndian: s[0] == '>' || s[0] != '<' && hostBigEndian}
+		f.Type = Type{
+			Kind:      UCS,
+			Size:      size,
+			BigEndian: s[0] == '>' || s[0] != '<' && hostBigEndian,
+		}
 	case !strings.Contains(npyPayloads, " "+kind+" "):
 		return 0, fmt.Errorf("unknown dtype %.99q", s)
 	}
@@ -189,7 +205,11 @@ func (f *ArrayField) parse(s string) (size int, err error) {
 	if kind == npyLongDouble {
 		f.Why = fmt.Sprintf(
 			"dtype %s differs between processors: if x86 wrote the array, give %v %v or %v OFFSET:%[3]v",
-			pyRepr(s, false), option.Type, Type{Kind: Extended, Size: size, BigEndian: bigEndian}, option.Keys,
+			pyRepr(s, false), option.Type, Type{
+				Kind:      Extended,
+				Size:      size,
+				BigEndian: bigEndian,
+			}, option.Keys,
 		)
 	}
 	return size, nil
@@ -219,7 +239,9 @@ func (a *Array) inColumns(n int64) error {
 func countedDtype(dtype string, columns int) (string, error) {
 	const count = "('count', '<u8')]"
 	if columns > 0 {
-		return fmt.Sprintf("[('value', %s, (%d,)), %s", dtype, columns, count), nil
+		return fmt.Sprintf(
+			"[('value', %s, (%d,)), %s", dtype, columns, count,
+		), nil
 	}
 	descr, err := parseLiteral(dtype)
 	if err != nil {
@@ -230,8 +252,11 @@ func countedDtype(dtype string, columns int) (string, error) {
 		return "[('value', " + dtype + "), " + count, nil
 	}
 	for _, item := range fields {
-		if entry, ok := item.([]any); ok && len(entry) > 0 && entry[0] == "count" {
-			return "", errors.New("the array already has a field named count: rename it")
+		if entry, ok := item.([]any); ok && len(entry) > 0 &&
+			entry[0] == "count" {
+			return "", errors.New(
+				"the array already has a field named count: rename it",
+			)
 		}
 	}
 
@@ -245,7 +270,9 @@ func fieldName(v any) (string, error) {
 	}
 	name, ok := v.(string)
 	if !ok {
-		return "", fmt.Errorf("field name %.99s is not a string", pyRepr(v, true))
+		return "", fmt.Errorf(
+			"field name %.99s is not a string", pyRepr(v, true),
+		)
 	}
 	return name, nil
 }
@@ -261,10 +288,14 @@ func elements(shape any) (int, error) {
 		number, _ := v.(json.Number)
 		dim, err := number.Int64()
 		if err != nil || dim < 0 || dim > MaxRecordSize {
-			return 0, fmt.Errorf("shape %.99s is not possible", pyRepr(shape, true))
+			return 0, fmt.Errorf(
+				"shape %.99s is not possible", pyRepr(shape, true),
+			)
 		}
 		if n *= dim; n > MaxRecordSize {
-			return 0, fmt.Errorf("shape %.99s is too large", pyRepr(shape, true))
+			return 0, fmt.Errorf(
+				"shape %.99s is too large", pyRepr(shape, true),
+			)
 		}
 	}
 
@@ -313,7 +344,8 @@ func (a *Array) mayBe(t Type) bool {
 		return a.Fields[0].Type.Size == t.Size
 	}
 	descr, err := npyDescr(t)
-	return err == nil && strings.HasSuffix(descr, npyLongDouble) && a.DType == pyRepr(descr, false)
+	return err == nil && strings.HasSuffix(descr, npyLongDouble) &&
+		a.DType == pyRepr(descr, false)
 }
 
 func (a *Array) isScalar() bool {
@@ -324,7 +356,8 @@ func (a *Array) isScalar() bool {
 func (a *Array) resolve(key string) (Field, error) {
 	for _, f := range a.Fields {
 		rest, ok := strings.CutPrefix(key, f.Name)
-		if !ok || f.Name == "" || rest != "" && rest != ":desc" && rest != ":asc" {
+		if !ok || f.Name == "" ||
+			rest != "" && rest != ":desc" && rest != ":asc" {
 			continue
 		}
 		if f.Why != "" {
@@ -334,7 +367,8 @@ func (a *Array) resolve(key string) (Field, error) {
 		return f.Field, nil
 	}
 
-	if key != "" && key[0] >= '0' && key[0] <= '9' && strings.Contains(key, ":") {
+	if key != "" && key[0] >= '0' && key[0] <= '9' &&
+		strings.Contains(key, ":") {
 		return ParseField(key)
 	}
 	if a.isScalar() {
@@ -350,7 +384,9 @@ func (a *Array) resolve(key string) (Field, error) {
 			option.Keys, a.names(),
 		)
 	}
-	return Field{}, fmt.Errorf("key %q: no such field; the fields are %s", key, a.names())
+	return Field{}, fmt.Errorf(
+		"key %q: no such field; the fields are %s", key, a.names(),
+	)
 }
 
 func (a *Array) names() string {
@@ -375,7 +411,9 @@ func npyDescr(t Type) (string, error) {
 	name := ""
 	switch n := t.number(); {
 	case t.IsDecimal():
-		return "", fmt.Errorf("NumPy has no type for %v %v: use another format", option.Type, t)
+		return "", fmt.Errorf(
+			"NumPy has no type for %v %v: use another format", option.Type, t,
+		)
 	case t.Kind == Bytes:
 		return "|S" + strconv.Itoa(t.Size), nil
 	case t.Kind == UCS:
@@ -388,7 +426,9 @@ func npyDescr(t Type) (string, error) {
 			option.Type, t,
 		)
 	case t.isTime():
-		name = "M8[" + strings.TrimPrefix(timeTypes[t.Form-FormSeconds].name, "time_") + "]"
+		name = "M8[" + strings.TrimPrefix(
+			timeTypes[t.Form-FormSeconds].name, "time_",
+		) + "]"
 	default:
 		name = n.npy
 	}

@@ -34,7 +34,9 @@ var npz = container{
 	},
 	found: "a Zip archive, as NumPy's .npz is",
 	advice: func() string {
-		return fmt.Sprintf("of arrays %v npz; else extract its files", option.Format)
+		return fmt.Sprintf(
+			"of arrays %v npz; else extract its files", option.Format,
+		)
 	},
 	check:    Spec.checkNpy,
 	read:     Spec.readNpy,
@@ -53,7 +55,9 @@ type Member struct {
 // has at least 46 bytes and needs about 400 bytes of memory.
 const maxDirectory = 1 << 20
 
-var errDirectory = fmt.Errorf("its directory is longer than the maximum of %d bytes", maxDirectory)
+var errDirectory = fmt.Errorf(
+	"its directory is longer than the maximum of %d bytes", maxDirectory,
+)
 
 // A directory limits how much of an archive may be read.
 type directory struct {
@@ -116,14 +120,18 @@ func ChooseMember(all []Member, name string) (*Member, error) {
 			option.Member, has,
 		)
 	}
-	return nil, fmt.Errorf("the archive contains no array %.99q, only %s", name, has)
+	return nil, fmt.Errorf(
+		"the archive contains no array %.99q, only %s", name, has,
+	)
 }
 
 // Open returns a reader of the decompressed .npy file. It verifies the checksum at the end.
 func (m *Member) Open() (io.ReadCloser, error) {
 	const encrypted = 1
 	if m.file.Flags&encrypted != 0 {
-		return nil, fmt.Errorf("the array %.99q is encrypted: extract it first", m.Name)
+		return nil, fmt.Errorf(
+			"the array %.99q is encrypted: extract it first", m.Name,
+		)
 	}
 	r, err := m.file.Open()
 	if err != nil {

@@ -156,7 +156,9 @@ func (c *OrderCheck) Add(o Order) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
-	byFirst := func(part Order, first int64) int { return cmp.Compare(part.First, first) }
+	byFirst := func(part Order, first int64) int {
+		return cmp.Compare(part.First, first)
+	}
 	at, _ := slices.BinarySearchFunc(c.parts, o.First, byFirst)
 
 	if at < len(c.parts) && o.end() == c.parts[at].First {
@@ -183,7 +185,9 @@ func (c *OrderCheck) Result() (Order, error) {
 	case len(c.parts) == 0:
 		return Order{FirstDisorder: -1, FirstDuplicate: -1}, nil
 	case c.parts[0].First > 0:
-		return Order{}, errors.New("check order: records are missing after record 0")
+		return Order{}, errors.New(
+			"check order: records are missing after record 0",
+		)
 	case len(c.parts) > 1:
 		return Order{}, fmt.Errorf(
 			"check order: records are missing after record %d", c.parts[0].Records,

@@ -136,7 +136,8 @@ func (p *Packer) Pack(dst, recs []byte) []byte {
 		return dst[:0]
 	}
 	p.columns[0].column(memory[:1], recs[:p.size], p.size)
-	out, last := 8, memory[0]
+	out := 8
+	last := memory[0]
 	binary.LittleEndian.PutUint64(dst, last)
 	for len(recs) > 0 {
 		numbers := memory[:min(len(recs)/p.size, packGroup)]
@@ -166,7 +167,9 @@ func (p *Packer) Pack(dst, recs []byte) []byte {
 // subtractNeighbors replaces each number by its difference from its predecessor, modulo mask + 1.
 // The predecessor of the first number is last. It returns the last number, and the bits that are
 // set in any difference.
-func subtractNeighbors(numbers []uint64, last, mask uint64) (newLast, all uint64) {
+func subtractNeighbors(
+	numbers []uint64, last, mask uint64,
+) (newLast, all uint64) {
 	for i, v := range numbers {
 		d := (v - last) & mask
 		numbers[i] = d
@@ -202,7 +205,8 @@ func (p *Packer) Unpack(dst, src []byte) error {
 	if len(src) < 8 {
 		return errNotPacked
 	}
-	in, last := 8, binary.LittleEndian.Uint64(src)
+	in := 8
+	last := binary.LittleEndian.Uint64(src)
 	for len(dst) > 0 {
 		numbers := memory[:min(len(dst)/p.size, packGroup)]
 		for c := range p.columns {
@@ -213,7 +217,8 @@ func (p *Packer) Unpack(dst, src []byte) error {
 			if len(src)-in < header {
 				return errNotPacked
 			}
-			width, bitsAt := uint(src[in]), in+header
+			width := uint(src[in])
+			bitsAt := in + header
 			end := bitsAt + bitpack.ByteCount(width*uint(len(numbers)))
 			if width > 64 || end > len(src) {
 				return errNotPacked

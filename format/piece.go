@@ -36,11 +36,15 @@ func newPiece(f Field, at, n int) piece {
 	up := uint8(64 - 8*n)
 	if f.Type.IsDecimal() {
 		return piece{
-			start:   f.Offset,
-			size:    n,
-			up:      up,
-			mask:    ^uint64(0) >> up,
-			decimal: &decimalPiece{field: f, at: at, size: n},
+			start: f.Offset,
+			size:  n,
+			up:    up,
+			mask:  ^uint64(0) >> up,
+			decimal: &decimalPiece{
+				field: f,
+				at:    at,
+				size:  n,
+			},
 		}
 	}
 	p := piece{

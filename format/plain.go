@@ -48,7 +48,9 @@ func (s Spec) plainLayout() (Layout, error) {
 	}
 	switch {
 	case len(s.Keys) > 0:
-		return s.keyedLayout(size, func(key string) (Field, error) { return fieldKey(&s, key) })
+		return s.keyedLayout(size, func(key string) (Field, error) {
+			return fieldKey(&s, key)
+		})
 	case s.Fields != "":
 		return soleField(&s, size)
 	case s.Type != "":
@@ -71,11 +73,16 @@ func soleField(s *Spec, size int) (Layout, error) {
 	columns, err := ParseFields(s.Fields)
 	if err == nil && len(columns) > 1 {
 		err = fmt.Errorf("records have several fields, so give the key as %v NAME[:desc]; the fields are %s",
-			option.Keys, listed(columns, func(c Column) string { return c.Name }))
+			option.Keys, listed(columns, func(c Column) string {
+				return c.Name
+			}))
 	}
 	if err != nil {
 		return Layout{}, err
 	}
-	l := Layout{RecordSize: size, Key: []Field{{Offset: columns[0].Offset, Type: columns[0].Type}}}
+	l := Layout{
+		RecordSize: size,
+		Key:        []Field{{Offset: columns[0].Offset, Type: columns[0].Type}},
+	}
 	return l, l.Validate()
 }

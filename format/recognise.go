@@ -111,7 +111,9 @@ func (r Recognition) CheckRecords(s Spec, first []byte) error {
 			option.Raw,
 		)
 	}
-	if t, err := ParseType(s.Type); err == nil && t.Kind != Bytes && t.Kind != Zoned && looksLikeText(first) {
+	if t, err := ParseType(s.Type); err == nil && t.Kind != Bytes &&
+		t.Kind != Zoned &&
+		looksLikeText(first) {
 		return fmt.Errorf(
 			"this is text, not binary numbers of type %s: use sort, or %v for lines of equal length, or %v "+
 				"to sort its bytes as they are",
@@ -128,7 +130,8 @@ func (r Recognition) TextDoubt(s Spec, first []byte) string {
 	if t, err := ParseType(s.Type); err == nil && t.Kind == Bytes {
 		size = t.Size
 	}
-	if r.Raw || s.Format != "" || size == 0 || size > len(first) || !looksLikeText(first) {
+	if r.Raw || s.Format != "" || size == 0 || size > len(first) ||
+		!looksLikeText(first) {
 		return ""
 	}
 	for end := size; end <= min(len(first), DetectBytes); end += size {
@@ -150,7 +153,9 @@ func (s Spec) isRaw() bool { return s.Container().IsPlain }
 // CountDoubt returns a warning if plain records begin with a number that equals the number of the
 // records after it; otherwise it returns "". first is the beginning of the file, and bytes is its
 // size.
-func (r Recognition) CountDoubt(s Spec, name string, first []byte, bytes int64) string {
+func (r Recognition) CountDoubt(
+	s Spec, name string, first []byte, bytes int64,
+) string {
 	if s.Format != "" || s.isEmpty() {
 		return ""
 	}
@@ -290,7 +295,9 @@ var foreignFiles = []foreign{
 
 // recognise returns the kind of file that begins with first, or nil.
 func recognise(kinds []foreign, first []byte) *foreign {
-	at := slices.IndexFunc(kinds, func(f foreign) bool { return matches(first, f.magic) })
+	at := slices.IndexFunc(kinds, func(f foreign) bool {
+		return matches(first, f.magic)
+	})
 	if at < 0 {
 		return nil
 	}

@@ -48,7 +48,8 @@ func parseSize(s string) (bytes *big.Rat, unit uint64, err error) {
 	if ok {
 		bytes.Mul(bytes, new(big.Rat).SetUint64(unit))
 	}
-	if !ok || badUnit != nil || !new(big.Int).Quo(bytes.Num(), bytes.Denom()).IsInt64() {
+	if !ok || badUnit != nil ||
+		!new(big.Int).Quo(bytes.Num(), bytes.Denom()).IsInt64() {
 		return nil, 0, fmt.Errorf(
 			"size %q: want bytes, or a number with K M G T (powers of 1024), KiB MiB … or KB MB …, "+
 				"such as 512M",

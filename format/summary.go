@@ -38,7 +38,10 @@ func NewSummary(l Layout, o Order, sum Checksum) Summary {
 		return f.HasNaNs() && f.nanOrder() != NaNTotal
 	}); i >= 0 {
 		s.Order += ", NaNs " +
-			map[NaNOrder]string{NaNFirst: "first", NaNLast: "last"}[l.Key[i].nanOrder()]
+			map[NaNOrder]string{
+				NaNFirst: "first",
+				NaNLast:  "last",
+			}[l.Key[i].nanOrder()]
 	}
 	if l.isNumeric() {
 		s.Order += ", zeros and NaNs equal"
@@ -54,7 +57,8 @@ func NewSummary(l Layout, o Order, sum Checksum) Summary {
 // Validate returns an error if s is not a valid Summary.
 func (s *Summary) Validate() error {
 	_, err := s.sum()
-	ends := (s.Records > 0) == (s.FirstKey != "") && len(s.FirstKey) == len(s.LastKey)
+	ends := (s.Records > 0) == (s.FirstKey != "") &&
+		len(s.FirstKey) == len(s.LastKey)
 	if err != nil || s.Order == "" || s.Records < 0 || !ends {
 		return errors.New("is not a summary of records")
 	}
@@ -74,13 +78,18 @@ func (s *Summary) sum() (sum Checksum, err error) {
 // keys may not.
 func (s *Summary) Precedes(next *Summary, unique bool) bool {
 	empty := s.Records == 0 || next.Records == 0
-	return empty || s.LastKey < next.FirstKey || !unique && s.LastKey == next.FirstKey
+	return empty || s.LastKey < next.FirstKey ||
+		!unique && s.LastKey == next.FirstKey
 }
 
 // Add adds the summary of the following records. REQUIRES: both are valid
 func (s *Summary) Add(next *Summary) error {
 	if s.Order != next.Order {
-		return fmt.Errorf("its order is %s, but that of the others is %s", next.Order, s.Order)
+		return fmt.Errorf(
+			"its order is %s, but that of the others is %s",
+			next.Order,
+			s.Order,
+		)
 	}
 	sum, _ := s.sum()
 	more, _ := next.sum()

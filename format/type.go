@@ -169,23 +169,40 @@ func TimeTypes() (names []string) {
 func ParseType(s string) (Type, error) {
 	for _, c := range countedTypes {
 		if digits, ok := strings.CutPrefix(s, c.name); ok {
-			n, err := parseCount(s, c.name+"N", strings.TrimPrefix(digits, ":"), c.most)
-			return Type{Kind: c.kind, Size: n, Form: c.form}, err
+			n, err := parseCount(
+				s, c.name+"N", strings.TrimPrefix(digits, ":"), c.most,
+			)
+			return Type{
+				Kind: c.kind,
+				Size: n,
+				Form: c.form,
+			}, err
 		}
 	}
 
 	name, bigEndian := strings.CutSuffix(s, "be")
 	if digits, ok := strings.CutPrefix(name, "ucs"); ok {
 		n, err := parseCount(s, "ucsN", digits, MaxKeyBytes/ucsBytes)
-		return Type{Kind: UCS, Size: n * ucsBytes, BigEndian: bigEndian}, err
+		return Type{
+			Kind:      UCS,
+			Size:      n * ucsBytes,
+			BigEndian: bigEndian,
+		}, err
 	}
 	for _, t := range timeTypes {
 		if t.name == name {
-			return Type{Kind: Signed, Size: timeBytes, BigEndian: bigEndian, Form: t.form}, nil
+			return Type{
+				Kind:      Signed,
+				Size:      timeBytes,
+				BigEndian: bigEndian,
+				Form:      t.form,
+			}, nil
 		}
 	}
 
-	at := slices.IndexFunc(numberTypes, func(n numberType) bool { return n.name == name })
+	at := slices.IndexFunc(numberTypes, func(n numberType) bool {
+		return n.name == name
+	})
 	if at < 0 {
 		return Type{}, fmt.Errorf("unknown type %q: use %s", s, typeList())
 	}
@@ -194,7 +211,9 @@ func ParseType(s string) (Type, error) {
 
 // typeList lists all types briefly. Signed integers have the same widths as unsigned ones.
 func typeList() string {
-	unsigned := numberNames(func(n *numberType) bool { return n.kind == Unsigned })
+	unsigned := numberNames(func(n *numberType) bool {
+		return n.kind == Unsigned
+	})
 	signed := numberNames(func(n *numberType) bool { return n.kind == Signed })
 	floats := numberNames(func(n *numberType) bool { return n.fraction > 0 })
 	return fmt.Sprintf("%s (%s to %s likewise) %s %s, each also with be, ucsN, bytesN, ebcdicN, zonedN or packedN",
@@ -272,7 +291,9 @@ func (t Type) isTime() bool {
 
 // IsDecimal reports whether the type is a decimal number of a mainframe. Equal values may have
 // different bytes.
-func (t Type) IsDecimal() bool { return t.Kind == Zoned || t.Kind == Packed }
+func (t Type) IsDecimal() bool {
+	return t.Kind == Zoned || t.Kind == Packed
+}
 
 // IsFloat reports whether the type has NaNs and infinities.
 func (t Type) IsFloat() bool {

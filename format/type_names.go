@@ -18,9 +18,11 @@ var (
 	// is in bytes, or for U in characters.
 	numpyType = regexp.MustCompile(`^([<>|=])([a-zA-Z])([0-9]+)$`)
 
-	// lengthType matches a type with its length in bytes: char10, NumPy's S10, and FI4, BI4, ZD5, PD3
-	// and CH10 of DFSORT.
-	lengthType = regexp.MustCompile(`^(char|binary|S|a|V|CH|ch|BI|bi|FI|fi|ZD|zd|PD|pd)([0-9]+)$`)
+	// lengthType matches a type with its length in bytes: char10, NumPy's S10, and FI4, BI4, ZD5,
+	// PD3 and CH10 of DFSORT.
+	lengthType = regexp.MustCompile(
+		`^(char|binary|S|a|V|CH|ch|BI|bi|FI|fi|ZD|zd|PD|pd)([0-9]+)$`,
+	)
 )
 
 // NamedType parses a type by its name in another language or program: uint64_t, Double, U64,
@@ -79,7 +81,11 @@ func numpyNamed(order, letter, size string) (t Type, ok bool) {
 	case strings.Contains("SaV", letter):
 		return Type{Kind: Bytes, Size: count}, true
 	case letter == "U":
-		return Type{Kind: UCS, Size: count * ucsBytes, BigEndian: bigEndian}, count <= MaxKeyBytes/ucsBytes
+		return Type{
+			Kind:      UCS,
+			Size:      count * ucsBytes,
+			BigEndian: bigEndian,
+		}, count <= MaxKeyBytes/ucsBytes
 	case letter+size == "b1":
 		return Type{Kind: Unsigned, Size: 1}, true
 	}
@@ -112,7 +118,10 @@ func countedNamed(word, size string) (t Type, ok bool) {
 		return Type{Kind: Packed, Size: count}, count <= maxPackedBytes
 	case "S": // S32 may be 32 bytes or a signed integer of 32 bits
 		signed := Type{Kind: Signed, Size: count / 8}
-		return Type{Kind: Bytes, Size: count}, count%8 != 0 || signed.number() == nil
+		return Type{
+			Kind: Bytes,
+			Size: count,
+		}, count%8 != 0 || signed.number() == nil
 	}
 
 	t = Type{

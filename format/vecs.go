@@ -64,9 +64,13 @@ func (v vecsFormat) read(s Spec, r io.Reader) (*Header, error) {
 	}
 
 	if err != nil {
-		return nil, partError(err, read, len(dimension), "the dimension of the first vector")
+		return nil, partError(
+			err, read, len(dimension), "the dimension of the first vector",
+		)
 	}
-	layout, err := v.layout(s, int(int32(binary.LittleEndian.Uint32(dimension))))
+	layout, err := v.layout(
+		s, int(int32(binary.LittleEndian.Uint32(dimension))),
+	)
 	return &Header{
 		layout:  layout,
 		records: -1,
@@ -86,7 +90,8 @@ func vectorColumns(before, recordSize int, value Type) []Column {
 
 // layout returns the layout of vectors of the given dimension.
 func (v vecsFormat) layout(s Spec, dimension int) (Layout, error) {
-	if most := (MaxRecordSize - vecsDimension) / v.value.Size; dimension < 1 || dimension > most {
+	if most := (MaxRecordSize - vecsDimension) / v.value.Size; dimension < 1 ||
+		dimension > most {
 		return Layout{}, fmt.Errorf(
 			"a dimension of %d at byte 0 is impossible (1 to %d): is this a %s file?",
 			dimension, most, v.name,

@@ -34,9 +34,11 @@ func (w *wideFloat) value(rec []byte) uint64 {
 	b := (*[extendedBytes]byte)(rec[w.start:])
 	var high, low uint64 // sign and exponent; significand
 	if w.field.Type.BigEndian {
-		high, low = uint64(binary.BigEndian.Uint16(b[:])), binary.BigEndian.Uint64(b[2:])
+		high = uint64(binary.BigEndian.Uint16(b[:]))
+		low = binary.BigEndian.Uint64(b[2:])
 	} else {
-		high, low = uint64(binary.LittleEndian.Uint16(b[8:])), binary.LittleEndian.Uint64(b[:])
+		high = uint64(binary.LittleEndian.Uint16(b[8:]))
+		low = binary.LittleEndian.Uint64(b[:])
 	}
 	high, low = w.field.normalizeWide(high, low)
 	if w.low {
@@ -62,8 +64,10 @@ func (f Field) normalizeWide(high, low uint64) (newHigh, newLow uint64) {
 		high = ^high
 	}
 	high &= 0xffff
-	if f.isNumeric() && high == sign-1 && low == math.MaxUint64 { // the lesser zero
-		high, low = sign, 0
+	if f.isNumeric() && high == sign-1 &&
+		low == math.MaxUint64 { // the lesser zero
+		high = sign
+		low = 0
 	}
 
 	var carry uint64

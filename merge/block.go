@@ -20,7 +20,9 @@ func isNative(k *format.Keyer) bool {
 
 // newBuffers allocates buffers for blocks of n records in one arena. Pages of the arena that no
 // buffer uses are never touched.
-func newBuffers(k *format.Keyer, buffers, n int) ([][]byte, *arena.Memory, error) {
+func newBuffers(
+	k *format.Keyer, buffers, n int,
+) ([][]byte, *arena.Memory, error) {
 	each := int(max(plan.MergeBuffer(k, n), 8))
 	memory, err := arena.Alloc(buffers * each)
 	if err != nil {
@@ -101,7 +103,9 @@ func firstDisorder(k *format.Keyer, keys []uint64, recs []byte) int {
 			continue
 		}
 		if keys[i-1] > keys[i] ||
-			wide && k.Compare(recs[(i-1)*size:i*size], recs[i*size:(i+1)*size]) > 0 {
+			wide && k.Compare(
+				recs[(i-1)*size:i*size], recs[i*size:(i+1)*size],
+			) > 0 {
 			return i
 		}
 	}

@@ -31,7 +31,8 @@ func (in Sorted) Within(low, high, page int64) Sorted {
 
 		at += low
 
-		if size := int64(len(p)); at < from || (at-from+1)*size > int64(len(kept)) {
+		if size := int64(len(p)); at < from ||
+			(at-from+1)*size > int64(len(kept)) {
 			kept = slices.Grow(kept[:0], int(page*size))[:page*size]
 			from = min(max(at-page/2, low), high-page)
 			if err := in.ReadRecords(kept, from); err != nil {
@@ -172,7 +173,9 @@ func (s *selection) addProbe(input int) error {
 		return err
 	}
 	at, _ := slices.BinarySearchFunc(s.probes, p, func(a, b probe) int {
-		return cmp.Or(bytes.Compare(a.key, b.key), cmp.Compare(a.input, b.input))
+		return cmp.Or(
+			bytes.Compare(a.key, b.key), cmp.Compare(a.input, b.input),
+		)
 	})
 	s.probes = slices.Insert(s.probes, at, p)
 	s.below += p.at - low
@@ -229,7 +232,9 @@ func (s *selection) passEqual(cut []int64) error {
 
 // CheckCut returns a DisorderError if an input is out of order exactly at its cut. The merge of
 // the records after a cut cannot notice this, because it does not read the record before the cut.
-func CheckCut(ctx context.Context, k *format.Keyer, inputs []Sorted, cut []int64) error {
+func CheckCut(
+	ctx context.Context, k *format.Keyer, inputs []Sorted, cut []int64,
+) error {
 	s := &selection{
 		ctx:    ctx,
 		keyer:  k,

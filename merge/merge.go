@@ -14,12 +14,16 @@ import (
 
 // Merge writes the records of all runs to w in order. Records with equal keys keep the order of
 // their runs. Every block of every run is read at most once. The runs stay open.
-func Merge(ctx context.Context, opt Options, runs []*spill.Run, w device.BlockWriter) error {
+func Merge(
+	ctx context.Context, opt Options, runs []*spill.Run, w device.BlockWriter,
+) error {
 	m, err := newMerging(opt.inWholeRecords(), runs)
 	if err != nil {
 		return err
 	}
-	buffers, memory, err := newBuffers(m.opt.Keyer, cap(m.free), largestBlock(runs))
+	buffers, memory, err := newBuffers(
+		m.opt.Keyer, cap(m.free), largestBlock(runs),
+	)
 	if err != nil {
 		return err
 	}
@@ -109,7 +113,9 @@ func (m *merging) load(ctx context.Context) error {
 
 func (m *merging) read(p *place, buf []byte) (*block, error) {
 	at := &p.block
-	recs, err := m.runs[p.run].Take(p.index, at, buf[:at.Records*m.opt.recordSize()])
+	recs, err := m.runs[p.run].Take(
+		p.index, at, buf[:at.Records*m.opt.recordSize()],
+	)
 	if err != nil {
 		return nil, err // the error names the place
 	}
@@ -138,7 +144,9 @@ func (m *merging) check(p *place, b *block) error {
 
 // advance adds the blocks of one span. It cuts at every spanBlocks-th block of the forecast, as
 // soon as all blocks before the cut are in memory.
-func (m *merging) advance(ctx context.Context, c *cutter) (key []byte, input int, err error) {
+func (m *merging) advance(
+	ctx context.Context, c *cutter,
+) (key []byte, input int, err error) {
 	for range min(m.spanBlocks, m.order.blocks-m.taken) {
 		select {
 		case b := <-m.loaded[m.taken%len(m.loaded)]:
@@ -160,7 +168,9 @@ func (m *merging) advance(ctx context.Context, c *cutter) (key []byte, input int
 }
 
 // takeBuffer waits for a free buffer. It returns nil if no more buffers are needed.
-func takeBuffer(ctx context.Context, free <-chan []byte, enough <-chan struct{}) ([]byte, error) {
+func takeBuffer(
+	ctx context.Context, free <-chan []byte, enough <-chan struct{},
+) ([]byte, error) {
 	select {
 	case buf := <-free:
 		return buf, nil

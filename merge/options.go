@@ -49,13 +49,17 @@ type DisorderError struct {
 }
 
 func (e *DisorderError) Error() string {
-	return fmt.Sprintf("merge: input %d: record %d is out of order", e.Input+1, e.Record+1)
+	return fmt.Sprintf(
+		"merge: input %d: record %d is out of order", e.Input+1, e.Record+1,
+	)
 }
 
 // affordable returns how many pieces of the given size fit into memory next to the workers. If
 // that is less than enough returns for the number of workers, affordable reduces o.Workers until
 // it fits, but not below 1.
-func (o *Options) affordable(bytes int64, enough func(workers int) int64) int64 {
+func (o *Options) affordable(
+	bytes int64, enough func(workers int) int64,
+) int64 {
 	for ; ; o.Workers-- {
 		n := (o.MemoryBytes - int64(o.Workers)*o.workerBytes()) / bytes
 		if n >= enough(o.Workers) || o.Workers == 1 {
@@ -78,7 +82,9 @@ func (o *Options) workerBytes() int64 {
 // runs these belong. However, if the blocks of all runs begin at nearly the same keys, the merge
 // needs all of them until it has all of their successors. Twice as many buffers then let the
 // workers continue in the meantime.
-func (o *Options) divide(fanIn, blockRecords int) (buffers, spanBlocks int, err error) {
+func (o *Options) divide(
+	fanIn, blockRecords int,
+) (buffers, spanBlocks int, err error) {
 	blockBytes := max(plan.MergeBuffer(o.Keyer, blockRecords), 8)
 	spanBlocks = plan.MergeSpan(o.Keyer, o.BlockBytes, blockRecords, fanIn)
 	useful := func() int { return 2*fanIn + 2*spanBlocks*(o.Workers+1) }

@@ -47,7 +47,9 @@ func (s *searcher) cut(in stretch, i, at int) int {
 	if i < at {
 		bound = 1
 	}
-	return sort.Search(len(in.keys), func(j int) bool { return s.compare(in, j) >= bound })
+	return sort.Search(len(in.keys), func(j int) bool {
+		return s.compare(in, j) >= bound
+	})
 }
 
 // halve cuts all stretches at the middle record of the longest one. The first result contains the
@@ -103,5 +105,7 @@ func (s *searcher) compare(in stretch, i int) int {
 	}
 
 	var stack [64]byte
-	return bytes.Compare(s.keyer.Append(stack[:0], in.recs[i*s.size:(i+1)*s.size]), s.key)
+	return bytes.Compare(
+		s.keyer.Append(stack[:0], in.recs[i*s.size:(i+1)*s.size]), s.key,
+	)
 }

@@ -21,13 +21,17 @@ import (
 // these is as far as the merge can go. If Streams succeeds without reaching a limit, it has read
 // all inputs to their ends. Cancelling ctx does not interrupt a Read that blocks; Streams then
 // returns only after that Read does.
-func Streams(ctx context.Context, opt Options, inputs []io.Reader, w device.BlockWriter) error {
+func Streams(
+	ctx context.Context, opt Options, inputs []io.Reader, w device.BlockWriter,
+) error {
 	o := opt.inWholeRecords()
 	blockRecords, err := o.streamBlock(len(inputs))
 	if err != nil {
 		return err
 	}
-	buffers, memory, err := newBuffers(o.Keyer, len(inputs)*streamBuffers, blockRecords)
+	buffers, memory, err := newBuffers(
+		o.Keyer, len(inputs)*streamBuffers, blockRecords,
+	)
 	if err != nil {
 		return err
 	}
@@ -81,7 +85,9 @@ func newFeed(input int, buffers [][]byte) *feed {
 
 // read reads r to its end. It reads ahead as far as f has buffers.
 func (m *streaming) read(ctx context.Context, f *feed, r io.Reader) error {
-	last := make([]byte, 0, m.opt.recordSize()) // the last record of the previous block
+	last := make(
+		[]byte, 0, m.opt.recordSize(),
+	) // the last record of the previous block
 	for {
 		buf, err := takeBuffer(ctx, f.free, m.enough)
 		if buf == nil {
@@ -92,7 +98,8 @@ func (m *streaming) read(ctx context.Context, f *feed, r io.Reader) error {
 			return err
 		}
 		if m.opt.CheckOrder {
-			if k := m.opt.Keyer; len(last) > 0 && k.Compare(last, b.recs[:len(last)]) > 0 {
+			if k := m.opt.Keyer; len(last) > 0 &&
+				k.Compare(last, b.recs[:len(last)]) > 0 {
 				return &DisorderError{b.input, b.first, k.Append(nil, b.recs), k.Append(nil, last)}
 			}
 			if err := b.checkOrder(m.opt.Keyer); err != nil {
@@ -107,7 +114,9 @@ func (m *streaming) read(ctx context.Context, f *feed, r io.Reader) error {
 }
 
 // readBlock reads the next block of f. It returns nil at the end of the input.
-func (m *streaming) readBlock(f *feed, r io.Reader, buf []byte) (*block, error) {
+func (m *streaming) readBlock(
+	f *feed, r io.Reader, buf []byte,
+) (*block, error) {
 	size := m.opt.recordSize()
 	n, err := input.ReadFull(r, buf[:m.blockBytes])
 	switch {
@@ -129,7 +138,9 @@ func (m *streaming) readBlock(f *feed, r io.Reader, buf []byte) (*block, error) 
 
 // advance receives a block of every input that has none in memory and has not ended. The cutter
 // can then cut at the lowest end.
-func (m *streaming) advance(ctx context.Context, c *cutter) (key []byte, input int, err error) {
+func (m *streaming) advance(
+	ctx context.Context, c *cutter,
+) (key []byte, input int, err error) {
 	for i, f := range m.inputs {
 		if f.ended || len(c.queues[i]) > 0 {
 			continue
@@ -180,14 +191,18 @@ var errEnough = errors.New("no more records are needed")
 // Stores merges inputs that write themselves. All of them write concurrently, each to its own
 // pipe. When the merge reaches a limit, further writes fail with an error; an input that returns
 // this error ends without failing the merge.
-func Stores(ctx context.Context, opt Options, inputs []Stored, w device.BlockWriter) error {
+func Stores(
+	ctx context.Context, opt Options, inputs []Stored, w device.BlockWriter,
+) error {
 	group, ctx := safely.WithContext(ctx)
 	readers := make([]io.Reader, len(inputs))
 	for i, store := range inputs {
 		from, to := io.Pipe()
 		readers[i] = from
 		group.Go(func() error {
-			err := store(ctx, output.NewStreamSink(to, opt.Keyer.Layout().RecordSize))
+			err := store(
+				ctx, output.NewStreamSink(to, opt.Keyer.Layout().RecordSize),
+			)
 			to.CloseWithError(err) // nil signals the end of the input
 			if errors.Is(err, errEnough) {
 				return nil

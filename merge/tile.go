@@ -39,7 +39,9 @@ func newTiler(k *format.Keyer, n int, memory []uint64) *tiler {
 	}
 
 	if k.KeySize() > 8 {
-		t.tie = func(ra, rb ref) bool { return k.Compare(t.record(ra), t.record(rb)) > 0 }
+		t.tie = func(ra, rb ref) bool {
+			return k.Compare(t.record(ra), t.record(rb)) > 0
+		}
 	}
 	return t
 }
@@ -83,7 +85,8 @@ func (t *tiler) build(from, to, level int) sequence {
 		return t.leaf(from, dst)
 	}
 	middle := t.middle(from, to)
-	a, b := t.build(from, middle, level+1), t.build(middle, to, level+1)
+	a := t.build(from, middle, level+1)
+	b := t.build(middle, to, level+1)
 	switch {
 	case a.keys[len(a.keys)-1] < b.keys[0]:
 		dst.copyFrom(a).copyFrom(b)

@@ -54,9 +54,13 @@ func mergeKeys(dst, a, b []uint64) {
 	for n := steps(len(a), len(b)); n > 0; n = steps(len(a), len(b)) {
 		i, j, p, q := keySteps(n, unsafe.Pointer(unsafe.SliceData(dst)),
 			unsafe.Pointer(unsafe.SliceData(a)), unsafe.Pointer(unsafe.SliceData(b)), len(a)-1, len(b)-1)
-		dst, a, b = dst[i+j:p+q+2], a[i:p+1], b[j:q+1]
+		dst = dst[i+j : p+q+2]
+		a = a[i : p+1]
+		b = b[j : q+1]
 	}
-	finish(sequence{keys: dst}, sequence{keys: a}, sequence{keys: b}, func(_, _ int) bool { return false })
+	finish(sequence{keys: dst}, sequence{keys: a}, sequence{keys: b}, func(_, _ int) bool {
+		return false
+	})
 }
 
 // keySteps makes n steps at both ends. Afterwards, the indexes i to p of a and j to q of b are
@@ -66,16 +70,21 @@ func mergeKeys(dst, a, b []uint64) {
 // counts only p. So the borrow goes directly into one counter with an add-with-carry, which is
 // the shortest path from a comparison to the next address. All accesses stay within the slices of
 // mergeKeys, because n is at most half the length of either input.
-func keySteps(n int, dst, a, b unsafe.Pointer, aLast, bLast int) (i, j, p, q int) {
+func keySteps(
+	n int, dst, a, b unsafe.Pointer, aLast, bLast int,
+) (i, j, p, q int) {
 	var fromB, borrow uint64
-	back, last := uint64(aLast), uint64(aLast+bLast)
+	back := uint64(aLast)
+	last := uint64(aLast + bLast)
 	for s := uint64(0); s < uint64(n); s++ {
-		x, y := load(a, s-fromB), load(b, fromB)
+		x := load(a, s-fromB)
+		y := load(b, fromB)
 		*wordAt(dst, s) = min(x, y)
 		_, borrow = bits.Sub64(y, x, 0)
 		fromB, _ = bits.Add64(fromB, 0, borrow)
 
-		x, y = load(a, back), load(b, last-back)
+		x = load(a, back)
+		y = load(b, last-back)
 		*wordAt(dst, last+1) = max(x, y)
 		_, borrow = bits.Sub64(y, x, 0)
 		back, _ = bits.Sub64(back, 0, borrow)
@@ -84,8 +93,12 @@ func keySteps(n int, dst, a, b unsafe.Pointer, aLast, bLast int) (i, j, p, q int
 	return n - int(fromB), int(fromB), int(back), int(last - back)
 }
 
-func wordAt(base unsafe.Pointer, i uint64) *uint64 { return (*uint64)(unsafe.Add(base, i*8)) }
-func load(base unsafe.Pointer, i uint64) uint64    { return *wordAt(base, i) }
+func wordAt(base unsafe.Pointer, i uint64) *uint64 {
+	return (*uint64)(unsafe.Add(base, i*8))
+}
+func load(base unsafe.Pointer, i uint64) uint64 {
+	return *wordAt(base, i)
+}
 
 // mergeRefs merges keys with references, as mergeKeys does for keys alone. If two keys are equal
 // prefixes, tieFromB reports whether the record of b comes first. It may be nil.
@@ -93,21 +106,30 @@ func mergeRefs(dst, a, b sequence, tieFromB func(ra, rb ref) bool) {
 	dst = dst.slice(0, len(a.keys)+len(b.keys))
 	for n := steps(len(a.keys), len(b.keys)); n > 0; n = steps(len(a.keys), len(b.keys)) {
 		i, j, p, q := refSteps(n, dst, a, b, tieFromB)
-		dst, a, b = dst.slice(i+j, p+q+2), a.slice(i, p+1), b.slice(j, q+1)
+		dst = dst.slice(i+j, p+q+2)
+		a = a.slice(i, p+1)
+		b = b.slice(j, q+1)
 	}
-	finish(dst, a, b, func(i, j int) bool { return tieFromB != nil && tieFromB(a.refs[i], b.refs[j]) })
+	finish(dst, a, b, func(i, j int) bool {
+		return tieFromB != nil && tieFromB(a.refs[i], b.refs[j])
+	})
 }
 
 // refSteps is keySteps with references, which move with their keys, and with tieFromB for equal
 // keys.
-func refSteps(n int, dst, a, b sequence, tieFromB func(ra, rb ref) bool) (i, j, p, q int) {
+func refSteps(
+	n int, dst, a, b sequence, tieFromB func(ra, rb ref) bool,
+) (i, j, p, q int) {
 	keys, aKeys, bKeys := unsafe.Pointer(&dst.keys[0]), unsafe.Pointer(&a.keys[0]), unsafe.Pointer(&b.keys[0])
 	refs, aRefs, bRefs := unsafe.Pointer(&dst.refs[0]), unsafe.Pointer(&a.refs[0]), unsafe.Pointer(&b.refs[0])
 	var fromB, borrow uint64
-	back, last := uint64(len(a.keys)-1), uint64(len(a.keys)+len(b.keys)-2)
+	back := uint64(len(a.keys) - 1)
+	last := uint64(len(a.keys) + len(b.keys) - 2)
 	for s := uint64(0); s < uint64(n); s++ {
-		x, y := load(aKeys, s-fromB), load(bKeys, fromB)
-		r, t := load(aRefs, s-fromB), load(bRefs, fromB)
+		x := load(aKeys, s-fromB)
+		y := load(bKeys, fromB)
+		r := load(aRefs, s-fromB)
+		t := load(bRefs, fromB)
 		_, borrow = bits.Sub64(y, x, 0)
 		if x == y && tieFromB != nil && tieFromB(ref(r), ref(t)) {
 			borrow = 1
@@ -118,8 +140,10 @@ func refSteps(n int, dst, a, b sequence, tieFromB func(ra, rb ref) bool) (i, j, 
 		}
 		*wordAt(keys, s), *wordAt(refs, s) = min(x, y), r
 
-		x, y = load(aKeys, back), load(bKeys, last-back)
-		r, t = load(aRefs, back), load(bRefs, last-back)
+		x = load(aKeys, back)
+		y = load(bKeys, last-back)
+		r = load(aRefs, back)
+		t = load(bRefs, last-back)
 		_, borrow = bits.Sub64(y, x, 0)
 		if x == y && tieFromB != nil && tieFromB(ref(r), ref(t)) {
 			borrow = 1
@@ -139,16 +163,19 @@ func finish(dst, a, b sequence, tieFromB func(i, j int) bool) {
 	switch {
 	case len(a.keys) == 1:
 		n := sort.Search(len(b.keys), func(j int) bool {
-			return b.keys[j] > a.keys[0] || b.keys[j] == a.keys[0] && !tieFromB(0, j)
+			return b.keys[j] > a.keys[0] ||
+				b.keys[j] == a.keys[0] && !tieFromB(0, j)
 		})
 		dst = dst.copyFrom(b.slice(0, n))
 		b = b.slice(n, len(b.keys))
 	case len(b.keys) == 1:
 		n := sort.Search(len(a.keys), func(i int) bool {
-			return b.keys[0] < a.keys[i] || b.keys[0] == a.keys[i] && tieFromB(i, 0)
+			return b.keys[0] < a.keys[i] ||
+				b.keys[0] == a.keys[i] && tieFromB(i, 0)
 		})
 		dst = dst.copyFrom(a.slice(0, n)).copyFrom(b)
-		a, b = a.slice(n, len(a.keys)), b.slice(0, 0)
+		a = a.slice(n, len(a.keys))
+		b = b.slice(0, 0)
 	}
 	dst.copyFrom(a).copyFrom(b)
 }

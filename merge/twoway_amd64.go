@@ -29,8 +29,10 @@ func mergeVectors(dst, a, b []uint64) (restDst, restA, restB []uint64) {
 	}
 	ends := vectorEnds{&a[0], &a[len(a)-1], &b[0], &b[len(b)-1], &dst[0], &dst[len(dst)-1]}
 	mergeVectorSteps(&ends)
-	i, j := indexOf(ends.aFrom, a), indexOf(ends.bFrom, b)
-	p, q := indexOf(ends.aLast, a)+1, indexOf(ends.bLast, b)+1
+	i := indexOf(ends.aFrom, a)
+	j := indexOf(ends.bFrom, b)
+	p := indexOf(ends.aLast, a) + 1
+	q := indexOf(ends.bLast, b) + 1
 	i, j = cutAt(a, b, i, i+j-vectorKeys)
 	p, q = cutAt(a, b, p+vectorKeys, p+q+vectorKeys)
 	return dst[i+j : p+q], a[i:p], b[j:q]
@@ -44,7 +46,9 @@ type vectorEnds struct {
 
 // indexOf returns the index in s of the element that p points to.
 func indexOf(p *uint64, s []uint64) int {
-	return int(uintptr(unsafe.Pointer(p))-uintptr(unsafe.Pointer(unsafe.SliceData(s)))) / 8
+	return int(
+		uintptr(unsafe.Pointer(p))-uintptr(unsafe.Pointer(unsafe.SliceData(s))),
+	) / 8
 }
 
 // cutAt cuts a and b so that their first total keys come before all others, with at most the
@@ -53,7 +57,8 @@ func indexOf(p *uint64, s []uint64) int {
 func cutAt(a, b []uint64, most, total int) (i, j int) {
 	for i = min(most, total, len(a)); ; i-- {
 		j = total - i
-		if (j == len(b) || i == 0 || a[i-1] <= b[j]) && (i == len(a) || j == 0 || b[j-1] <= a[i]) {
+		if (j == len(b) || i == 0 || a[i-1] <= b[j]) &&
+			(i == len(a) || j == 0 || b[j-1] <= a[i]) {
 			return i, j
 		}
 	}

@@ -80,7 +80,9 @@ func (w *worker) mergeAll(ctx context.Context, spans <-chan *span) error {
 func (w *worker) merge(ctx context.Context, s *span) error {
 	left := s.records
 	if w.opt.Limit >= 0 {
-		left = max(0, min(left, w.opt.Limit-s.first)) // the last span may begin beyond the limit
+		left = max(
+			0, min(left, w.opt.Limit-s.first),
+		) // the last span may begin beyond the limit
 	}
 	w.out.First = s.first
 	w.out.Left = left

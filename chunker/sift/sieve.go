@@ -108,7 +108,9 @@ func (s *Sieve) view(ctx context.Context, src device.Source) (*view, error) {
 		return nil, context.Cause(ctx)
 	}
 
-	first, n, err := src.Next(s.opt.BlockRecords, func(int64, int) []byte { return v.recs })
+	first, n, err := src.Next(s.opt.BlockRecords, func(int64, int) []byte {
+		return v.recs
+	})
 	if n == 0 || err != nil {
 		s.views <- v
 		return nil, err
@@ -141,7 +143,8 @@ func (s *Sieve) add(v *view) error {
 // join makes a block continue the one before it. Either records at its beginning become strays
 // or, if that would be too many, records at the end of the block before it.
 func (s *Sieve) join(v *view) error {
-	if before := s.lastKey(); before != nil && v.compareKey(int(v.stay[0]), before) < 0 {
+	if before := s.lastKey(); before != nil &&
+		v.compareKey(int(v.stay[0]), before) < 0 {
 		alone := len(v.stay)
 		typical := bytes.Clone(v.keyOf(int(v.stay[alone/4])))
 		v.choose(before, nil)
@@ -228,7 +231,11 @@ type Strays struct {
 func newStrays(k *format.Keyer, most int64) (*Strays, error) {
 	size := int64(k.Layout().RecordSize)
 	memory, err := arena.Alloc(int(most * size))
-	return &Strays{keyer: k, size: size, memory: memory}, err
+	return &Strays{
+		keyer:  k,
+		size:   size,
+		memory: memory,
+	}, err
 }
 
 // Records returns the number of strays.
@@ -245,13 +252,17 @@ func (s *Strays) add(rec []byte) {
 
 // Source returns a source of the strays in their current order.
 func (s *Strays) Source() device.Source {
-	return input.ReaderSource(bytes.NewReader(s.memory.Bytes()), 0, s.n, int(s.size))
+	return input.ReaderSource(
+		bytes.NewReader(s.memory.Bytes()), 0, s.n, int(s.size),
+	)
 }
 
 // WriteBlock stores sorted strays. It is a device.BlockWriter.
 func (s *Strays) WriteBlock(_ context.Context, first int64, recs []byte) error {
 	if end := first*s.size + int64(len(recs)); end > s.n*s.size {
-		return fmt.Errorf("internal error: byte %d of %d of strays", end, s.n*s.size)
+		return fmt.Errorf(
+			"internal error: byte %d of %d of strays", end, s.n*s.size,
+		)
 	}
 	copy(s.memory.Bytes()[first*s.size:], recs)
 	return nil

@@ -43,7 +43,9 @@ const fewStrays = 16
 
 // begin examines the records that were read into recs.
 func (v *view) begin(first int64, n int) {
-	v.first, v.n, v.sum = first, n, xxh3.Hash(v.recs[:n*v.keyer.Layout().RecordSize])
+	v.first, v.n, v.sum = first, n, xxh3.Hash(
+		v.recs[:n*v.keyer.Layout().RecordSize],
+	)
 	v.keyer.Prefixes(v.prefixes[:n], v.recs[:n*v.keyer.Layout().RecordSize])
 }
 
@@ -60,7 +62,8 @@ func (v *view) keyOf(i int) []byte {
 
 // compare compares two records of the block by their keys.
 func (v *view) compare(i, j int) int {
-	if c := cmp.Compare(v.prefixes[i], v.prefixes[j]); c != 0 || v.keyer.KeySize() <= 8 {
+	if c := cmp.Compare(v.prefixes[i], v.prefixes[j]); c != 0 ||
+		v.keyer.KeySize() <= 8 {
 		return c
 	}
 	return v.keyer.Compare(v.rec(i), v.rec(j))
@@ -68,7 +71,8 @@ func (v *view) compare(i, j int) int {
 
 // compareKey compares a record with a normalized key.
 func (v *view) compareKey(i int, key []byte) int {
-	if c := cmp.Compare(v.prefixes[i], format.PrefixOf(key)); c != 0 || v.keyer.KeySize() <= 8 {
+	if c := cmp.Compare(v.prefixes[i], format.PrefixOf(key)); c != 0 ||
+		v.keyer.KeySize() <= 8 {
 		return c
 	}
 	return bytes.Compare(v.keyOf(i), key)
@@ -94,39 +98,69 @@ func (v *view) fits(i, last int) bool {
 // up.
 const mostSteps = 8
 
-// choose selects the records that stay. A record stays if it is not less than the last one that
-// stays. Otherwise it belongs to a rising sequence of smaller records. When this sequence is as
-// long as the list of staying records that exceed its first record, those are given up in its
-// place, and the records after them are examined again. So each stray is strictly less or
-// strictly greater than the last staying record before it. The order of equal keys depends on
-// this.
+// choose selects the records that stay, which are in order. It is greedy but corrects itself:
+//
+//   - A record that is not less than the last staying record stays.
+//   - Other records are collected in a rising sequence. When it is as long as the list of staying
+//     records that are greater than its first record, those turn out to be the strays. They are
+//     given up, and the records after them are examined again.
+//
+// For example, the two 9s are strays:
+//
+//	records   1  2  9  9  3  4  5
+//	stay      1  2  9  9               the 9s are greater than 3
+//	rising                3  4         as long as the list of 9s: give them up
+//	stay      1  2        3  4  5
+//
+// So each stray is strictly less or strictly greater than the last staying record before it. The
+// order of equal keys depends on this.
 func (v *view) choose(lower, upper []byte) {
-	v.lower, v.upper, v.stay = lower, upper, v.stay[:0]
+	v.lower = lower
+	v.upper = upper
+	v.stay = v.stay[:0]
 	clear(v.leaves[:v.n])
-	last, steps := -1, mostSteps*v.n
+
+	last := -1 // the last staying record
+	steps := mostSteps * v.n
 	var less rising
 	for i := 0; i < v.n; i++ {
 		steps--
 		switch {
-		case v.leaves[i] || upper != nil && v.compareKey(i, upper) > 0:
+		case v.leaves[i] || v.isAboveUpper(i):
+			// This record is a stray.
+
 		case v.fits(i, last):
 			i = v.keep(i)
-			last, less.n = i, 0
+			last = i
+			less.n = 0
+
 		default:
-			if v.follow(&less, i); steps > 0 && len(v.stay) > 0 && v.fits(less.first, v.before(less.n)) {
+			v.follow(&less, i)
+			if steps > 0 && len(v.stay) > 0 &&
+				v.fits(less.first, v.before(less.n)) {
 				i = v.giveUp(less.first)
-				last, less.n = v.last(), 0
+				last = v.last()
+				less.n = 0
 			}
 		}
 	}
+
 	v.settle()
+}
+
+// isAboveUpper reports whether a record is greater than the upper bound of the staying records.
+func (v *view) isAboveUpper(i int) bool {
+	return v.upper != nil && v.compareKey(i, v.upper) > 0
 }
 
 // keep makes a record stay, together with the following records whose prefixes rise. It returns
 // the last of them.
 func (v *view) keep(i int) int {
-	prefixes, leaves, stay := v.prefixes[:v.n], v.leaves[:v.n], append(v.stay, int32(i))
-	last, most := prefixes[i], uint64(math.MaxUint64)
+	prefixes := v.prefixes[:v.n]
+	leaves := v.leaves[:v.n]
+	stay := append(v.stay, int32(i))
+	last := prefixes[i]
+	most := uint64(math.MaxUint64)
 	if v.upper != nil {
 		most = format.PrefixOf(v.upper)
 	}
@@ -135,7 +169,8 @@ func (v *view) keep(i int) int {
 		if next <= last || next >= most || leaves[i] {
 			break
 		}
-		stay, last = append(stay, int32(i)), next
+		stay = append(stay, int32(i))
+		last = next
 	}
 	v.stay = stay
 	return i - 1
@@ -147,9 +182,11 @@ type rising struct{ n, first, last int }
 
 func (v *view) follow(r *rising, i int) {
 	if r.n == 0 || v.compare(i, r.last) < 0 {
-		r.n, r.first = 0, i
+		r.n = 0
+		r.first = i
 	}
-	r.n, r.last = r.n+1, i
+	r.n = r.n + 1
+	r.last = i
 }
 
 // before returns the staying record before the last many ones, or -1.
@@ -193,7 +230,8 @@ func (v *view) settle() {
 func together(indexes []int32) int {
 	const step = 32
 	n := 1
-	for n+step <= len(indexes) && int(indexes[n+step-1]-indexes[0]) == n+step-1 {
+	for n+step <= len(indexes) &&
+		int(indexes[n+step-1]-indexes[0]) == n+step-1 {
 		n += step
 	}
 	for n < len(indexes) && int(indexes[n]-indexes[0]) == n {

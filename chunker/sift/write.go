@@ -12,7 +12,9 @@ import (
 
 // Write reads the data again and writes all records in order. It returns input.ErrChanged if the
 // data has changed. REQUIRES: the strays are sorted
-func (s *Sieve) Write(ctx context.Context, src device.Source, w device.BlockWriter) error {
+func (s *Sieve) Write(
+	ctx context.Context, src device.Source, w device.BlockWriter,
+) error {
 	after := len(s.blocks)
 	for i := len(s.blocks) - 1; i >= 0; i-- {
 		s.blocks[i].after = after
@@ -129,7 +131,9 @@ func (m *merger) merge(ctx context.Context, v *view, at, end place) error {
 func (s *Sieve) stray(at *place, end place) (rec []byte, early bool) {
 	early = at.early < end.early
 	if early && at.late < end.late {
-		early = s.opt.Keyer.Compare(s.Early.at(at.early), s.Late.at(at.late)) <= 0
+		early = s.opt.Keyer.Compare(
+			s.Early.at(at.early), s.Late.at(at.late),
+		) <= 0
 	}
 	if early {
 		at.early++
@@ -152,13 +156,16 @@ func (v *view) behind(stray []byte, early bool, from int) int {
 		c := v.keyer.Compare(v.rec(at), stray)
 		return c > 0 || c == 0 && early
 	}
-	low, step := from, 1
+	low := from
+	step := 1
 	for low+step <= len(v.stay) && !isBehind(low+step-1) {
 		low += step
 		step *= 2
 	}
 	most := min(step-1, len(v.stay)-low)
-	return low + sort.Search(most, func(i int) bool { return isBehind(low + i) })
+	return low + sort.Search(most, func(i int) bool {
+		return isBehind(low + i)
+	})
 }
 
 // putStaying writes staying records, consecutive ones together.

@@ -88,18 +88,29 @@ func newCgroup(limit int64) (*cgroup, error) {
 
 // newBelow creates a cgroup below another one and checks that a process can enter it.
 func (h hierarchy) newBelow(parent string, limit int64) (*cgroup, error) {
-	limitFile, swapFile := "memory.limit_in_bytes", "memory.swappiness"
+	limitFile := "memory.limit_in_bytes"
+	swapFile := "memory.swappiness"
 	if h.version == "v2" {
-		limitFile, swapFile = "memory.max", "memory.swap.max"
+		limitFile = "memory.max"
+		swapFile = "memory.swap.max"
 		if err := handDown(parent); err != nil {
 			return nil, err
 		}
 	}
-	g := &cgroup{version: h.version, dir: filepath.Join(parent, "extsort-compare-"+strconv.Itoa(os.Getpid()))}
+	g := &cgroup{
+		version: h.version,
+		dir: filepath.Join(
+			parent, "extsort-compare-"+strconv.Itoa(os.Getpid()),
+		),
+	}
 	if err := os.Mkdir(g.dir, 0o755); err != nil {
 		return nil, err
 	}
-	err := errors.Join(g.set(limitFile, strconv.FormatInt(limit, 10)), g.setIfThere(swapFile, "0"), g.probe())
+	err := errors.Join(
+		g.set(limitFile, strconv.FormatInt(limit, 10)),
+		g.setIfThere(swapFile, "0"),
+		g.probe(),
+	)
 	if err != nil {
 		return nil, errors.Join(err, g.remove())
 	}
@@ -116,7 +127,9 @@ func handDown(parent string) error {
 	return writeTo(name, "+memory")
 }
 
-func (g *cgroup) set(file, value string) error { return writeTo(filepath.Join(g.dir, file), value) }
+func (g *cgroup) set(file, value string) error {
+	return writeTo(filepath.Join(g.dir, file), value)
+}
 
 // setIfThere writes to a file that only some kernels have.
 func (g *cgroup) setIfThere(file, value string) error {
@@ -154,7 +167,9 @@ func (g *cgroup) confine(cmd *exec.Cmd) {
 	if g == nil {
 		return
 	}
-	cmd.Args = append([]string{"sh", "-c", enter, g.dir, cmd.Path}, cmd.Args[1:]...)
+	cmd.Args = append(
+		[]string{"sh", "-c", enter, g.dir, cmd.Path}, cmd.Args[1:]...,
+	)
 	cmd.Path = "/bin/sh"
 }
 

@@ -21,11 +21,16 @@ type contents struct {
 }
 
 // inspect checks a raw file, or raw records from a reader if file is "-".
-func (shop *workshop) inspect(ctx context.Context, w workload, file string, records io.Reader) (contents, error) {
-	c := append(append(command{"extsort", "-c", "--stats=json"}, w.describe...), file)
+func (shop *workshop) inspect(
+	ctx context.Context, w workload, file string, records io.Reader,
+) (contents, error) {
+	c := append(
+		append(command{"extsort", "-c", "--stats=json"}, w.describe...), file,
+	)
 	cmd := shop.prepare(ctx, c)
 	var said bytes.Buffer
-	cmd.Stdin, cmd.Stderr = records, &said
+	cmd.Stdin = records
+	cmd.Stderr = &said
 	err := cmd.Run()
 	// 1 means only that the records are not in order.
 	if err != nil && cmd.ProcessState.ExitCode() != 1 {
@@ -55,7 +60,9 @@ func parseContents(said []byte) (c contents, err error) {
 }
 
 // check returns an error if an output is wrong.
-func (shop *workshop) check(ctx context.Context, w workload, c contender, output string, want contents) error {
+func (shop *workshop) check(
+	ctx context.Context, w workload, c contender, output string, want contents,
+) error {
 	found, err := shop.inspectForm(ctx, w, c.form, output)
 	if err != nil {
 		return fmt.Errorf("output: %w", err)
@@ -66,7 +73,11 @@ func (shop *workshop) check(ctx context.Context, w workload, c contender, output
 func compareContents(found, want contents, sorted bool) error {
 	switch {
 	case found.Records != want.Records:
-		return fmt.Errorf("the output has %d records, the input %d", found.Records, want.Records)
+		return fmt.Errorf(
+			"the output has %d records, the input %d",
+			found.Records,
+			want.Records,
+		)
 	case found.Checksum != want.Checksum:
 		return errors.New("the output has other records than the input")
 	case sorted && !found.inOrder:
@@ -76,14 +87,18 @@ func compareContents(found, want contents, sorted bool) error {
 }
 
 // inspectForm converts a file of a form back to raw records and inspects them.
-func (shop *workshop) inspectForm(ctx context.Context, w workload, f form, file string) (contents, error) {
+func (shop *workshop) inspectForm(
+	ctx context.Context, w workload, f form, file string,
+) (contents, error) {
 	if f.name == "" {
 		return shop.inspect(ctx, w, file, nil)
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	encoded, encodedEnd := io.Pipe()
 	records, recordsEnd := io.Pipe()
-	group.Go(func() error { return endPipe(encodedEnd, shop.unpack(ctx, f, file, encodedEnd)) })
+	group.Go(func() error {
+		return endPipe(encodedEnd, shop.unpack(ctx, f, file, encodedEnd))
+	})
 	group.Go(func() error {
 		err := endPipe(recordsEnd, f.decodeAll(ctx, recordsEnd, encoded, w))
 		encoded.CloseWithError(err)
@@ -106,7 +121,9 @@ func endPipe(w *io.PipeWriter, err error) error {
 }
 
 // unpack writes the encoded records in a file of a form to dst.
-func (shop *workshop) unpack(ctx context.Context, f form, file string, dst io.Writer) error {
+func (shop *workshop) unpack(
+	ctx context.Context, f form, file string, dst io.Writer,
+) error {
 	if f.unpack != nil {
 		return shop.must(ctx, f.unpack(file), nil, dst)
 	}

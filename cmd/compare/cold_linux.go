@@ -17,7 +17,11 @@ func diskCounters(dir string) traffic {
 		return traffic{}
 	}
 	device := uint64(stat.Dev)
-	text, err := os.ReadFile(fmt.Sprintf("/sys/dev/block/%d:%d/stat", unix.Major(device), unix.Minor(device)))
+	text, err := os.ReadFile(
+		fmt.Sprintf(
+			"/sys/dev/block/%d:%d/stat", unix.Major(device), unix.Minor(device),
+		),
+	)
 	if err != nil {
 		return traffic{}
 	}
@@ -54,7 +58,9 @@ func dropPages(name string) (err error) {
 	}
 	left, err := cachedBytes(f)
 	if err == nil && left > info.Size()/maxLeft {
-		err = fmt.Errorf("%s of %s stay in the page cache", binarySize(left), name)
+		err = fmt.Errorf(
+			"%s of %s stay in the page cache", binarySize(left), name,
+		)
 	}
 	return err
 }

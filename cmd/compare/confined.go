@@ -76,7 +76,9 @@ func (t *table) peerEntrants(r row) []entrant {
 // durable returns a contender that also syncs its output to disk.
 func durable(c contender) contender {
 	plain := c.script
-	c.script = func(in, out string) script { return append(plain(in, out), single("sync", out)...) }
+	c.script = func(in, out string) script {
+		return append(plain(in, out), single("sync", out)...)
+	}
 	return c
 }
 
@@ -92,7 +94,9 @@ func (t *table) invitePeers(ctx context.Context) (skipped []string) {
 		}
 		for _, p := range t.peers {
 			if _, err := p.contenders(t.shop, r.workload); err != nil {
-				skipped = append(skipped, fmt.Sprintf("%s in %s: %v", p.name, r.name(), err))
+				skipped = append(
+					skipped, fmt.Sprintf("%s in %s: %v", p.name, r.name(), err),
+				)
 			}
 		}
 	}
@@ -100,21 +104,31 @@ func (t *table) invitePeers(ctx context.Context) (skipped []string) {
 }
 
 // makeConfined makes the confined table in a cgroup that it creates and removes.
-func makeConfined(ctx context.Context, shop *workshop, stdout io.Writer) (err error) {
+func makeConfined(
+	ctx context.Context, shop *workshop, stdout io.Writer,
+) (err error) {
 	if shop.machine.FileSystem == inTmpfs {
-		return fmt.Errorf("%s is in memory: name a folder on a disk by --work", shop.work)
+		return fmt.Errorf(
+			"%s is in memory: name a folder on a disk by --work", shop.work,
+		)
 	}
 	if shop.group, err = newCgroup(shop.table.limit); err != nil {
 		return err
 	}
-	shop.say("what is timed runs in a cgroup %s of %s", shop.group.version, binarySize(shop.table.limit))
+	shop.say(
+		"what is timed runs in a cgroup %s of %s",
+		shop.group.version,
+		binarySize(shop.table.limit),
+	)
 	defer func() { err = errors.Join(err, shop.group.remove()) }()
 	return shop.makeTable(ctx, stdout)
 }
 
 // prepareCold writes the input in the form that a contender needs to disk, drops it from the page
 // cache, and waits until no other data is being written back. It returns the name of the input.
-func (in *inputs) prepareCold(ctx context.Context, c contender) (string, error) {
+func (in *inputs) prepareCold(
+	ctx context.Context, c contender,
+) (string, error) {
 	name, err := in.have(ctx, c.form)
 	if err != nil {
 		return "", err

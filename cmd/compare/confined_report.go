@@ -31,45 +31,66 @@ type coldFigures struct {
 	peers        []string
 }
 
-func (l *tableLog) coldFigures(row string, last version, versions []version) coldFigures {
-	runs, copies := l.done(row, last.auto()), l.done(row, syncedCopy)
+func (l *tableLog) coldFigures(
+	row string, last version, versions []version,
+) coldFigures {
+	runs := l.done(row, last.auto())
+	copies := l.done(row, syncedCopy)
 	return coldFigures{
 		twice:      l.summary(row, twoSyncedCopies),
 		rate:       medianOf(runs, entry.diskRate),
 		ofCopy:     medianOf(copies, entry.diskRate),
 		device:     medianTraffic(runs, entry.device),
 		copyDevice: medianTraffic(copies, entry.device),
-		processes:  medianTraffic(runs, func(e entry) traffic { return traffic{e.Read, e.Written} }),
-		user:       medianOf(runs, func(e entry) float64 { return e.User }),
-		system:     medianOf(runs, func(e entry) float64 { return e.System }),
-		elapsed:    medianOf(runs, func(e entry) float64 { return e.Seconds }),
-		peak:       medianOf(runs, func(e entry) float64 { return float64(e.Peak) }),
-		peers:      l.peerTimes(row, versions),
+		processes: medianTraffic(runs, func(e entry) traffic {
+			return traffic{e.Read, e.Written}
+		}),
+		user:    medianOf(runs, func(e entry) float64 { return e.User }),
+		system:  medianOf(runs, func(e entry) float64 { return e.System }),
+		elapsed: medianOf(runs, func(e entry) float64 { return e.Seconds }),
+		peak: medianOf(runs, func(e entry) float64 {
+			return float64(e.Peak)
+		}),
+		peers: l.peerTimes(row, versions),
 	}
 }
 
 func medianTraffic(runs []entry, of func(entry) traffic) traffic {
 	return traffic{
-		read:    int64(medianOf(runs, func(e entry) float64 { return float64(of(e).read) })),
-		written: int64(medianOf(runs, func(e entry) float64 { return float64(of(e).written) })),
+		read: int64(medianOf(runs, func(e entry) float64 {
+			return float64(of(e).read)
+		})),
+		written: int64(medianOf(runs, func(e entry) float64 {
+			return float64(of(e).written)
+		})),
 	}
 }
 
 // device returns the bytes that the disk read and wrote during a run.
-func (e entry) device() traffic { return traffic{e.DeviceRead, e.DeviceWritten} }
+func (e entry) device() traffic {
+	return traffic{e.DeviceRead, e.DeviceWritten}
+}
 
 // diskRate returns the bytes per second that the disk read and wrote during a run.
-func (e entry) diskRate() float64 { return ratio(float64(e.DeviceRead+e.DeviceWritten), e.Seconds) }
+func (e entry) diskRate() float64 {
+	return ratio(float64(e.DeviceRead+e.DeviceWritten), e.Seconds)
+}
 
 // peerTimes returns the names and seconds of the contenders of a row that are neither yardsticks
 // nor extsort.
 func (l *tableLog) peerTimes(row string, versions []version) []string {
 	var all []string
 	for _, e := range l.runs {
-		known := slices.Contains([]string{plainCopy, syncedCopy, twoSyncedCopies}, e.Contender) ||
-			slices.ContainsFunc(versions, func(v version) bool { return v.runs(e.Contender) })
+		known := slices.Contains(
+			[]string{plainCopy, syncedCopy, twoSyncedCopies}, e.Contender,
+		) ||
+			slices.ContainsFunc(versions, func(v version) bool {
+				return v.runs(e.Contender)
+			})
 		if e.Row == row && e.Failed == "" && !known {
-			all = append(all, e.Contender+" "+seconds(l.summary(row, e.Contender)))
+			all = append(
+				all, e.Contender+" "+seconds(l.summary(row, e.Contender)),
+			)
 		}
 	}
 	slices.Sort(all)
@@ -90,23 +111,45 @@ func (t *tableReport) writeConfinement(b *strings.Builder) {
 }
 
 // perTwo returns the ratio of the last version to two copies.
-func (r rowResult) perTwo() float64 { return ratio(r.auto().Median, r.cold.twice.Median) }
+func (r rowResult) perTwo() float64 {
+	return ratio(r.auto().Median, r.cold.twice.Median)
+}
 
 // confinedColumns are columns for the last version.
 var confinedColumns = []column{
 	{"cp+sync", false, func(r rowResult) string { return seconds(r.sync) }},
-	{"two cp+sync", false, func(r rowResult) string { return seconds(r.cold.twice) }},
-	{"× cp+sync", false, func(r rowResult) string { return times(ratio(r.auto().Median, r.sync.Median)) }},
+	{"two cp+sync", false, func(r rowResult) string {
+		return seconds(r.cold.twice)
+	}},
+	{"× cp+sync", false, func(r rowResult) string {
+		return times(ratio(r.auto().Median, r.sync.Median))
+	}},
 	{"× two", false, func(r rowResult) string { return times(r.perTwo()) }},
 	predictedColumn, ranColumn, foreseenColumn, bestColumn, regretColumn,
-	{"read / written at the disk", false, func(r rowResult) string { return r.cold.device.String() }},
-	{"of cp+sync", false, func(r rowResult) string { return r.cold.copyDevice.String() }},
-	{"MiB/s there", false, func(r rowResult) string { return mebibytes(r.cold.rate) }},
-	{"of cp+sync", false, func(r rowResult) string { return mebibytes(r.cold.ofCopy) }},
-	{"read / written by processes", false, func(r rowResult) string { return r.cold.processes.String() }},
-	{"processor s (user + system)", false, func(r rowResult) string { return r.cold.processorSeconds() }},
-	{"peak memory", false, func(r rowResult) string { return known(int64(r.cold.peak)) }},
-	{"peers", true, func(r rowResult) string { return strings.Join(r.cold.peers, "; ") }},
+	{"read / written at the disk", false, func(r rowResult) string {
+		return r.cold.device.String()
+	}},
+	{"of cp+sync", false, func(r rowResult) string {
+		return r.cold.copyDevice.String()
+	}},
+	{"MiB/s there", false, func(r rowResult) string {
+		return mebibytes(r.cold.rate)
+	}},
+	{"of cp+sync", false, func(r rowResult) string {
+		return mebibytes(r.cold.ofCopy)
+	}},
+	{"read / written by processes", false, func(r rowResult) string {
+		return r.cold.processes.String()
+	}},
+	{"processor s (user + system)", false, func(r rowResult) string {
+		return r.cold.processorSeconds()
+	}},
+	{"peak memory", false, func(r rowResult) string {
+		return known(int64(r.cold.peak))
+	}},
+	{"peers", true, func(r rowResult) string {
+		return strings.Join(r.cold.peers, "; ")
+	}},
 }
 
 // String returns the bytes read and written, or "" if they are unknown.

@@ -37,7 +37,9 @@ const (
 func yardsticks() []contender {
 	return []contender{copier(copyOnce, false), copier("cp, then sync", true),
 		{name: copyTwice, kind: yardstick, copies: true, script: func(in, out string) script {
-			return append(single("cp", in, "copy"), single("cp", "copy", out)...)
+			return append(
+				single("cp", in, "copy"), single("cp", "copy", out)...,
+			)
 		}},
 	}
 }
@@ -64,17 +66,31 @@ const (
 
 // sorter returns a contender that runs a command line with a route.
 func sorter(name string, way route, line command) contender {
-	return contender{name: name, kind: own, script: func(in, out string) script { return way.script(line, in, out) }}
+	return contender{
+		name: name,
+		kind: own,
+		script: func(in, out string) script {
+			return way.script(line, in, out)
+		},
+	}
 }
 
 func (way route) script(line command, in, out string) script {
 	switch way {
 	case toStdout:
-		return script{{commands: []command{append(slices.Clip(line), in)}, output: out}}
+		return script{{
+			commands: []command{append(slices.Clip(line), in)},
+			output:   out,
+		}}
 	case throughPipes:
-		return script{{commands: []command{{"cat", in}, line, {"cat"}}, output: out}}
+		return script{{
+			commands: []command{{"cat", in}, line, {"cat"}},
+			output:   out,
+		}}
 	}
-	return script{{commands: []command{append(slices.Clip(line), "-o", out, in)}}}
+	return script{{commands: []command{append(
+		slices.Clip(line), "-o", out, in,
+	)}}}
 }
 
 // ownContenders returns extsort with each memory limit, from file to file and through pipes.
@@ -82,7 +98,8 @@ func ownContenders(w workload, memories []int64, devices []string) []contender {
 	var all []contender
 	for _, memory := range memories {
 		line := sortLine("extsort", w, memory, devices)
-		files, pipes := sorter("extsort", toFile, line), sorter("extsort, pipes", throughPipes, line)
+		files := sorter("extsort", toFile, line)
+		pipes := sorter("extsort, pipes", throughPipes, line)
 		files.memory, pipes.memory = memory, memory
 		all = append(all, files, pipes)
 	}
@@ -90,7 +107,9 @@ func ownContenders(w workload, memories []int64, devices []string) []contender {
 }
 
 // sortLine returns the command line of a sort, without its files. devices contains flags.
-func sortLine(tool string, w workload, memory int64, devices []string, more ...string) command {
+func sortLine(
+	tool string, w workload, memory int64, devices []string, more ...string,
+) command {
 	line := append(command{tool}, w.describe...)
 	line = append(line, "-S", exactSize(memory), "-T", ".")
 	return append(append(line, devices...), more...)

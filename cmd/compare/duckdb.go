@@ -41,7 +41,11 @@ func parquet(w workload) form {
 	columns := "('0x' || line)::UBIGINT AS k"
 	back := fmt.Sprintf("lower(printf('%%0%dx', k))", 2*w.recordSize)
 	if !w.isNumber() {
-		columns = fmt.Sprintf("unhex(line[:%d]) AS k, unhex(line[%d:]) AS v", 2*w.keySize, 2*w.keySize+1)
+		columns = fmt.Sprintf(
+			"unhex(line[:%d]) AS k, unhex(line[%d:]) AS v",
+			2*w.keySize,
+			2*w.keySize+1,
+		)
 		back = "lower(hex(k) || hex(v))"
 	}
 	if w.recordSize == 4 {

@@ -29,7 +29,10 @@ type traffic struct {
 }
 
 func (t traffic) since(before traffic) traffic {
-	return traffic{read: t.read - before.read, written: t.written - before.written}
+	return traffic{
+		read:    t.read - before.read,
+		written: t.written - before.written,
+	}
 }
 
 // add adds the resources used by a process that has ended.
@@ -43,7 +46,9 @@ func (m *measurement) add(state *os.ProcessState) {
 
 // execute runs a script and measures it, from before its first program starts until after its
 // last one has ended.
-func (shop *workshop) execute(ctx context.Context, s script) (measurement, error) {
+func (shop *workshop) execute(
+	ctx context.Context, s script,
+) (measurement, error) {
 	var m measurement
 	before := diskCounters(shop.dir)
 	begin := time.Now()
@@ -58,7 +63,9 @@ func (shop *workshop) execute(ctx context.Context, s script) (measurement, error
 }
 
 // runPipeline starts all commands, waits for them, and adds the resources they used.
-func (shop *workshop) runPipeline(ctx context.Context, p pipeline, m *measurement) error {
+func (shop *workshop) runPipeline(
+	ctx context.Context, p pipeline, m *measurement,
+) error {
 	// If a command does not start, this ends the ones before it.
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -96,7 +103,9 @@ func (shop *workshop) runPipeline(ctx context.Context, p pipeline, m *measuremen
 
 // connect connects each command's output to the next one's input by a system pipe, without a
 // goroutine in between. It returns the files to close once all commands have started.
-func (shop *workshop) connect(cmds []*exec.Cmd, output string) (ends []*os.File, err error) {
+func (shop *workshop) connect(
+	cmds []*exec.Cmd, output string,
+) (ends []*os.File, err error) {
 	for i := range cmds[1:] {
 		r, w, err := os.Pipe()
 		if err != nil {
@@ -134,7 +143,8 @@ func waitAll(cmds []*exec.Cmd) (failed int, err error) {
 			continue
 		}
 		if e := cmd.Wait(); e != nil {
-			failed, err = i, e
+			failed = i
+			err = e
 		}
 	}
 	return failed, err

@@ -33,7 +33,9 @@ var hexText = form{
 	},
 	decode: func(record, line []byte, w workload) error {
 		if line[len(line)-1] != '\n' {
-			return fmt.Errorf("line %q does not end after %d digits", line, 2*w.recordSize)
+			return fmt.Errorf(
+				"line %q does not end after %d digits", line, 2*w.recordSize,
+			)
 		}
 		if _, err := hex.Decode(record, line[:len(line)-1]); err != nil {
 			return err
@@ -46,8 +48,10 @@ var hexText = form{
 
 // swapped represents numbers in big-endian order, for programs that compare bytes.
 var swapped = form{
-	name:   "be",
-	encode: func(dst, record []byte, w workload) []byte { return append(dst, bigEndian(record, w)...) },
+	name: "be",
+	encode: func(dst, record []byte, w workload) []byte {
+		return append(dst, bigEndian(record, w)...)
+	},
 	decode: func(record, line []byte, w workload) error {
 		copy(record, bigEndian(line, w))
 		return nil
@@ -70,9 +74,13 @@ func bigEndian(record []byte, w workload) []byte {
 type turn func(dst, block []byte) ([]byte, error)
 
 // translate converts src block by block and writes the result to dst. It stops if ctx ends.
-func translate(ctx context.Context, dst io.Writer, src io.Reader, size int, turn turn) error {
-	in, out := bufio.NewReaderSize(src, 1<<20), bufio.NewWriterSize(dst, 1<<20)
-	block, turned := make([]byte, size), []byte(nil)
+func translate(
+	ctx context.Context, dst io.Writer, src io.Reader, size int, turn turn,
+) error {
+	in := bufio.NewReaderSize(src, 1<<20)
+	out := bufio.NewWriterSize(dst, 1<<20)
+	block := make([]byte, size)
+	turned := []byte(nil)
 	for n := int64(0); ; n++ {
 		if _, err := io.ReadFull(in, block); err == io.EOF {
 			return out.Flush()
@@ -93,14 +101,18 @@ func translate(ctx context.Context, dst io.Writer, src io.Reader, size int, turn
 }
 
 // encodeAll converts raw records to the form.
-func (f form) encodeAll(ctx context.Context, dst io.Writer, src io.Reader, w workload) error {
+func (f form) encodeAll(
+	ctx context.Context, dst io.Writer, src io.Reader, w workload,
+) error {
 	return translate(ctx, dst, src, w.recordSize, func(dst, record []byte) ([]byte, error) {
 		return f.encode(dst, record, w), nil
 	})
 }
 
 // decodeAll converts the form back to raw records.
-func (f form) decodeAll(ctx context.Context, dst io.Writer, src io.Reader, w workload) error {
+func (f form) decodeAll(
+	ctx context.Context, dst io.Writer, src io.Reader, w workload,
+) error {
 	record := make([]byte, w.recordSize)
 	return translate(ctx, dst, src, f.length(w), func(dst, line []byte) ([]byte, error) {
 		err := f.decode(record, line, w)

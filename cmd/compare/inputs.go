@@ -32,8 +32,14 @@ func (in *inputs) name(f form) string {
 
 // newInputs generates the raw data and writes it to disk, so that no timed run has to wait for
 // that.
-func (shop *workshop) newInputs(ctx context.Context, w workload) (*inputs, error) {
-	in := &inputs{shop: shop, w: w, made: map[string]error{"": nil}}
+func (shop *workshop) newInputs(
+	ctx context.Context, w workload,
+) (*inputs, error) {
+	in := &inputs{
+		shop: shop,
+		w:    w,
+		made: map[string]error{"": nil},
+	}
 	if err := shop.must(ctx, w.generate(shop.bytes, in.rawName()), nil, nil); err != nil {
 		return in, err
 	}
@@ -43,7 +49,11 @@ func (shop *workshop) newInputs(ctx context.Context, w workload) (*inputs, error
 	var err error
 	in.want, err = shop.inspect(ctx, w, in.rawName(), nil)
 	if err == nil && in.want.Records != w.records(shop.bytes) {
-		err = fmt.Errorf("generated %d records instead of %d", in.want.Records, w.records(shop.bytes))
+		err = fmt.Errorf(
+			"generated %d records instead of %d",
+			in.want.Records,
+			w.records(shop.bytes),
+		)
 	}
 	return in, err
 }
@@ -88,10 +98,14 @@ func (in *inputs) make(ctx context.Context, f form, name string) error {
 }
 
 // packed runs the form's program to make the file from encoded records.
-func (in *inputs) packed(ctx context.Context, f form, name string, src io.Reader) error {
+func (in *inputs) packed(
+	ctx context.Context, f form, name string, src io.Reader,
+) error {
 	group, ctx := errgroup.WithContext(ctx)
 	encoded, end := io.Pipe()
-	group.Go(func() error { return endPipe(end, f.encodeAll(ctx, end, src, in.w)) })
+	group.Go(func() error {
+		return endPipe(end, f.encodeAll(ctx, end, src, in.w))
+	})
 	group.Go(func() error {
 		err := in.shop.must(ctx, f.pack(name), encoded, nil)
 		encoded.CloseWithError(err)
@@ -107,7 +121,12 @@ func (in *inputs) copyTo(name, target string) error {
 
 // copyInto copies the raw data to the directory of another workshop.
 func (in *inputs) copyInto(shop *workshop) (*inputs, error) {
-	copied := &inputs{shop: shop, w: in.w, want: in.want, made: map[string]error{"": nil}}
+	copied := &inputs{
+		shop: shop,
+		w:    in.w,
+		want: in.want,
+		made: map[string]error{"": nil},
+	}
 	return copied, copyFile(shop.path(in.rawName()), in.shop.path(in.rawName()))
 }
 
@@ -118,7 +137,11 @@ func (in *inputs) warm() error {
 		return err
 	}
 	defer f.Close()
-	_, err = io.CopyBuffer(struct{ io.Writer }{io.Discard}, struct{ io.Reader }{f}, make([]byte, 1<<20))
+	_, err = io.CopyBuffer(
+		struct{ io.Writer }{io.Discard},
+		struct{ io.Reader }{f},
+		make([]byte, 1<<20),
+	)
 	return err
 }
 

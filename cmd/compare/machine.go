@@ -17,7 +17,11 @@ type machine struct {
 
 // describeMachine describes the machine and the file system of a directory.
 func describeMachine(dir string) machine {
-	m := machine{CPU: runtime.GOARCH, Cores: runtime.NumCPU(), System: runtime.GOOS}
+	m := machine{
+		CPU:    runtime.GOARCH,
+		Cores:  runtime.NumCPU(),
+		System: runtime.GOOS,
+	}
 	m.look(dir)
 	return m
 }

@@ -30,7 +30,8 @@ func (m *machine) look(dir string) {
 // labelled returns the value of the first line "label : value".
 func labelled(text []byte, label string) string {
 	for line := range bytes.Lines(text) {
-		if name, value, ok := bytes.Cut(line, []byte(":")); ok && string(bytes.TrimSpace(name)) == label {
+		if name, value, ok := bytes.Cut(line, []byte(":")); ok &&
+			string(bytes.TrimSpace(name)) == label {
 			return string(bytes.TrimSpace(value))
 		}
 	}
@@ -43,15 +44,18 @@ func fileSystem(mounts []byte, dir string) string {
 	if full, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = full
 	}
-	longest, found := -1, ""
+	longest := -1
+	found := ""
 	for line := range bytes.Lines(mounts) {
 		words := strings.Fields(string(line))
 		if len(words) < 3 {
 			continue
 		}
 		point := strings.TrimSuffix(words[1], "/")
-		if (dir == point || strings.HasPrefix(dir, point+"/")) && len(point) >= longest {
-			longest, found = len(point), words[2]
+		if (dir == point || strings.HasPrefix(dir, point+"/")) &&
+			len(point) >= longest {
+			longest = len(point)
+			found = words[2]
 		}
 	}
 	return found

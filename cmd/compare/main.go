@@ -12,12 +12,16 @@ import (
 	"github.com/spf13/pflag"
 )
 
-func main() { os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr)) }
+func main() {
+	os.Exit(run(context.Background(), os.Args[1:], os.Stdout, os.Stderr))
+}
 
 // An interruption is the signal that cancelled a comparison.
 type interruption struct{ signal os.Signal }
 
-func (i interruption) Error() string { return "stopped by signal: " + i.signal.String() }
+func (i interruption) Error() string {
+	return "stopped by signal: " + i.signal.String()
+}
 
 // errWrong means that extsort itself failed; the report says how.
 var errWrong = errors.New("extsort failed: see the report")
@@ -46,7 +50,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 
 // catchSignals returns a context that the first interrupt or termination signal cancels. A second
 // one ends the process.
-func catchSignals(parent context.Context) (ctx context.Context, release func()) {
+func catchSignals(
+	parent context.Context,
+) (ctx context.Context, release func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -65,7 +71,9 @@ func catchSignals(parent context.Context) (ctx context.Context, release func()) 
 }
 
 // compare parses the flags and does what they request.
-func compare(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+func compare(
+	ctx context.Context, args []string, stdout, stderr io.Writer,
+) error {
 	s, err := parseSettings(args, stderr)
 	if err != nil {
 		return err
@@ -88,9 +96,16 @@ func compare(ctx context.Context, args []string, stdout, stderr io.Writer) error
 }
 
 // raceAll races the contenders of each workload and reports the results.
-func (shop *workshop) raceAll(ctx context.Context, args []string, stdout io.Writer) error {
+func (shop *workshop) raceAll(
+	ctx context.Context, args []string, stdout io.Writer,
+) error {
 	s := shop.settings
-	r := report{Machine: shop.machine, Versions: shop.versions(ctx), Arguments: args, Runs: s.runs}
+	r := report{
+		Machine:   shop.machine,
+		Versions:  shop.versions(ctx),
+		Arguments: args,
+		Runs:      s.runs,
+	}
 	peers, missing := shop.findPeers(ctx)
 	r.Missing = missing
 	for _, w := range s.workloads {

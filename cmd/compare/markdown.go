@@ -12,7 +12,9 @@ import (
 func (r *report) writeMarkdown(w io.Writer) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Machine: %s  \nVersions: %s  \nCommand: `%s`  \n", r.Machine, strings.Join(r.Versions, "; "),
-		strings.TrimSpace("go run ./cmd/compare "+command(r.Arguments).String()))
+		strings.TrimSpace(
+			"go run ./cmd/compare "+command(r.Arguments).String(),
+		))
 	fmt.Fprintf(&b, "Medians of %d runs in turns, after one that does not count, with the least and the most; "+
 		"every output was checked.\n", r.Runs)
 	for _, s := range r.Workloads {
@@ -25,7 +27,9 @@ func (r *report) writeMarkdown(w io.Writer) error {
 
 func (s *section) appendMarkdown(b *strings.Builder) {
 	fmt.Fprintf(b, "\n### %s (`%s`): %s\n\n", s.Title, s.Name, s.Size)
-	b.WriteString("| | memory limit | seconds | × cp | × cp twice | GB/s | peak memory |\n")
+	b.WriteString(
+		"| | memory limit | seconds | × cp | × cp twice | GB/s | peak memory |\n",
+	)
 	b.WriteString("|---|--:|--:|--:|--:|--:|--:|\n")
 	for _, r := range s.Results {
 		b.WriteString(r.row())
@@ -60,7 +64,9 @@ func (s summary) String() string {
 	if s.Median < 1 {
 		digits = 3
 	}
-	return fmt.Sprintf("%.*f [%.*f–%.*f]", digits, s.Median, digits, s.Min, digits, s.Max)
+	return fmt.Sprintf(
+		"%.*f [%.*f–%.*f]", digits, s.Median, digits, s.Min, digits, s.Max,
+	)
 }
 
 func times(ratio float64) string {
@@ -79,4 +85,6 @@ func known(bytes int64) string {
 }
 
 // binarySize formats a number of bytes with a binary unit.
-func binarySize(bytes int64) string { return humanize.IBytes(uint64(bytes)) }
+func binarySize(bytes int64) string {
+	return humanize.IBytes(uint64(bytes))
+}

@@ -27,7 +27,10 @@ func diskTraffic(state *os.ProcessState) traffic {
 	if !ok {
 		return traffic{}
 	}
-	return traffic{read: int64(usage.Inblock) * 512, written: int64(usage.Oublock) * 512}
+	return traffic{
+		read:    int64(usage.Inblock) * 512,
+		written: int64(usage.Oublock) * 512,
+	}
 }
 
 // freeMemory returns the free space for files in a directory in tmpfs. It is limited by the tmpfs
@@ -38,7 +41,9 @@ func freeMemory(dir string) int64 {
 	if err != nil || unix.Statfs(dir, &fs) != nil {
 		return 0
 	}
-	return min(int64(fs.Bavail)*int64(fs.Bsize), kibibytes(text, "MemAvailable:"))
+	return min(
+		int64(fs.Bavail)*int64(fs.Bsize), kibibytes(text, "MemAvailable:"),
+	)
 }
 
 // kibibytes returns the bytes of a line such as "RssAnon:   1234 kB", or 0 if there is no such

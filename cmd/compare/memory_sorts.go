@@ -32,9 +32,13 @@ var (
 )
 
 // peer returns the program that uses the library.
-func (l memoryLibrary) peer() peerProgram { return peerProgram{l.name, l.find, l.contenders} }
+func (l memoryLibrary) peer() peerProgram {
+	return peerProgram{l.name, l.find, l.contenders}
+}
 
-func (l memoryLibrary) find(ctx context.Context, shop *workshop) (string, error) {
+func (l memoryLibrary) find(
+	ctx context.Context, shop *workshop,
+) (string, error) {
 	if err := compile(ctx, shop, l.tool(), memorySortSource, append([]string{"-std=c++17"}, l.flags...)...); err != nil {
 		return "", fmt.Errorf("%w; %s", err, l.lacks)
 	}
@@ -45,7 +49,9 @@ func (l memoryLibrary) tool() string { return "memory_sort." + l.name }
 
 // contenders returns the program with all processors, writing to the page cache or, like extsort,
 // to disk.
-func (l memoryLibrary) contenders(_ *workshop, w workload) ([]contender, error) {
+func (l memoryLibrary) contenders(
+	_ *workshop, w workload,
+) ([]contender, error) {
 	if !w.isNumber() {
 		return nil, errors.New("it sorts numbers only")
 	}
@@ -55,5 +61,7 @@ func (l memoryLibrary) contenders(_ *workshop, w workload) ([]contender, error) 
 			return single(l.tool(), append(line, more...)...)
 		}}
 	}
-	return []contender{sorter(l.title), sorter(l.title+", then sync", "sync")}, nil
+	return []contender{sorter(l.title), sorter(
+		l.title+", then sync", "sync",
+	)}, nil
 }

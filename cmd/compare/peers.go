@@ -42,7 +42,9 @@ func peerNames() []string {
 
 // findPeers returns the requested peers that are installed, and for each of the others the reason
 // why it is missing.
-func (shop *workshop) findPeers(ctx context.Context) (found []peerProgram, missing []string) {
+func (shop *workshop) findPeers(
+	ctx context.Context,
+) (found []peerProgram, missing []string) {
 	for _, p := range allPeers {
 		if shop.peers != nil && !slices.Contains(shop.peers, p.name) {
 			continue
@@ -71,7 +73,10 @@ func findSort(ctx context.Context, shop *workshop) (string, error) {
 // digits of their keys.
 func sortContenders(shop *workshop, w workload) ([]contender, error) {
 	if shop.bytes > shop.textLimit {
-		return nil, fmt.Errorf("text takes long: --text-limit %s is less than the data", exactSize(shop.textLimit))
+		return nil, fmt.Errorf(
+			"text takes long: --text-limit %s is less than the data",
+			exactSize(shop.textLimit),
+		)
 	}
 	var all []contender
 	for _, memory := range shop.memories {
@@ -81,7 +86,11 @@ func sortContenders(shop *workshop, w workload) ([]contender, error) {
 			sort = append(sort, "-s", "-k", "1.1,1."+strconv.Itoa(2*w.keySize))
 		}
 		all = append(all, contender{name: "GNU sort, hex text", kind: peer, memory: memory, form: hexText,
-			script: func(in, out string) script { return single("env", append(slices.Clone(sort), "-o", out, in)...) }})
+			script: func(in, out string) script {
+				return single(
+					"env", append(slices.Clone(sort), "-o", out, in)...,
+				)
+			}})
 	}
 	return all, nil
 }
@@ -97,7 +106,14 @@ func findBsort(_ context.Context, _ *workshop) (string, error) {
 func bsortContenders(_ *workshop, w workload) ([]contender, error) {
 	c := contender{name: "bsort, in place", kind: peer, inPlace: true,
 		script: func(_, out string) script {
-			return single("bsort", "-r", strconv.Itoa(w.recordSize), "-k", strconv.Itoa(w.keySize), out)
+			return single(
+				"bsort",
+				"-r",
+				strconv.Itoa(w.recordSize),
+				"-k",
+				strconv.Itoa(w.keySize),
+				out,
+			)
 		}}
 	if w.isNumber() {
 		c.form = swapped

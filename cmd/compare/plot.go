@@ -22,7 +22,11 @@ const (
 )
 
 // The colours are distinguishable by colour-blind readers (Okabe and Ito).
-var colours = map[kind]string{own: "#0072B2", yardstick: "#999", peer: "#E69F00"}
+var colours = map[kind]string{
+	own:       "#0072B2",
+	yardstick: "#999",
+	peer:      "#E69F00",
+}
 
 // writeSVG draws a panel of bars for each workload: the rate at which each contender sorts data,
 // by its median. It shows rates instead of times, so that a contender that takes a hundred times
@@ -64,11 +68,19 @@ func (s *section) drawPanel(b *bytes.Buffer, done []result) float64 {
 	}
 	scale := barRoom / fastest
 	bottom := titleRoom + barPitch*float64(len(done))
-	drawText(b, plotWidth/2, 22, "middle", fmt.Sprintf("%s (%s)", s.Title, s.Size))
+	drawText(
+		b, plotWidth/2, 22, "middle", fmt.Sprintf("%s (%s)", s.Title, s.Size),
+	)
 	step := gridStep(minGridStep / scale)
 	for at := 0.0; at <= fastest; at += step {
 		x := labelRoom + at*scale
-		fmt.Fprintf(b, "<path d=\"M%.1f %vV%v\" stroke=\"#ddd\"/>\n", x, titleRoom, bottom)
+		fmt.Fprintf(
+			b,
+			"<path d=\"M%.1f %vV%v\" stroke=\"#ddd\"/>\n",
+			x,
+			titleRoom,
+			bottom,
+		)
 		drawText(b, x, bottom+16, "middle", fmt.Sprintf("%.4g", at))
 	}
 	drawText(b, labelRoom+barRoom/2, bottom+34, "middle",
@@ -80,7 +92,9 @@ func (s *section) drawPanel(b *bytes.Buffer, done []result) float64 {
 }
 
 // rate returns the GB per second for a sort of the workload that takes this long.
-func (s *section) rate(seconds float64) float64 { return ratio(float64(s.Bytes), seconds) / 1e9 }
+func (s *section) rate(seconds float64) float64 {
+	return ratio(float64(s.Bytes), seconds) / 1e9
+}
 
 // gridStep returns a round number that is at least the given one.
 func gridStep(least float64) float64 {
@@ -95,14 +109,31 @@ func gridStep(least float64) float64 {
 
 // drawBar draws one result in the colour of its kind, with the range of its runs and its figure.
 func (s *section) drawBar(b *bytes.Buffer, r result, middle, scale float64) {
-	slowest, fastest := labelRoom+s.rate(r.Summary.Max)*scale, labelRoom+s.rate(r.Summary.Min)*scale
-	drawText(b, labelRoom-8, middle+4, "end", contender{name: r.Name, memory: r.Memory}.label())
+	slowest := labelRoom + s.rate(r.Summary.Max)*scale
+	fastest := labelRoom + s.rate(r.Summary.Min)*scale
+	drawText(b, labelRoom-8, middle+4, "end", contender{
+		name:   r.Name,
+		memory: r.Memory,
+	}.label())
 	fmt.Fprintf(b, "<rect x=\"%v\" y=\"%v\" width=\"%.1f\" height=\"%v\" fill=\"%s\"/>\n",
 		labelRoom, middle-barHeight/2, r.Rate/1e9*scale, barHeight, colours[r.Kind])
-	fmt.Fprintf(b, "<path d=\"M%.1f %vH%.1f\" stroke=\"black\"/>\n", slowest, middle, fastest)
+	fmt.Fprintf(
+		b,
+		"<path d=\"M%.1f %vH%.1f\" stroke=\"black\"/>\n",
+		slowest,
+		middle,
+		fastest,
+	)
 	drawText(b, fastest+6, middle+4, "start", fmt.Sprintf("%.2f", r.Rate/1e9))
 }
 
 func drawText(b *bytes.Buffer, x, y float64, anchor, text string) {
-	fmt.Fprintf(b, "<text x=\"%.1f\" y=\"%v\" text-anchor=\"%s\">%s</text>\n", x, y, anchor, html.EscapeString(text))
+	fmt.Fprintf(
+		b,
+		"<text x=\"%.1f\" y=\"%v\" text-anchor=\"%s\">%s</text>\n",
+		x,
+		y,
+		anchor,
+		html.EscapeString(text),
+	)
 }

@@ -12,7 +12,9 @@ var pythons = []string{"python3", "/usr/bin/python3", "python"}
 
 // findPython registers the first Python that can run the line in the workshop under a name. It
 // returns the output of the line.
-func (shop *workshop) findPython(ctx context.Context, name, line string) (string, error) {
+func (shop *workshop) findPython(
+	ctx context.Context, name, line string,
+) (string, error) {
 	for _, python := range pythons {
 		if printed, err := shop.firstLine(ctx, python, "-c", line); err == nil {
 			shop.tools[name] = python
@@ -23,12 +25,18 @@ func (shop *workshop) findPython(ctx context.Context, name, line string) (string
 }
 
 func findNumPy(ctx context.Context, shop *workshop) (string, error) {
-	version, err := shop.findPython(ctx, "numpy", "import numpy; print(numpy.__version__)")
+	version, err := shop.findPython(
+		ctx, "numpy", "import numpy; print(numpy.__version__)",
+	)
 	return "NumPy " + version, err
 }
 
 func findCuPy(ctx context.Context, shop *workshop) (string, error) {
-	version, err := shop.findPython(ctx, "cupy", "import cupy; cupy.arange(1).get(); print(cupy.__version__)")
+	version, err := shop.findPython(
+		ctx,
+		"cupy",
+		"import cupy; cupy.arange(1).get(); print(cupy.__version__)",
+	)
 	return "CuPy " + version, err
 }
 
@@ -40,7 +48,12 @@ func numPyContenders(shop *workshop, w workload) ([]contender, error) {
 	}
 	return []contender{{name: "NumPy", kind: peer, script: func(in, out string) script {
 		return single(shop.tools["numpy"], "-c",
-			fmt.Sprintf("import numpy as np; a = np.fromfile(%q, %s); "+sort, in, numPyType(w), out))
+			fmt.Sprintf(
+				"import numpy as np; a = np.fromfile(%q, %s); "+sort,
+				in,
+				numPyType(w),
+				out,
+			))
 	}}}, nil
 }
 
@@ -49,7 +62,9 @@ func numPyType(w workload) string {
 	if w.isNumber() {
 		return fmt.Sprintf("'<u%d'", w.recordSize)
 	}
-	return fmt.Sprintf("[('k', 'S%d'), ('v', 'V%d')]", w.keySize, w.recordSize-w.keySize)
+	return fmt.Sprintf(
+		"[('k', 'S%d'), ('v', 'V%d')]", w.keySize, w.recordSize-w.keySize,
+	)
 }
 
 // cuPyContenders makes CuPy sort the array on the GPU.
@@ -60,6 +75,10 @@ func cuPyContenders(shop *workshop, w workload) ([]contender, error) {
 	lines := []string{"import numpy as np, cupy", "a = cupy.asarray(np.fromfile(%q, %s))", "a.sort()",
 		"a.get().tofile(%q)"}
 	return []contender{{name: "CuPy", kind: peer, script: func(in, out string) script {
-		return single(shop.tools["cupy"], "-c", fmt.Sprintf(strings.Join(lines, "; "), in, numPyType(w), out))
+		return single(
+			shop.tools["cupy"],
+			"-c",
+			fmt.Sprintf(strings.Join(lines, "; "), in, numPyType(w), out),
+		)
 	}}}, nil
 }

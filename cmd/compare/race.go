@@ -11,8 +11,15 @@ import (
 const output = "out"
 
 // race generates the data of a workload and runs its contenders in turns.
-func (shop *workshop) race(ctx context.Context, w workload, peers []peerProgram) (section, error) {
-	s := section{Name: w.Name, Title: w.Title, Size: w.describeSize(shop.bytes), Bytes: w.bytes(shop.bytes)}
+func (shop *workshop) race(
+	ctx context.Context, w workload, peers []peerProgram,
+) (section, error) {
+	s := section{
+		Name:  w.Name,
+		Title: w.Title,
+		Size:  w.describeSize(shop.bytes),
+		Bytes: w.bytes(shop.bytes),
+	}
 	shop.say("%s: %s", w.Name, s.Size)
 	in, err := shop.newInputs(ctx, w)
 	defer in.remove()
@@ -42,7 +49,9 @@ func (shop *workshop) race(ctx context.Context, w workload, peers []peerProgram)
 
 // contenders returns all contenders for the workload, and the reasons why some peers are left
 // out.
-func (shop *workshop) contenders(w workload, peers []peerProgram) (all []contender, left []string) {
+func (shop *workshop) contenders(
+	w workload, peers []peerProgram,
+) (all []contender, left []string) {
 	all = append(yardsticks(), ownContenders(w, shop.memories, shop.devices)...)
 	for _, p := range peers {
 		found, err := p.contenders(shop, w)
@@ -73,7 +82,13 @@ func (l *lane) run(ctx context.Context, in *inputs, turn int) {
 		in.shop.say("  %s: %v", l.label(), err)
 		return
 	}
-	in.shop.say("  run %d of %d: %-26s %8.3f s", turn, in.shop.runs, l.label(), m.seconds)
+	in.shop.say(
+		"  run %d of %d: %-26s %8.3f s",
+		turn,
+		in.shop.runs,
+		l.label(),
+		m.seconds,
+	)
 	l.peak = max(l.peak, m.peak)
 	if turn > 0 {
 		l.seconds = append(l.seconds, m.seconds)
@@ -82,7 +97,9 @@ func (l *lane) run(ctx context.Context, in *inputs, turn int) {
 
 // once sorts and checks. It creates a new output and removes it afterwards, usually before it is
 // written back to disk.
-func (l *lane) once(ctx context.Context, in *inputs) (m measurement, err error) {
+func (l *lane) once(
+	ctx context.Context, in *inputs,
+) (m measurement, err error) {
 	name, err := in.have(ctx, l.form)
 	if err != nil {
 		return m, err
@@ -127,7 +144,8 @@ func (l *lane) result(in *inputs) result {
 	r := result{Name: l.name, Kind: l.kind, Memory: l.memory, Command: l.script(in.name(l.form), output).String(),
 		Seconds: l.seconds, PeakMemory: l.peak}
 	if l.failed != nil {
-		r.Failed, r.Seconds = l.failed.Error(), nil
+		r.Failed = l.failed.Error()
+		r.Seconds = nil
 	}
 	r.Summary = summarize(r.Seconds)
 	return r

@@ -45,7 +45,8 @@ type result struct {
 
 // relate computes the ratios of every result to the yardsticks.
 func (s *section) relate() {
-	once, twice := s.median(copyOnce), s.median(copyTwice)
+	once := s.median(copyOnce)
+	twice := s.median(copyTwice)
 	for i := range s.Results {
 		r := &s.Results[i]
 		if r.Failed != "" {
@@ -58,7 +59,9 @@ func (s *section) relate() {
 
 // median returns the median of the contender with this name, or 0 if it did not run.
 func (s *section) median(name string) float64 {
-	at := slices.IndexFunc(s.Results, func(r result) bool { return r.Name == name })
+	at := slices.IndexFunc(s.Results, func(r result) bool {
+		return r.Name == name
+	})
 	if at < 0 {
 		return 0
 	}

@@ -73,17 +73,41 @@ func parseSettings(args []string, stderr io.Writer) (settings, error) {
 }
 
 func (s *settings) commonFlags(f *pflag.FlagSet, t *rawFlags) {
-	f.StringVar(&s.extsort, "extsort", "", "time the command at this `PATH`; otherwise it is built from this module")
-	f.StringSliceVarP(&t.devices, "device", "d", nil, "have extsort sort on these devices")
-	f.StringVar(&t.deviceMemory, "device-memory", "", "have extsort use no more than this `SIZE` of a device's memory")
-	f.StringVar(&s.work, "work", defaultDir(), "make the folder of the data in `DIR`: choose the file system")
+	f.StringVar(
+		&s.extsort,
+		"extsort",
+		"",
+		"time the command at this `PATH`; otherwise it is built from this module",
+	)
+	f.StringSliceVarP(
+		&t.devices, "device", "d", nil, "have extsort sort on these devices",
+	)
+	f.StringVar(
+		&t.deviceMemory,
+		"device-memory",
+		"",
+		"have extsort use no more than this `SIZE` of a device's memory",
+	)
+	f.StringVar(
+		&s.work,
+		"work",
+		defaultDir(),
+		"make the folder of the data in `DIR`: choose the file system",
+	)
 	f.BoolVar(&s.keep, "keep", false, "leave the data there at the end")
-	f.StringVar(&t.size, "size", "", "bytes of each workload (default 1G, with --confined 8 times --limit)")
+	f.StringVar(
+		&t.size,
+		"size",
+		"",
+		"bytes of each workload (default 1G, with --confined 8 times --limit)",
+	)
 	f.IntVar(&s.runs, "runs", 5, "runs of each contender that count")
 }
 
 func (s *settings) raceFlags(f *pflag.FlagSet, t *rawFlags) {
-	f.StringSliceVar(&t.workloads, "workloads", workloadNames(), "race: the kinds of data")
+	f.StringSliceVar(
+		&t.workloads, "workloads", workloadNames(), "race: the kinds of data",
+	)
 	f.StringSliceVar(&t.memories, "memory", nil,
 		"race: memory limits; otherwise four times the size and a quarter of it")
 	f.StringVar(&t.textLimit, "text-limit", "256M",
@@ -91,24 +115,61 @@ func (s *settings) raceFlags(f *pflag.FlagSet, t *rawFlags) {
 	f.StringSliceVar(&t.peers, "peers", []string{"all"},
 		"race, confined: run of the peers only these: all, none, or of "+strings.Join(peerNames(), " ")+
 			"; confined runs only those of "+strings.Join(confinedPeers, " "))
-	f.StringVar(&s.jsonFile, "json", "", "race: write the figures to this `FILE`, too")
-	f.StringVar(&s.svgFile, "svg", "", "race: draw the medians as bars into this `FILE`")
+	f.StringVar(
+		&s.jsonFile, "json", "", "race: write the figures to this `FILE`, too",
+	)
+	f.StringVar(
+		&s.svgFile,
+		"svg",
+		"",
+		"race: draw the medians as bars into this `FILE`",
+	)
 }
 
 func (s *settings) tableFlags(f *pflag.FlagSet, t *rawFlags) {
 	f.BoolVar(&s.table.on, "table", false, "make the table of workloads")
 	f.BoolVar(&s.table.confined, "confined", false,
 		"make the table of what does not fit: process and page cache in a memory cgroup, cold inputs, durable outputs")
-	f.StringVar(&t.limit, "limit", "1G", "confined: memory of the cgroup; extsort has -S of half of it")
-	f.BoolVar(&s.table.report, "report", false, "tables: only print what the file holds")
+	f.StringVar(
+		&t.limit,
+		"limit",
+		"1G",
+		"confined: memory of the cgroup; extsort has -S of half of it",
+	)
+	f.BoolVar(
+		&s.table.report,
+		"report",
+		false,
+		"tables: only print what the file holds",
+	)
 	f.StringVar(&s.table.out, "out", "", "tables: append each run to this `FILE`; runs that stand there are not made "+
 		"again (default table.jsonl or confined.jsonl)")
-	f.StringVar(&s.table.tmpfs, "tmpfs", "/dev/shm", "table: make the folder for the rows in memory in `DIR`")
+	f.StringVar(
+		&s.table.tmpfs,
+		"tmpfs",
+		"/dev/shm",
+		"table: make the folder for the rows in memory in `DIR`",
+	)
 	f.StringSliceVar(&s.table.rows, "rows", nil,
 		"tables: make only rows that match one of these `PATTERNS`, such as u64, */quarter or zipf/*/pipe")
-	f.StringSliceVar(&t.versions, "versions", nil, "tables: compare commands, as `NAME=PATH`,NAME=PATH")
-	f.IntVar(&s.table.forced, "forced", 3, "tables: runs of each forced strategy, with the last version")
-	f.Uint64Var(&s.table.seed, "seed", 0, "tables: seed of the order of the runs; 0: by the clock")
+	f.StringSliceVar(
+		&t.versions,
+		"versions",
+		nil,
+		"tables: compare commands, as `NAME=PATH`,NAME=PATH",
+	)
+	f.IntVar(
+		&s.table.forced,
+		"forced",
+		3,
+		"tables: runs of each forced strategy, with the last version",
+	)
+	f.Uint64Var(
+		&s.table.seed,
+		"seed",
+		0,
+		"tables: seed of the order of the runs; 0: by the clock",
+	)
 }
 
 // read parses the raw flags and returns all errors in the flags.
@@ -117,7 +178,9 @@ func (s *settings) read(t rawFlags, operands []string) error {
 	if len(operands) > 0 {
 		faults.add("unexpected operand %q", operands[0])
 	}
-	s.table.limit, s.textLimit = faults.size("--limit", t.limit), faults.size("--text-limit", t.textLimit)
+	s.table.limit, s.textLimit = faults.size("--limit", t.limit), faults.size(
+		"--text-limit", t.textLimit,
+	)
 	s.bytes = faults.size("--size", cmp.Or(t.size, s.table.defaultSize()))
 	s.workloads, s.memories = faults.workloads(t.workloads), faults.memories(t.memories, s.bytes)
 	s.peers, s.devices = faults.peers(t.peers), faults.devices(t)
@@ -126,12 +189,17 @@ func (s *settings) read(t rawFlags, operands []string) error {
 		faults.add("--runs %d: at least one run must count", s.runs)
 	}
 	if s.bytes < 1<<10 {
-		faults.add("--size %s: at least 1K is needed for a time that means something", t.size)
+		faults.add(
+			"--size %s: at least 1K is needed for a time that means something",
+			t.size,
+		)
 	}
 	s.table.versions = faults.versions(t.versions, s.extsort)
 	for _, pattern := range s.table.rows {
 		if !rowPattern(pattern).valid() {
-			faults.add("--rows %s: not a pattern of one to three parts", pattern)
+			faults.add(
+				"--rows %s: not a pattern of one to three parts", pattern,
+			)
 		}
 	}
 	return errors.Join(faults...)
@@ -159,7 +227,9 @@ func defaultDir() string {
 // faults collects the errors in the flags, so that all of them are reported at once.
 type faults []error
 
-func (f *faults) add(text string, args ...any) { *f = append(*f, fmt.Errorf(text, args...)) }
+func (f *faults) add(text string, args ...any) {
+	*f = append(*f, fmt.Errorf(text, args...))
+}
 
 func (f *faults) size(name, text string) int64 {
 	n, err := format.ParseSize(text)
@@ -172,9 +242,15 @@ func (f *faults) size(name, text string) int64 {
 func (f *faults) workloads(names []string) []workload {
 	var found []workload
 	for _, name := range names {
-		at := slices.IndexFunc(allWorkloads, func(w workload) bool { return w.Name == name })
+		at := slices.IndexFunc(allWorkloads, func(w workload) bool {
+			return w.Name == name
+		})
 		if at < 0 {
-			f.add("unknown workload %q: use %s", name, strings.Join(workloadNames(), " "))
+			f.add(
+				"unknown workload %q: use %s",
+				name,
+				strings.Join(workloadNames(), " "),
+			)
 			continue
 		}
 		found = append(found, allWorkloads[at])
@@ -217,11 +293,18 @@ func (f *faults) confine(s *settings) {
 	}
 	for _, name := range s.peers {
 		if !slices.Contains(confinedPeers, name) {
-			f.add("--peers %s: --confined takes only %s", name, strings.Join(confinedPeers, " "))
+			f.add(
+				"--peers %s: --confined takes only %s",
+				name,
+				strings.Join(confinedPeers, " "),
+			)
 		}
 	}
 	if s.memories[0] < leastMemory {
-		f.add("--limit: at least %s, as extsort needs half of it", binarySize(2*leastMemory))
+		f.add(
+			"--limit: at least %s, as extsort needs half of it",
+			binarySize(2*leastMemory),
+		)
 	}
 }
 
@@ -232,7 +315,11 @@ func (f *faults) devices(t rawFlags) []string {
 		flags = append(flags, "-d", d)
 	}
 	if t.deviceMemory != "" {
-		flags = append(flags, "--device-memory", exactSize(f.size("--device-memory", t.deviceMemory)))
+		flags = append(
+			flags,
+			"--device-memory",
+			exactSize(f.size("--device-memory", t.deviceMemory)),
+		)
 	}
 	return flags
 }
@@ -246,7 +333,11 @@ func (f *faults) peers(names []string) []string {
 	}
 	for _, name := range names {
 		if !slices.Contains(peerNames(), name) {
-			f.add("unknown peer %q: use all, none, or of %s", name, strings.Join(peerNames(), " "))
+			f.add(
+				"unknown peer %q: use all, none, or of %s",
+				name,
+				strings.Join(peerNames(), " "),
+			)
 		}
 	}
 	return names

@@ -19,7 +19,8 @@ func (shop *workshop) settle(bytes int64) error {
 		return err
 	}
 	block := make([]byte, 1<<20)
-	for left := min(bytes, shop.settleLimit); left > 0 && err == nil; left -= int64(len(block)) {
+	for left := min(bytes, shop.settleLimit); left > 0 &&
+		err == nil; left -= int64(len(block)) {
 		_, err = f.Write(block[:min(left, int64(len(block)))])
 	}
 	return errors.Join(err, f.Close(), os.Remove(f.Name()))

@@ -15,9 +15,19 @@ var stxxlSource []byte
 // findSTXXL compiles the program with the parallel mode of the C++ library, with which STXXL is
 // fastest.
 func findSTXXL(ctx context.Context, shop *workshop) (string, error) {
-	err := compile(ctx, shop, "stxxl_sort", stxxlSource, "-fopenmp", "-DSTXXL_PARALLEL_MODE_EXPLICIT", "-lstxxl")
+	err := compile(
+		ctx,
+		shop,
+		"stxxl_sort",
+		stxxlSource,
+		"-fopenmp",
+		"-DSTXXL_PARALLEL_MODE_EXPLICIT",
+		"-lstxxl",
+	)
 	if err != nil {
-		return "", fmt.Errorf("%w; are STXXL's headers (libstxxl-dev) installed?", err)
+		return "", fmt.Errorf(
+			"%w; are STXXL's headers (libstxxl-dev) installed?", err,
+		)
 	}
 	return "STXXL, parallel mode", nil
 }
@@ -32,7 +42,13 @@ func stxxlContenders(shop *workshop, w workload) ([]contender, error) {
 		}
 		all = append(all, contender{name: "stxxl::sort, in place", kind: peer, memory: memory, inPlace: true,
 			script: func(_, out string) script {
-				return single("stxxl_sort", w.numberType(), out, strconv.FormatInt(memory, 10), "stxxl.tmp")
+				return single(
+					"stxxl_sort",
+					w.numberType(),
+					out,
+					strconv.FormatInt(memory, 10),
+					"stxxl.tmp",
+				)
 			}})
 	}
 	return all, nil

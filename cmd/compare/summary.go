@@ -18,7 +18,11 @@ func summarize(seconds []float64) summary {
 	sorted := slices.Sorted(slices.Values(seconds))
 	upper := len(sorted) / 2
 	lower := (len(sorted) - 1) / 2
-	return summary{Median: (sorted[lower] + sorted[upper]) / 2, Min: sorted[0], Max: sorted[len(sorted)-1]}
+	return summary{
+		Median: (sorted[lower] + sorted[upper]) / 2,
+		Min:    sorted[0],
+		Max:    sorted[len(sorted)-1],
+	}
 }
 
 // ratio returns a / b, or 0 if b is unknown.

@@ -55,14 +55,22 @@ func (shop *workshop) makeTable(ctx context.Context, stdout io.Writer) error {
 
 // begin selects the rows and returns a description of the runs.
 func (t *table) begin(ctx context.Context) (start, error) {
-	s := start{Started: time.Now().UTC().Truncate(time.Second), Machine: t.shop.machine, Size: t.shop.bytes}
+	s := start{
+		Started: time.Now().UTC().Truncate(time.Second),
+		Machine: t.shop.machine,
+		Size:    t.shop.bytes,
+	}
 	if err := t.identify(ctx); err != nil {
 		return s, err
 	}
 	s.Versions = t.shop.table.versions
 	all := t.allRows()
 	if t.rows = pick(all, t.shop.table.rows); len(t.rows) == 0 {
-		return s, fmt.Errorf("--rows %q picks none: they are %s and so on", t.shop.table.rows, all[0].name())
+		return s, fmt.Errorf(
+			"--rows %q picks none: they are %s and so on",
+			t.shop.table.rows,
+			all[0].name(),
+		)
 	}
 	if slices.ContainsFunc(t.rows, row.inTmpfs) {
 		if err := t.openTmpfs(); err != nil {
@@ -72,7 +80,8 @@ func (t *table) begin(ctx context.Context) (start, error) {
 		}
 	}
 	if t.shop.group != nil {
-		s.Limit, s.Cgroup = t.shop.table.limit, t.shop.group.version
+		s.Limit = t.shop.table.limit
+		s.Cgroup = t.shop.group.version
 		s.Skipped = append(s.Skipped, t.invitePeers(ctx)...)
 		s.Peers = t.shop.peerVersions
 	}
@@ -117,7 +126,12 @@ func (t *table) openTmpfs() error {
 		return fmt.Errorf("%s is no tmpfs", dir)
 	}
 	if free := freeMemory(dir); free < tmpfsRoom*t.shop.bytes {
-		return fmt.Errorf("%s has room for %s of %s", dir, binarySize(free), binarySize(tmpfsRoom*t.shop.bytes))
+		return fmt.Errorf(
+			"%s has room for %s of %s",
+			dir,
+			binarySize(free),
+			binarySize(tmpfsRoom*t.shop.bytes),
+		)
 	}
 	dir, err := os.MkdirTemp(dir, "extsort-compare-")
 	if err != nil {
@@ -134,7 +148,9 @@ func (t *table) run(ctx context.Context) error {
 	t.forecast()
 	for len(t.rows) > 0 {
 		w := t.rows[0].workload
-		end := slices.IndexFunc(t.rows, func(r row) bool { return r.workload.Name != w.Name })
+		end := slices.IndexFunc(t.rows, func(r row) bool {
+			return r.workload.Name != w.Name
+		})
 		if end < 0 {
 			end = len(t.rows)
 		}
@@ -192,7 +208,9 @@ func shuffle(runs []tableRun, seed uint64, row string) {
 	sum := fnv.New64a()
 	sum.Write([]byte(row))
 	random := rand.New(rand.NewPCG(seed, sum.Sum64()))
-	random.Shuffle(len(runs), func(i, j int) { runs[i], runs[j] = runs[j], runs[i] })
+	random.Shuffle(len(runs), func(i, j int) {
+		runs[i], runs[j] = runs[j], runs[i]
+	})
 }
 
 // runWorkload generates the data and makes the runs of the rows that sort it.
@@ -200,7 +218,12 @@ func (t *table) runWorkload(ctx context.Context, w workload, rows []row) error {
 	if !slices.ContainsFunc(rows, func(r row) bool { return len(t.missing(r)) > 0 }) {
 		return nil
 	}
-	t.shop.say("%s: %s; about %s are left", w.Name, w.describeSize(t.shop.bytes), t.remaining(t.rows))
+	t.shop.say(
+		"%s: %s; about %s are left",
+		w.Name,
+		w.describeSize(t.shop.bytes),
+		t.remaining(t.rows),
+	)
 	in, err := t.shop.newInputs(ctx, w)
 	defer in.remove()
 	if err != nil {
@@ -232,7 +255,12 @@ func (t *table) runRow(ctx context.Context, r row, in *inputs) error {
 			continue
 		}
 		begin := time.Now()
-		e := entry{Row: r.name(), Contender: run.name, Run: run.number, Seed: t.shop.table.seed}
+		e := entry{
+			Row:       r.name(),
+			Contender: run.name,
+			Run:       run.number,
+			Seed:      t.shop.table.seed,
+		}
 		err := t.once(ctx, &e, run.entrant, in, !checked[run.name])
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -253,7 +281,9 @@ func (t *table) runRow(ctx context.Context, r row, in *inputs) error {
 }
 
 // once restores the state of the machine, runs the contender, and removes its output.
-func (t *table) once(ctx context.Context, e *entry, run entrant, in *inputs, check bool) (err error) {
+func (t *table) once(
+	ctx context.Context, e *entry, run entrant, in *inputs, check bool,
+) (err error) {
 	defer func() { err = errors.Join(err, in.shop.removeOutputs()) }()
 	prepare := in.prepareWarm
 	if in.shop.table.confined {
@@ -276,7 +306,9 @@ func (t *table) once(ctx context.Context, e *entry, run entrant, in *inputs, che
 
 // prepareWarm settles memory, waits until no data is being written back, and reads the input into
 // the page cache. It returns the name of the input.
-func (in *inputs) prepareWarm(ctx context.Context, _ contender) (string, error) {
+func (in *inputs) prepareWarm(
+	ctx context.Context, _ contender,
+) (string, error) {
 	if err := in.shop.settle(in.w.bytes(in.shop.bytes)); err != nil {
 		return "", err
 	}

@@ -63,9 +63,15 @@ type told struct {
 
 // take stores the measurement of a run, including the values reported by extsort.
 func (e *entry) take(m measurement) {
-	e.Seconds, e.Processor, e.User, e.System = m.seconds, m.user+m.system, m.user, m.system
-	e.Peak, e.Read, e.Written = m.peak, m.disk.read, m.disk.written
-	e.DeviceRead, e.DeviceWritten = m.device.read, m.device.written
+	e.Seconds = m.seconds
+	e.Processor = m.user + m.system
+	e.User = m.user
+	e.System = m.system
+	e.Peak = m.peak
+	e.Read = m.disk.read
+	e.Written = m.disk.written
+	e.DeviceRead = m.device.read
+	e.DeviceWritten = m.device.written
 	e.listen(m.said)
 }
 
@@ -76,8 +82,10 @@ func (e *entry) listen(said []byte) {
 	if found, err := statistics(said, &t); !found || err != nil {
 		return
 	}
-	e.Ran, e.Spilled = t.Strategy, t.Spilled
-	e.Predicted, e.PredictedSeconds = t.Plan.Strategy, t.Plan.Seconds
+	e.Ran = t.Strategy
+	e.Spilled = t.Spilled
+	e.Predicted = t.Plan.Strategy
+	e.PredictedSeconds = t.Plan.Seconds
 }
 
 // tableLog is the content of the file of a table.
@@ -97,7 +105,9 @@ func readLog(name string) (*tableLog, error) {
 	l := &tableLog{whole: int64(bytes.LastIndexByte(text, '\n') + 1)}
 	for line := range bytes.Lines(text[:l.whole]) {
 		if err := l.take(line); err != nil {
-			return nil, fmt.Errorf("%s: line %d: %w", name, len(l.starts)+len(l.runs)+1, err)
+			return nil, fmt.Errorf(
+				"%s: line %d: %w", name, len(l.starts)+len(l.runs)+1, err,
+			)
 		}
 	}
 	return l, nil
@@ -139,21 +149,33 @@ func (s start) regime() string {
 	if s.Limit == 0 {
 		return "on the whole machine"
 	}
-	return fmt.Sprintf("in %s of memory by cgroup %s", binarySize(s.Limit), s.Cgroup)
+	return fmt.Sprintf(
+		"in %s of memory by cgroup %s", binarySize(s.Limit), s.Cgroup,
+	)
 }
 
 func (l *tableLog) agrees(s start) error {
 	for _, before := range l.starts {
 		if before.Size != s.Size {
-			return fmt.Errorf("its runs are of %s of data, not of %s", binarySize(before.Size), binarySize(s.Size))
+			return fmt.Errorf(
+				"its runs are of %s of data, not of %s",
+				binarySize(before.Size),
+				binarySize(s.Size),
+			)
 		}
 		if before.Limit != s.Limit || before.Cgroup != s.Cgroup {
-			return fmt.Errorf("its runs are %s, not %s", before.regime(), s.regime())
+			return fmt.Errorf(
+				"its runs are %s, not %s", before.regime(), s.regime(),
+			)
 		}
 		for _, v := range s.Versions {
-			other := func(w version) bool { return w.Name == v.Name && w.Sum != v.Sum }
+			other := func(w version) bool {
+				return w.Name == v.Name && w.Sum != v.Sum
+			}
 			if slices.ContainsFunc(before.Versions, other) {
-				return fmt.Errorf("its runs of %s are those of another command", v.Name)
+				return fmt.Errorf(
+					"its runs of %s are those of another command", v.Name,
+				)
 			}
 		}
 	}

@@ -67,7 +67,9 @@ func newTableReport(l *tableLog) *tableReport {
 	for _, e := range l.runs {
 		names = append(names, e.Row)
 	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(slices.Compare(rank(a), rank(b)), cmp.Compare(a, b)) })
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(slices.Compare(rank(a), rank(b)), cmp.Compare(a, b))
+	})
 	for _, name := range slices.Compact(names) {
 		t.results = append(t.results, l.result(name, t.start.Versions))
 	}
@@ -76,7 +78,8 @@ func newTableReport(l *tableLog) *tableReport {
 
 // result computes the figures of a row. The plan and its execution are those of the last version.
 func (l *tableLog) result(name string, versions []version) rowResult {
-	first, last := versions[0], versions[len(versions)-1]
+	first := versions[0]
+	last := versions[len(versions)-1]
 	r := rowResult{name: name, copy: l.summary(name, plainCopy), sync: l.summary(name, syncedCopy),
 		redirected: l.summary(name, first.redirected())}
 	r.runs = len(l.done(name, last.auto()))
@@ -95,10 +98,16 @@ func (l *tableLog) result(name string, versions []version) rowResult {
 
 // describe stores the plan and its execution from the runs without a forced strategy.
 func (r *rowResult) describe(runs []entry) {
-	r.prediction = medianOf(runs, func(e entry) float64 { return e.PredictedSeconds })
+	r.prediction = medianOf(runs, func(e entry) float64 {
+		return e.PredictedSeconds
+	})
 	r.processor = medianOf(runs, func(e entry) float64 { return e.Processor })
-	r.spilled = medianOf(runs, func(e entry) float64 { return float64(e.Spilled) })
-	r.written = medianOf(runs, func(e entry) float64 { return float64(e.Written) })
+	r.spilled = medianOf(runs, func(e entry) float64 {
+		return float64(e.Spilled)
+	})
+	r.written = medianOf(runs, func(e entry) float64 {
+		return float64(e.Written)
+	})
 	for _, e := range runs {
 		r.ran, r.predicted = append(r.ran, e.Ran), append(r.predicted, e.Predicted)
 	}
@@ -111,21 +120,28 @@ func (r *rowResult) describe(runs []entry) {
 // consider stores the times of a forced strategy if they are the best so far. Runs that did not
 // follow it do not count.
 func (r *rowResult) consider(strategy string, runs []entry) {
-	runs = slices.DeleteFunc(runs, func(e entry) bool { return !entrant{strategy: strategy}.follows(e) })
+	runs = slices.DeleteFunc(runs, func(e entry) bool {
+		return !entrant{strategy: strategy}.follows(e)
+	})
 	s := summarize(each(runs, func(e entry) float64 { return e.Seconds }))
 	if s.Median > 0 && (r.bestName == "" || s.Median < r.best.Median) {
-		r.best, r.bestName = s, strategy
+		r.best = s
+		r.bestName = strategy
 	}
 }
 
 // findFailures stores the failures of contenders that never succeeded.
 func (r *rowResult) findFailures(l *tableLog, versions []version) {
 	for _, e := range l.runs {
-		if e.Row != r.name || e.Failed == "" || len(l.done(e.Row, e.Contender)) > 0 {
+		if e.Row != r.name || e.Failed == "" ||
+			len(l.done(e.Row, e.Contender)) > 0 {
 			continue
 		}
 		r.failed = append(r.failed, e.Contender+": "+e.Failed)
-		r.ownFailed = r.ownFailed || slices.ContainsFunc(versions, func(v version) bool { return v.runs(e.Contender) })
+		r.ownFailed = r.ownFailed ||
+			slices.ContainsFunc(versions, func(v version) bool {
+				return v.runs(e.Contender)
+			})
 	}
 	slices.Sort(r.failed)
 	r.failed = slices.Compact(r.failed)
@@ -133,11 +149,15 @@ func (r *rowResult) findFailures(l *tableLog, versions []version) {
 
 // done returns the successful runs of a contender in a row.
 func (l *tableLog) done(row, contender string) []entry {
-	return slices.DeleteFunc(l.of(row, contender), func(e entry) bool { return e.Failed != "" })
+	return slices.DeleteFunc(l.of(row, contender), func(e entry) bool {
+		return e.Failed != ""
+	})
 }
 
 func (l *tableLog) summary(row, contender string) summary {
-	return summarize(each(l.done(row, contender), func(e entry) float64 { return e.Seconds }))
+	return summarize(each(l.done(row, contender), func(e entry) float64 {
+		return e.Seconds
+	}))
 }
 
 func each(runs []entry, of func(entry) float64) []float64 {
@@ -148,15 +168,23 @@ func each(runs []entry, of func(entry) float64) []float64 {
 	return values
 }
 
-func medianOf(runs []entry, of func(entry) float64) float64 { return summarize(each(runs, of)).Median }
+func medianOf(runs []entry, of func(entry) float64) float64 {
+	return summarize(each(runs, of)).Median
+}
 
 // auto returns the times of the last version, before those of the first one.
 func (r rowResult) auto() summary   { return r.autos[len(r.autos)-1] }
 func (r rowResult) before() summary { return r.autos[0] }
 
-func (r rowResult) change() float64   { return ratio(r.auto().Median, r.before().Median) }
-func (r rowResult) foreseen() float64 { return ratio(r.prediction, r.auto().Median) }
-func (r rowResult) regret() float64   { return ratio(r.auto().Median, r.best.Median) }
+func (r rowResult) change() float64 {
+	return ratio(r.auto().Median, r.before().Median)
+}
+func (r rowResult) foreseen() float64 {
+	return ratio(r.prediction, r.auto().Median)
+}
+func (r rowResult) regret() float64 {
+	return ratio(r.auto().Median, r.best.Median)
+}
 
 // slower returns a mark if the last version is slower than the first one. The mark depends on
 // whether the difference exceeds the spread, which means that neither median is within the range
@@ -190,7 +218,12 @@ func (t *tableReport) verdict() error {
 // write prints the table as Markdown, followed by the rows that exceed a limit.
 func (t *tableReport) write(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Machine: %s  \nData: %s a row  \n", t.start.Machine, binarySize(t.start.Size))
+	fmt.Fprintf(
+		&b,
+		"Machine: %s  \nData: %s a row  \n",
+		t.start.Machine,
+		binarySize(t.start.Size),
+	)
 	for _, v := range t.start.Versions {
 		fmt.Fprintf(&b, "Version %s: %s (%s)  \n", v.Name, v.Told, v.Sum)
 	}
@@ -219,7 +252,9 @@ func (t *tableReport) columns() []column {
 	all := []column{{"row", true, func(r rowResult) string { return r.name }},
 		{"runs", false, func(r rowResult) string { return fmt.Sprint(r.runs) }}}
 	for i, v := range t.start.Versions {
-		all = append(all, column{v.Name, false, func(r rowResult) string { return seconds(r.autos[i]) }})
+		all = append(all, column{v.Name, false, func(r rowResult) string {
+			return seconds(r.autos[i])
+		}})
 	}
 	if n := len(t.start.Versions); n > 1 {
 		title := t.start.Versions[n-1].Name + " / " + t.start.Versions[0].Name
@@ -237,24 +272,44 @@ func (t *tableReport) columns() []column {
 var planColumns = []column{
 	{"cp", false, func(r rowResult) string { return seconds(r.copy) }},
 	{"cp+sync", false, func(r rowResult) string { return seconds(r.sync) }},
-	{"× cp", false, func(r rowResult) string { return times(ratio(r.auto().Median, r.copy.Median)) }},
-	{"× cp+sync", false, func(r rowResult) string { return times(ratio(r.auto().Median, r.sync.Median)) }},
-	{"`> out`", false, func(r rowResult) string { return seconds(r.redirected) }},
+	{"× cp", false, func(r rowResult) string {
+		return times(ratio(r.auto().Median, r.copy.Median))
+	}},
+	{"× cp+sync", false, func(r rowResult) string {
+		return times(ratio(r.auto().Median, r.sync.Median))
+	}},
+	{"`> out`", false, func(r rowResult) string {
+		return seconds(r.redirected)
+	}},
 	predictedColumn, ranColumn, foreseenColumn, bestColumn, regretColumn,
-	{"processor s", false, func(r rowResult) string { return times(r.processor) }},
-	{"spilled", false, func(r rowResult) string { return known(int64(r.spilled)) }},
-	{"to disk", false, func(r rowResult) string { return known(int64(r.written)) }},
+	{"processor s", false, func(r rowResult) string {
+		return times(r.processor)
+	}},
+	{"spilled", false, func(r rowResult) string {
+		return known(int64(r.spilled))
+	}},
+	{"to disk", false, func(r rowResult) string {
+		return known(int64(r.written))
+	}},
 }
 
 // Columns for the plan, which both tables have.
 var (
-	predictedColumn = column{"predicted", true, func(r rowResult) string { return strings.Join(r.predicted, ", ") }}
-	ranColumn       = column{"ran", true, func(r rowResult) string { return strings.Join(r.ran, ", ") }}
-	foreseenColumn  = column{"predicted / measured", false, func(r rowResult) string { return times(r.foreseen()) }}
-	bestColumn      = column{"best forced", true, func(r rowResult) string {
+	predictedColumn = column{"predicted", true, func(r rowResult) string {
+		return strings.Join(r.predicted, ", ")
+	}}
+	ranColumn = column{"ran", true, func(r rowResult) string {
+		return strings.Join(r.ran, ", ")
+	}}
+	foreseenColumn = column{"predicted / measured", false, func(r rowResult) string {
+		return times(r.foreseen())
+	}}
+	bestColumn = column{"best forced", true, func(r rowResult) string {
 		return strings.TrimSpace(r.bestName + " " + seconds(r.best))
 	}}
-	regretColumn = column{"regret", false, func(r rowResult) string { return times(r.regret()) }}
+	regretColumn = column{"regret", false, func(r rowResult) string {
+		return times(r.regret())
+	}}
 )
 
 // seconds formats a summary, or returns "" if there are no runs.
@@ -298,7 +353,13 @@ func (t *tableReport) complain(b *strings.Builder) {
 				found = append(found, r.name+": "+text)
 			}
 		}
-		appendReasons(b, fmt.Sprintf("%s: %d of %d rows", bound.title, len(found), len(t.results)), found)
+		appendReasons(
+			b,
+			fmt.Sprintf(
+				"%s: %d of %d rows", bound.title, len(found), len(t.results),
+			),
+			found,
+		)
 	}
 }
 
@@ -310,10 +371,15 @@ type bound struct {
 
 // bounds are the limits of both tables.
 var bounds = []bound{
-	{"Failed", func(r rowResult) string { return strings.Join(r.failed, "; ") }},
-	{"Slower by more than 5 %", func(r rowResult) string { return above(r.change(), maxSlower, " "+r.slower()) }},
+	{"Failed", func(r rowResult) string {
+		return strings.Join(r.failed, "; ")
+	}},
+	{"Slower by more than 5 %", func(r rowResult) string {
+		return above(r.change(), maxSlower, " "+r.slower())
+	}},
 	{"Ran another strategy than predicted", func(r rowResult) string {
-		if slices.Equal(r.ran, r.predicted) || slices.Contains(r.predicted, "") {
+		if slices.Equal(r.ran, r.predicted) ||
+			slices.Contains(r.predicted, "") {
 			return ""
 		}
 		return strings.Join(r.predicted, ", ") + " → " + strings.Join(r.ran, ", ")
@@ -324,7 +390,9 @@ var bounds = []bound{
 		}
 		return above(r.foreseen(), maxPredicted, "")
 	}},
-	{"Regret above 1.15", func(r rowResult) string { return above(r.regret(), maxRegret, " "+r.bestName) }},
+	{"Regret above 1.15", func(r rowResult) string {
+		return above(r.regret(), maxRegret, " "+r.bestName)
+	}},
 }
 
 var tmpfsBound = bound{"In tmpfs above 1.1 × the better of `-o out` and `> out` of the first version",

@@ -28,7 +28,9 @@ var tableShares = []share{{"in-core", 4, 1}, {"quarter", 1, 4}, {"sixteenth", 1,
 
 // limit returns the limit for data of this size. REQUIRES: the share is in proportion to the
 // data.
-func (s share) limit(bytes int64) int64 { return max(bytes*s.times/max(s.of, 1), leastMemory) }
+func (s share) limit(bytes int64) int64 {
+	return max(bytes*s.times/max(s.of, 1), leastMemory)
+}
 
 // Places other than the disk, whose name is that of its file system.
 const (
@@ -44,7 +46,9 @@ type row struct {
 	place    string
 }
 
-func (r row) name() string  { return r.workload.Name + "/" + r.share.name + "/" + r.place }
+func (r row) name() string {
+	return r.workload.Name + "/" + r.share.name + "/" + r.place
+}
 func (r row) inTmpfs() bool { return r.place == inTmpfs }
 
 // A rowPattern has the parts workload, memory and place, in the syntax of path.Match. Missing
@@ -59,7 +63,9 @@ func (p rowPattern) valid() bool {
 func (p rowPattern) matches(name string) bool {
 	parts := strings.Split(string(p), "/")
 	of := strings.Split(name, "/")
-	fits, _ := path.Match(string(p), strings.Join(of[:min(len(parts), len(of))], "/"))
+	fits, _ := path.Match(
+		string(p), strings.Join(of[:min(len(parts), len(of))], "/"),
+	)
 	return fits
 }
 
@@ -83,7 +89,9 @@ func pick(rows []row, patterns []string) []row {
 		return rows
 	}
 	return slices.DeleteFunc(slices.Clone(rows), func(r row) bool {
-		return !slices.ContainsFunc(patterns, func(p string) bool { return rowPattern(p).matches(r.name()) })
+		return !slices.ContainsFunc(patterns, func(p string) bool {
+			return rowPattern(p).matches(r.name())
+		})
 	})
 }
 
@@ -92,9 +100,13 @@ func rank(name string) []int {
 	parts := append(strings.Split(name, "/"), "", "")
 	all := slices.Concat(tableWorkloads, confinedWorkloads)
 	return []int{
-		slices.IndexFunc(all, func(w workload) bool { return w.Name == parts[0] }),
+		slices.IndexFunc(all, func(w workload) bool {
+			return w.Name == parts[0]
+		}),
 		slices.Index([]string{inPipe, inTmpfs}, parts[2]),
-		slices.IndexFunc(tableShares, func(s share) bool { return s.name == parts[1] }),
+		slices.IndexFunc(tableShares, func(s share) bool {
+			return s.name == parts[1]
+		}),
 	}
 }
 
@@ -111,9 +123,15 @@ const (
 	syncedCopy = "cp+sync"
 )
 
-func (v version) auto() string                  { return v.Name + " auto" }
-func (v version) forced(strategy string) string { return v.Name + " " + strategy }
-func (v version) redirected() string            { return v.Name + " > out" }
+func (v version) auto() string {
+	return v.Name + " auto"
+}
+func (v version) forced(strategy string) string {
+	return v.Name + " " + strategy
+}
+func (v version) redirected() string {
+	return v.Name + " > out"
+}
 
 // forcible are the strategies that --strategy accepts and that need only one device. They exclude
 // sift: on data far from sorted, it reads everything in vain, and another strategy sorts the
@@ -145,12 +163,20 @@ func (r row) ownEntrants(s settings, way route) []entrant {
 	var all []entrant
 	versions := s.table.versions
 	for _, v := range versions {
-		all = append(all, entrant{contender: sorter(v.auto(), way, s.sortLine(r, v)), runs: s.runs})
+		all = append(all, entrant{
+			contender: sorter(v.auto(), way, s.sortLine(r, v)),
+			runs:      s.runs,
+		})
 	}
 	last := versions[len(versions)-1]
 	for _, strategy := range forcible {
 		line := s.sortLine(r, last, "--strategy", strategy)
-		all = append(all, entrant{sorter(last.forced(strategy), way, line), strategy, s.table.forced})
+		all = append(
+			all,
+			entrant{sorter(
+				last.forced(strategy), way, line,
+			), strategy, s.table.forced},
+		)
 	}
 	return all
 }

@@ -18,7 +18,9 @@ type version struct {
 }
 
 // runs reports whether an entrant uses this version.
-func (v version) runs(entrant string) bool { return strings.HasPrefix(entrant, v.Name+" ") }
+func (v version) runs(entrant string) bool {
+	return strings.HasPrefix(entrant, v.Name+" ")
+}
 
 // tool returns the name of the command in a script.
 func (v version) tool() string { return "extsort " + v.Name }

@@ -40,10 +40,14 @@ func (w workload) isNumber() bool { return w.recordSize == w.keySize }
 // numberType returns the type of a bare key, or gensort.
 func (w workload) numberType() string { return w.describe[1] }
 
-func (w workload) records(bytes int64) int64 { return max(bytes/int64(w.recordSize), 1) }
+func (w workload) records(bytes int64) int64 {
+	return max(bytes/int64(w.recordSize), 1)
+}
 
 // bytes returns the size of the data when size is rounded down to whole records.
-func (w workload) bytes(size int64) int64 { return w.records(size) * int64(w.recordSize) }
+func (w workload) bytes(size int64) int64 {
+	return w.records(size) * int64(w.recordSize)
+}
 
 // generate returns the command that writes the workload to a file.
 func (w workload) generate(size int64, file string) command {
@@ -53,5 +57,7 @@ func (w workload) generate(size int64, file string) command {
 
 // describeSize returns the size of the data in words.
 func (w workload) describeSize(size int64) string {
-	return fmt.Sprintf("%d records, %s", w.records(size), binarySize(w.bytes(size)))
+	return fmt.Sprintf(
+		"%d records, %s", w.records(size), binarySize(w.bytes(size)),
+	)
 }

@@ -25,12 +25,20 @@ type workshop struct {
 }
 
 // openWorkshop creates the directory and finds or builds extsort.
-func openWorkshop(ctx context.Context, s settings, log io.Writer) (*workshop, error) {
+func openWorkshop(
+	ctx context.Context, s settings, log io.Writer,
+) (*workshop, error) {
 	dir, err := os.MkdirTemp(s.work, "extsort-compare-")
 	if err != nil {
 		return nil, err
 	}
-	shop := &workshop{settings: s, dir: dir, tools: map[string]string{}, machine: describeMachine(dir), log: log}
+	shop := &workshop{
+		settings: s,
+		dir:      dir,
+		tools:    map[string]string{},
+		machine:  describeMachine(dir),
+		log:      log,
+	}
 	shop.settleLimit = settleLimit(shop.machine)
 	if err := shop.findExtsort(ctx); err != nil {
 		shop.close()
@@ -49,7 +57,9 @@ func (shop *workshop) close() {
 	}
 }
 
-func (shop *workshop) say(line string, args ...any) { fmt.Fprintf(shop.log, line+"\n", args...) }
+func (shop *workshop) say(line string, args ...any) {
+	fmt.Fprintf(shop.log, line+"\n", args...)
+}
 
 // findExtsort finds the versions of extsort. The first one generates and checks the data.
 func (shop *workshop) findExtsort(ctx context.Context) error {
@@ -73,15 +83,32 @@ func (shop *workshop) findExtsort(ctx context.Context) error {
 
 // build builds the command of this module.
 func build(ctx context.Context, target string) error {
-	build := exec.CommandContext(ctx, "go", "build", "-o", target, "github.com/extsort/extsort/cmd/extsort")
+	build := exec.CommandContext(
+		ctx,
+		"go",
+		"build",
+		"-o",
+		target,
+		"github.com/extsort/extsort/cmd/extsort",
+	)
 	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("build extsort: %w\n%sstart this in the module, or name a command by --extsort", err, out)
+		return fmt.Errorf(
+			"build extsort: %w\n%sstart this in the module, or name a command by --extsort",
+			err,
+			out,
+		)
 	}
 	return nil
 }
 
 // compile compiles a tool from C++ source.
-func compile(ctx context.Context, shop *workshop, tool string, source []byte, flags ...string) error {
+func compile(
+	ctx context.Context,
+	shop *workshop,
+	tool string,
+	source []byte,
+	flags ...string,
+) error {
 	compiler, err := exec.LookPath("g++")
 	if err != nil {
 		return errors.New("no g++ is installed to compile it")
@@ -93,7 +120,10 @@ func compile(ctx context.Context, shop *workshop, tool string, source []byte, fl
 	if err := os.WriteFile(program+".cpp", source, 0o600); err != nil {
 		return err
 	}
-	words := append([]string{"-O3", "-march=native", "-w", "-pthread", "-o", program, program + ".cpp"}, flags...)
+	words := append(
+		[]string{"-O3", "-march=native", "-w", "-pthread", "-o", program, program + ".cpp"},
+		flags...,
+	)
 	if _, err := exec.CommandContext(ctx, compiler, words...).CombinedOutput(); err != nil {
 		return errors.New("it does not compile")
 	}
@@ -122,10 +152,14 @@ func (shop *workshop) prepare(ctx context.Context, c command) *exec.Cmd {
 }
 
 // path returns the path of a file in the directory.
-func (shop *workshop) path(file string) string { return filepath.Join(shop.dir, file) }
+func (shop *workshop) path(file string) string {
+	return filepath.Join(shop.dir, file)
+}
 
 // firstLine runs a command and returns the first line of its output.
-func (shop *workshop) firstLine(ctx context.Context, words ...string) (string, error) {
+func (shop *workshop) firstLine(
+	ctx context.Context, words ...string,
+) (string, error) {
 	out, err := shop.prepare(ctx, words).Output()
 	if err != nil {
 		return "", err
@@ -135,10 +169,14 @@ func (shop *workshop) firstLine(ctx context.Context, words ...string) (string, e
 }
 
 // must runs a command without timing it. Standard input and output may be nil.
-func (shop *workshop) must(ctx context.Context, c command, stdin io.Reader, stdout io.Writer) error {
+func (shop *workshop) must(
+	ctx context.Context, c command, stdin io.Reader, stdout io.Writer,
+) error {
 	cmd := shop.prepare(ctx, c)
 	var stderr bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, stdout, &stderr
+	cmd.Stdin = stdin
+	cmd.Stdout = stdout
+	cmd.Stderr = &stderr
 	if err := cmd.Run(); err != nil {
 		return failure(ctx, c, err, stderr.Bytes())
 	}

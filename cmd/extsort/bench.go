@@ -34,23 +34,45 @@ type benchFlags struct {
 func benchCaseFlags(g group, v *flagValues) {
 	f := &v.bench
 	f.table = bench.Views[0].Name
-	distribution := func(s string) (string, error) { return s, checkWord(s, format.Distributions) }
+	distribution := func(s string) (string, error) {
+		return s, checkWord(s, format.Distributions)
+	}
 	for _, d := range []definition{
 		g.add(text(&f.device, "DEVICE"), "device,d",
 			"the device, by number or name (see extsort devices); otherwise a GPU if there is one").
 			hints("gpu").offers("cpu", "gpu"),
-		g.add(oneOf(&f.table, "TABLE", bench.ViewNames()...), "table", "the table to print"),
+		g.add(
+			oneOf(&f.table, "TABLE", bench.ViewNames()...),
+			"table",
+			"the table to print",
+		),
 		g.add(listOf(&f.scope.Algorithms, "NAMES", notEmpty), "algorithm",
 			"only these algorithms; otherwise all").
 			hints("algorithms"),
 		g.add(listOf(&f.scope.Keys, "TYPES", opencl.ParseKeyKind), "type,t",
 			"only these key types: u32, u64, u32+u32, u64+u32 (with a 32-bit index); otherwise all").
 			hints("keys", "types").offers("u32", "u64", "u32+u32", "u64+u32"),
-		g.add(listOf(&f.scope.Dists, "NAMES", distribution), "dist", "these distributions of the keys; otherwise uniform").
+		g.add(
+			listOf(&f.scope.Dists, "NAMES", distribution),
+			"dist",
+			"these distributions of the keys; otherwise uniform",
+		).
 			hints("distribution").offers(format.Distributions...),
-		g.add(amount(&f.scope.Min, "COUNT", parseCount), "min", "smallest number of keys, such as 1000, 1M or 2^20"),
-		g.add(amount(&f.scope.Max, "COUNT", parseCount), "max", "largest number of keys; sizes are powers of two"),
-		g.add(wholeNumber(&f.runs, "N", 1), "runs", "take the median of N runs; otherwise 5").
+		g.add(
+			amount(&f.scope.Min, "COUNT", parseCount),
+			"min",
+			"smallest number of keys, such as 1000, 1M or 2^20",
+		),
+		g.add(
+			amount(&f.scope.Max, "COUNT", parseCount),
+			"max",
+			"largest number of keys; sizes are powers of two",
+		),
+		g.add(
+			wholeNumber(&f.runs, "N", 1),
+			"runs",
+			"take the median of N runs; otherwise 5",
+		).
 			hints("count", "repeat"),
 	} {
 		d.notWith("--from")
@@ -62,9 +84,17 @@ func benchCaseFlags(g group, v *flagValues) {
 func benchShowFlags(g group, v *flagValues) {
 	f := &v.bench
 	f.format = "text"
-	g.add(oneOf(&f.format, "FORM", "text", "json"), "format", "print tables or JSON").
+	g.add(
+		oneOf(&f.format, "FORM", "text", "json"),
+		"format",
+		"print tables or JSON",
+	).
 		hints("json", "stats")
-	g.add(text(&f.svg, "FILE"), "svg", "also plot the rates by number of keys, as an SVG image in FILE").
+	g.add(
+		text(&f.svg, "FILE"),
+		"svg",
+		"also plot the rates by number of keys, as an SVG image in FILE",
+	).
 		hints("plot")
 }
 
@@ -127,7 +157,9 @@ func (a *app) bench(ctx context.Context, f *benchFlags) error {
 		return err
 	}
 	if n := report.Failed(); n > 0 {
-		return fmt.Errorf("bench: %d of %d cases failed: the tables say which", n, len(cases))
+		return fmt.Errorf(
+			"bench: %d of %d cases failed: the tables say which", n, len(cases),
+		)
 	}
 	return nil
 }
@@ -139,7 +171,16 @@ func (a *app) benchOptions(f *benchFlags, cases int) bench.Options {
 		done := 0
 		opt.OnCase = func(c bench.Case) {
 			done++
-			fmt.Fprintf(a.stderr, "\r\x1b[K%d of %d: %s, %s, %s, %d keys", done, cases, c.Label, c.Key, c.Dist, c.Records)
+			fmt.Fprintf(
+				a.stderr,
+				"\r\x1b[K%d of %d: %s, %s, %s, %d keys",
+				done,
+				cases,
+				c.Label,
+				c.Key,
+				c.Dist,
+				c.Records,
+			)
 			if done == cases {
 				fmt.Fprint(a.stderr, "\r\x1b[K")
 			}
@@ -148,7 +189,9 @@ func (a *app) benchOptions(f *benchFlags, cases int) bench.Options {
 	return opt
 }
 
-func (a *app) showBench(ctx context.Context, report bench.Report, f *benchFlags) error {
+func (a *app) showBench(
+	ctx context.Context, report bench.Report, f *benchFlags,
+) error {
 	write := report.WriteText
 	if f.format == "json" {
 		write = report.WriteJSON
@@ -156,7 +199,9 @@ func (a *app) showBench(ctx context.Context, report bench.Report, f *benchFlags)
 	if err := write(a.out); err != nil || f.plot == nil {
 		return err
 	}
-	return f.plot.write(ctx, func(w io.Writer) error { return plot.WriteSVG(w, report) })
+	return f.plot.write(ctx, func(w io.Writer) error {
+		return plot.WriteSVG(w, report)
+	})
 }
 
 // openPlot opens the file of --svg, if there is one.
@@ -177,7 +222,9 @@ func (f *benchFlags) openPlot(ctx context.Context, a *app) (err error) {
 func pickDevice(ctx context.Context, word string) (device.Info, error) {
 	list := session.Devices(ctx)
 	if word == "" || word == "auto" {
-		at := slices.IndexFunc(list.Devices, func(d device.Info) bool { return d.Automatic })
+		at := slices.IndexFunc(list.Devices, func(d device.Info) bool {
+			return d.Automatic
+		})
 		return list.Devices[max(at, 0)], nil
 	}
 	found, err := list.Select(word)

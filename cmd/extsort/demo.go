@@ -38,9 +38,17 @@ func demoSizeFlags(g group, v *flagValues) {
 	g.add(amount(&f.size, "SIZE", parseByteLimit), "size",
 		"size of the data; needs three times as much free disk space; otherwise 256M").
 		hints("bytes")
-	g.add(amount(&v.opt.MemoryBytes, "SIZE", parseMemory), "buffer-size,S", "memory limit of the sort; otherwise 64M").
+	g.add(
+		amount(&v.opt.MemoryBytes, "SIZE", parseMemory),
+		"buffer-size,S",
+		"memory limit of the sort; otherwise 64M",
+	).
 		hints("memory", "mem", "ram")
-	g.add(text(&f.folder, "DIR"), "temporary-directory,T", "write all files to DIR; otherwise TMPDIR, else /var/tmp").
+	g.add(
+		text(&f.folder, "DIR"),
+		"temporary-directory,T",
+		"write all files to DIR; otherwise TMPDIR, else /var/tmp",
+	).
 		hints("tmpdir", "tmp", "temp-dir").directory()
 }
 
@@ -51,13 +59,16 @@ func (a *app) demoCommand() *cobra.Command {
 			"in a quarter of the memory they need, verify the result, and clean up.",
 		"", v, func(cmd *cobra.Command, _ []string) error {
 			f := v.demo
-			f.opt, f.progress = v.opt, v.report.progress
+			f.opt = v.opt
+			f.progress = v.report.progress
 			return a.demo(cmd.Context(), &f)
 		})
 }
 
 func (a *app) demo(ctx context.Context, f *demoFlags) (err error) {
-	folder, err := os.MkdirTemp(cmp.Or(f.folder, spill.DefaultFolder()), "extsort-demo-")
+	folder, err := os.MkdirTemp(
+		cmp.Or(f.folder, spill.DefaultFolder()), "extsort-demo-",
+	)
 	if err != nil {
 		return fmt.Errorf("demo: %w; name another directory with -T", err)
 	}
@@ -82,10 +93,16 @@ func (a *app) tour(ctx context.Context, f *demoFlags, bytes int64) error {
 	}
 	fmt.Fprintf(a.out, "1. generated  %s: %s of %d bytes with random keys\n",
 		human.Bytes(bytes), plural(bytes/demoRecord, "record"), demoRecord)
-	fmt.Fprintf(a.out, "              in %s, %s\n", human.Time(spent), human.Rate(bytes, spent))
+	fmt.Fprintf(
+		a.out,
+		"              in %s, %s\n",
+		human.Time(spent),
+		human.Rate(bytes, spent),
+	)
 
 	progress := a.bars(f.progress)
-	f.opt.Progress, f.opt.MeasureMemory = progress, true
+	f.opt.Progress = progress
+	f.opt.MeasureMemory = true
 	report, err := session.Sort(ctx, f.opt)
 	progress.Close()
 	if err != nil {
@@ -102,21 +119,34 @@ func timed(f func() error) (float64, error) {
 }
 
 func (a *app) printSortSummary(r *session.Report) {
-	sorting, verifying := r.Seconds, 0.0
+	sorting := r.Seconds
+	verifying := 0.0
 	for _, p := range r.Detail.Phases {
 		if p.Name == plan.StageVerify {
 			verifying += p.Seconds
 		}
 	}
 	sorting -= verifying
-	fmt.Fprintf(a.out, "2. sorted     in %s, %s\n", human.Time(sorting), human.Rate(r.BytesRead, sorting))
+	fmt.Fprintf(
+		a.out,
+		"2. sorted     in %s, %s\n",
+		human.Time(sorting),
+		human.Rate(r.BytesRead, sorting),
+	)
 	writeRows(a.out, []row{
 		{"   memory  ", memory(&r.Detail)},
 		{"   strategy", string(r.Strategy) + ": " + r.Strategy.Properties().Way},
 		{"   disk", human.Bytes(r.BytesSpilled) + " of temporary data"},
 		{"   device", r.Device},
 	})
-	fmt.Fprintf(a.out, "3. verified   in %s: the keys are in order, and no record is lost\n", human.Time(verifying))
-	fmt.Fprintln(a.out, "\nAll files of the tour have been removed. Next, look at one of your own files:")
+	fmt.Fprintf(
+		a.out,
+		"3. verified   in %s: the keys are in order, and no record is lost\n",
+		human.Time(verifying),
+	)
+	fmt.Fprintln(
+		a.out,
+		"\nAll files of the tour have been removed. Next, look at one of your own files:",
+	)
 	fmt.Fprintln(a.out, "  extsort info FILE")
 }

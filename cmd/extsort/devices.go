@@ -25,7 +25,9 @@ func (a *app) devicesCommand() *cobra.Command {
 	v := &flagValues{}
 	return verb("devices [flags]",
 		"List the devices a sort can use. Choose one with -d by its number, its kind or a\npart of its name: --device 1.",
-		"", v, func(cmd *cobra.Command, _ []string) error { return a.devices(cmd.Context(), v.devices.json) })
+		"", v, func(cmd *cobra.Command, _ []string) error {
+			return a.devices(cmd.Context(), v.devices.json)
+		})
 }
 
 func (a *app) devices(ctx context.Context, asJSON bool) error {
@@ -46,11 +48,16 @@ func (a *app) devices(ctx context.Context, asJSON bool) error {
 
 // deviceRows describes a device. It leaves out rates that extsort tune has not measured.
 func deviceRows(ctx context.Context, d device.Info) []row {
-	measured := func(r float64) string { return when(r > 0, "%s", human.Rate(int64(r), 1)) }
+	measured := func(r float64) string {
+		return when(r > 0, "%s", human.Rate(int64(r), 1))
+	}
 	return []row{
 		{"   kind", string(d.Kind) + ", " + plural(d.Units, "unit")},
 		{"   driver", d.Driver},
-		{"   memory", cmp.Or(when(d.MemoryBytes > 0, "%s", human.Bytes(d.MemoryBytes)), "host memory")},
+		{"   memory", cmp.Or(
+			when(d.MemoryBytes > 0, "%s", human.Bytes(d.MemoryBytes)),
+			"host memory",
+		)},
 		{"   chunk", largestChunk(ctx, d)},
 		{"   link", measured(d.LinkRate)},
 		{"   sort u64", measured(d.SortRate)},
@@ -71,6 +78,11 @@ func largestChunk(ctx context.Context, info device.Info) string {
 	}
 	defer d.Close()
 	// A valid layout.
-	keyer, _ := format.NewKeyer(format.Bare(format.Type{Kind: format.Unsigned, Size: 8}))
-	return "up to " + plural(d.MaxRecords(device.ChunkOptions{Keyer: keyer}, staging), "record") + " of u64"
+	keyer, _ := format.NewKeyer(format.Bare(format.Type{
+		Kind: format.Unsigned,
+		Size: 8,
+	}))
+	return "up to " + plural(
+		d.MaxRecords(device.ChunkOptions{Keyer: keyer}, staging), "record",
+	) + " of u64"
 }

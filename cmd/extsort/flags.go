@@ -84,26 +84,40 @@ func (d definition) sets(fields ...option.Field) definition {
 
 // hints lists the names of the flag in other tools, so that a user who types one of them finds
 // the flag.
-func (d definition) hints(names ...string) definition { return d.note(otherNames, names...) }
+func (d definition) hints(names ...string) definition {
+	return d.note(otherNames, names...)
+}
 
 // notWith lists the flags that the flag cannot be combined with, in their usual form: -c, --join
 // or, for one value of a flag, -c=quiet.
-func (d definition) notWith(others ...string) definition { return d.note(refusedWith, others...) }
+func (d definition) notWith(others ...string) definition {
+	return d.note(refusedWith, others...)
+}
 
 // needs names another flag, without which the flag has no effect.
-func (d definition) needs(other string) definition { return d.note(neededFlag, other) }
+func (d definition) needs(other string) definition {
+	return d.note(neededFlag, other)
+}
 
 // implies names a flag that the flag includes. notWith of that flag then covers this one.
-func (d definition) implies(other string) definition { return d.note(impliedFlag, other) }
+func (d definition) implies(other string) definition {
+	return d.note(impliedFlag, other)
+}
 
 // offers lists values for completion, for a flag that accepts others, too.
-func (d definition) offers(values ...string) definition { return d.note(offered, values...) }
+func (d definition) offers(values ...string) definition {
+	return d.note(offered, values...)
+}
 
 // notIn says why a verb does not have the flag. A user who tries it there sees the reason.
-func (d definition) notIn(verb, reason string) definition { return d.note(reasonNotIn+verb, reason) }
+func (d definition) notIn(verb, reason string) definition {
+	return d.note(reasonNotIn+verb, reason)
+}
 
 // directory completes the value as the name of a directory.
-func (d definition) directory() definition { return d.note(cobra.BashCompSubdirsInDir) }
+func (d definition) directory() definition {
+	return d.note(cobra.BashCompSubdirsInDir)
+}
 
 // typedName returns the usual form of a flag: -o, --limit.
 func typedName(f *pflag.Flag) string {
@@ -120,13 +134,23 @@ func conflicts(flags *pflag.FlagSet) (faults []error) {
 	flags.Visit(func(f *pflag.Flag) {
 		for _, other := range f.Annotations[refusedWith] {
 			if given[other] {
-				faults = append(faults, fmt.Errorf("%s does not apply to %s: leave it out", typedName(f), other))
+				faults = append(
+					faults,
+					fmt.Errorf(
+						"%s does not apply to %s: leave it out",
+						typedName(f),
+						other,
+					),
+				)
 				return
 			}
 		}
 		for _, other := range f.Annotations[neededFlag] {
 			if !given[other] {
-				faults = append(faults, fmt.Errorf("%s only works with %s", typedName(f), other))
+				faults = append(
+					faults,
+					fmt.Errorf("%s only works with %s", typedName(f), other),
+				)
 			}
 		}
 	})
@@ -150,7 +174,12 @@ func givenFlags(flags *pflag.FlagSet) map[string]bool {
 // The description of a record.
 
 func typeFlag(g group, v *flagValues) {
-	g.add(&value[string]{to: &v.opt.Record.Type, kind: "TYPE", once: true, parse: parseTypeName},
+	g.add(&value[string]{
+		to:    &v.opt.Record.Type,
+		kind:  "TYPE",
+		once:  true,
+		parse: parseTypeName,
+	},
 		"type,t", "plain numbers: each record is one TYPE").
 		sets(option.Type).hints("dtype").notWith("--join").offers(format.NumberTypes...)
 }
@@ -171,14 +200,24 @@ func keyFlag(g group, v *flagValues) {
 		"a key to sort by: OFFSET:TYPE[:desc] (OFFSET in bytes, from 0), NAME[:desc] (npy, --fields) or COLUMN[:desc] (npy, "+
 			"vectors; from 0); repeat -k for more keys, the most significant first").
 		sets(option.Keys).notWith("--join").
-		notIn("shuffle", "the order does not depend on the contents of the records")
+		notIn(
+			"shuffle",
+			"the order does not depend on the contents of the records",
+		)
 }
 
 func fieldsFlag(g group, v *flagValues) {
-	g.add(&value[string]{to: &v.opt.Record.Fields, kind: "LIST", once: true, parse: parseFieldList}, "fields",
+	g.add(&value[string]{
+		to:    &v.opt.Record.Fields,
+		kind:  "LIST",
+		once:  true,
+		parse: parseFieldList,
+	}, "fields",
 		"names of the fields: 'NAME=OFFSET:TYPE ...', or @F to read the list from file F; -k NAME then names a key, and "+
 			"-R is needed only if a record is longer than its fields; otherwise fields have no names").
-		sets(option.Fields).hints("schema", "columns", "struct").notWith("--join")
+		sets(option.Fields).hints(
+		"schema", "columns", "struct",
+	).notWith("--join")
 }
 
 // maxFieldList bounds a file with a list of fields in bytes.
@@ -199,7 +238,9 @@ func parseFieldList(s string) (string, error) {
 	}
 	if _, err := format.ParseFields(text); err != nil {
 		if _, missing := os.Stat(s); missing == nil {
-			return "", fmt.Errorf("%w (to read the list from a file: @%s)", err, s)
+			return "", fmt.Errorf(
+				"%w (to read the list from a file: @%s)", err, s,
+			)
 		}
 		return "", fmt.Errorf("%s%w%s", where, err, fieldHint(text))
 	}
@@ -217,7 +258,9 @@ func readFieldList(name string) (string, error) {
 	case err != nil:
 		return "", fmt.Errorf("read %s: %w", name, device.WithoutPath(err))
 	case len(text) > maxFieldList:
-		return "", fmt.Errorf("%s is longer than 1 MiB, so it is not a list of fields", name)
+		return "", fmt.Errorf(
+			"%s is longer than 1 MiB, so it is not a list of fields", name,
+		)
 	}
 	return string(text), nil
 }
@@ -251,7 +294,11 @@ func addFormat(g group, v *flagValues) definition {
 }
 
 func memberFlag(g group, v *flagValues) {
-	g.add(text(&v.opt.Record.Member, "NAME"), "member", "the array to sort in an npz archive; otherwise the only one").
+	g.add(
+		text(&v.opt.Record.Member, "NAME"),
+		"member",
+		"the array to sort in an npz archive; otherwise the only one",
+	).
 		sets(option.Member).notWith("--join")
 }
 
@@ -262,18 +309,23 @@ func validateRecord(spec format.Spec) error {
 	if near := nearestType(spec); err != nil && near != "" {
 		err = fmt.Errorf("%w (did you mean %s?)", err, near)
 	}
-	if slices.Contains([]string{"csv", "tsv", "txt", "text", "json"}, strings.ToLower(spec.Format)) && err != nil {
+	if slices.Contains([]string{"csv", "tsv", "txt", "text", "json"}, strings.ToLower(spec.Format)) &&
+		err != nil {
 		return fmt.Errorf("-f %s: text has no fixed-size records: use sort for lines, or convert it to "+
 			"binary records",
 			spec.Format)
 	}
-	isName := func(key string) bool { return strings.IndexAny(key, "0123456789") != 0 }
-	if i := slices.IndexFunc(spec.Keys, isName); i >= 0 && err != nil && spec.Format+spec.Fields == "" {
+	isName := func(key string) bool {
+		return strings.IndexAny(key, "0123456789") != 0
+	}
+	if i := slices.IndexFunc(spec.Keys, isName); i >= 0 && err != nil &&
+		spec.Format+spec.Fields == "" {
 		// One error for all such keys, instead of one for each.
 		return fmt.Errorf("key %q: only NumPy arrays have field names (for a pipe, add -f npy); "+
 			"otherwise use --fields or -R BYTES -k OFFSET:TYPE", spec.Keys[i])
 	}
-	if spec.Format+spec.Type+spec.Fields == "" && spec.RecordSize == 0 && len(spec.Keys) == 0 {
+	if spec.Format+spec.Type+spec.Fields == "" && spec.RecordSize == 0 &&
+		len(spec.Keys) == 0 {
 		return fmt.Errorf("%w (see extsort info FILE)", err)
 	}
 	return err
@@ -282,7 +334,11 @@ func validateRecord(spec format.Spec) error {
 // The order of the result.
 
 func reverseFlag(g group, v *flagValues) {
-	g.bool(&v.opt.Reverse, "reverse,r", "reverse the whole order; equal keys still keep their input order").
+	g.bool(
+		&v.opt.Reverse,
+		"reverse,r",
+		"reverse the whole order; equal keys still keep their input order",
+	).
 		sets(option.Reverse).hints("descending", "desc").notWith("--join")
 }
 
@@ -338,7 +394,11 @@ func limitFlag(g group, v *flagValues) {
 }
 
 func stableFlag(g group, _ *flagValues) {
-	g.bool(new(bool), "stable,s", "accepted for compatibility with GNU sort: sorting is always stable")
+	g.bool(
+		new(bool),
+		"stable,s",
+		"accepted for compatibility with GNU sort: sorting is always stable",
+	)
 }
 
 // The output.
@@ -351,12 +411,19 @@ func outputFlag(g group, v *flagValues) {
 
 func compressFlag(g group, v *flagValues) {
 	g.add(oneOf(&v.opt.Compress, "KIND", format.Compressions()...), "compress",
-		"compress the output; otherwise by the suffix of FILE: "+inWords(format.CompressionSuffixes())).
+		"compress the output; otherwise by the suffix of FILE: "+inWords(
+			format.CompressionSuffixes(),
+		)).
 		sets(option.Compress).notWith("-c")
 }
 
 func splitFlag(g group, v *flagValues) {
-	g.add(&value[string]{to: new(string), kind: "N|SIZE", once: true, parse: parseSplit(&v.opt)}, "split",
+	g.add(&value[string]{
+		to:    new(string),
+		kind:  "N|SIZE",
+		once:  true,
+		parse: parseSplit(&v.opt),
+	}, "split",
 		"write N files, or files of SIZE bytes (such as 4G), split by key range: FILE.000, FILE.001 and so on, and "+
 			"FILE.index with their first keys; all files appear or none; otherwise one file").
 		sets("Options.SplitFiles", "Options.SplitBytes").notWith("-c")
@@ -373,7 +440,9 @@ func memoryFlag(g group, v *flagValues) {
 func tempDirFlag(g group, v *flagValues) {
 	g.add(textList(&v.opt.TempDirs, "DIR"), "temporary-directory,T",
 		"directory for temporary data; repeat -T to use several disks in parallel; otherwise TMPDIR, else /var/tmp").
-		sets(option.TempDirs).hints("tmpdir", "tmp", "temp-dir").notWith("-c").directory()
+		sets(option.TempDirs).hints(
+		"tmpdir", "tmp", "temp-dir",
+	).notWith("-c").directory()
 }
 
 func checkpointFlag(g group, v *flagValues) {
@@ -384,8 +453,14 @@ func checkpointFlag(g group, v *flagValues) {
 
 func parallelFlag(g group, v *flagValues) {
 	v.opt.Workers = processors
-	g.add(wholeNumber(&v.opt.Workers, "N", 1), "parallel", "number of worker threads; otherwise one for each processor").
-		sets(option.Workers).hints("threads", "workers", "jobs").notWith("--join")
+	g.add(
+		wholeNumber(&v.opt.Workers, "N", 1),
+		"parallel",
+		"number of worker threads; otherwise one for each processor",
+	).
+		sets(option.Workers).hints(
+		"threads", "workers", "jobs",
+	).notWith("--join")
 }
 
 func deviceFlag(g group, v *flagValues) {
@@ -421,7 +496,9 @@ func digitBitsFlag(g group, v *flagValues) {
 
 func spillCompressFlag(g group, v *flagValues) {
 	v.opt.SpillCompress = "auto"
-	g.add(oneOf(&v.opt.SpillCompress, "KIND", plan.SpillCodecNames()...), "spill-compress",
+	g.add(oneOf(
+		&v.opt.SpillCompress, "KIND", plan.SpillCodecNames()...,
+	), "spill-compress",
 		"compression of temporary data").
 		sets(option.SpillCompress).hints("compress-program").notWith("-c")
 }
@@ -456,23 +533,39 @@ type reportFlags struct {
 
 func progressFlag(g group, v *flagValues) {
 	v.report.progress = "auto"
-	g.add(oneOf(&v.report.progress, "WHEN", "auto", "always", "never"), "progress",
+	g.add(oneOf(
+		&v.report.progress, "WHEN", "auto", "always", "never",
+	), "progress",
 		"show progress on standard error; auto shows it only on a terminal").
 		notWith("-q", "-C", "-c=quiet", "-c=silent", "--join")
 }
 
 func quietFlag(g group, v *flagValues) {
-	g.bool(&v.report.quiet, "quiet,q", "no progress and no warnings, only errors").notWith("--join")
+	g.bool(
+		&v.report.quiet, "quiet,q", "no progress and no warnings, only errors",
+	).notWith("--join")
 }
 
 func statsFlag(g group, v *flagValues) {
-	stats := &value[string]{to: &v.report.stats, kind: "FORM", words: []string{"text", "json", "json:FILE"}}
+	stats := &value[string]{
+		to:    &v.report.stats,
+		kind:  "FORM",
+		words: []string{"text", "json", "json:FILE"},
+	}
 	stats.parse = parseStats
-	g.add(stats, "stats", "report what was done, the time of each stage and the resources used").NoOptDefVal = "text"
+	g.add(
+		stats,
+		"stats",
+		"report what was done, the time of each stage and the resources used",
+	).NoOptDefVal = "text"
 }
 
 func explainFlag(g group, v *flagValues) {
-	g.bool(&v.report.explain, "explain", "compare the plan's predictions with the measured times").
+	g.bool(
+		&v.report.explain,
+		"explain",
+		"compare the plan's predictions with the measured times",
+	).
 		notWith("-c")
 }
 
@@ -494,9 +587,15 @@ type modeFlags struct {
 
 func modeFlagsOfSort(g group, v *flagValues) {
 	f := &v.mode
-	g.add(oneOf(&f.check, "HOW", "diagnose-first", "quiet", "silent"), "check,c",
+	g.add(oneOf(
+		&f.check, "HOW", "diagnose-first", "quiet", "silent",
+	), "check,c",
 		"only check that FILE is sorted").NoOptDefVal = "diagnose-first"
-	g.bool(&f.checkQuiet, "check-quiet,C", "like -c, but report only by the exit status").
+	g.bool(
+		&f.checkQuiet,
+		"check-quiet,C",
+		"like -c, but report only by the exit status",
+	).
 		hints("silent").implies("-c")
 	g.bool(&f.join, "join",
 		"read JSON reports of parts (with -c), check that the parts follow each other, and print the totals").
@@ -505,18 +604,26 @@ func modeFlagsOfSort(g group, v *flagValues) {
 	g.bool(&f.version, "version,V", "print the version")
 }
 
-func (f *modeFlags) checking() bool { return f.check != "" || f.checkQuiet }
-func (f *modeFlags) quiet() bool    { return f.checkQuiet || f.check == "quiet" || f.check == "silent" }
+func (f *modeFlags) checking() bool {
+	return f.check != "" || f.checkQuiet
+}
+func (f *modeFlags) quiet() bool {
+	return f.checkQuiet || f.check == "quiet" || f.check == "silent"
+}
 
 // addGroups gives a command its flags and remembers their groups for the help.
 func addGroups(cmd *cobra.Command, groups ...group) {
 	cmd.Flags().SortFlags = false
 	for _, g := range groups {
-		g.flags.VisitAll(func(f *pflag.Flag) { definition{f}.note(groupTitle, g.flags.Name()) })
+		g.flags.VisitAll(func(f *pflag.Flag) {
+			definition{f}.note(groupTitle, g.flags.Name())
+		})
 		cmd.Flags().AddFlagSet(g.flags)
 	}
 	offerValues(cmd)
-	cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) { showHelp(cmd, args, groups) })
+	cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		showHelp(cmd, args, groups)
+	})
 	cmd.SetFlagErrorFunc(explainFlagError)
 }
 
@@ -527,7 +634,9 @@ func offerValues(cmd *cobra.Command) {
 			// An error would mean a second registration, which is impossible, because flag names
 			// are unique.
 			_ = cmd.RegisterFlagCompletionFunc(f.Name,
-				cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+				cobra.FixedCompletions(
+					words, cobra.ShellCompDirectiveNoFileComp,
+				))
 		}
 	})
 }
@@ -563,10 +672,14 @@ func flagTyped(flags *pflag.FlagSet, name string) *pflag.Flag {
 func explainFlagError(cmd *cobra.Command, err error) error {
 	if missing, ok := errors.AsType[*pflag.ValueRequiredError](err); ok {
 		f := missing.GetFlag()
-		return fmt.Errorf("%s needs a value: --%s %s", flagName(f), f.Name, f.Value.Type())
+		return fmt.Errorf(
+			"%s needs a value: --%s %s", flagName(f), f.Name, f.Value.Type(),
+		)
 	}
 	if invalid, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
-		return fmt.Errorf("%s: %w", flagName(invalid.GetFlag()), invalid.Unwrap())
+		return fmt.Errorf(
+			"%s: %w", flagName(invalid.GetFlag()), invalid.Unwrap(),
+		)
 	}
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		return unknownFlag(cmd, unknown)

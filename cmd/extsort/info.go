@@ -25,7 +25,11 @@ type infoFlags struct {
 }
 
 func infoLookFlags(g group, v *flagValues) {
-	g.bool(&v.info.all, "all", "read all records, not only a sample from the whole file").
+	g.bool(
+		&v.info.all,
+		"all",
+		"read all records, not only a sample from the whole file",
+	).
 		hints("full", "whole")
 	g.bool(&v.info.json, "json", "print one line of JSON for each FILE").
 		hints("stats")
@@ -38,12 +42,16 @@ func infoCommand(a *app) *cobra.Command {
 			"of NumPy arrays. If you describe the records (-t, -R and -k, or -f), info also\n"+
 			"shows their order and the distribution of their keys.",
 		"  extsort info unknown.bin\n  extsort info -R 16 -k 8:u32 --all log.bin\n  extsort info --json trades.npy",
-		v, func(cmd *cobra.Command, files []string) error { return describeFiles(cmd.Context(), a, v, files) })
+		v, func(cmd *cobra.Command, files []string) error {
+			return describeFiles(cmd.Context(), a, v, files)
+		})
 }
 
 // describeFiles describes each file that it can read. The others are errors, which it returns at
 // the end.
-func describeFiles(ctx context.Context, a *app, v *flagValues, files []string) error {
+func describeFiles(
+	ctx context.Context, a *app, v *flagValues, files []string,
+) error {
 	if len(files) == 0 {
 		return errors.New("info: name a FILE (- is standard input)")
 	}
@@ -73,7 +81,10 @@ func (v *flagValues) infoOptions() (info.Options, error) {
 	r := v.opt.Record
 	opt := info.Options{
 		Record: r, SkipBytes: v.opt.SkipBytes, Records: v.opt.Records, SkipTail: v.opt.SkipTail, All: v.info.all,
-		Recognition: format.Recognition{Raw: v.opt.Raw, Decompress: v.opt.Decompress},
+		Recognition: format.Recognition{
+			Raw:        v.opt.Raw,
+			Decompress: v.opt.Decompress,
+		},
 	}
 	err := opt.Recognition.Validate(r)
 	if r.Type+r.Format+r.Fields != "" || r.RecordSize != 0 {
@@ -89,7 +100,9 @@ func writeInfo(w io.Writer, r *info.Report) {
 		{"  size", infoSize(r)},
 		{"  container", infoContainer(r)},
 		{"  records", infoRecords(r)},
-		{"  columns", when(r.Columns > 0, "%d (-k 0 to %d)", r.Columns, r.Columns-1)},
+		{"  columns", when(
+			r.Columns > 0, "%d (-k 0 to %d)", r.Columns, r.Columns-1,
+		)},
 		{"  dtype", when(len(r.Fields) <= 1 || r.Columns > 1, "%s", r.DType)},
 		{"  layout", r.Layout},
 		{"  problem", r.Problem},
@@ -114,10 +127,14 @@ func writeInfo(w io.Writer, r *info.Report) {
 func infoSize(r *info.Report) string {
 	packed := r.Compression != ""
 	data := when(packed, ", compressed with %s", r.Compression) +
-		when(packed && r.DataBytes >= 0, " from %s", plural(r.DataBytes, "byte"))
+		when(
+			packed && r.DataBytes >= 0, " from %s", plural(r.DataBytes, "byte"),
+		)
 	switch {
 	case r.Bytes >= 0:
-		return plural(r.Bytes, "byte") + when(r.Bytes >= 1024, " (%s)", human.Bytes(r.Bytes)) + data
+		return plural(r.Bytes, "byte") + when(
+			r.Bytes >= 1024, " (%s)", human.Bytes(r.Bytes),
+		) + data
 	case r.DataBytes >= 0 && data == "":
 		return plural(r.DataBytes, "byte")
 	}
@@ -125,22 +142,30 @@ func infoSize(r *info.Report) string {
 }
 
 func infoContainer(r *info.Report) string {
-	header := when(r.HeaderBytes > 0, ", %s of header", plural(r.HeaderBytes, "byte"))
+	header := when(
+		r.HeaderBytes > 0, ", %s of header", plural(r.HeaderBytes, "byte"),
+	)
 	switch r.Container {
 	case "raw":
-		return when(r.RecordSize == 0, "unknown") + when(r.RecordSize > 0, "plain records")
+		return when(
+			r.RecordSize == 0, "unknown",
+		) + when(r.RecordSize > 0, "plain records")
 	case "text":
 		return "lines of text (use sort)"
 	}
 	c := format.Spec{Format: r.Container}.Container()
-	return cmp.Or(when(c.Title != "", "%s (-f %s)", c.Title, c.Name), c.Name) + when(c.ListsFields, "%s", header)
+	return cmp.Or(
+		when(c.Title != "", "%s (-f %s)", c.Title, c.Name), c.Name,
+	) + when(c.ListsFields, "%s", header)
 }
 
 func infoRecords(r *info.Report) string {
 	if r.RecordSize == 0 {
 		return ""
 	}
-	count := cmp.Or(when(r.Records >= 0, "%s", humanize.Comma(r.Records)), "not counted")
+	count := cmp.Or(
+		when(r.Records >= 0, "%s", humanize.Comma(r.Records)), "not counted",
+	)
 	return count + ", " + plural(r.RecordSize, "byte") + " each" +
 		when(r.LeftOver > 0, "; %s left over", plural(r.LeftOver, "byte"))
 }
@@ -149,7 +174,9 @@ func scanRows(s *info.Scan) []row {
 	if s == nil || s.Records == 0 {
 		return nil
 	}
-	some := when(s.Start, "the first ") + plural(s.Records, "record") + when(!s.Start, " from the whole file")
+	some := when(s.Start, "the first ") + plural(s.Records, "record") + when(
+		!s.Start, " from the whole file",
+	)
 	looked := cmp.Or(when(!s.All, "%s (--all scans all)", some), "all records")
 	equal := humanize.Comma(s.EqualNeighbours) + " equal to the previous record" + when(!s.Sorted,
 		"; in a sample of %s, %s occurred before", plural(s.SampleKeys, "key"), humanize.Comma(s.SampleDuplicates))
@@ -160,14 +187,21 @@ func scanRows(s *info.Scan) []row {
 }
 
 func order(s *info.Scan) string {
-	so, d := when(!s.All, " in the scanned records"), s.Disorder
+	so := when(!s.All, " in the scanned records")
+	d := s.Disorder
 	switch {
 	case s.Sorted:
 		return "in order" + so
 	case s.Reversed:
 		return "in reverse order" + so
 	}
-	return fmt.Sprintf("not in order: record %d (byte %d) is %s after %s", d.Record+1, d.Byte, d.Key, d.After) +
+	return fmt.Sprintf(
+		"not in order: record %d (byte %d) is %s after %s",
+		d.Record+1,
+		d.Byte,
+		d.Key,
+		d.After,
+	) +
 		when(d.AfterRecord != d.Record-1, " in record %d", d.AfterRecord+1)
 }
 
@@ -181,9 +215,11 @@ func writeSizes(w io.Writer, r *info.Report) {
 	}
 	lines := [][]string{{"likely", "records", "left over", "same bytes", "by chance"}}
 	for _, s := range r.RecordSizes {
-		records, left := "-", "-"
+		records := "-"
+		left := "-"
 		if s.Records >= 0 {
-			records, left = humanize.Comma(s.Records), plural(s.LeftOver, "byte")
+			records = humanize.Comma(s.Records)
+			left = plural(s.LeftOver, "byte")
 		}
 		lines = append(lines, []string{
 			fmt.Sprintf("-R %d", s.RecordSize), records, left, percent(s.Same), percent(s.Chance),
@@ -230,7 +266,9 @@ func writeMembers(w io.Writer, members []info.Member) {
 	}
 	lines := [][]string{{"array", "size", "shape", "", "dtype"}}
 	for _, m := range members {
-		shape := strings.Trim(strings.ReplaceAll(fmt.Sprint(m.Shape), " ", " x "), "[]")
+		shape := strings.Trim(
+			strings.ReplaceAll(fmt.Sprint(m.Shape), " ", " x "), "[]",
+		)
 		lines = append(lines, []string{m.Name, plural(m.Bytes, "byte"), shape, "--member " + m.Name,
 			cmp.Or(m.DType, m.Problem)})
 	}
@@ -268,14 +306,24 @@ func writeHistogram(w io.Writer, bins []info.Bin) {
 	}
 	lines := [][]string{{"keys from", "to", "sampled", ""}}
 	for _, b := range bins {
-		lines = append(lines, []string{b.From, b.To, humanize.Comma(b.Count), strings.Repeat("#", int(30*b.Count/most))})
+		lines = append(
+			lines,
+			[]string{b.From, b.To, humanize.Comma(b.Count), strings.Repeat(
+				"#", int(30*b.Count/most),
+			)},
+		)
 	}
 	fmt.Fprintln(w)
 	writeColumns(w, lines)
 }
 
 func writeRecord(w io.Writer, rec info.Record) {
-	fmt.Fprintf(w, "\nrecord %s, at byte %s\n", humanize.Comma(rec.Record+1), humanize.Comma(rec.Byte))
+	fmt.Fprintf(
+		w,
+		"\nrecord %s, at byte %s\n",
+		humanize.Comma(rec.Record+1),
+		humanize.Comma(rec.Byte),
+	)
 	lines := [][]string{}
 	for _, p := range rec.Parts {
 		name := "  " + cmp.Or(p.Field, fmt.Sprintf("byte %d", p.Offset))
@@ -291,7 +339,9 @@ func writeRecord(w io.Writer, rec info.Record) {
 			if p.Size >= 8 {
 				digits = fmt.Sprintf("%-*s  %s", 3*row-1, digits, text)
 			}
-			lines = append(lines, []string{fmt.Sprintf("  byte %d", p.Offset+n), digits})
+			lines = append(
+				lines, []string{fmt.Sprintf("  byte %d", p.Offset+n), digits},
+			)
 		}
 		if p.Size > row*rows {
 			lines = append(lines, []string{"  …"})

@@ -39,7 +39,8 @@ func (c clock) date(number int64) time.Time {
 // clockOf returns a clock for which the numbers are ascending times and not all equal. ok is
 // false if there is none.
 func clockOf(numbers []int64) (c clock, ok bool) {
-	if len(numbers) < 2 || !slices.IsSorted(numbers) || numbers[0] == numbers[len(numbers)-1] {
+	if len(numbers) < 2 || !slices.IsSorted(numbers) ||
+		numbers[0] == numbers[len(numbers)-1] {
 		return clock{}, false
 	}
 	for _, c := range clocks {
@@ -74,7 +75,13 @@ func guessKey(shown []info.Record, size int) keyGuess {
 				key := fmt.Sprintf("%d:%s", offset, t.name)
 				first := dateText(c, numbers[0])
 				last := dateText(c, numbers[len(numbers)-1])
-				return keyGuess{key, fmt.Sprintf("%s looks like a time in %s: %s to %s", key, c.name, first, last)}
+				return keyGuess{key, fmt.Sprintf(
+					"%s looks like a time in %s: %s to %s",
+					key,
+					c.name,
+					first,
+					last,
+				)}
 			}
 		}
 	}
@@ -88,7 +95,9 @@ func guessKey(shown []info.Record, size int) keyGuess {
 
 // numbersAt returns the 8 bytes at offset of each shown record as numbers. It returns nil if a
 // record is too short or if one of the numbers cannot be a time.
-func numbersAt(shown []info.Record, offset int, order binary.ByteOrder) (numbers []int64) {
+func numbersAt(
+	shown []info.Record, offset int, order binary.ByteOrder,
+) (numbers []int64) {
 	for _, record := range shown {
 		if len(record.Parts) != 1 {
 			return nil
@@ -129,7 +138,8 @@ func addDates(shown []info.Record) {
 // valuesOf returns the values of an 8-byte field, or nil if they are not all integers.
 func valuesOf(shown []info.Record, part int) (numbers []int64) {
 	for _, record := range shown {
-		if part >= len(record.Parts) || record.Parts[part].Field == "" || record.Parts[part].Size != 8 {
+		if part >= len(record.Parts) || record.Parts[part].Field == "" ||
+			record.Parts[part].Size != 8 {
 			return nil
 		}
 		number, err := strconv.ParseInt(record.Parts[part].Value, 10, 64)
@@ -147,7 +157,9 @@ func nextRows(r *info.Report) []row {
 	case r.Problem != "" || r.File == "standard input":
 		return nil
 	case r.Container == "text":
-		return []row{{"next", shellLine(append([]string{"sort"}, operand(r.File)...)...)}}
+		return []row{{"next", shellLine(
+			append([]string{"sort"}, operand(r.File)...)...,
+		)}}
 	case len(r.Members) > 0:
 		return nextOfMembers(r)
 	case r.Container == "raw" && len(r.RecordSizes) > 0:
@@ -159,7 +171,9 @@ func nextRows(r *info.Report) []row {
 }
 
 func nextOfMembers(r *info.Report) []row {
-	i := slices.IndexFunc(r.Members, func(m info.Member) bool { return m.Problem == "" && len(m.Shape) == 1 })
+	i := slices.IndexFunc(r.Members, func(m info.Member) bool {
+		return m.Problem == "" && len(m.Shape) == 1
+	})
 	if i < 0 || r.Members[i].Name == "" {
 		return nil
 	}
@@ -177,7 +191,9 @@ func nextOfSizes(r *info.Report) []row {
 	guess := guessKey(r.Shown, likely.RecordSize)
 	flags := []string{"-R", strconv.Itoa(likely.RecordSize), "-k", guess.key}
 	if likely.Header > 0 {
-		flags = append(flags, "--skip-bytes", strconv.FormatInt(likely.Header, 10))
+		flags = append(
+			flags, "--skip-bytes", strconv.FormatInt(likely.Header, 10),
+		)
 	}
 	return []row{{"guess", guess.said}, {"next", sortCommand(r.File, flags)}}
 }
@@ -187,7 +203,9 @@ func fieldFlags(r *info.Report) []string {
 	if r.Columns > 1 {
 		return []string{"-k", "0"}
 	}
-	i := slices.IndexFunc(r.Fields, func(f info.Field) bool { return f.Type != "" && f.Name != "" })
+	i := slices.IndexFunc(r.Fields, func(f info.Field) bool {
+		return f.Type != "" && f.Name != ""
+	})
 	if i < 0 {
 		return nil
 	}

@@ -31,8 +31,11 @@ func (f *sortFlags) join(ctx context.Context, a *app, files []string) error {
 
 // joined combines the summaries. If it returns both a report and an error, the parts do not
 // follow each other.
-func (f *sortFlags) joined(ctx context.Context, files []string) (*session.CheckReport, error) {
-	whole, before := &session.CheckReport{Sorted: true}, ""
+func (f *sortFlags) joined(
+	ctx context.Context, files []string,
+) (*session.CheckReport, error) {
+	whole := &session.CheckReport{Sorted: true}
+	before := ""
 	var disorder error
 	for i, name := range files {
 		next, err := readSummary(ctx, name)
@@ -40,7 +43,8 @@ func (f *sortFlags) joined(ctx context.Context, files []string) (*session.CheckR
 			return nil, fmt.Errorf("%s: %w", name, err)
 		}
 		if i == 0 {
-			whole.Order, whole.Checksum = next.Order, "0"
+			whole.Order = next.Order
+			whole.Checksum = "0"
 		}
 		if disorder == nil {
 			disorder = f.outOfOrder(next, name, &whole.Summary, before)
@@ -58,12 +62,21 @@ func (f *sortFlags) joined(ctx context.Context, files []string) (*session.CheckR
 
 // outOfOrder returns the error for a part that is not in order or does not follow the previous
 // part.
-func (f *sortFlags) outOfOrder(next *session.CheckReport, name string, whole *format.Summary, before string) error {
+func (f *sortFlags) outOfOrder(
+	next *session.CheckReport,
+	name string,
+	whole *format.Summary,
+	before string,
+) error {
 	switch unique := f.opt.Unique; {
 	case !next.Sorted:
 		return fmt.Errorf("%s: its records are not in order", name)
 	case unique && next.Duplicates > 0:
-		return fmt.Errorf("%s: its keys are not unique: it has %s", name, plural(next.Duplicates, "duplicate"))
+		return fmt.Errorf(
+			"%s: its keys are not unique: it has %s",
+			name,
+			plural(next.Duplicates, "duplicate"),
+		)
 	case !whole.Precedes(&next.Summary, unique):
 		return fmt.Errorf("%s: does not follow %s: it begins with %s, but that file ends with %s",
 			name, before, next.First, whole.Last)
@@ -72,7 +85,9 @@ func (f *sortFlags) outOfOrder(next *session.CheckReport, name string, whole *fo
 }
 
 // readSummary reads the JSON of a check, or of a sort with --verify.
-func readSummary(ctx context.Context, name string) (*session.CheckReport, error) {
+func readSummary(
+	ctx context.Context, name string,
+) (*session.CheckReport, error) {
 	file, err := os.Open(name)
 	if err != nil {
 		return nil, device.WithoutPath(err)

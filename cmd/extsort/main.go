@@ -61,12 +61,23 @@ func main() {
 		// collections.
 		debug.SetGCPercent(50)
 	}
-	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	os.Exit(
+		run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr),
+	)
 }
 
-func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+func run(
+	ctx context.Context,
+	args []string,
+	stdin io.Reader,
+	stdout, stderr io.Writer,
+) int {
 	ctx, release := catchSignals(ctx)
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	a := &app{
+		stdin:  stdin,
+		stdout: stdout,
+		stderr: stderr,
+	}
 	stop := tellWhenAsked(a)
 	err := a.execute(ctx, args)
 	stop()
@@ -118,7 +129,8 @@ func wrapped(text string, columns int) string {
 	var lines []string
 	line := ""
 	for i, word := range strings.Split(text, " ") {
-		if i > 0 && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > columns {
+		if i > 0 &&
+			utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > columns {
 			lines = append(lines, line)
 			line = word
 			continue
@@ -181,7 +193,8 @@ func isJoined(err error) bool {
 // file name.
 func shortened(text string) string {
 	runes := []rune(text)
-	if len(runes) <= maxErrorRunes || strings.Contains(text, string(filepath.Separator)) {
+	if len(runes) <= maxErrorRunes ||
+		strings.Contains(text, string(filepath.Separator)) {
 		return text
 	}
 	half := maxErrorRunes / 2
@@ -191,7 +204,9 @@ func shortened(text string) string {
 // printable escapes control characters and invalid UTF-8, for example in file names, so that they
 // do not reach a terminal.
 func printable(text string) string {
-	isPlain := func(r rune) bool { return unicode.IsPrint(r) && r != utf8.RuneError }
+	isPlain := func(r rune) bool {
+		return unicode.IsPrint(r) && r != utf8.RuneError
+	}
 	if !strings.ContainsFunc(text, func(r rune) bool { return !isPlain(r) }) {
 		return text
 	}

@@ -16,7 +16,10 @@ func manCommand() *cobra.Command {
 		func(cmd *cobra.Command, args []string) error {
 			about, rest, _ := cmd.Root().Find(args) // arguments that name no verb remain in rest
 			if len(rest) > 0 {
-				return fmt.Errorf("man: unknown command %q: extsort --help lists them", rest[0])
+				return fmt.Errorf(
+					"man: unknown command %q: extsort --help lists them",
+					rest[0],
+				)
 			}
 			writeManual(cmd.OutOrStdout(), about)
 			return nil
@@ -37,7 +40,11 @@ func writeManual(w io.Writer, cmd *cobra.Command) {
 		short = "sort large files of fixed-size binary records"
 	}
 	about, usage, _ := strings.Cut(strings.TrimSpace(cmd.Long), "\n\nUsage:\n")
-	fmt.Fprintf(w, ".TH %s 1 \"\" \"extsort\" \"User Commands\"\n", roff(strings.ToUpper(page)))
+	fmt.Fprintf(
+		w,
+		".TH %s 1 \"\" \"extsort\" \"User Commands\"\n",
+		roff(strings.ToUpper(page)),
+	)
 	fmt.Fprintf(w, ".SH NAME\n%s \\- %s\n", roff(page), roff(short))
 	asTyped(w, "SYNOPSIS", usage)
 	fmt.Fprintf(w, ".SH DESCRIPTION\n%s\n.SH OPTIONS\n", roff(about))
@@ -57,7 +64,9 @@ func writeManual(w io.Writer, cmd *cobra.Command) {
 	if cmd.Example != "" {
 		asTyped(w, "EXAMPLES", cmd.Example)
 	}
-	fmt.Fprintf(w, ".SH \"SEE ALSO\"\n%s\n", strings.Join(relatedPages(cmd), "\n"))
+	fmt.Fprintf(
+		w, ".SH \"SEE ALSO\"\n%s\n", strings.Join(relatedPages(cmd), "\n"),
+	)
 }
 
 const manualEnvironment = `TMPDIR           the directory for temporary data without -T
@@ -77,7 +86,8 @@ func manualStatus(cmd *cobra.Command) string {
 	if cmd.Flags().Lookup("check") != nil {
 		lines = []string{"0   success", "1   a check found disorder", "2   any other error"}
 	}
-	if cmd.Name() == "dist" || cmd.HasParent() && cmd.Parent().Name() == "dist" {
+	if cmd.Name() == "dist" ||
+		cmd.HasParent() && cmd.Parent().Name() == "dist" {
 		lines = append(lines, "75  a temporary error: run the command again")
 	}
 	return strings.Join(lines, "\n")
@@ -91,7 +101,9 @@ func relatedPages(cmd *cobra.Command) []string {
 	}
 	for _, other := range cmd.Root().Commands() {
 		if other != cmd && !other.Hidden {
-			related = append(related, fmt.Sprintf(".BR extsort\\-%s (1)", other.Name()))
+			related = append(
+				related, fmt.Sprintf(".BR extsort\\-%s (1)", other.Name()),
+			)
 		}
 	}
 	// The comma is part of the line of its page, after the number of the section.
@@ -107,7 +119,9 @@ func manualVerbs(w io.Writer, above *cobra.Command) {
 		if cmd.Hidden {
 			continue
 		}
-		asTyped(w, strings.ToUpper(cmd.CommandPath()), strings.TrimSpace(cmd.Long))
+		asTyped(
+			w, strings.ToUpper(cmd.CommandPath()), strings.TrimSpace(cmd.Long),
+		)
 		manualFlags(w, cmd)
 		if cmd.Example != "" {
 			fmt.Fprintln(w, ".PP\nExamples:")
@@ -123,7 +137,9 @@ func asTyped(w io.Writer, title, text string) {
 	lines(w, text)
 }
 
-func lines(w io.Writer, text string) { fmt.Fprintf(w, ".nf\n%s\n.fi\n", roff(text)) }
+func lines(w io.Writer, text string) {
+	fmt.Fprintf(w, ".nf\n%s\n.fi\n", roff(text))
+}
 
 // manualFlags writes the flags of a command, each group of the help under its title.
 func manualFlags(w io.Writer, cmd *cobra.Command) {
@@ -132,12 +148,17 @@ func manualFlags(w io.Writer, cmd *cobra.Command) {
 		if f.Hidden {
 			return
 		}
-		if title := strings.Join(f.Annotations[groupTitle], ""); title != last && title != "" {
+		if title := strings.Join(f.Annotations[groupTitle], ""); title != last &&
+			title != "" {
 			fmt.Fprintf(w, ".SS %q\n", title)
 			last = title
 		}
 		value := strings.TrimPrefix(nameWithValue(f), f.Name)
-		usage := f.Usage + when(f.DefValue != "" && f.DefValue != "false", " (default %s)", f.DefValue)
+		usage := f.Usage + when(
+			f.DefValue != "" && f.DefValue != "false",
+			" (default %s)",
+			f.DefValue,
+		)
 		fmt.Fprintf(w, ".TP\n.B %s\n%s\n", roff(flagName(f)+value), roff(usage))
 	})
 }

@@ -14,7 +14,9 @@ func init() { option.Rename(flagFor) }
 
 // flagFor returns the flag that sets an option: --spill-compress for Options.SpillCompress. It
 // returns other texts unchanged.
-func flagFor(f option.Field) string { return cmp.Or(flagsOfOptions()[f], string(f)) }
+func flagFor(f option.Field) string {
+	return cmp.Or(flagsOfOptions()[f], string(f))
+}
 
 // flagsOfOptions returns the flag of each option that a flag of the sort sets.
 var flagsOfOptions = sync.OnceValue(func() map[option.Field]string {

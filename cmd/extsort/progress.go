@@ -51,7 +51,9 @@ func progressLine(s session.Snapshot) string {
 		line += ", " + human.Rate(s.PhaseDone, s.PhaseElapsed.Seconds())
 	}
 	if s.Remaining > 0 {
-		line += fmt.Sprintf(", about %s left", human.Estimate(s.Remaining.Seconds()))
+		line += fmt.Sprintf(
+			", about %s left", human.Estimate(s.Remaining.Seconds()),
+		)
 	}
 	return line
 }
@@ -71,9 +73,14 @@ func phaseBytes(s session.Snapshot) string {
 // newBars returns bars that draw on w, a terminal with this many columns. If columns is 0, w is a
 // log that receives one more line at each update.
 func newBars(w io.Writer, columns int) *bars {
-	b := &bars{w: w, wide: columns, tick: 10 * time.Second}
+	b := &bars{
+		w:    w,
+		wide: columns,
+		tick: 10 * time.Second,
+	}
 	if columns > 0 {
-		b.quick, b.tick = 300*time.Millisecond, 100*time.Millisecond
+		b.quick = 300 * time.Millisecond
+		b.tick = 100 * time.Millisecond
 	}
 	return b
 }
@@ -126,7 +133,9 @@ func (b *bars) Done(what string, bytes int64, took float64) {
 	if !b.shown.Swap(false) {
 		return
 	}
-	fmt.Fprintf(b.w, "%s %s in %s\n", what, human.Bytes(bytes), human.Time(took))
+	fmt.Fprintf(
+		b.w, "%s %s in %s\n", what, human.Bytes(bytes), human.Time(took),
+	)
 }
 
 func (b *bars) show(ctx context.Context) {
@@ -169,13 +178,21 @@ func (d *drawn) draw(s session.Snapshot) {
 	width := d.columns - 1 - barEdges - utf8.RuneCountInString(text)
 	width = min(width, maxBar)
 	if width < minBar {
-		fmt.Fprintf(d.w, "\r%-*.*s", max(d.columns-1, 0), max(d.columns-1, 0), inAll(s)+text)
+		fmt.Fprintf(
+			d.w,
+			"\r%-*.*s",
+			max(d.columns-1, 0),
+			max(d.columns-1, 0),
+			inAll(s)+text,
+		)
 		return
 	}
 
 	if d.bar == nil || (d.total < 0) != (s.Total < 0) || width != d.width {
 		d.clear()
-		d.bar, d.total, d.width = newBar(d.w, width, s.Total), s.Total, width
+		d.bar = newBar(d.w, width, s.Total)
+		d.total = s.Total
+		d.width = width
 		d.bar.StartWithoutRender()
 	}
 	d.bar.Describe(text)
@@ -210,14 +227,18 @@ const (
 // describe returns the text of the line, which has a constant width during a run: the phase, the
 // remaining time (or the elapsed time if that is unknown), and the bytes of the phase.
 func describe(s session.Snapshot, columns int) string {
-	span, left := s.Remaining, " left"
+	span := s.Remaining
+	left := " left"
 	if span < 0 {
-		span, left = s.Elapsed.Round(time.Second), ""
+		span = s.Elapsed.Round(time.Second)
+		left = ""
 	}
 	if columns < columnsForPhase {
 		return fmt.Sprintf("%-11.11s %4.4s%-5s", s.Phase, roughly(span), left)
 	}
-	text := fmt.Sprintf("%d/%d %-11s %9v%-5s", s.PhaseIndex, s.Phases, s.Phase, span, left)
+	text := fmt.Sprintf(
+		"%d/%d %-11s %9v%-5s", s.PhaseIndex, s.Phases, s.Phase, span, left,
+	)
 	if columns >= columnsForAmounts {
 		amounts := phaseBytes(s)
 		if s.PhaseDone > 0 {

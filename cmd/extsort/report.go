@@ -62,10 +62,13 @@ func (f *reportFlags) open(ctx context.Context, taken []place) (err error) {
 
 // writeJSON writes the report of a finished run if it is in JSON. On standard error, it is the
 // last line, even after an error.
-func (f *reportFlags) writeJSON(ctx context.Context, a *app, failed error) error {
+func (f *reportFlags) writeJSON(
+	ctx context.Context, a *app, failed error,
+) error {
 	file, ok := f.json()
 	defer f.side.drop()
-	if !ok || ctx.Err() != nil { // the process will be killed by the signal that was received
+	if !ok ||
+		ctx.Err() != nil { // the process will be killed by the signal that was received
 		return failed
 	}
 	shown := failed
@@ -76,10 +79,14 @@ func (f *reportFlags) writeJSON(ctx context.Context, a *app, failed error) error
 		if f.side == nil { // the run failed before it opened the file
 			return failed
 		}
-		write := func(w io.Writer) error { return writeObject(w, f.result, shown) }
+		write := func(w io.Writer) error {
+			return writeObject(w, f.result, shown)
+		}
 		return errors.Join(failed, f.side.write(ctx, write))
 	}
-	a.afterError = func() error { return writeObject(a.stderr, f.result, shown) }
+	a.afterError = func() error {
+		return writeObject(a.stderr, f.result, shown)
+	}
 	return failed
 }
 
@@ -89,14 +96,19 @@ type row struct{ label, text string }
 // writeRows writes rows with aligned texts, which wrap if w is a terminal. It skips rows without
 // a text.
 func writeRows(w io.Writer, rows []row) {
-	rows = slices.DeleteFunc(slices.Clone(rows), func(r row) bool { return r.text == "" })
-	labels, width := 0, cmp.Or(terminalColumns(w), math.MaxInt32)
+	rows = slices.DeleteFunc(slices.Clone(rows), func(r row) bool {
+		return r.text == ""
+	})
+	labels := 0
+	width := cmp.Or(terminalColumns(w), math.MaxInt32)
 	for _, r := range rows {
 		labels = max(labels, utf8.RuneCountInString(r.label))
 	}
 	for _, r := range rows {
 		for i, line := range wrap(printable(r.text), width-labels-2) {
-			fmt.Fprintf(w, "%-*s  %s\n", labels, when(i == 0, "%s", r.label), line)
+			fmt.Fprintf(
+				w, "%-*s  %s\n", labels, when(i == 0, "%s", r.label), line,
+			)
 		}
 	}
 }
@@ -137,7 +149,13 @@ func writeTable(w io.Writer, lines [][]string) {
 	}
 	tab := tabwriter.NewWriter(w, 0, 0, 0, ' ', tabwriter.AlignRight)
 	for _, cells := range lines {
-		fmt.Fprintf(tab, "%-*s\t  %s\t\n", first, cells[0], strings.Join(cells[1:], "\t  "))
+		fmt.Fprintf(
+			tab,
+			"%-*s\t  %s\t\n",
+			first,
+			cells[0],
+			strings.Join(cells[1:], "\t  "),
+		)
 	}
 	tab.Flush()
 }
@@ -146,19 +164,29 @@ func writeStats(w io.Writer, r *session.Report) {
 	d := &r.Detail
 	rows := []row{
 		{"records", humanize.Comma(r.Records) +
-			when(r.RecordsOut != r.Records, " read, %s written", humanize.Comma(r.RecordsOut))},
+			when(
+				r.RecordsOut != r.Records,
+				" read, %s written",
+				humanize.Comma(r.RecordsOut),
+			)},
 		{"read", human.Bytes(r.BytesRead) + when(d.BytesKept > 0, ", of which %s are from the checkpoint",
 			human.Bytes(d.BytesKept))},
 		{"written", human.Bytes(r.BytesWritten)},
 		{"temporary", human.Bytes(r.BytesSpilled) +
-			when(d.SpillCodec != "" && d.SpillCodec != "none", ", compressed with %s", d.SpillCodec)},
+			when(
+				d.SpillCodec != "" && d.SpillCodec != "none",
+				", compressed with %s",
+				d.SpillCodec,
+			)},
 		{"memory", memory(d)},
 		{"device", r.Device},
 		{"algorithm", d.Algorithm},
 		{"strategy", string(r.Strategy) +
 			// A merge of sorted files has none.
 			when(d.Chunks > 0, ", %s", plural(d.Chunks, "chunk")) +
-			when(d.FanIn > 0, ", fan-in %d", d.FanIn) + when(d.MergeLevels > 1, ", %d levels", d.MergeLevels)},
+			when(
+				d.FanIn > 0, ", fan-in %d", d.FanIn,
+			) + when(d.MergeLevels > 1, ", %d levels", d.MergeLevels)},
 		{"checksum", r.ChecksumOut + when(r.Verified, ", verified")},
 		{"fallback", r.FallbackReason},
 		{"bottleneck", bottleneck(r)},
@@ -180,14 +208,20 @@ func writeStats(w io.Writer, r *session.Report) {
 func bottleneck(r *session.Report) string {
 	for _, p := range r.Detail.Phases {
 		if p.Name == r.Detail.Limiting && r.Seconds > 0 {
-			return fmt.Sprintf("%s (%.0f %% of the time)", plan.Doing(p.Name), 100*min(p.Seconds/r.Seconds, 1))
+			return fmt.Sprintf(
+				"%s (%.0f %% of the time)",
+				plan.Doing(p.Name),
+				100*min(p.Seconds/r.Seconds, 1),
+			)
 		}
 	}
 	return ""
 }
 
 func memory(d *session.Detail) string {
-	return when(d.PeakMemory > 0, "peak %s, ", human.Bytes(d.PeakMemory)) + "limit " + human.Bytes(d.MemoryLimit)
+	return when(
+		d.PeakMemory > 0, "peak %s, ", human.Bytes(d.PeakMemory),
+	) + "limit " + human.Bytes(d.MemoryLimit)
 }
 
 // writeExplain compares each predicted stage with the one that ran.
@@ -208,7 +242,10 @@ func writeExplain(w io.Writer, r *session.Report) {
 	}
 	if len(d.Plan.Considered) > 0 { // -m considers no strategies
 		fmt.Fprintln(w)
-		writeRows(w, []row{{"direct I/O", planDirect(d.Plan)}, {"rates", planRates(d.Plan.Rates)}})
+		writeRows(
+			w,
+			[]row{{"direct I/O", planDirect(d.Plan)}, {"rates", planRates(d.Plan.Rates)}},
+		)
 		writeConsidered(w, d.Plan)
 	}
 }

@@ -25,7 +25,9 @@ func shuffleCommand(a *app) *cobra.Command {
 			if drawn {
 				f.opt.Seed = rand.Uint64()
 			}
-			return f.report.writeJSON(cmd.Context(), a, f.shuffle(cmd.Context(), a, files, drawn))
+			return f.report.writeJSON(
+				cmd.Context(), a, f.shuffle(cmd.Context(), a, files, drawn),
+			)
 		})
 }
 
@@ -40,7 +42,9 @@ func shuffleOrderFlags(g group, v *flagValues) {
 
 // shuffle runs a shuffle as a sort. drawn means that the seed was chosen at random, not by the
 // user.
-func (f *sortFlags) shuffle(ctx context.Context, a *app, operands []string, drawn bool) error {
+func (f *sortFlags) shuffle(
+	ctx context.Context, a *app, operands []string, drawn bool,
+) error {
 	files, err := f.inputNames(operands, a.stdin)
 	if err != nil {
 		return err

@@ -11,7 +11,9 @@ import (
 // An interruption is the signal that cancelled a run.
 type interruption struct{ signal os.Signal }
 
-func (i interruption) Error() string { return "stopped by signal: " + i.signal.String() }
+func (i interruption) Error() string {
+	return "stopped by signal: " + i.signal.String()
+}
 
 // cleanupGrace is the time that a cancelled run may take to clean up. If it takes longer, for
 // example because it is blocked in a write to a pipe, the process ends anyway. On systems that
@@ -34,7 +36,9 @@ func ending() []os.Signal {
 // a closed pipe is an error, followed by a cleanup, and not sudden death.
 //
 // release must be called before the process kills itself with a signal.
-func catchSignals(parent context.Context) (ctx context.Context, release func()) {
+func catchSignals(
+	parent context.Context,
+) (ctx context.Context, release func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	caught := make(chan os.Signal, 1)
 	for _, s := range ending() {

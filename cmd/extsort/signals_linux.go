@@ -16,6 +16,14 @@ const asking = syscall.SIGUSR1
 func systemHandles(number syscall.Signal) bool {
 	var action [8]uint64
 	unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
-	_, _, failed := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(number), uintptr(unsafe.Pointer(&action)), 0, 8, 0, 0)
+	_, _, failed := unix.RawSyscall6(
+		unix.SYS_RT_SIGACTION,
+		uintptr(number),
+		uintptr(unsafe.Pointer(&action)),
+		0,
+		8,
+		0,
+		0,
+	)
 	return failed == 0
 }

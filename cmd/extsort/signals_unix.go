@@ -19,7 +19,8 @@ const rearm = time.Second
 
 // tellWhenAsked prints a line of progress for each signal that requests it, until stop is called.
 func tellWhenAsked(a *app) (stop func()) {
-	asked, done := make(chan os.Signal, 1), make(chan struct{})
+	asked := make(chan os.Signal, 1)
+	done := make(chan struct{})
 	signal.Notify(asked, asking)
 	again := time.NewTicker(rearm)
 	var telling sync.WaitGroup
@@ -89,7 +90,8 @@ func looksClosed(stream any) bool {
 	var open, null unix.Stat_t
 	flags, err := unix.FcntlInt(f.Fd(), unix.F_GETFL, 0)
 	return err == nil && flags&unix.O_ACCMODE == unix.O_RDWR &&
-		unix.Fstat(int(f.Fd()), &open) == nil && unix.Stat(os.DevNull, &null) == nil &&
+		unix.Fstat(int(f.Fd()), &open) == nil &&
+		unix.Stat(os.DevNull, &null) == nil &&
 		open.Mode&unix.S_IFMT == unix.S_IFCHR && open.Rdev == null.Rdev
 }
 

@@ -29,30 +29,66 @@ func simulationFlags(g group, v *flagValues) {
 		Latency: 500 * time.Microsecond, Stragglers: 10, MTBF: 365 * 24 * time.Hour, Repair: 10 * time.Minute,
 		Losses: map[int]time.Duration{}, Seed: 1,
 	}
-	g.add(wholeNumber(&c.Nodes, "NODES", 1), "simulate", "simulate all tasks on NODES nodes; otherwise none")
+	g.add(
+		wholeNumber(&c.Nodes, "NODES", 1),
+		"simulate",
+		"simulate all tasks on NODES nodes; otherwise none",
+	)
 	for _, d := range []definition{
-		g.add(wholeNumber(&c.Slots, "N", 1), "slots", "concurrent tasks on each node; otherwise 1"),
+		g.add(
+			wholeNumber(&c.Slots, "N", 1),
+			"slots",
+			"concurrent tasks on each node; otherwise 1",
+		),
 		g.add(amount(&c.Store, "SIZE", parseByteLimit), "store",
 			"bytes/s of the shared storage, in each direction; otherwise 20G"),
 		g.add(amount(&c.Requests, "N", parseCount), "requests",
 			"requests/s that the shared storage answers, reads and writes together; otherwise no limit"),
 		g.add(amount(&c.Network, "SIZE", parseByteLimit), "network",
 			"bytes/s of a node's network, in each direction; otherwise 3G"),
-		g.add(amount(&c.Disk, "SIZE", parseByteLimit), "disk", "bytes/s of a node's disk, for temporary data; otherwise 2G"),
-		g.add(amount(&c.Processor, "SIZE", parseByteLimit), "processor", "bytes/s that a node sorts or merges; otherwise 1G"),
+		g.add(
+			amount(&c.Disk, "SIZE", parseByteLimit),
+			"disk",
+			"bytes/s of a node's disk, for temporary data; otherwise 2G",
+		),
+		g.add(
+			amount(&c.Processor, "SIZE", parseByteLimit),
+			"processor",
+			"bytes/s that a node sorts or merges; otherwise 1G",
+		),
 		g.add(amount(&c.Memory, "SIZE", parseMemory), "buffer-size,S",
 			"memory of a task; runs larger than half of it spill to disk; otherwise 64G"),
-		g.add(parsed(&c.Start, "TIME", parseTime), "start", "time to start a task on a free slot; otherwise 1s"),
+		g.add(
+			parsed(&c.Start, "TIME", parseTime),
+			"start",
+			"time to start a task on a free slot; otherwise 1s",
+		),
 		g.add(parsed(&c.Latency, "TIME", parseTime), "latency",
 			"latency of a small request to the shared storage; otherwise 500us"),
 		g.add(wholeNumber(&c.Stragglers, "PERCENT", 0), "stragglers",
 			"slow each task down by PERCENT times |x|, where x is normally distributed; otherwise 10"),
-		g.add(parsed(&c.MTBF, "TIME", parseTime), "mtbf", "mean time between failures of a node; otherwise a year"),
-		g.add(parsed(&c.Repair, "TIME", parseTime), "repair", "time until a failed node is back; otherwise 10m"),
+		g.add(
+			parsed(&c.MTBF, "TIME", parseTime),
+			"mtbf",
+			"mean time between failures of a node; otherwise a year",
+		),
+		g.add(
+			parsed(&c.Repair, "TIME", parseTime),
+			"repair",
+			"time until a failed node is back; otherwise 10m",
+		),
 		g.add(parsed(&c.Losses, "NODE@TIME", s.parseLoss), "lose",
 			"let node NODE, counted from 0, fail at TIME; repeatable; otherwise at random"),
-		g.add(parsed(&c.Seed, "SEED", parseSeed), "seed", "seed of the random events; otherwise 1"),
-		g.add(text(&s.svg, "FILE"), "svg", "draw a timeline of the nodes as an SVG image in FILE; otherwise nothing"),
+		g.add(
+			parsed(&c.Seed, "SEED", parseSeed),
+			"seed",
+			"seed of the random events; otherwise 1",
+		),
+		g.add(
+			text(&s.svg, "FILE"),
+			"svg",
+			"draw a timeline of the nodes as an SVG image in FILE; otherwise nothing",
+		),
 	} {
 		d.needs("--simulate")
 	}
@@ -63,7 +99,10 @@ func (s *simulation) parseLoss(text string) (map[int]time.Duration, error) {
 	i, bad := strconv.Atoi(node)
 	after, err := parseTime(at)
 	if err != nil || bad != nil || i < 0 {
-		return nil, fmt.Errorf("%q: want NODE@TIME, such as 3@20m; nodes are numbered from 0", text)
+		return nil, fmt.Errorf(
+			"%q: want NODE@TIME, such as 3@20m; nodes are numbered from 0",
+			text,
+		)
 	}
 	s.cluster.Losses[i] = after
 	return s.cluster.Losses, nil
@@ -73,11 +112,21 @@ func (s *simulation) parseLoss(text string) (map[int]time.Duration, error) {
 func (s *simulation) validate() (err error) {
 	for node := range s.cluster.Losses {
 		if err == nil && node >= s.cluster.Nodes {
-			err = fmt.Errorf("--lose: no node %d: the %d nodes are numbered from 0", node, s.cluster.Nodes)
+			err = fmt.Errorf(
+				"--lose: no node %d: the %d nodes are numbered from 0",
+				node,
+				s.cluster.Nodes,
+			)
 		}
 	}
-	if s.cluster.Nodes > dist.MaxTasks || s.cluster.Slots > dist.MaxTasks/max(s.cluster.Nodes, 1) {
-		err = errors.Join(err, fmt.Errorf("--simulate: at most %d slots can be simulated", dist.MaxTasks))
+	if s.cluster.Nodes > dist.MaxTasks ||
+		s.cluster.Slots > dist.MaxTasks/max(s.cluster.Nodes, 1) {
+		err = errors.Join(
+			err,
+			fmt.Errorf(
+				"--simulate: at most %d slots can be simulated", dist.MaxTasks,
+			),
+		)
 	}
 	return err
 }
@@ -107,7 +156,9 @@ func (s *simulation) openPlot(ctx context.Context) (err error) {
 }
 
 // run simulates a plan and returns the result next to the estimate of the cost model.
-func (s *simulation) run(ctx context.Context, p *dist.Plan, cost dist.Estimate) ([]row, error) {
+func (s *simulation) run(
+	ctx context.Context, p *dist.Plan, cost dist.Estimate,
+) ([]row, error) {
 	c := &s.cluster
 	if c.Nodes == 0 {
 		return nil, nil
@@ -117,7 +168,9 @@ func (s *simulation) run(ctx context.Context, p *dist.Plan, cost dist.Estimate) 
 		IndexEvery: p.IndexEvery, KeyBytes: dist.KeyBytes(p),
 	}, *c)
 	if err == nil && s.svg != "" {
-		err = s.plot.write(ctx, func(to io.Writer) error { return r.WriteSVG(to, c.Nodes, c.Slots) })
+		err = s.plot.write(ctx, func(to io.Writer) error {
+			return r.WriteSVG(to, c.Nodes, c.Slots)
+		})
 	}
 	if err != nil {
 		return nil, err
@@ -125,20 +178,28 @@ func (s *simulation) run(ctx context.Context, p *dist.Plan, cost dist.Estimate) 
 	all := r.Seconds * float64(c.Nodes*c.Slots)
 	// In the model, each task has a machine of its own.
 	at := func(tasks int) float64 { return float64((tasks-1)/c.Nodes + 1) }
-	began, stages, held := 0.0, []string{}, []string{}
+	began := 0.0
+	stages := []string{}
+	held := []string{}
 	for i, name := range simulate.Stages {
 		stages = append(stages, name+" "+human.Time(r.Ends[i]-began))
 		began = r.Ends[i]
 	}
 	for kind, seconds := range r.Held {
 		if part := seconds / all; part >= 0.005 {
-			held = append(held, fmt.Sprintf("%s %.0f %%", simulate.Kinds[kind], 100*part))
+			held = append(
+				held, fmt.Sprintf("%s %.0f %%", simulate.Kinds[kind], 100*part),
+			)
 		}
 	}
 	return []row{
 		{"simulated", fmt.Sprintf("%s on %s (cost model: %s)", human.Time(r.Seconds), plural(c.Nodes, "node"),
 			human.Time(at(p.Runs)*cost.RunSeconds+at(p.Parts)*cost.Merge))},
 		{"stages", strings.Join(stages, ", ")}, {"bottlenecks", strings.Join(held, ", ")},
-		{"repeated", fmt.Sprintf("%s, %.2f %% of the time", plural(r.Lost, "task"), 100*r.LostTime/all)},
+		{"repeated", fmt.Sprintf(
+			"%s, %.2f %% of the time",
+			plural(r.Lost, "task"),
+			100*r.LostTime/all,
+		)},
 	}, nil
 }

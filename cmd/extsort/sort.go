@@ -40,7 +40,10 @@ func (a *app) sortCommand() *cobra.Command {
 		SilenceUsage:      true,
 		CompletionOptions: cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
-	cmd.SetHelpCommand(&cobra.Command{Use: "no-help", Hidden: true}) // our help is a verb
+	cmd.SetHelpCommand(&cobra.Command{
+		Use:    "no-help",
+		Hidden: true,
+	}) // our help is a verb
 	addGroups(cmd, v.groups("sort")...)
 	f.flags = cmd.Flags()
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
@@ -52,12 +55,16 @@ func (a *app) sortCommand() *cobra.Command {
 			fmt.Fprint(a.out, firstLines)
 			return nil
 		}
-		return f.report.writeJSON(cmd.Context(), a, a.sortCheckOrMerge(cmd.Context(), f, files))
+		return f.report.writeJSON(
+			cmd.Context(), a, a.sortCheckOrMerge(cmd.Context(), f, files),
+		)
 	}
 	return cmd
 }
 
-func (a *app) sortCheckOrMerge(ctx context.Context, f *sortFlags, files []string) error {
+func (a *app) sortCheckOrMerge(
+	ctx context.Context, f *sortFlags, files []string,
+) error {
 	files, err := f.inputNames(files, a.stdin)
 	if err != nil {
 		return err
@@ -66,7 +73,9 @@ func (a *app) sortCheckOrMerge(ctx context.Context, f *sortFlags, files []string
 		return err
 	}
 	f.guess(files)
-	contradictions := errors.Join(append(f.contradictions(files), conflicts(f.flags)...)...)
+	contradictions := errors.Join(
+		append(f.contradictions(files), conflicts(f.flags)...)...,
+	)
 	if err := cmp.Or(f.mistakenVerb(files, a.verbs()), contradictions); err != nil {
 		return err
 	}
@@ -101,14 +110,22 @@ func (f *sortFlags) places(a *app, files []string) []place {
 		all = append(all, place{role: "the list of inputs", name: f.names.file})
 	}
 	if f.opt.Checkpoint != "" {
-		all = append(all, place{role: "in the directory of --checkpoint", name: f.opt.Checkpoint, within: true})
+		all = append(all, place{
+			role:   "in the directory of --checkpoint",
+			name:   f.opt.Checkpoint,
+			within: true,
+		})
 	}
 	switch split := f.opt.SplitFiles > 0 || f.opt.SplitBytes > 0; {
 	case f.mode.checking():
 	case f.opt.Output == "" || isStandard(f.opt.Output, 1):
 		all = append(all, place{role: "the output", stream: a.stdout})
 	default:
-		all = append(all, place{role: "the output", name: f.opt.Output, set: split})
+		all = append(all, place{
+			role: "the output",
+			name: f.opt.Output,
+			set:  split,
+		})
 	}
 	return all
 }
@@ -147,7 +164,10 @@ func (f *sortFlags) contradictions(files []string) (faults []error) {
 		faults = append(faults, checkFolder(folder))
 	}
 	stdin := slices.Index(files, "-")
-	fault(stdin >= 0 && slices.Contains(files[stdin+1:], "-"), "standard input (-) can be read only once")
+	fault(
+		stdin >= 0 && slices.Contains(files[stdin+1:], "-"),
+		"standard input (-) can be read only once",
+	)
 	return faults
 }
 
@@ -165,7 +185,10 @@ func checkFolder(name string) error {
 
 func (f *sortFlags) options(a *app, files []string) session.Options {
 	opt := f.opt
-	opt.Inputs, opt.Stdin, opt.Stdout, opt.Warn = files, a.stdin, a.stdout, a.warn
+	opt.Inputs = files
+	opt.Stdin = a.stdin
+	opt.Stdout = a.stdout
+	opt.Warn = a.warn
 	if f.report.quiet {
 		opt.Warn = nil
 	}
@@ -180,7 +203,8 @@ func (f *sortFlags) checkMemory(warn func(message string)) {
 	if warn == nil || f.opt.MemoryBytes <= small {
 		return
 	}
-	if has, err := session.ParseMemory("100%"); err == nil && has < f.opt.MemoryBytes {
+	if has, err := session.ParseMemory("100%"); err == nil &&
+		has < f.opt.MemoryBytes {
 		warn(fmt.Sprintf("-S %s exceeds the memory of this machine: the limit is %s", human.Bytes(f.opt.MemoryBytes),
 			human.Bytes(has)))
 	}
@@ -194,7 +218,8 @@ func (a *app) warn(message string) {
 func (a *app) produce(ctx context.Context, f *sortFlags, opt session.Options,
 	run func(context.Context, session.Options) (*session.Report, error)) error {
 	isArray := opt.Argsort == "" && opt.Record.Container().IsArray
-	if doubt := misnamed(opt.Output, opt.Compress, isArray); doubt != "" && opt.Warn != nil {
+	if doubt := misnamed(opt.Output, opt.Compress, isArray); doubt != "" &&
+		opt.Warn != nil {
 		opt.Warn(doubt)
 	}
 	inputs := opt.Inputs
@@ -205,10 +230,15 @@ func (a *app) produce(ctx context.Context, f *sortFlags, opt session.Options,
 		return err
 	}
 	if f.names.file != "" && sameFile(f.names.file, opt.Output) {
-		return fmt.Errorf("-o %s: is also the list of %s: name another output", opt.Output, f.names.flag)
+		return fmt.Errorf(
+			"-o %s: is also the list of %s: name another output",
+			opt.Output,
+			f.names.flag,
+		)
 	}
 	progress := a.bars(f.report.shown())
-	opt.Progress, opt.MeasureMemory = progress, f.report.stats != ""
+	opt.Progress = progress
+	opt.MeasureMemory = f.report.stats != ""
 	report, err := run(ctx, opt)
 	err = countedFrom(err, opt.SkipBytes)
 	progress.Close()
@@ -235,9 +265,11 @@ func (f *sortFlags) doing() string {
 }
 
 func (a *app) bars(when string) *bars {
-	w, width := a.stderr, barColumns(a.stderr)
+	w := a.stderr
+	width := barColumns(a.stderr)
 	if when == "never" || when == "auto" && width == 0 {
-		w, width = io.Discard, 0
+		w = io.Discard
+		width = 0
 	}
 	b := newBars(w, width)
 	a.running.Store(b)
@@ -291,7 +323,9 @@ func (f *reportFlags) write(a *app, r *session.Report) {
 	}
 }
 
-func (a *app) check(ctx context.Context, f *sortFlags, all session.Options) error {
+func (a *app) check(
+	ctx context.Context, f *sortFlags, all session.Options,
+) error {
 	opt := fields.Shared[session.CheckOptions](all)
 	if len(all.Inputs) > 0 {
 		opt.Input.Name = all.Inputs[0]
@@ -300,7 +334,8 @@ func (a *app) check(ctx context.Context, f *sortFlags, all session.Options) erro
 		f.report.progress = "never"
 	}
 	progress := a.bars(f.report.shown())
-	opt.Progress, opt.Brief = progress, f.report.stats == ""
+	opt.Progress = progress
+	opt.Brief = f.report.stats == ""
 	report, err := session.Check(ctx, opt)
 	err = countedFrom(err, opt.SkipBytes)
 	read := progress.Snapshot()
@@ -308,7 +343,8 @@ func (a *app) check(ctx context.Context, f *sortFlags, all session.Options) erro
 	if err == nil {
 		progress.Done("checked", read.Done, read.Elapsed.Seconds())
 	}
-	if _, ok := errors.AsType[*session.DisorderError](err); report == nil || err != nil && !ok {
+	if _, ok := errors.AsType[*session.DisorderError](err); report == nil ||
+		err != nil && !ok {
 		return err
 	}
 	return f.verdict(a, report, err)
@@ -326,7 +362,9 @@ func countedFrom(err error, skipped int64) error {
 }
 
 // verdict reports the result of a check. It returns the error for disorder.
-func (f *sortFlags) verdict(a *app, report *session.CheckReport, disorder error) error {
+func (f *sortFlags) verdict(
+	a *app, report *session.CheckReport, disorder error,
+) error {
 	f.report.result = report
 	if disorder != nil && !f.mode.quiet() {
 		printError(a.stderr, disorder)

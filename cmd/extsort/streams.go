@@ -25,9 +25,14 @@ func (a *app) checkInput(files []string) error {
 		return errors.New("not reading binary records from a terminal: name a FILE, or pipe the input in (- " +
 			"forces it)")
 	}
-	used := len(files) == 0 || slices.ContainsFunc(files, func(name string) bool { return isStandard(name, 0) })
+	used := len(files) == 0 ||
+		slices.ContainsFunc(files, func(name string) bool {
+			return isStandard(name, 0)
+		})
 	if used && looksClosed(a.stdin) {
-		return errors.New("standard input is closed: name a FILE, or redirect it (</dev/null for an empty input)")
+		return errors.New(
+			"standard input is closed: name a FILE, or redirect it (</dev/null for an empty input)",
+		)
 	}
 	return nil
 }
@@ -63,7 +68,8 @@ func (p place) isEmptied(stdout any) bool {
 		return false
 	}
 	to, err := out.Stat()
-	if err != nil || !to.Mode().IsRegular() || to.Size() != 0 || isReadable(out) {
+	if err != nil || !to.Mode().IsRegular() || to.Size() != 0 ||
+		isReadable(out) {
 		return false
 	}
 	if in, ok := p.stream.(*os.File); ok {
@@ -89,8 +95,13 @@ func misnamed(name, compress string, isArray bool) string {
 	named, foreign := format.ParseCompression("", name)
 	promises := foreign != nil || named != format.None
 	switch codec, _ := format.ParseCompression(compress, name); {
-	case promises && codec != format.None && codec != named && suffix != "."+codec.String():
-		return fmt.Sprintf("%s will be compressed with %v, although its name says otherwise", name, codec)
+	case promises && codec != format.None && codec != named &&
+		suffix != "."+codec.String():
+		return fmt.Sprintf(
+			"%s will be compressed with %v, although its name says otherwise",
+			name,
+			codec,
+		)
 	case (suffix == ".npy" || suffix == ".npz") && !isArray:
 		return name + " will have no NumPy header: read it with numpy.fromfile and the dtype"
 	case suffix == ".npz" && isArray:

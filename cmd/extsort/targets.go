@@ -32,7 +32,9 @@ type sideFile struct{ out output.Output }
 
 // openSide opens the file that a flag names. It rejects a file that the command reads or uses for
 // another output.
-func openSide(ctx context.Context, flag, name string, taken ...place) (*sideFile, error) {
+func openSide(
+	ctx context.Context, flag, name string, taken ...place,
+) (*sideFile, error) {
 	if err := checkSide(flag, name, taken...); err != nil {
 		return nil, err
 	}
@@ -47,7 +49,9 @@ func openSide(ctx context.Context, flag, name string, taken ...place) (*sideFile
 func checkSide(flag, name string, taken ...place) error {
 	for _, p := range taken {
 		if p.isFile(name) {
-			return fmt.Errorf("%s: %s is also %s: name another file", flag, name, p.role)
+			return fmt.Errorf(
+				"%s: %s is also %s: name another file", flag, name, p.role,
+			)
 		}
 	}
 	return nil
@@ -55,7 +59,9 @@ func checkSide(flag, name string, taken ...place) error {
 
 // write writes the file and renames it into place. After an error, the name is missing or refers
 // to the old file.
-func (s *sideFile) write(ctx context.Context, write func(io.Writer) error) error {
+func (s *sideFile) write(
+	ctx context.Context, write func(io.Writer) error,
+) error {
 	out := s.out
 	s.out = nil
 	if err := write(out); err != nil {
@@ -95,7 +101,8 @@ func (p place) isFile(name string) bool {
 
 // sameFile reports whether two names denote the same file, which need not exist.
 func sameFile(a, b string) bool {
-	if a == "" || b == "" || strings.Contains(a, "://") || strings.Contains(b, "://") {
+	if a == "" || b == "" || strings.Contains(a, "://") ||
+		strings.Contains(b, "://") {
 		return a == b && a != ""
 	}
 	first, err := os.Stat(a)
@@ -160,7 +167,8 @@ func inFolder(name, folder string) bool {
 // OUTPUT.000, OUTPUT.001 and so on, or OUTPUT.index.
 func inSet(name, of string) bool {
 	stem := strings.TrimSuffix(of, compressedSuffix(of))
-	real, stem := realName(name), realName(stem)
+	real := realName(name)
+	stem = realName(stem)
 	if !sameName(filepath.Dir(real), filepath.Dir(stem)) {
 		return false
 	}
@@ -170,7 +178,8 @@ func inSet(name, of string) bool {
 		return false
 	}
 	rest := strings.TrimSuffix(base[len(prefix):], compressedSuffix(base))
-	return rest == "index" || len(rest) >= 3 && strings.Trim(rest, "0123456789") == ""
+	return rest == "index" ||
+		len(rest) >= 3 && strings.Trim(rest, "0123456789") == ""
 }
 
 // compressedSuffix returns the suffix of a name that selects a compression, or "".

@@ -63,9 +63,17 @@ func tuneTrialFlags(g group, v *flagValues) {
 
 // tuneStoreFlags defines flags that show or remove stored measurements.
 func tuneStoreFlags(g group, v *flagValues) {
-	g.bool(&v.tune.show, "show", "only show the stored measurements and how they change plans").
+	g.bool(
+		&v.tune.show,
+		"show",
+		"only show the stored measurements and how they change plans",
+	).
 		hints("list").notWith("--reset")
-	g.bool(&v.tune.reset, "reset", "only remove the stored measurements of this machine and its devices").
+	g.bool(
+		&v.tune.reset,
+		"reset",
+		"only remove the stored measurements of this machine and its devices",
+	).
 		hints("clear", "forget")
 }
 
@@ -95,13 +103,20 @@ func (a *app) tune(ctx context.Context, f *tuneFlags) error {
 		return err
 	}
 	if !info.Host && !opencl.Owns(info) {
-		return fmt.Errorf("tune: device %d (%s) has no parameters to tune: name an OpenCL device", info.Index, info.Name)
+		return fmt.Errorf(
+			"tune: device %d (%s) has no parameters to tune: name an OpenCL device",
+			info.Index,
+			info.Name,
+		)
 	}
 	if err := a.tuneMachine(ctx, f.folders); err != nil {
 		return err
 	}
 	if info.Host {
-		fmt.Fprintln(a.out, "no GPU to tune: name another OpenCL device with -d (extsort devices lists them)")
+		fmt.Fprintln(
+			a.out,
+			"no GPU to tune: name another OpenCL device with -d (extsort devices lists them)",
+		)
 		return nil
 	}
 	bed, err := bench.NewResident(info)
@@ -109,7 +124,14 @@ func (a *app) tune(ctx context.Context, f *tuneFlags) error {
 		return err
 	}
 	defer bed.Close()
-	fmt.Fprintf(a.out, "%d: %s (%s), %s\n", info.Index, info.Name, info.Driver, f.budget)
+	fmt.Fprintf(
+		a.out,
+		"%d: %s (%s), %s\n",
+		info.Index,
+		info.Name,
+		info.Driver,
+		f.budget,
+	)
 	found, err := tune.Search(ctx, bed, tune.Options{
 		Budget: f.budget, Records: f.count, Keys: f.keys,
 		OnTrial: func(t tune.Trial) { fmt.Fprintf(a.out, "  %v\n", t) },
@@ -155,8 +177,11 @@ func (a *app) tuneMachine(ctx context.Context, folders []string) error {
 
 // writeMeasured compares the new measurements of the machine with the old ones, and shows which
 // plans change.
-func writeMeasured(w io.Writer, before, now *plan.Profile, disks map[string]plan.Disk) error {
-	was, is := before.Rates(), now.Rates()
+func writeMeasured(
+	w io.Writer, before, now *plan.Profile, disks map[string]plan.Disk,
+) error {
+	was := before.Rates()
+	is := now.Rates()
 	earlier := map[bool]string{true: "before", false: "assumed"}[was.Measured]
 	lines := [][]string{{"measured for one worker", earlier, "now"}}
 	for _, r := range []struct {
@@ -186,10 +211,14 @@ func writeMeasured(w io.Writer, before, now *plan.Profile, disks map[string]plan
 
 func perSecond(r float64) string { return human.PerSecond(r) }
 
-func nanoseconds(ns float64) string { return fmt.Sprintf("%.1f ns", ns) }
+func nanoseconds(ns float64) string {
+	return fmt.Sprintf("%.1f ns", ns)
+}
 
 // writePlansOf compares the plans of some common sorts for two profiles.
-func writePlansOf(w io.Writer, earlier string, before, now *plan.Profile) error {
+func writePlansOf(
+	w io.Writer, earlier string, before, now *plan.Profile,
+) error {
 	lines := [][]string{{"predicted for a sort of", earlier, "now"}}
 	changed := 0
 	for _, u := range profile.Usuals {
@@ -205,23 +234,39 @@ func writePlansOf(w io.Writer, earlier string, before, now *plan.Profile) error 
 			string(is.Strategy) + ", " + known(is.Seconds)})
 	}
 	writeTable(w, lines)
-	fmt.Fprintf(w, "These measurements change the strategy of %d of these %d sorts.\n", changed, len(profile.Usuals))
+	fmt.Fprintf(
+		w,
+		"These measurements change the strategy of %d of these %d sorts.\n",
+		changed,
+		len(profile.Usuals),
+	)
 	return nil
 }
 
 func showTuning(ctx context.Context, w io.Writer) error {
 	k := profile.Known()
 	if k.File == "" {
-		fmt.Fprintln(w, "this machine has not been measured yet; plans use default rates (run extsort tune)")
+		fmt.Fprintln(
+			w,
+			"this machine has not been measured yet; plans use default rates (run extsort tune)",
+		)
 	} else {
-		fmt.Fprintf(w, "measured on %s with %q, stored in %s\n\n", k.Measured.Format(time.DateOnly), k.Command, k.File)
+		fmt.Fprintf(
+			w,
+			"measured on %s with %q, stored in %s\n\n",
+			k.Measured.Format(time.DateOnly),
+			k.Command,
+			k.File,
+		)
 		if err := writeMeasured(w, plan.DefaultProfile(), k.On(spill.DefaultFolder()), k.Disks); err != nil {
 			return err
 		}
 	}
 	for _, info := range session.Devices(ctx).Devices {
 		if t := opencl.LoadTuning(info); t != nil {
-			fmt.Fprintf(w, "\n%d: %s (%s)\n", info.Index, info.Name, info.Driver)
+			fmt.Fprintf(
+				w, "\n%d: %s (%s)\n", info.Index, info.Name, info.Driver,
+			)
 			tune.WriteText(w, *t) // the writer remembers an error
 		}
 	}
@@ -244,7 +289,10 @@ func resetTuning(ctx context.Context, w io.Writer) error {
 		}
 	}
 	if err == nil && removed == 0 {
-		fmt.Fprintln(w, "nothing to remove: this machine and its devices have not been measured")
+		fmt.Fprintln(
+			w,
+			"nothing to remove: this machine and its devices have not been measured",
+		)
 	}
 	return err
 }

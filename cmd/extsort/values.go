@@ -59,13 +59,24 @@ func choices(f *pflag.Flag) []string {
 }
 
 // parsed returns a value that parse converts.
-func parsed[T any](to *T, kind string, parse func(string) (T, error)) pflag.Value {
-	return &value[T]{to: to, kind: kind, parse: parse}
+func parsed[T any](
+	to *T, kind string, parse func(string) (T, error),
+) pflag.Value {
+	return &value[T]{
+		to:    to,
+		kind:  kind,
+		parse: parse,
+	}
 }
 
 // text returns a value that is any non-empty text and may be given only once.
 func text(to *string, kind string) pflag.Value {
-	return &value[string]{to: to, kind: kind, once: true, parse: notEmpty}
+	return &value[string]{
+		to:    to,
+		kind:  kind,
+		once:  true,
+		parse: notEmpty,
+	}
 }
 
 // textList returns a value that is a list of texts. Each use of the flag adds one.
@@ -84,7 +95,9 @@ func notEmpty(s string) (string, error) {
 }
 
 // listOf returns a value that is a comma-separated list of words, each converted by parse.
-func listOf[T any](to *[]T, kind string, parse func(string) (T, error)) pflag.Value {
+func listOf[T any](
+	to *[]T, kind string, parse func(string) (T, error),
+) pflag.Value {
 	return parsed(to, kind, func(s string) ([]T, error) {
 		var list []T
 		for word := range strings.SplitSeq(s, ",") {
@@ -99,7 +112,9 @@ func listOf[T any](to *[]T, kind string, parse func(string) (T, error)) pflag.Va
 }
 
 // amount returns a value that is a number of bytes or records, at least 1, converted by parse.
-func amount(to *int64, kind string, parse func(string) (int64, error)) pflag.Value {
+func amount(
+	to *int64, kind string, parse func(string) (int64, error),
+) pflag.Value {
 	return parsed(to, kind, func(s string) (int64, error) {
 		n, err := parse(s)
 		if err == nil && n < 1 {
@@ -110,7 +125,9 @@ func amount(to *int64, kind string, parse func(string) (int64, error)) pflag.Val
 }
 
 // shorthand matches a number in a notation other than plain digits, with an optional suffix.
-var shorthand = regexp.MustCompile(`^(?:2\^([0-9]{1,2})|([0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?(?:[eE][0-9]{1,2})?))(.*)$`)
+var shorthand = regexp.MustCompile(
+	`^(?:2\^([0-9]{1,2})|([0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?(?:[eE][0-9]{1,2})?))(.*)$`,
+)
 
 // expandShorthand writes 2^20, 1e6 and 10_000_000 with digits only. It keeps a suffix, and
 // returns other texts unchanged.
@@ -133,10 +150,14 @@ func expandShorthand(s string) string {
 }
 
 // parseSize parses a whole number of bytes, with binary suffixes.
-func parseSize(s string) (int64, error) { return parsePlain(s, format.ParseSize) }
+func parseSize(s string) (int64, error) {
+	return parsePlain(s, format.ParseSize)
+}
 
 // parseByteLimit is parseSize for a limit or a rate, which is rounded down to whole bytes.
-func parseByteLimit(s string) (int64, error) { return parsePlain(s, format.ParseLimit) }
+func parseByteLimit(s string) (int64, error) {
+	return parsePlain(s, format.ParseLimit)
+}
 
 // parsePlain expands shorthand in s and then calls parse.
 func parsePlain(s string, parse func(string) (int64, error)) (int64, error) {
@@ -159,7 +180,9 @@ func parseCount(s string) (int64, error) {
 	if ok {
 		count.Mul(count, new(big.Rat).SetUint64(unit))
 	}
-	if !ok || badUnit != nil || strings.Trim(digits, "0123456789.") != "" || !count.IsInt() || !count.Num().IsInt64() {
+	if !ok || badUnit != nil || strings.Trim(digits, "0123456789.") != "" ||
+		!count.IsInt() ||
+		!count.Num().IsInt64() {
 		return 0, fmt.Errorf("%q: want a number, optionally with k M G (thousands) or Ki Mi Gi (powers of 1024), "+
 			"as 1e6 or as 2^24", s)
 	}
@@ -177,11 +200,15 @@ func parseLimit(s string) (int64, error) {
 
 func parsePart(s string) (session.Part, error) {
 	k, n, _ := strings.Cut(s, "/")
-	part, bad := session.Part{}, [2]error{}
+	part := session.Part{}
+	bad := [2]error{}
 	part.K, bad[0] = strconv.ParseInt(k, 10, 64)
 	part.N, bad[1] = strconv.ParseInt(n, 10, 64)
 	if cmp.Or(bad[0], bad[1], part.Validate()) != nil || part.N == 0 {
-		return part, fmt.Errorf("%q: want K/N, the K-th of N parts, with K from 0 to N-1, such as 0/4", s)
+		return part, fmt.Errorf(
+			"%q: want K/N, the K-th of N parts, with K from 0 to N-1, such as 0/4",
+			s,
+		)
 	}
 	return part, nil
 }
@@ -193,7 +220,8 @@ func parseSplit(opt *session.Options) func(string) (string, error) {
 		var err error
 		if files, notFiles := strconv.ParseUint(expandShorthand(s), 10, 64); notFiles != nil {
 			opt.SplitBytes, err = parseSize(s)
-		} else if opt.SplitFiles = int(min(files, session.MaxSplitFiles)); files != uint64(opt.SplitFiles) || files == 0 {
+		} else if opt.SplitFiles = int(min(files, session.MaxSplitFiles)); files != uint64(opt.SplitFiles) ||
+			files == 0 {
 			err = fmt.Errorf("%q: want 1 to %s files, or a size with a unit, such as 64M or 100B", s,
 				humanize.Comma(session.MaxSplitFiles))
 		}
@@ -206,7 +234,9 @@ func byteCount(to *int) pflag.Value {
 	return parsed(to, "BYTES", func(s string) (int, error) {
 		n, err := parseSize(s)
 		if err == nil && (n < 1 || n > math.MaxInt32) {
-			err = fmt.Errorf("%q: must be from 1 to %d", s, format.MaxRecordSize)
+			err = fmt.Errorf(
+				"%q: must be from 1 to %d", s, format.MaxRecordSize,
+			)
 		}
 		return int(n), err
 	})
@@ -216,7 +246,11 @@ func byteCount(to *int) pflag.Value {
 func parseMemory(s string) (int64, error) {
 	n, err := parsePlain(s, session.ParseMemory)
 	if err == nil && n < session.MinMemory {
-		err = fmt.Errorf("%q is too little: at least %s is needed", s, human.Bytes(session.MinMemory))
+		err = fmt.Errorf(
+			"%q is too little: at least %s is needed",
+			s,
+			human.Bytes(session.MinMemory),
+		)
 	}
 	return n, err
 }
@@ -271,4 +305,6 @@ func checkWord(s string, words []string) error {
 }
 
 // inWords joins words as in a sentence: a, b or c.
-func inWords(words []string) string { return english.WordSeries(words, "or") }
+func inWords(words []string) string {
+	return english.WordSeries(words, "or")
+}

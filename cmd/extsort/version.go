@@ -20,7 +20,10 @@ var releaseVersion, releaseCommit, releaseDate string
 
 func versionCommand() *cobra.Command {
 	return verb("version", "Print the version, as -V and --version do.", "", &flagValues{},
-		func(cmd *cobra.Command, _ []string) error { printVersion(cmd.OutOrStdout()); return nil })
+		func(cmd *cobra.Command, _ []string) error {
+			printVersion(cmd.OutOrStdout())
+			return nil
+		})
 }
 
 // printVersion prints the version in the first line, followed by the build and the features of
@@ -35,9 +38,16 @@ func printVersion(w io.Writer) {
 		set[s.Key] = s.Value
 	}
 	commit := cmp.Or(releaseCommit, set["vcs.revision"], "unknown")
-	fmt.Fprintln(w, "extsort", cmp.Or(releaseVersion, info.Main.Version, "(unknown version)"))
+	fmt.Fprintln(
+		w,
+		"extsort",
+		cmp.Or(releaseVersion, info.Main.Version, "(unknown version)"),
+	)
 	writeRows(w, []row{
-		{"commit", commit + when(releaseCommit == "" && set["vcs.modified"] == "true", ", with uncommitted changes")},
+		{"commit", commit + when(
+			releaseCommit == "" && set["vcs.modified"] == "true",
+			", with uncommitted changes",
+		)},
 		{"date", cmp.Or(releaseDate, set["vcs.time"], "unknown")},
 		{"built by", runtime.Version() + " for " + runtime.GOOS + "/" + runtime.GOARCH},
 		{"features", describeFeatures()},
@@ -61,7 +71,8 @@ func describeFeatures() string {
 			missing = append(missing, tag.name)
 		}
 	}
-	if runtime.GOARCH == "amd64" && cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512CD) {
+	if runtime.GOARCH == "amd64" &&
+		cpuid.CPU.Supports(cpuid.AVX512F, cpuid.AVX512CD) {
 		present = append(present, "avx512")
 	}
 	return cmp.Or(strings.Join(present, ", "), "none") +

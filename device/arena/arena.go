@@ -37,7 +37,9 @@ type Memory struct {
 // Alloc reserves an arena of the given size, which may be 0.
 func Alloc(bytes int) (*Memory, error) {
 	if bytes < 0 {
-		return nil, fmt.Errorf("allocate %d bytes of memory: negative size", bytes)
+		return nil, fmt.Errorf(
+			"allocate %d bytes of memory: negative size", bytes,
+		)
 	}
 	if bytes == 0 {
 		return &Memory{}, nil
@@ -57,7 +59,8 @@ func (m *Memory) Bytes() []byte { return m.bytes }
 // each byte there is either zero or unchanged.
 func (m *Memory) Discard(from, to int) {
 	page := os.Getpagesize()
-	from, to = (from+page-1)/page*page, min(to, len(m.bytes))
+	from = (from + page - 1) / page * page
+	to = min(to, len(m.bytes))
 	if to < len(m.bytes) {
 		to = to / page * page
 	}
@@ -72,7 +75,8 @@ func (m *Memory) Free() error {
 		return nil
 	}
 	mapping := m.mapping
-	m.bytes, m.mapping = nil, nil
+	m.bytes = nil
+	m.mapping = nil
 	if mapping == nil {
 		return nil
 	}
@@ -99,7 +103,10 @@ func ByteView[E Word](words []E) []byte {
 	if len(words) == 0 {
 		return nil
 	}
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(words))), len(words)*int(unsafe.Sizeof(e)))
+	return unsafe.Slice(
+		(*byte)(unsafe.Pointer(unsafe.SliceData(words))),
+		len(words)*int(unsafe.Sizeof(e)),
+	)
 }
 
 // alignUp returns n bytes of b that start at a multiple of to, which is a power of two. REQUIRES:

@@ -3,7 +3,9 @@
 package arena
 
 func reserve(bytes int) (*Memory, error) {
-	return &Memory{bytes: alignUp(make([]byte, bytes+align-1), align, bytes)}, nil
+	return &Memory{bytes: alignUp(
+		make([]byte, bytes+align-1), align, bytes,
+	)}, nil
 }
 
 func release([]byte) error { return nil }

@@ -17,7 +17,13 @@ func reserve(bytes int) (*Memory, error) {
 	if bytes >= HugePage {
 		length += HugePage
 	}
-	mapping, err := unix.Mmap(-1, 0, length, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+	mapping, err := unix.Mmap(
+		-1,
+		0,
+		length,
+		unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_ANON|unix.MAP_PRIVATE,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -34,4 +40,6 @@ func reserve(bytes int) (*Memory, error) {
 func release(mapping []byte) error { return unix.Munmap(mapping) }
 
 // discard returns pages to the system. If the kernel refuses, only memory is lost.
-func discard(pages []byte) { _ = unix.Madvise(pages, unix.MADV_DONTNEED) }
+func discard(pages []byte) {
+	_ = unix.Madvise(pages, unix.MADV_DONTNEED)
+}

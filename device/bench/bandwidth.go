@@ -19,7 +19,10 @@ func bandwidthCases(s Scope) []Case {
 	var settings []setting
 	for groups := 1; groups <= bandwidthMost; groups *= 2 {
 		label := strconv.Itoa(groups * bandwidthGroup)
-		settings = append(settings, setting{label, "count-scan-reorder", algo.Params{DigitBits: 4, Groups: groups}})
+		settings = append(settings, setting{label, "count-scan-reorder", algo.Params{
+			DigitBits: 4,
+			Groups:    groups,
+		}})
 	}
 	return s.each([]int64{s.Max}, settings...)
 }
@@ -30,14 +33,21 @@ func bandwidthTables(results []Result) []Table {
 	var tables []Table
 	for _, g := range groups(results) {
 		t := Table{
-			Title: fmt.Sprintf("count-scan-reorder by 4 bits, %s, %s, n = 2^%s", g[0].Key, g[0].Dist, log2(g[0].Records)),
+			Title: fmt.Sprintf(
+				"count-scan-reorder by 4 bits, %s, %s, n = 2^%s",
+				g[0].Key,
+				g[0].Dist,
+				log2(g[0].Records),
+			),
 			Head:  []string{"work-items", "groups", "count, GB/s", "reorder, GB/s", "Mkeys/s"},
 			Notes: faults(g),
 		}
 		for _, r := range g {
 			element := float64(tilingOf(r).elementBytes)
 			t.Rows = append(t.Rows, []string{r.Label, strconv.Itoa(r.Params.Groups),
-				bandwidth(r, "count_items", float64(r.Key.WordBytes)), bandwidth(r, "reorder_packed", 2*element), cell(r)})
+				bandwidth(
+					r, "count_items", float64(r.Key.WordBytes),
+				), bandwidth(r, "reorder_packed", 2*element), cell(r)})
 		}
 		tables = append(tables, t)
 	}
@@ -51,5 +61,7 @@ func bandwidth(r Result, kernel string, bytes float64) string {
 	if seconds == 0 {
 		return "-"
 	}
-	return fmt.Sprintf("%.2f", float64(r.Records)*float64(r.Passes)*bytes/seconds/1e9)
+	return fmt.Sprintf(
+		"%.2f", float64(r.Records)*float64(r.Passes)*bytes/seconds/1e9,
+	)
 }

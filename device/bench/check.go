@@ -20,16 +20,23 @@ func recordColumn(recs []byte, wordBytes int, values bool) column {
 	if values {
 		size += 4
 	}
-	c := column{n: int64(len(recs)) / size, key: wordReader(recs, size, wordBytes, binary.LittleEndian)}
+	c := column{
+		n:   int64(len(recs)) / size,
+		key: wordReader(recs, size, wordBytes, binary.LittleEndian),
+	}
 	if values {
-		c.value = func(i int64) uint32 { return binary.LittleEndian.Uint32(recs[i*size+size-4:]) }
+		c.value = func(i int64) uint32 {
+			return binary.LittleEndian.Uint32(recs[i*size+size-4:])
+		}
 	}
 	return c
 }
 
 // wordReader returns a function that reads the word at the beginning of item i, where items have
 // size bytes.
-func wordReader(b []byte, size int64, wordBytes int, order binary.ByteOrder) func(i int64) uint64 {
+func wordReader(
+	b []byte, size int64, wordBytes int, order binary.ByteOrder,
+) func(i int64) uint64 {
 	if wordBytes == 8 {
 		return func(i int64) uint64 { return order.Uint64(b[i*size:]) }
 	}
@@ -67,17 +74,35 @@ func checkPart(given, got column, begin, end int64) (sum uint64, err error) {
 		key := got.key(i)
 		sum += mix(key) - mix(given.key(i))
 		if i > 0 && key < got.key(i-1) {
-			return sum, fmt.Errorf("%w: key %d of %d is %#x, after %#x", ErrWrong, i, got.n, key, got.key(i-1))
+			return sum, fmt.Errorf(
+				"%w: key %d of %d is %#x, after %#x",
+				ErrWrong,
+				i,
+				got.n,
+				key,
+				got.key(i-1),
+			)
 		}
 		if got.value == nil {
 			continue
 		}
 		value := got.value(i)
 		if int64(value) >= got.n || given.key(int64(value)) != key {
-			return sum, fmt.Errorf("%w: value %d of %d, %d, does not belong to its key", ErrWrong, i, got.n, value)
+			return sum, fmt.Errorf(
+				"%w: value %d of %d, %d, does not belong to its key",
+				ErrWrong,
+				i,
+				got.n,
+				value,
+			)
 		}
 		if i > 0 && key == got.key(i-1) && value <= got.value(i-1) {
-			return sum, fmt.Errorf("%w: values %d and %d of equal keys changed places", ErrWrong, got.value(i-1), value)
+			return sum, fmt.Errorf(
+				"%w: values %d and %d of equal keys changed places",
+				ErrWrong,
+				got.value(i-1),
+				value,
+			)
 		}
 	}
 	return sum, nil

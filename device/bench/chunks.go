@@ -31,7 +31,9 @@ func (b *chunks) Time(ctx context.Context, c Case, runs int) (Timing, error) {
 		return Timing{}, fmt.Errorf("%w: algorithm %s", ErrCannot, c.Algorithm)
 	}
 	if p := c.Params; p != (algo.Params{}) && p != (algo.Params{DigitBits: 8}) {
-		return Timing{}, fmt.Errorf("%w: %s with parameters", ErrCannot, c.Algorithm)
+		return Timing{}, fmt.Errorf(
+			"%w: %s with parameters", ErrCannot, c.Algorithm,
+		)
 	}
 	if err := b.prepare(c); err != nil {
 		return Timing{}, err
@@ -70,7 +72,9 @@ func (b *chunks) Time(ctx context.Context, c Case, runs int) (Timing, error) {
 
 // chunksBytes returns the memory that a case needs at least: for its records, those in the chunk,
 // and the sorted ones.
-func chunksBytes(c Case) int64 { return 3 * c.Records * int64(layoutOf(c.Key).RecordSize) }
+func chunksBytes(c Case) int64 {
+	return 3 * c.Records * int64(layoutOf(c.Key).RecordSize)
+}
 
 const blockBytes = 1 << 20 // maximum size of the blocks that a writer receives
 
@@ -86,7 +90,9 @@ func (b *chunks) prepare(c Case) (err error) {
 }
 
 // sameKeys reports whether two cases sort the same keys.
-func sameKeys(a, b Case) bool { return a.Key == b.Key && a.Dist == b.Dist && a.Records == b.Records }
+func sameKeys(a, b Case) bool {
+	return a.Key == b.Key && a.Dist == b.Dist && a.Records == b.Records
+}
 
 const sampleSize = 4096
 
@@ -102,9 +108,14 @@ func (b *chunks) sample(k *format.Keyer) []uint64 {
 }
 
 // once sends the records through the chunk to out and returns the seconds it took.
-func (b *chunks) once(ctx context.Context, chunk device.Chunk, size int, out []byte) (float64, error) {
+func (b *chunks) once(
+	ctx context.Context, chunk device.Chunk, size int, out []byte,
+) (float64, error) {
 	started := time.Now()
-	if _, err := chunk.Load(ctx, &memorySource{recs: b.recs, size: size}); err != nil {
+	if _, err := chunk.Load(ctx, &memorySource{
+		recs: b.recs,
+		size: size,
+	}); err != nil {
 		return 0, err
 	}
 	if err := chunk.Sort(ctx); err != nil {
@@ -124,14 +135,21 @@ type memorySource struct {
 	next atomic.Int64
 }
 
-func (s *memorySource) Records() int64 { return int64(len(s.recs) / s.size) }
+func (s *memorySource) Records() int64 {
+	return int64(len(s.recs) / s.size)
+}
 
-func (s *memorySource) Next(most int, place func(first int64, n int) []byte) (int64, int, error) {
+func (s *memorySource) Next(
+	most int, place func(first int64, n int) []byte,
+) (int64, int, error) {
 	first := s.next.Add(int64(most)) - int64(most)
 	n := int(min(int64(most), s.Records()-first))
 	if n <= 0 {
 		return 0, 0, nil
 	}
-	copy(place(first, n), s.recs[first*int64(s.size):(first+int64(n))*int64(s.size)])
+	copy(
+		place(first, n),
+		s.recs[first*int64(s.size):(first+int64(n))*int64(s.size)],
+	)
 	return first, n, nil
 }

@@ -25,20 +25,26 @@ func (d withCounting) Info() device.Info {
 }
 
 // Capabilities returns none for count-scan-reorder.
-func (d withCounting) Capabilities(opt device.ChunkOptions) device.Capabilities {
+func (d withCounting) Capabilities(
+	opt device.ChunkOptions,
+) device.Capabilities {
 	if opt.Algorithm == countScanReorder {
 		return device.Capabilities{}
 	}
 	return d.Device.Capabilities(opt)
 }
 
-func (d withCounting) MaxRecords(opt device.ChunkOptions, memoryBytes int64) int64 {
+func (d withCounting) MaxRecords(
+	opt device.ChunkOptions, memoryBytes int64,
+) int64 {
 	if opt.Algorithm != countScanReorder {
 		return d.Device.MaxRecords(opt, memoryBytes)
 	}
 	perWorker := d.BlockBytes(opt, 0) + 8*len(digitCounts{})
 	perRecord := 2*elementBytes + opt.Keyer.Layout().RecordSize
-	return max(0, memoryBytes-int64(countingWorkers(opt)*perWorker)) / int64(perRecord)
+	return max(
+		0, memoryBytes-int64(countingWorkers(opt)*perWorker),
+	) / int64(perRecord)
 }
 
 func (d withCounting) BlockBytes(opt device.ChunkOptions, records int64) int {
@@ -49,7 +55,9 @@ func (d withCounting) BlockBytes(opt device.ChunkOptions, records int64) int {
 	return max(1, opt.BlockBytes/size) * size
 }
 
-func (d withCounting) NewChunk(ctx context.Context, opt device.ChunkOptions) (device.Chunk, error) {
+func (d withCounting) NewChunk(
+	ctx context.Context, opt device.ChunkOptions,
+) (device.Chunk, error) {
 	if opt.Algorithm != countScanReorder {
 		return d.Device.NewChunk(ctx, opt)
 	}
@@ -265,7 +273,9 @@ func (c *counting) recordOf(e indexedKey) []byte {
 	return c.kept[int(e[1])*c.record:][:c.record]
 }
 
-func (c *counting) Store(ctx context.Context, limit int64, _ bool, w device.BlockWriter) error {
+func (c *counting) Store(
+	ctx context.Context, limit int64, _ bool, w device.BlockWriter,
+) error {
 	if limit < 0 || limit > c.stats.Records {
 		limit = c.stats.Records
 	}

@@ -18,7 +18,10 @@ func layoutOf(k opencl.KeyKind) format.Layout {
 	if !k.Values {
 		return format.Bare(key)
 	}
-	return format.Layout{RecordSize: k.WordBytes + 4, Key: []format.Field{{Type: key}}}
+	return format.Layout{
+		RecordSize: k.WordBytes + 4,
+		Key:        []format.Field{{Type: key}},
+	}
 }
 
 // generate returns the records of a case. The value of each record is its index.
@@ -42,7 +45,9 @@ func generate(c Case) ([]byte, error) {
 // number stores the index of each record in its last four bytes.
 func number(recs []byte, size int, first int64) {
 	for i := 0; i < len(recs)/size; i++ {
-		binary.LittleEndian.PutUint32(recs[(i+1)*size-4:], uint32(first)+uint32(i))
+		binary.LittleEndian.PutUint32(
+			recs[(i+1)*size-4:], uint32(first)+uint32(i),
+		)
 	}
 }
 

@@ -14,13 +14,23 @@ func (r Report) Finding() string {
 		heats = append(heats, heatOf(g))
 	}
 	if len(heats) == 0 {
-		return fmt.Sprintf("Nothing could be timed: %d of %d cases failed.", r.Failed(), len(r.Results))
+		return fmt.Sprintf(
+			"Nothing could be timed: %d of %d cases failed.",
+			r.Failed(),
+			len(r.Results),
+		)
 	}
 	best := mostWins(heats)
-	at := slices.IndexFunc(heats, func(h heat) bool { return h.first.Label == best })
+	at := slices.IndexFunc(heats, func(h heat) bool {
+		return h.first.Label == best
+	})
 	sentence := heats[at].String()
 	if len(heats) > 1 {
-		sentence += fmt.Sprintf(";\nit is the fastest for %d of %d kinds of data", wins(heats, best), len(heats))
+		sentence += fmt.Sprintf(
+			";\nit is the fastest for %d of %d kinds of data",
+			wins(heats, best),
+			len(heats),
+		)
 	}
 	if n := r.Failed(); n > 0 {
 		sentence += fmt.Sprintf("; %d of %d cases failed", n, len(r.Results))
@@ -33,9 +43,13 @@ func (r Report) Finding() string {
 type heat struct{ first, second Result } // second.Rate is 0 if there is no runner-up
 
 func heatOf(results []Result) heat {
-	largest := slices.MaxFunc(results, func(a, b Result) int { return cmp.Compare(a.Records, b.Records) }).Records
+	largest := slices.MaxFunc(results, func(a, b Result) int {
+		return cmp.Compare(a.Records, b.Records)
+	}).Records
 	at := only(results, func(r Result) bool { return r.Records == largest })
-	slices.SortStableFunc(at, func(a, b Result) int { return cmp.Compare(b.Rate, a.Rate) })
+	slices.SortStableFunc(at, func(a, b Result) int {
+		return cmp.Compare(b.Rate, a.Rate)
+	})
 	return heat{at[0], append(at, Result{})[1]}
 }
 
@@ -48,7 +62,9 @@ func (h heat) String() string {
 	case ratio < 1.05:
 		return text + fmt.Sprintf(",\nas fast as %s, the next", h.second.Label)
 	default:
-		return text + fmt.Sprintf(",\n%.1f times as fast as %s, the next", ratio, h.second.Label)
+		return text + fmt.Sprintf(
+			",\n%.1f times as fast as %s, the next", ratio, h.second.Label,
+		)
 	}
 }
 
@@ -64,6 +80,8 @@ func wins(heats []heat, label string) (n int) {
 // mostWins returns the label that wins most often. Of several, it returns the first.
 func mostWins(heats []heat) string {
 	return slices.MaxFunc(heats, func(a, b heat) int {
-		return cmp.Compare(wins(heats, a.first.Label), wins(heats, b.first.Label))
+		return cmp.Compare(
+			wins(heats, a.first.Label), wins(heats, b.first.Label),
+		)
 	}).first.Label
 }

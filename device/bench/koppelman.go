@@ -15,11 +15,17 @@ type tiling struct {
 	groups int
 }
 
-func (t tiling) passes() float64 { return float64((t.keyBits + t.digitBits - 1) / t.digitBits) }
+func (t tiling) passes() float64 {
+	return float64((t.keyBits + t.digitBits - 1) / t.digitBits)
+}
 
-func (t tiling) tile() float64 { return float64(t.items) * float64(t.groupSize) }
+func (t tiling) tile() float64 {
+	return float64(t.items) * float64(t.groupSize)
+}
 
-func (t tiling) radix() float64 { return float64(int64(1) << t.digitBits) }
+func (t tiling) radix() float64 {
+	return float64(int64(1) << t.digitBits)
+}
 
 // dataMovement returns Koppelman's total data transfer for a sort of n elements, in units of an
 // element or a counter:
@@ -51,7 +57,8 @@ var unitCosts = costs{1, 1, 1, 1, 1, 1}
 //	[n·(c_s·h·lg(eB) + c_c1 + c_sc) + (n/eB)·2^h·(c_c2 + c_of·h)
 //	 + c_gh·G·(G·2^h + h·2^h)] · k/h
 func (t tiling) computation(n int64, c costs) float64 {
-	h, g := float64(t.digitBits), float64(t.groups)
+	h := float64(t.digitBits)
+	g := float64(t.groups)
 	elements := float64(n) * (c.sort*h*math.Log2(t.tile()) + c.countElement + c.scatter)
 	bins := float64(n) / t.tile() * t.radix() * (c.countBin + c.offset*h)
 	return t.passes() * (elements + bins + c.histogram*g*(g+h)*t.radix())
@@ -62,7 +69,8 @@ func (t tiling) computation(n int64, c costs) float64 {
 // ones on sorting.
 func (t tiling) balancedTile(c costs) float64 {
 	wanted := c.offset / c.sort * t.radix()
-	low, high := 1.0, wanted+2 // x·lg(x) is 0 at 1, and more than wanted at wanted + 2
+	low := 1.0
+	high := wanted + 2 // x·lg(x) is 0 at 1, and more than wanted at wanted + 2
 	for high-low > 1e-6 {
 		if middle := (low + high) / 2; middle*math.Log2(middle) < wanted {
 			low = middle

@@ -11,7 +11,8 @@ import (
 )
 
 // Open opens a device for timing. An OpenCL device keeps the keys in its memory; any other device
-// is timed by chunks. For the CPU there is an additional algorithm for comparison, count-scan-reorder.
+// is timed by chunks. For the CPU there is an additional algorithm for comparison,
+// count-scan-reorder.
 func Open(ctx context.Context, info device.Info) (Bed, error) {
 	if opencl.Owns(info) {
 		return NewResident(info)

@@ -56,13 +56,20 @@ func (r Report) WriteJSON(w io.Writer) error {
 // written. In older files, the field keys_per_second is called keysPerSecond.
 func ReadReport(r io.Reader) (report Report, err error) {
 	text, err := io.ReadAll(r)
-	text = bytes.ReplaceAll(text, []byte(`"keysPerSecond"`), []byte(`"keys_per_second"`))
+	text = bytes.ReplaceAll(
+		text, []byte(`"keysPerSecond"`), []byte(`"keys_per_second"`),
+	)
 	if err = cmp.Or(err, json.Unmarshal(text, &report)); err != nil {
 		return report, fmt.Errorf("read results: %w", err)
 	}
 	for i, result := range report.Results {
-		if result.Label == "" || result.Dist == "" || result.Key.WordBytes == 0 || result.Records < 1 {
-			return report, fmt.Errorf("read results: result %d lacks its label, key, dist or records", i)
+		if result.Label == "" || result.Dist == "" ||
+			result.Key.WordBytes == 0 ||
+			result.Records < 1 {
+			return report, fmt.Errorf(
+				"read results: result %d lacks its label, key, dist or records",
+				i,
+			)
 		}
 	}
 	return report, nil
@@ -74,7 +81,9 @@ func Join(first Report, others ...Report) Report {
 	for _, r := range others {
 		first.Results = append(first.Results, r.Results...)
 	}
-	slices.SortStableFunc(first.Results, func(a, b Result) int { return cmp.Compare(a.Records, b.Records) })
+	slices.SortStableFunc(first.Results, func(a, b Result) int {
+		return cmp.Compare(a.Records, b.Records)
+	})
 	return first
 }
 
@@ -84,7 +93,15 @@ func (r Report) WriteText(w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "%s\n\n%s (%s)\n%s; medians of %d\n", r.Finding(), r.Device, r.Driver, r.Clock, r.Runs)
+	_, err = fmt.Fprintf(
+		w,
+		"%s\n\n%s (%s)\n%s; medians of %d\n",
+		r.Finding(),
+		r.Device,
+		r.Driver,
+		r.Clock,
+		r.Runs,
+	)
 	if err != nil {
 		return err
 	}

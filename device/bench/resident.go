@@ -40,7 +40,12 @@ func NewResident(info device.Info) (*Resident, error) {
 		ctx.Release()
 		return nil, err
 	}
-	return &Resident{info: info, ctx: ctx, queue: queue, sorters: map[string]*algo.Sorter{}}, nil
+	return &Resident{
+		info:    info,
+		ctx:     ctx,
+		queue:   queue,
+		sorters: map[string]*algo.Sorter{},
+	}, nil
 }
 
 // Info implements Bed.
@@ -124,7 +129,8 @@ func (b *Resident) prepare(c Case) error {
 	if c.Key.Values {
 		perKey += 3 * 4
 	}
-	if c.Records*perKey > b.info.MemoryBytes/8*7 || c.Records*int64(c.Key.WordBytes) > b.info.MaxAlloc {
+	if c.Records*perKey > b.info.MemoryBytes/8*7 ||
+		c.Records*int64(c.Key.WordBytes) > b.info.MaxAlloc {
 		return fmt.Errorf("%w: %d keys of %s do not fit its memory (%s)", ErrCannot, c.Records, c.Key,
 			human.Bytes(b.info.MemoryBytes))
 	}
@@ -136,7 +142,8 @@ func (b *Resident) prepare(c Case) error {
 	if err != nil {
 		return err
 	}
-	b.keys, b.given = keys, c
+	b.keys = keys
+	b.given = c
 	return nil
 }
 
@@ -147,7 +154,9 @@ func deviceWords(c Case) ([]byte, error) {
 	if err != nil || binary.NativeEndian.Uint16([]byte{1, 0}) == 1 {
 		return words, err
 	}
-	key := wordReader(words, int64(c.Key.WordBytes), c.Key.WordBytes, binary.LittleEndian)
+	key := wordReader(
+		words, int64(c.Key.WordBytes), c.Key.WordBytes, binary.LittleEndian,
+	)
 	for i := range c.Records {
 		if at := words[i*int64(c.Key.WordBytes):]; c.Key.WordBytes == 8 {
 			binary.NativeEndian.PutUint64(at, key(i))

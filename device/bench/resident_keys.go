@@ -25,9 +25,18 @@ type residentKeys struct {
 	got, gotValues []byte
 }
 
-func newResidentKeys(ctx *cl.Context, q *cl.Queue, kind opencl.KeyKind, words []byte) (*residentKeys, error) {
+func newResidentKeys(
+	ctx *cl.Context, q *cl.Queue, kind opencl.KeyKind, words []byte,
+) (*residentKeys, error) {
 	n := int64(len(words) / kind.WordBytes)
-	k := &residentKeys{words: words, data: algo.Data{N: n, KeyBits: 8 * kind.WordBytes, WordBytes: kind.WordBytes}}
+	k := &residentKeys{
+		words: words,
+		data: algo.Data{
+			N:         n,
+			KeyBits:   8 * kind.WordBytes,
+			WordBytes: kind.WordBytes,
+		},
+	}
 	wanted := []**cl.Buffer{&k.keys, &k.data.Keys, &k.data.KeysTmp}
 	if kind.Values {
 		wanted = append(wanted, &k.values, &k.data.Values, &k.data.ValuesTmp)
@@ -110,13 +119,21 @@ func (k *residentKeys) check(q *cl.Queue) error {
 		return fmt.Errorf("read the result back: %w", err)
 	}
 	size := k.data.WordBytes
-	given := column{n: k.data.N, key: wordReader(k.words, int64(size), size, binary.NativeEndian)}
-	sorted := column{n: k.data.N, key: wordReader(k.got, int64(size), size, binary.NativeEndian)}
+	given := column{
+		n:   k.data.N,
+		key: wordReader(k.words, int64(size), size, binary.NativeEndian),
+	}
+	sorted := column{
+		n:   k.data.N,
+		key: wordReader(k.got, int64(size), size, binary.NativeEndian),
+	}
 	if k.values != nil {
 		if err := k.readValues(q); err != nil {
 			return err
 		}
-		sorted.value = func(i int64) uint32 { return binary.NativeEndian.Uint32(k.gotValues[4*i:]) }
+		sorted.value = func(i int64) uint32 {
+			return binary.NativeEndian.Uint32(k.gotValues[4*i:])
+		}
 	}
 	return check(given, sorted)
 }

@@ -23,7 +23,9 @@ const (
 
 // Run times the cases in order. Failures of cases are part of the results; Run returns an error
 // only if ctx ends.
-func Run(ctx context.Context, bed Bed, cases []Case, opt Options) ([]Result, error) {
+func Run(
+	ctx context.Context, bed Bed, cases []Case, opt Options,
+) ([]Result, error) {
 	if opt.Runs == 0 {
 		opt.Runs = defaultRuns
 	}
@@ -62,7 +64,9 @@ func one(ctx context.Context, bed Bed, c Case, runs int) Result {
 	case err != nil:
 		r.Error = err.Error()
 	default:
-		r.Seconds, r.Passes, r.Kernels = median(timing.Seconds), timing.Passes, timing.Kernels
+		r.Seconds = median(timing.Seconds)
+		r.Passes = timing.Passes
+		r.Kernels = timing.Kernels
 		r.Rate = float64(c.Records) / max(r.Seconds, 1e-9)
 	}
 	return r

@@ -18,7 +18,10 @@ var blockFactors = []int{1, 2, 4, 8, 16, 32}
 func bainvilleCases(s Scope) []Case {
 	settings := []setting{{label: "selection", algorithm: "selection"}}
 	for _, f := range blockFactors {
-		settings = append(settings, setting{"blocks/" + strconv.Itoa(f), "selection-blocks", algo.Params{BlockFactor: f}})
+		settings = append(
+			settings,
+			setting{"blocks/" + strconv.Itoa(f), "selection-blocks", algo.Params{BlockFactor: f}},
+		)
 	}
 	return s.each(s.sizes(), settings...)
 }
@@ -27,20 +30,30 @@ func bainvilleCases(s Scope) []Case {
 // keys with values, and one table of blocks for each kind of key.
 func bainvilleTables(results []Result) []Table {
 	var tables []Table
-	plain := only(results, func(r Result) bool { return r.Algorithm == "selection" })
+	plain := only(results, func(r Result) bool {
+		return r.Algorithm == "selection"
+	})
 	for i := range plain {
 		plain[i].Label = plain[i].Key.String()
 	}
 	for _, dist := range distsOf(plain) {
 		one := only(plain, func(r Result) bool { return r.Dist == dist })
-		tables = append(tables, pivot("ParallelSelection, "+dist+", Mkeys/s", one))
+		tables = append(
+			tables, pivot("ParallelSelection, "+dist+", Mkeys/s", one),
+		)
 	}
-	blocks := only(results, func(r Result) bool { return r.Algorithm == "selection-blocks" })
+	blocks := only(results, func(r Result) bool {
+		return r.Algorithm == "selection-blocks"
+	})
 	for i := range blocks {
 		blocks[i].Label = strconv.Itoa(blocks[i].Params.BlockFactor)
 	}
 	for _, g := range groups(blocks) {
-		title := fmt.Sprintf("ParallelSelection_Blocks, %s, %s, Mkeys/s by BLOCK_FACTOR", g[0].Key, g[0].Dist)
+		title := fmt.Sprintf(
+			"ParallelSelection_Blocks, %s, %s, Mkeys/s by BLOCK_FACTOR",
+			g[0].Key,
+			g[0].Dist,
+		)
 		tables = append(tables, pivot(title, g))
 	}
 	return tables
@@ -126,8 +139,17 @@ func koppelmanCases(s Scope) []Case {
 	var settings []setting
 	for _, group := range koppelmanBlocks {
 		for _, bits := range koppelmanDigits {
-			p := algo.Params{DigitBits: bits, Items: koppelmanItems, GroupSize: group}
-			settings = append(settings, setting{fmt.Sprintf("h=%d e=%d B=%d", bits, koppelmanItems, group), "tile", p})
+			p := algo.Params{
+				DigitBits: bits,
+				Items:     koppelmanItems,
+				GroupSize: group,
+			}
+			settings = append(
+				settings,
+				setting{fmt.Sprintf(
+					"h=%d e=%d B=%d", bits, koppelmanItems, group,
+				), "tile", p},
+			)
 		}
 	}
 	return s.each([]int64{s.Max}, settings...)
@@ -139,8 +161,13 @@ func koppelmanTables(results []Result) []Table {
 	var tables []Table
 	for _, g := range groups(results) {
 		t := Table{
-			Title: fmt.Sprintf("tile, %s, %s, n = 2^%s", g[0].Key, g[0].Dist, log2(g[0].Records)),
-			Head:  []string{"h", "e", "B", "tile", "formula, M words", "moved, MB", "ms", "GB/s", "Mkeys/s"},
+			Title: fmt.Sprintf(
+				"tile, %s, %s, n = 2^%s",
+				g[0].Key,
+				g[0].Dist,
+				log2(g[0].Records),
+			),
+			Head: []string{"h", "e", "B", "tile", "formula, M words", "moved, MB", "ms", "GB/s", "Mkeys/s"},
 			Notes: []string{"formula: (4n + 2(n/eB)2^h + G²2^h + G2^h)·k/h elements and counters, with G = " +
 				strconv.Itoa(koppelmanGroups) + "; moved: what these kernels move, with their scan"},
 		}
@@ -173,12 +200,19 @@ func koppelmanRow(r Result) []string {
 	moved := t.movedBytes(r.Records, counterBytes)
 	row := []string{
 		strconv.Itoa(t.digitBits), strconv.Itoa(t.items), strconv.Itoa(t.groupSize), strconv.Itoa(t.items * t.groupSize),
-		fmt.Sprintf("%.2f", t.dataMovement(r.Records)/1e6), fmt.Sprintf("%.2f", moved/1e6),
+		fmt.Sprintf(
+			"%.2f", t.dataMovement(r.Records)/1e6,
+		), fmt.Sprintf("%.2f", moved/1e6),
 	}
 	if r.Rate == 0 {
 		return append(row, "-", "-", cell(r))
 	}
-	return append(row, fmt.Sprintf("%.3f", r.Seconds*1e3), fmt.Sprintf("%.1f", moved/r.Seconds/1e9), cell(r))
+	return append(
+		row,
+		fmt.Sprintf("%.3f", r.Seconds*1e3),
+		fmt.Sprintf("%.1f", moved/r.Seconds/1e9),
+		cell(r),
+	)
 }
 
 // koppelmanBest returns one line for each tile: the best h according to the formula, and the
@@ -186,11 +220,14 @@ func koppelmanRow(r Result) []string {
 func koppelmanBest(results []Result) []string {
 	var lines []string
 	for _, group := range koppelmanBlocks {
-		of := only(results, func(r Result) bool { return r.Params.GroupSize == group && r.Rate > 0 })
+		of := only(results, func(r Result) bool {
+			return r.Params.GroupSize == group && r.Rate > 0
+		})
 		if len(of) == 0 {
 			continue
 		}
-		least, fastest := of[0], of[0]
+		least := of[0]
+		fastest := of[0]
 		for _, r := range of {
 			if tilingOf(r).dataMovement(r.Records) < tilingOf(least).dataMovement(r.Records) {
 				least = r
@@ -211,7 +248,9 @@ func dillhoffCases(s Scope) []Case {
 	var settings []setting
 	for _, bits := range []int{1, 2, 4, 8} {
 		label := fmt.Sprintf("%d-bit", bits)
-		settings = append(settings, setting{label, "split", algo.Params{DigitBits: bits}})
+		settings = append(
+			settings, setting{label, "split", algo.Params{DigitBits: bits}},
+		)
 	}
 	return s.each(s.sizes(), settings...)
 }
@@ -232,8 +271,17 @@ func computationCases(s Scope) []Case {
 	for _, items := range computationItems {
 		for _, group := range computationBlocks {
 			for _, bits := range computationDigits {
-				p := algo.Params{DigitBits: bits, Items: items, GroupSize: group}
-				settings = append(settings, setting{fmt.Sprintf("h=%d e=%d B=%d", bits, items, group), "tile", p})
+				p := algo.Params{
+					DigitBits: bits,
+					Items:     items,
+					GroupSize: group,
+				}
+				settings = append(
+					settings,
+					setting{fmt.Sprintf(
+						"h=%d e=%d B=%d", bits, items, group,
+					), "tile", p},
+				)
 			}
 		}
 	}
@@ -246,8 +294,13 @@ func computationTables(results []Result) []Table {
 	var tables []Table
 	for _, g := range groups(results) {
 		t := Table{
-			Title: fmt.Sprintf("tile, %s, %s, n = 2^%s", g[0].Key, g[0].Dist, log2(g[0].Records)),
-			Head:  []string{"h", "e", "B", "tile", "steps, M", "words, M", "steps/word", "Mkeys/s"},
+			Title: fmt.Sprintf(
+				"tile, %s, %s, n = 2^%s",
+				g[0].Key,
+				g[0].Dist,
+				log2(g[0].Records),
+			),
+			Head: []string{"h", "e", "B", "tile", "steps, M", "words, M", "steps/word", "Mkeys/s"},
 			Notes: append([]string{fmt.Sprintf("steps: [n(h·lg(eB) + 2) + (n/eB)2^h(1 + h) + G(G + h)2^h]·k/h, with G = %d and "+
 				"every constant 1; more than %d steps for a word moved are bound by computation", koppelmanGroups, stepsPerWord)},
 				faults(g)...),
@@ -262,7 +315,8 @@ func computationTables(results []Result) []Table {
 
 func computationRow(r Result) []string {
 	t := tilingOf(r)
-	steps, words := t.computation(r.Records, unitCosts), t.dataMovement(r.Records)
+	steps := t.computation(r.Records, unitCosts)
+	words := t.dataMovement(r.Records)
 	return []string{
 		strconv.Itoa(t.digitBits), strconv.Itoa(t.items), strconv.Itoa(t.groupSize), strconv.Itoa(t.items * t.groupSize),
 		fmt.Sprintf("%.1f", steps/1e6), fmt.Sprintf("%.1f", words/1e6), fmt.Sprintf("%.1f", steps/words), cell(r),

@@ -31,7 +31,9 @@ func (t Table) Write(w io.Writer) error {
 	}
 	for _, cells := range lines {
 		for i, cell := range cells {
-			b.WriteString(strings.Repeat(" ", 2+widths[i]-utf8.RuneCountInString(cell)))
+			b.WriteString(
+				strings.Repeat(" ", 2+widths[i]-utf8.RuneCountInString(cell)),
+			)
 			b.WriteString(cell)
 		}
 		b.WriteString("\n")
@@ -75,7 +77,17 @@ func faults(results []Result) []string {
 	var lines []string
 	for _, r := range results {
 		if r.Error != "" {
-			lines = append(lines, fmt.Sprintf("%s, %s, %s, n = 2^%s: %s", r.Label, r.Key, r.Dist, log2(r.Records), r.Error))
+			lines = append(
+				lines,
+				fmt.Sprintf(
+					"%s, %s, %s, n = 2^%s: %s",
+					r.Label,
+					r.Key,
+					r.Dist,
+					log2(r.Records),
+					r.Error,
+				),
+			)
 		}
 	}
 	return lines
@@ -131,5 +143,7 @@ func groups(results []Result) [][]Result {
 
 // only returns the results for which pass returns true.
 func only(results []Result, pass func(Result) bool) []Result {
-	return slices.DeleteFunc(slices.Clone(results), func(r Result) bool { return !pass(r) })
+	return slices.DeleteFunc(slices.Clone(results), func(r Result) bool {
+		return !pass(r)
+	})
 }

@@ -82,7 +82,9 @@ func FindView(name string) (View, error) {
 			return v, nil
 		}
 	}
-	return View{}, fmt.Errorf("no table %q: use one of %s", name, strings.Join(ViewNames(), ", "))
+	return View{}, fmt.Errorf(
+		"no table %q: use one of %s", name, strings.Join(ViewNames(), ", "),
+	)
 }
 
 // The default sizes of a view. A device sorts them in a moment.
@@ -99,11 +101,20 @@ const (
 func (v View) Cases(info device.Info, s Scope) ([]Case, error) {
 	for _, name := range v.needs {
 		if !slices.Contains(info.Algorithms, name) {
-			return nil, fmt.Errorf("table %s: device %d (%s) does not have %s", v.Name, info.Index, info.Name, name)
+			return nil, fmt.Errorf(
+				"table %s: device %d (%s) does not have %s",
+				v.Name,
+				info.Index,
+				info.Name,
+				name,
+			)
 		}
 	}
 	if len(s.Algorithms) > 0 && !v.algorithm {
-		return nil, fmt.Errorf("table %s: leave out --algorithm: the table has its own algorithms", v.Name)
+		return nil, fmt.Errorf(
+			"table %s: leave out --algorithm: the table has its own algorithms",
+			v.Name,
+		)
 	}
 	if len(s.Algorithms) == 0 {
 		s.Algorithms = info.Algorithms
@@ -117,7 +128,11 @@ func (v View) Cases(info device.Info, s Scope) ([]Case, error) {
 	v.fill(&s, info)
 	for _, dist := range s.Dists {
 		if !slices.Contains(format.Distributions, dist) {
-			return nil, fmt.Errorf("unknown distribution %q: use %s", dist, strings.Join(format.Distributions, ", "))
+			return nil, fmt.Errorf(
+				"unknown distribution %q: use %s",
+				dist,
+				strings.Join(format.Distributions, ", "),
+			)
 		}
 	}
 	if s.Min < 1 || s.Max < s.Min || s.Max > sizesAtMost {
@@ -135,7 +150,9 @@ func (v View) Cases(info device.Info, s Scope) ([]Case, error) {
 
 // checkMemory returns an error if the host has too little memory for the largest case.
 func (s Scope) checkMemory(cases []Case) error {
-	c := slices.MaxFunc(cases, func(a, b Case) int { return cmp.Compare(chunksBytes(a), chunksBytes(b)) })
+	c := slices.MaxFunc(cases, func(a, b Case) int {
+		return cmp.Compare(chunksBytes(a), chunksBytes(b))
+	})
 	if need := chunksBytes(c); s.Memory > 0 && need > s.Memory {
 		return fmt.Errorf("%d keys of %s need %s bytes of memory, but there are %s: use a smaller --max",
 			c.Records, c.Key, humanize.Comma(need), humanize.Comma(s.Memory))
@@ -199,7 +216,10 @@ func (s Scope) each(sizes []int64, settings ...setting) []Case {
 		for _, dist := range s.Dists {
 			for _, n := range sizes {
 				for _, set := range settings {
-					cases = append(cases, Case{set.label, set.algorithm, set.params, key, dist, n})
+					cases = append(
+						cases,
+						Case{set.label, set.algorithm, set.params, key, dist, n},
+					)
 				}
 			}
 		}
@@ -219,10 +239,15 @@ func allCases(s Scope) []Case {
 func byGroup(results []Result) []Table {
 	var tables []Table
 	for _, g := range groups(results) {
-		tables = append(tables, pivot(fmt.Sprintf("%s, %s, Mkeys/s", g[0].Key, g[0].Dist), g))
+		tables = append(
+			tables,
+			pivot(fmt.Sprintf("%s, %s, Mkeys/s", g[0].Key, g[0].Dist), g),
+		)
 	}
 	return tables
 }
 
 // Tables returns the tables of the view for these results.
-func (v View) Tables(results []Result) []Table { return v.table(results) }
+func (v View) Tables(results []Result) []Table {
+	return v.table(results)
+}

@@ -82,7 +82,10 @@ func (*Device) Info() device.Info {
 // records.
 func (*Device) Capabilities(opt device.ChunkOptions) device.Capabilities {
 	k := opt.Keyer
-	c := device.Capabilities{Histogram: usesHistogram(k), WholeRecords: wordBytes(k) > 0}
+	c := device.Capabilities{
+		Histogram:    usesHistogram(k),
+		WholeRecords: wordBytes(k) > 0,
+	}
 	whole := keyBytes(k) > 0 && !c.Histogram || c.WholeRecords
 	c.Selects = whole
 	c.Retains = !c.Histogram
@@ -127,12 +130,18 @@ func (*Device) MaxRecords(opt device.ChunkOptions, memoryBytes int64) int64 {
 }
 
 // NewChunk reserves the memory of a chunk. Its pages are first touched when records arrive.
-func (d *Device) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Chunk, error) {
+func (d *Device) NewChunk(
+	_ context.Context, opt device.ChunkOptions,
+) (device.Chunk, error) {
 	if opt.Algorithm != "" && opt.Algorithm != MSD {
-		return nil, fmt.Errorf("algorithm %q: the CPU device has %s", opt.Algorithm, MSD)
+		return nil, fmt.Errorf(
+			"algorithm %q: the CPU device has %s", opt.Algorithm, MSD,
+		)
 	}
 	if opt.Keyer == nil || opt.Records < 0 {
-		return nil, fmt.Errorf("chunk of %d records: needs a keyer and a capacity", opt.Records)
+		return nil, fmt.Errorf(
+			"chunk of %d records: needs a keyer and a capacity", opt.Records,
+		)
 	}
 	s := newSizes(opt, opt.Records)
 	need := s.memory()

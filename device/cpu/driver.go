@@ -28,6 +28,8 @@ func (driver) List(context.Context) ([]device.Info, error) {
 
 // Open ignores the options. The processors have no memory of their own, the data determines the
 // digits, and ChunkOptions specifies the algorithm.
-func (driver) Open(context.Context, device.Info, device.OpenOptions) (device.Device, error) {
+func (driver) Open(
+	context.Context, device.Info, device.OpenOptions,
+) (device.Device, error) {
 	return New(), nil
 }

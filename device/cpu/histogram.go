@@ -58,7 +58,9 @@ func valuesOf(record int) int { return 1 << (8 * record) }
 
 // newHistogramSizes returns the sizes for as many workers as fit into the memory; 0 means no
 // limit. ok is false if no worker fits, or if the records are not suitable for a histogram.
-func newHistogramSizes(opt device.ChunkOptions, memoryBytes int64) (s sizes, ok bool) {
+func newHistogramSizes(
+	opt device.ChunkOptions, memoryBytes int64,
+) (s sizes, ok bool) {
 	if !usesHistogram(opt.Keyer) {
 		return sizes{}, false
 	}
@@ -72,7 +74,9 @@ func newHistogramSizes(opt device.ChunkOptions, memoryBytes int64) (s sizes, ok 
 	s.workers = workersFor(opt.Workers, maxTallied, s.unit)
 	if memoryBytes > 0 {
 		shared := int64(valuesOf(size) * (size + 8))
-		s.workers = int(min(int64(s.workers), (memoryBytes-shared)/int64(s.tallyBytes())))
+		s.workers = int(
+			min(int64(s.workers), (memoryBytes-shared)/int64(s.tallyBytes())),
+		)
 	}
 
 	return s, s.workers > 0
@@ -110,7 +114,9 @@ func (h *histogram) makeWorkers(workers int) error {
 		if err != nil {
 			return err
 		}
-		counts, rest := radix.Carve[uint32](memory.Bytes(), tables(h.record)*len(h.ends))
+		counts, rest := radix.Carve[uint32](
+			memory.Bytes(), tables(h.record)*len(h.ends),
+		)
 		unit := h.unit * h.record
 		h.workers = append(h.workers, &tally{
 			memory: memory,
@@ -123,7 +129,9 @@ func (h *histogram) makeWorkers(workers int) error {
 	return nil
 }
 
-func (h *histogram) Load(ctx context.Context, src device.Source) (int64, error) {
+func (h *histogram) Load(
+	ctx context.Context, src device.Source,
+) (int64, error) {
 	h.stats = device.Stats{Algorithm: MSD, Passes: 1}
 	clear(h.ends)
 	in := newIntake(src, &h.sizes)
@@ -151,7 +159,9 @@ const tallied = 1 << 30
 // count is the work of one worker in Load.
 func (h *histogram) count(ctx context.Context, w *tally, in *intake) error {
 	for {
-		recs, _, err := in.next(ctx, func(_ int64, n int) []byte { return w.unit[:n*h.record] })
+		recs, _, err := in.next(ctx, func(_ int64, n int) []byte {
+			return w.unit[:n*h.record]
+		})
 		if err != nil {
 			return err
 		}
@@ -172,9 +182,15 @@ func (w *tally) add(recs []byte, size int) {
 	rest := recs[len(arena.ByteView(words)):]
 
 	if size == 1 {
-		countBytes((*[4][1 << 8]uint32)(unsafe.Pointer(unsafe.SliceData(w.counts))), words)
+		countBytes(
+			(*[4][1 << 8]uint32)(unsafe.Pointer(unsafe.SliceData(w.counts))),
+			words,
+		)
 	} else {
-		countPairs((*[2][1 << 16]uint32)(unsafe.Pointer(unsafe.SliceData(w.counts))), words)
+		countPairs(
+			(*[2][1 << 16]uint32)(unsafe.Pointer(unsafe.SliceData(w.counts))),
+			words,
+		)
 	}
 
 	for ; len(rest) > 0; rest = rest[size:] {
@@ -238,7 +254,9 @@ func (h *histogram) Sort(ctx context.Context) error {
 	return context.Cause(ctx)
 }
 
-func (h *histogram) Store(ctx context.Context, limit int64, _ bool, w device.BlockWriter) error {
+func (h *histogram) Store(
+	ctx context.Context, limit int64, _ bool, w device.BlockWriter,
+) error {
 	limit = limitRecords(limit, h.stats.Records)
 	share := max(limit/int64(8*h.sizes.workers), minShare)
 	block := min(share, int64(h.out))
@@ -250,7 +268,9 @@ func (h *histogram) Store(ctx context.Context, limit int64, _ bool, w device.Blo
 	return device.InOrder(ctx, workers, int(tasks), func(ctx context.Context, worker, i int) error {
 		first := int64(i) * block
 		return w.WriteBlock(
-			ctx, first, h.records(h.workers[worker].out, first, min(block, limit-first)),
+			ctx, first, h.records(
+				h.workers[worker].out, first, min(block, limit-first),
+			),
 		)
 	})
 }
@@ -263,7 +283,9 @@ func (h *histogram) records(dst []byte, first, count int64) []byte {
 
 	for at := int64(0); at < count; i++ {
 		if end := min(h.ends[i]-first, count); end > at {
-			radix.Fill(dst[at*size:end*size], h.values[i*h.record:(i+1)*h.record]...)
+			radix.Fill(
+				dst[at*size:end*size], h.values[i*h.record:(i+1)*h.record]...,
+			)
 			at = end
 		}
 	}

@@ -19,7 +19,9 @@ type keys[E radix.Element] struct {
 	view  bool // records have the same bytes as their elements
 }
 
-func newKeyChunk[E radix.Element](opt device.ChunkOptions, s sizes) (device.Chunk, error) {
+func newKeyChunk[E radix.Element](
+	opt device.ChunkOptions, s sizes,
+) (device.Chunk, error) {
 	e, err := newPipeline[E, E](opt, s)
 	if err != nil {
 		return nil, err
@@ -43,7 +45,9 @@ func (k *keys[E]) keysOf(_ *worker[E, E], elems []E, _ int) []E {
 	return elems
 }
 
-func (k *keys[E]) extract(w *worker[E, E], recs []byte, _ int64) (keys, elems []E) {
+func (k *keys[E]) extract(
+	w *worker[E, E], recs []byte, _ int64,
+) (keys, elems []E) {
 	if k.view {
 		elems = arena.View[E](recs)
 		return elems, elems
@@ -70,7 +74,8 @@ func (k *keys[E]) tied(_ context.Context, l *leaf[E]) error {
 // 1.5 times as long.
 func (k *keys[E]) finish(w *worker[E, E], l *leaf[E], out []byte) []E {
 	dst := w.a[:l.count]
-	if room := len(out) / int(unsafe.Sizeof(dst[0])); k.view && int64(room) >= l.count {
+	if room := len(out) / int(unsafe.Sizeof(dst[0])); k.view &&
+		int64(room) >= l.count {
 		dst = arena.View[E](out)[:l.count]
 	}
 	if inBlocks := l.count - l.counted; inBlocks > 0 {
@@ -83,7 +88,9 @@ func (k *keys[E]) finish(w *worker[E, E], l *leaf[E], out []byte) []E {
 }
 
 // sortBlocks sorts the contents of the blocks of a leaf to dst.
-func sortBlocks[E radix.Element](w *worker[E, E], p *pool.Pool[E], l *leaf[E], dst []E) {
+func sortBlocks[E radix.Element](
+	w *worker[E, E], p *pool.Pool[E], l *leaf[E], dst []E,
+) {
 	w.blocks = w.blocks[:0]
 	for b := l.Head; b != pool.None; b = p.Next[b] {
 		w.blocks = append(w.blocks, p.Content(b))
@@ -98,7 +105,9 @@ func sortBlocks[E radix.Element](w *worker[E, E], p *pool.Pool[E], l *leaf[E], d
 func (k *keys[E]) gather(_ *worker[E, E], dst []byte, sorted []E) []byte {
 	return k.records(dst, sorted)
 }
-func (k *keys[E]) place(_ *worker[E, E], dst, sorted []E) { copy(dst, sorted) }
+func (k *keys[E]) place(_ *worker[E, E], dst, sorted []E) {
+	copy(dst, sorted)
+}
 
 func (k *keys[E]) records(dst []byte, elems []E) []byte {
 	if k.view {

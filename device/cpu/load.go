@@ -12,7 +12,9 @@ import (
 )
 
 // Load reads and scatters the records unit by unit.
-func (p *pipeline[K, E]) Load(ctx context.Context, src device.Source) (int64, error) {
+func (p *pipeline[K, E]) Load(
+	ctx context.Context, src device.Source,
+) (int64, error) {
 	return p.load(ctx, src, &selection[K]{span: ^K(0)})
 }
 
@@ -36,7 +38,10 @@ func (p *pipeline[K, E]) load(
 	if err := l.run(ctx); err != nil {
 		return 0, err
 	}
-	p.leaves = p.collect(l.workers, l.buckets, leaf[K]{low: s.low, high: s.high()}, p.order)
+	p.leaves = p.collect(l.workers, l.buckets, leaf[K]{
+		low:  s.low,
+		high: s.high(),
+	}, p.order)
 	p.stats.Records = l.loaded.Load()
 	return p.stats.Records, nil
 }
@@ -99,7 +104,9 @@ func (l *loading[K, E]) work(
 		if len(recs) > 0 {
 			l.scatter(w, recs, first)
 			if order != nil {
-				w.scatter.Counts(order.noteUnit(worker, first, int64(len(recs)/l.record)))
+				w.scatter.Counts(
+					order.noteUnit(worker, first, int64(len(recs)/l.record)),
+				)
 			}
 		}
 
@@ -126,7 +133,8 @@ func (l *loading[K, E]) scatter(w *worker[K, E], recs []byte, first int64) {
 				within = radix.Within(keys, s.low, s.span)
 			}
 			left += len(keys) - within
-			keys, elems = keys[:within], elems[:within]
+			keys = keys[:within]
+			elems = elems[:within]
 		}
 		w.scatter.Add(&l.buckets, keys, elems)
 	})
@@ -182,9 +190,17 @@ func (l *loading[K, E]) choose(recs []byte, first int64) {
 	}
 
 	e.order.reset(l.buckets.Count(), l.workers)
-	majority := radix.MajorityKeys(sample, l.buckets, e.sizes.maxEqualities(), 0)
+	majority := radix.MajorityKeys(
+		sample, l.buckets, e.sizes.maxEqualities(), 0,
+	)
 	for _, w := range e.workers[:l.workers] {
-		w.scatter.Reset(l.buckets.Count(), 0, len(e.pool.Zones), radix.BlocksAhead, majority)
+		w.scatter.Reset(
+			l.buckets.Count(),
+			0,
+			len(e.pool.Zones),
+			radix.BlocksAhead,
+			majority,
+		)
 		w.radix.Passes = 0
 	}
 }
@@ -199,7 +215,9 @@ func (p *pipeline[K, E]) collect(
 		in.sort()
 		in.lists = in.lists[:0]
 		for _, w := range p.workers[:workers] {
-			in.lists = append(in.lists, slices.Clone(w.scatter.Lists[:b.Count()]))
+			in.lists = append(
+				in.lists, slices.Clone(w.scatter.Lists[:b.Count()]),
+			)
 		}
 	}
 
@@ -282,7 +300,9 @@ func (s *selection[E]) takesAll() bool { return s.span == ^E(0) }
 const minEstimateSample = 1 << 8
 
 // begin estimates the number of elements, unless all are taken.
-func (s *selection[E]) begin(in *intake, opt *device.ChunkOptions, fromPrefix func(uint64) E) {
+func (s *selection[E]) begin(
+	in *intake, opt *device.ChunkOptions, fromPrefix func(uint64) E,
+) {
 	if s.takesAll() {
 		return
 	}

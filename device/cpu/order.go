@@ -66,25 +66,32 @@ func (o *order) free() error {
 	if o == nil {
 		return nil
 	}
-	o.lists, o.ends = nil, nil
+	o.lists = nil
+	o.ends = nil
 	return o.table.Free()
 }
 
-// admit reports whether a worker may read another unit; otherwise the worker must stop. If a
-// source delivers such small units that there is no space for a segment each, only the first
-// worker continues, and everything it reads becomes a single segment. If o is nil, all workers
-// are admitted.
+// admit reports whether a worker may read another unit; otherwise the worker must stop. The first
+// worker is always admitted. The others are admitted as long as there is space for the segments of
+// all units that are being read. If a source delivers such small units that the space runs out,
+// only the first worker continues. Its units are then adjacent, so they form a single segment. If
+// o is nil, all workers are admitted.
 func (o *order) admit(worker int) bool {
 	if o == nil || worker == 0 {
 		return true
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	// Each unit of another worker is a segment. It may also end a segment of the first worker,
-	// which then begins a new one.
-	if len(o.segments)+2*(o.reading+1)+2 > o.most {
+
+	// A unit of another worker may need two segments: one for itself, and one because it
+	// interrupts the first worker, whose next unit then begins a new segment. Two segments are
+	// reserved for the first worker: for the unit that it is reading, and for all later ones.
+	units := o.reading + 1
+	needed := 2*units + 2
+	if len(o.segments)+needed > o.most {
 		return false
 	}
+
 	o.reading++
 	return true
 }
@@ -125,11 +132,15 @@ func (o *order) endsOf(slot int) []uint32 {
 // sort sorts the segments by their position in the input. REQUIRES: noteUnit is not called
 // afterwards
 func (o *order) sort() {
-	slices.SortFunc(o.segments, func(a, b segment) int { return cmp.Compare(a.first, b.first) })
+	slices.SortFunc(o.segments, func(a, b segment) int {
+		return cmp.Compare(a.first, b.first)
+	})
 }
 
 // eachOrdered yields the elements of a bucket in input order; see pipeline.pieces.
-func eachOrdered[E arena.Word](o *order, p *pool.Pool[E], bucket int, yield func([]E) bool) {
+func eachOrdered[E arena.Word](
+	o *order, p *pool.Pool[E], bucket int, yield func([]E) bool,
+) {
 	type cursor struct {
 		rest []E    // the rest of the current block
 		next uint32 // the block after the current one
@@ -146,10 +157,12 @@ func eachOrdered[E arena.Word](o *order, p *pool.Pool[E], bucket int, yield func
 		end := o.endsOf(s.slot)[bucket]
 		for n := int(end - cur.done); n > 0; {
 			if len(cur.rest) == 0 {
-				cur.rest, cur.next = p.Content(cur.next), p.Next[cur.next]
+				cur.rest = p.Content(cur.next)
+				cur.next = p.Next[cur.next]
 			}
 			piece := cur.rest[:min(n, len(cur.rest))]
-			cur.rest, n = cur.rest[len(piece):], n-len(piece)
+			cur.rest = cur.rest[len(piece):]
+			n = n - len(piece)
 			if !yield(piece) {
 				return
 			}

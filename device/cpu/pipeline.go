@@ -101,7 +101,11 @@ func newPipeline[K radix.Element, E arena.Word](
 	opt device.ChunkOptions, s sizes,
 ) (*pipeline[K, E], error) {
 	p, err := pool.New[E](s.blocks, s.block, zones(&s))
-	return &pipeline[K, E]{sizes: s, opt: opt, pool: p}, err
+	return &pipeline[K, E]{
+		sizes: s,
+		opt:   opt,
+		pool:  p,
+	}, err
 }
 
 // makeWorkers adds workers until there are the given number.
@@ -132,7 +136,9 @@ func (p *pipeline[K, E]) newWorker() (*worker[K, E], error) {
 		w.elems, rest = radix.Carve[E](rest, p.sizes.batch())
 	}
 
-	w.scatter, rest = radix.NewScatterer[K](p.pool, rest, p.sizes.maxBuckets(), p.sizes.line)
+	w.scatter, rest = radix.NewScatterer[K](
+		p.pool, rest, p.sizes.maxBuckets(), p.sizes.line,
+	)
 	w.unit, w.out = rest[:p.sizes.unitBytes()], rest[p.sizes.unitBytes():]
 	return w, nil
 }
@@ -203,5 +209,7 @@ func (p *pipeline[K, E]) freeWorkers() (err error) {
 
 func (p *pipeline[K, E]) Close() error {
 	p.leaves = nil
-	return errors.Join(p.loaded.Free(), p.order.free(), p.pool.Memory.Free(), p.freeWorkers())
+	return errors.Join(
+		p.loaded.Free(), p.order.free(), p.pool.Memory.Free(), p.freeWorkers(),
+	)
 }

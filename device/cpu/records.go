@@ -54,15 +54,20 @@ func newRecordChunk(opt device.ChunkOptions, s sizes) (device.Chunk, error) {
 	}
 	r := newRecords(opt.Keyer, memory.Bytes(), s.records)
 	r.pipeline = e
-	e.kind, e.loaded = r, memory
+	e.kind = r
+	e.loaded = memory
 	return e, nil
 }
 
-func (r *records) keysOf(_ *worker[uint64, uint64], elems []uint64, _ int) []uint64 {
+func (r *records) keysOf(
+	_ *worker[uint64, uint64], elems []uint64, _ int,
+) []uint64 {
 	return elems
 }
 
-func (r *records) extract(w *worker[uint64, uint64], recs []byte, first int64) (keys, elems []uint64) {
+func (r *records) extract(
+	w *worker[uint64, uint64], recs []byte, first int64,
+) (keys, elems []uint64) {
 	keys = w.keys[:len(recs)/r.size]
 	r.keyer.Prefixes(keys, recs)
 	drop := uint(r.keyer.PrefixBits() - r.heldKeyBits)
@@ -103,18 +108,24 @@ func (r *records) tied(ctx context.Context, l *leaf[uint64]) error {
 	})
 }
 
-func (r *records) finish(w *worker[uint64, uint64], l *leaf[uint64], _ []byte) []uint64 {
+func (r *records) finish(
+	w *worker[uint64, uint64], l *leaf[uint64], _ []byte,
+) []uint64 {
 	elems := w.a[:l.count]
 	sortBlocks(w, r.pipeline.pool, l, elems)
 	r.refine(&w.radix, elems, w.b[:l.count], l.from)
 	return elems
 }
 
-func (r *records) gather(_ *worker[uint64, uint64], dst []byte, sorted []uint64) []byte {
+func (r *records) gather(
+	_ *worker[uint64, uint64], dst []byte, sorted []uint64,
+) []byte {
 	return r.records(dst, sorted)
 }
 
-func (r *records) place(_ *worker[uint64, uint64], dst, sorted []uint64) { copy(dst, sorted) }
+func (r *records) place(_ *worker[uint64, uint64], dst, sorted []uint64) {
+	copy(dst, sorted)
+}
 
 func (r *records) fromPrefix(prefix uint64) uint64 {
 	return prefix >> (r.keyer.PrefixBits() - r.heldKeyBits) << r.indexBits
@@ -276,7 +287,9 @@ const smallTie = 12
 
 // refine sorts neighbors in a whose elements tie although their keys may differ in later bits.
 // Elements contain the key from bit from on. REQUIRES: a is sorted, and tmp has the same length
-func (r *records) refine(sorter *radix.Sorter[uint64], a, tmp []uint64, from int) {
+func (r *records) refine(
+	sorter *radix.Sorter[uint64], a, tmp []uint64, from int,
+) {
 	tieBits := r.tieBits(from)
 	if tieBits == 0 {
 		return
@@ -284,7 +297,9 @@ func (r *records) refine(sorter *radix.Sorter[uint64], a, tmp []uint64, from int
 	for i, prefetched := 0, 0; i < len(a); {
 		end := endOfTie(a, i, tieBits)
 		if end-i > 1 {
-			prefetched = r.prefetchTies(a, max(prefetched, i), end+tiesAhead, tieBits)
+			prefetched = r.prefetchTies(
+				a, max(prefetched, i), end+tiesAhead, tieBits,
+			)
 			r.settle(sorter, a[i:end], tmp[i:end], from)
 		}
 		i = end
@@ -320,7 +335,9 @@ func (r *records) prefetchTies(a []uint64, from, end int, tieBits uint) int {
 // settle sorts a group of ties. It sorts a small group by comparing records. It sorts a large
 // group by the next bits of the key that are not the same in the whole group. This divides it
 // into smaller groups, however long a common prefix is.
-func (r *records) settle(sorter *radix.Sorter[uint64], group, tmp []uint64, from int) {
+func (r *records) settle(
+	sorter *radix.Sorter[uint64], group, tmp []uint64, from int,
+) {
 	if len(group) <= smallTie {
 		for i := 1; i < len(group); i++ {
 			e := group[i]

@@ -12,12 +12,15 @@ import (
 // back to its blocks in order. Then it returns the scratch memory of the workers to the system,
 // and memory that an earlier, larger chunk has touched. It returns nil if a leaf that is too
 // large for the cache is already in order, because each read goes through a leaf from its start.
-func (p *pipeline[K, E]) Retain(ctx context.Context, limit, memoryBytes int64) (*device.Retained, error) {
+func (p *pipeline[K, E]) Retain(
+	ctx context.Context, limit, memoryBytes int64,
+) (*device.Retained, error) {
 	limit = limitRecords(limit, p.stats.Records)
 	if p.retainedBytes() > memoryBytes {
 		return nil, nil
 	}
-	if ok, err := p.canRetain(ctx); !ok || err != nil || p.retainedBytes() > memoryBytes {
+	if ok, err := p.canRetain(ctx); !ok || err != nil ||
+		p.retainedBytes() > memoryBytes {
 		return nil, err
 	}
 	if err := p.settleAll(ctx, limit); err != nil {
@@ -40,8 +43,8 @@ func (p *pipeline[K, E]) Retain(ctx context.Context, limit, memoryBytes int64) (
 	}, nil
 }
 
-// maxRetainedLeaves limits the size of a sorted bucket that can be kept, as a multiple of the size of
-// a leaf.
+// maxRetainedLeaves limits the size of a sorted bucket that can be kept, as a multiple of the
+// size of a leaf.
 const maxRetainedLeaves = 64
 
 // canRetain reports whether the records can be read in place after all leaves are finished. It
@@ -54,16 +57,21 @@ func (p *pipeline[K, E]) canRetain(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	if p.loaded != nil {
-		p.loaded.Discard(int(p.stats.Records)*p.sizes.record, len(p.loaded.Bytes()))
+		p.loaded.Discard(
+			int(p.stats.Records)*p.sizes.record, len(p.loaded.Bytes()),
+		)
 	}
-	err := splitter[K, E]{p}.splitAll(ctx, func(l *leaf[K]) bool { return l.counted > 0 })
+	err := splitter[K, E]{p}.splitAll(ctx, func(l *leaf[K]) bool {
+		return l.counted > 0
+	})
 	if errors.Is(err, errNoRoom) {
 		return false, nil
 	}
 	return err == nil, err
 }
 
-// retainedBytes returns the memory of the loaded records, without the scratch memory of the workers.
+// retainedBytes returns the memory of the loaded records, without the scratch memory of the
+// workers.
 func (p *pipeline[K, E]) retainedBytes() int64 {
 	bytes := p.pool.Touched()*int64(
 		p.sizes.block*p.sizes.element+8,
@@ -102,7 +110,9 @@ type place struct {
 }
 
 // index divides the first limit records into blocks of the size that Store writes.
-func (p *pipeline[K, E]) index(limit int64) (starts []place, blocks []device.RetainedBlock) {
+func (p *pipeline[K, E]) index(
+	limit int64,
+) (starts []place, blocks []device.RetainedBlock) {
 	record := make([]byte, p.sizes.record)
 	at := 0
 	before := int64(0) // a leaf, and the number of records before it

@@ -83,7 +83,12 @@ func newSizes(opt device.ChunkOptions, records int64) sizes {
 	}
 	unit := unitBytes
 	if s.whole {
-		unit = int(min(max(records*int64(size)/segmentsTarget, int64(unitBytes)), wholeUnit))
+		unit = int(
+			min(
+				max(records*int64(size)/segmentsTarget, int64(unitBytes)),
+				wholeUnit,
+			),
+		)
 	}
 	s.workers = workersFor(opt.Workers, records, max(1, unitBytes/size))
 	share := max(records*int64(size)/int64(8*s.workers), minShare)
@@ -108,9 +113,15 @@ const segmentsShare = 10
 // segments returns the maximum number of segments: the units of a full chunk, or of a larger
 // source, plus the reserve of order.admit.
 func (s *sizes) segments() int {
-	units := func(records int64) int64 { return (records + int64(s.unit) - 1) / int64(s.unit) }
-	most := s.records * int64(s.element) / int64(4*segmentsShare*s.buckets(s.records))
-	return int(max(units(s.records), min(units(s.source), most))) + 3*s.workers + 4
+	units := func(records int64) int64 {
+		return (records + int64(s.unit) - 1) / int64(s.unit)
+	}
+	most := s.records * int64(s.element) / int64(
+		4*segmentsShare*s.buckets(s.records),
+	)
+	return int(
+		max(units(s.records), min(units(s.source), most)),
+	) + 3*s.workers + 4
 }
 
 func (s *sizes) orderBytes() int {
@@ -163,7 +174,9 @@ func setBlocks(s *sizes) {
 // average; all of these together must take only a part of the slack of setBlocks. More than
 // maxZones zones would touch more memory than they release early.
 func zones(s *sizes) int {
-	return max(1, min(s.blocks*s.block*s.element/(12*pool.ExtentBytes), maxZones))
+	return max(
+		1, min(s.blocks*s.block*s.element/(12*pool.ExtentBytes), maxZones),
+	)
 }
 
 const maxZones = 24
@@ -187,7 +200,9 @@ func (s *sizes) perWorker() int {
 	if s.whole {
 		key = refBytes
 	}
-	out := radix.WholeLines(int(min(int64(s.out), s.records)) * s.record) // an outgoing block
+	out := radix.WholeLines(
+		int(min(int64(s.out), s.records)) * s.record,
+	) // an outgoing block
 	bytes := 2*radix.WholeLines(s.leaf*key) + radix.WholeLines(s.batch()*key)
 	if s.whole {
 		bytes += radix.WholeLines(s.leaf*s.element) + radix.WholeLines(s.batch()*s.element)

@@ -24,7 +24,9 @@ var errNoRoom = fmt.Errorf("no room to split: %w", pool.ErrFull)
 
 // splitAll splits leaves until hasTo returns false for all of them. It returns errNoRoom if there
 // are too few free blocks.
-func (s splitter[K, E]) splitAll(ctx context.Context, hasTo func(l *leaf[K]) bool) error {
+func (s splitter[K, E]) splitAll(
+	ctx context.Context, hasTo func(l *leaf[K]) bool,
+) error {
 	for i := 0; i < len(s.pipeline.leaves); {
 		if !hasTo(&s.pipeline.leaves[i]) {
 			i++
@@ -60,7 +62,8 @@ func (s splitter[K, E]) split(
 	if err != nil {
 		return nil, err
 	}
-	l.low, l.high = low, high
+	l.low = low
+	l.high = high
 	tieBits := s.pipeline.kind.tieBits(l.from)
 	if low>>tieBits == high>>tieBits {
 		err := s.pipeline.kind.tied(ctx, &l)
@@ -68,15 +71,21 @@ func (s splitter[K, E]) split(
 	}
 
 	b := radix.FittedBuckets(
-		sample, low, high, min(4*s.pipeline.sizes.buckets(l.count), most), tieBits,
+		sample, low, high, min(
+			4*s.pipeline.sizes.buckets(l.count), most,
+		), tieBits,
 	)
 	// A majority key is counted if that saves at least two blocks. Its leaf cannot be joined with
 	// its neighbors, which costs one block, and it separates these neighbors, which costs
 	// another.
 	least := int64(2*s.pipeline.sizes.block) * int64(len(sample)) / l.count
-	majority := radix.MajorityKeys(sample, b, s.pipeline.sizes.maxEqualities(), int(least)+1)
+	majority := radix.MajorityKeys(
+		sample, b, s.pipeline.sizes.maxEqualities(), int(least)+1,
+	)
 	parts, err := s.distribute(ctx, l, workers, b, majority)
-	return s.merge(parts, int64(min(s.pipeline.sizes.bucket/2, s.pipeline.sizes.leaf))), err
+	return s.merge(
+		parts, int64(min(s.pipeline.sizes.bucket/2, s.pipeline.sizes.leaf)),
+	), err
 }
 
 // splitAround splits a leaf into the elements less than, equal to and greater than the key that
@@ -116,17 +125,24 @@ func (s splitter[K, E]) splitAround(
 // Then there are so few partial blocks that minSplit buckets fit; see setBlocks.
 func (s splitter[K, E]) makeRoom(i int) (at, workers, most int) {
 	l := s.pipeline.leaves[i]
-	workers = workersFor(s.pipeline.sizes.workers, l.count, unitBytes/s.pipeline.sizes.element)
+	workers = workersFor(
+		s.pipeline.sizes.workers, l.count, unitBytes/s.pipeline.sizes.element,
+	)
 	if s.affordable(&l, workers) < min(
 		4*s.pipeline.sizes.buckets(l.count), s.pipeline.sizes.maxBuckets(),
 	) {
 		before := s.merge(s.pipeline.leaves[:i], int64(s.pipeline.sizes.leaf))
 		after := s.merge(s.pipeline.leaves[i+1:], int64(s.pipeline.sizes.leaf))
-		s.pipeline.leaves = slices.Concat(before, s.merge([]leaf[K]{l}, 0), after)
+		s.pipeline.leaves = slices.Concat(
+			before, s.merge([]leaf[K]{l}, 0), after,
+		)
 		i = len(before)
 	}
 
-	for workers > 1 && s.affordable(&l, workers) < min(minSplit, s.pipeline.sizes.maxBuckets()) {
+	for workers > 1 &&
+		s.affordable(&l, workers) < min(
+			minSplit, s.pipeline.sizes.maxBuckets(),
+		) {
 		workers--
 	}
 	return i, workers, s.affordable(&l, workers)
@@ -140,7 +156,10 @@ func (s splitter[K, E]) affordable(l *leaf[K], workers int) int {
 	if l.ordered {
 		held = 2 * len(s.pipeline.order.lists)
 	}
-	return min(s.pipeline.sizes.maxBuckets(), int(s.pipeline.pool.Available())/workers-held)
+	return min(
+		s.pipeline.sizes.maxBuckets(),
+		int(s.pipeline.pool.Available())/workers-held,
+	)
 }
 
 // distribute moves the elements of a leaf to buckets. It reuses blocks immediately after they
@@ -212,7 +231,8 @@ func blockOf[E arena.Word](p *pool.Pool[E], piece []E) uint32 {
 func (s splitter[K, E]) merge(leaves []leaf[K], most int64) []leaf[K] {
 	merged := leaves[:0]
 	for _, l := range leaves {
-		if n := len(merged); n > 0 && merged[n-1].joins(&l) && merged[n-1].count+l.count <= most {
+		if n := len(merged); n > 0 && merged[n-1].joins(&l) &&
+			merged[n-1].count+l.count <= most {
 			s.pipeline.pool.Join(&merged[n-1].List, l.List)
 			merged[n-1].count += l.count
 			merged[n-1].high = l.high
@@ -222,7 +242,9 @@ func (s splitter[K, E]) merge(leaves []leaf[K], most int64) []leaf[K] {
 	}
 
 	for i := range merged {
-		merged[i].List = s.pipeline.pool.Pack(merged[i].zone, merged[i].List, s.pipeline.sizes.whole)
+		merged[i].List = s.pipeline.pool.Pack(
+			merged[i].zone, merged[i].List, s.pipeline.sizes.whole,
+		)
 	}
 	return merged
 }
@@ -230,7 +252,8 @@ func (s splitter[K, E]) merge(leaves []leaf[K], most int64) []leaf[K] {
 // joins reports whether a leaf can be joined with the next one: all elements of both are in
 // blocks of the same zone, and their keys contain the same bits.
 func (l *leaf[K]) joins(next *leaf[K]) bool {
-	return !l.done && !next.done && l.counted == 0 && next.counted == 0 && !l.ordered &&
+	return !l.done && !next.done && l.counted == 0 && next.counted == 0 &&
+		!l.ordered &&
 		!next.ordered &&
 		l.zone == next.zone && l.from == next.from
 }
@@ -241,16 +264,22 @@ const leafSample = 8192
 // survey returns the least and the greatest key of a leaf, and a sample from evenly spaced
 // positions. The sample is valid until the next call. Each worker collects its own results,
 // because the pieces of a small chunk are small and numerous.
-func (s splitter[K, E]) survey(ctx context.Context, l leaf[K], workers int) (sample []K, low, high K, err error) {
+func (s splitter[K, E]) survey(
+	ctx context.Context, l leaf[K], workers int,
+) (sample []K, low, high K, err error) {
 	step := int(l.count/leafSample) + 1
 	for _, w := range s.pipeline.workers[:workers] {
-		w.low, w.high, w.sample, w.next = ^K(0), 0, w.sample[:0], 0
+		w.low = ^K(0)
+		w.high = 0
+		w.sample = w.sample[:0]
+		w.next = 0
 	}
 	err = s.pipeline.eachPiece(ctx, workers, l, func(_ int, w *worker[K, E], piece []E) {
 		for elems := range slices.Chunk(piece, len(w.keys)) {
 			keys := s.pipeline.kind.keysOf(w, elems, l.from)
 			least, greatest := radix.MinMax(keys)
-			w.low, w.high = min(w.low, least), max(w.high, greatest)
+			w.low = min(w.low, least)
+			w.high = max(w.high, greatest)
 			for ; w.next < len(keys); w.next += step {
 				w.sample = append(w.sample, keys[w.next])
 			}
@@ -259,7 +288,8 @@ func (s splitter[K, E]) survey(ctx context.Context, l leaf[K], workers int) (sam
 	})
 	first := s.pipeline.workers[0]
 	for _, w := range s.pipeline.workers[1:workers] {
-		first.low, first.high = min(first.low, w.low), max(first.high, w.high)
+		first.low = min(first.low, w.low)
+		first.high = max(first.high, w.high)
 		first.sample = append(first.sample, w.sample...)
 	}
 	return first.sample, first.low, first.high, err

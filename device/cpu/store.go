@@ -98,7 +98,8 @@ func (p *pipeline[K, E]) tasks(limit int64) []task[K] {
 			continue
 		}
 
-		for end < len(p.leaves) && !p.leaves[end].done && count+p.leaves[end].count <= block {
+		for end < len(p.leaves) && !p.leaves[end].done &&
+			count+p.leaves[end].count <= block {
 			count += p.leaves[end].count
 			end++
 		}

@@ -102,9 +102,12 @@ func keyBits(l format.Layout) []uint64 {
 func (c *wholes[R]) fromPrefix(prefix uint64) uint64 { return prefix }
 func (c *wholes[R]) tieBits(int) uint                { return 0 }
 
-func (c *wholes[R]) extract(w *worker[uint64, R], recs []byte, _ int64) (keys []uint64, words []R) {
+func (c *wholes[R]) extract(
+	w *worker[uint64, R], recs []byte, _ int64,
+) (keys []uint64, words []R) {
 	n := len(recs) / c.size
-	keys, words = w.keys[:n], w.elems[:n]
+	keys = w.keys[:n]
+	words = w.elems[:n]
 	c.input.Prefixes(keys, recs)
 	if c.inPlace() {
 		return keys, arena.View[R](recs)
@@ -162,7 +165,9 @@ func pad[R word](words []R, recs []byte, size int) {
 func unpad[R word](dst []byte, words []R, size int) {
 	whole := wholeWords[R](len(dst), size)
 	for i, word := range words[:whole] {
-		*(*R)(unsafe.Pointer(&dst[i*size])) = word // the next record overwrites the excess bytes
+		*(*R)(
+			unsafe.Pointer(&dst[i*size]),
+		) = word // the next record overwrites the excess bytes
 	}
 	for i := whole; i < len(words); i++ {
 		copy(dst[i*size:(i+1)*size], arena.ByteView(words[i:i+1]))
@@ -180,22 +185,31 @@ func wholeWords[R word](bytes, size int) int {
 }
 
 // finish copies the records of a leaf to w.recs and returns references to them in key order.
-func (c *wholes[R]) finish(w *worker[uint64, R], l *leaf[uint64], _ []byte) []uint64 {
+func (c *wholes[R]) finish(
+	w *worker[uint64, R], l *leaf[uint64], _ []byte,
+) []uint64 {
 	if w.references == nil {
-		w.references = newRecords(c.keyer, arena.ByteView(w.recs), int64(len(w.recs)))
+		w.references = newRecords(
+			c.keyer, arena.ByteView(w.recs), int64(len(w.recs)),
+		)
 	}
-	recs, refs, tmp := w.recs[:l.count], w.a[:l.count], w.b[:l.count]
+	recs := w.recs[:l.count]
+	refs := w.a[:l.count]
+	tmp := w.b[:l.count]
 	rest := recs
 	for piece := range c.pipeline.pieces(l, 0) {
 		rest = rest[copy(rest, piece):]
 	}
 	c.keyer.Prefixes(refs, arena.ByteView(recs))
 	low, high := radix.MinMax(refs)
-	prefixBits, keyBits := c.keyer.PrefixBits(), 8*c.keyer.KeySize()
+	prefixBits := c.keyer.PrefixBits()
+	keyBits := 8 * c.keyer.KeySize()
 	from := prefixBits - bits.Len64(low^high)
-	held, indexBits := w.references.heldKeyBits, w.references.indexBits
+	held := w.references.heldKeyBits
+	indexBits := w.references.indexBits
 	if from+held <= prefixBits || keyBits == prefixBits {
-		up, down := uint(64-prefixBits+from), uint(64-held)
+		up := uint(64 - prefixBits + from)
+		down := uint(64 - held)
 		for i, prefix := range refs {
 			refs[i] = prefix<<up>>down<<indexBits | uint64(i)
 		}
@@ -253,13 +267,17 @@ func (c *wholes[R]) sameKeys(w *worker[uint64, R], group []uint64) bool {
 	return true
 }
 
-func (c *wholes[R]) gather(w *worker[uint64, R], dst []byte, refs []uint64) []byte {
+func (c *wholes[R]) gather(
+	w *worker[uint64, R], dst []byte, refs []uint64,
+) []byte {
 	dst = dst[:len(refs)*c.size]
 	if c.inPlace() {
 		c.place(w, arena.View[R](dst), refs)
 		return dst
 	}
-	recs, mask, size := w.recs, w.references.indexMask(), c.size
+	recs := w.recs
+	mask := w.references.indexMask()
+	size := c.size
 	whole := wholeWords[R](len(dst), size)
 	for i, ref := range refs[:whole] {
 		*(*R)(unsafe.Pointer(&dst[i*size])) = recs[ref&mask] // as in unpad
@@ -272,7 +290,8 @@ func (c *wholes[R]) gather(w *worker[uint64, R], dst []byte, refs []uint64) []by
 }
 
 func (c *wholes[R]) place(w *worker[uint64, R], dst []R, refs []uint64) {
-	recs, mask := w.recs, w.references.indexMask()
+	recs := w.recs
+	mask := w.references.indexMask()
 	dst = dst[:len(refs)]
 	for i, ref := range refs {
 		dst[i] = recs[ref&mask]

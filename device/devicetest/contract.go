@@ -20,8 +20,17 @@ func testFull(t *testing.T, d device.Device) {
 		opt := (&Case{Layout: rec16, Recs: recs}).options(keyer(t, rec16))
 		opt.Records = 20_001
 		chunk := open(t, d, opt)
-		load(t, chunk, &Source{Recs: recs, Size: 16, Units: units}, opt.Records)
-		compare(t, store(t, chunk, -1, 16), Sorted(rec16, recs[:opt.Records*16]), 16)
+		load(t, chunk, &Source{
+			Recs:  recs,
+			Size:  16,
+			Units: units,
+		}, opt.Records)
+		compare(
+			t,
+			store(t, chunk, -1, 16),
+			Sorted(rec16, recs[:opt.Records*16]),
+			16,
+		)
 		if err := chunk.Close(); err != nil {
 			t.Error(err)
 		}
@@ -30,15 +39,28 @@ func testFull(t *testing.T, d device.Device) {
 
 // testBlocks asks for small blocks and checks that no block is larger.
 func testBlocks(t *testing.T, d device.Device) {
-	for name, l := range map[string]format.Layout{"u64": u64, "rec16": rec16, "gensort": records(100, "0:bytes10")} {
+	for name, l := range map[string]format.Layout{
+		"u64":     u64,
+		"rec16":   rec16,
+		"gensort": records(100, "0:bytes10"),
+	} {
 		n := fewer(20_000)
 		recs := uniform(l, n, random())
 		for _, perBlock := range []int{1, 3, 1000, n - 1, n, 50_000} {
-			t.Run(fmt.Sprintf("%s/records=%d", name, perBlock), func(t *testing.T) {
-				c := Case{Layout: l, Recs: recs, Block: perBlock*l.RecordSize + l.RecordSize - 1}
+			t.Run(fmt.Sprintf(
+				"%s/records=%d", name, perBlock,
+			), func(t *testing.T) {
+				c := Case{
+					Layout: l,
+					Recs:   recs,
+					Block:  perBlock*l.RecordSize + l.RecordSize - 1,
+				}
 				chunk := open(t, d, c.options(keyer(t, l)))
 				defer chunk.Close()
-				load(t, chunk, &Source{Recs: recs, Size: l.RecordSize}, int64(n))
+				load(t, chunk, &Source{
+					Recs: recs,
+					Size: l.RecordSize,
+				}, int64(n))
 				if err := chunk.Sort(context.Background()); err != nil {
 					t.Fatal(err)
 				}
@@ -61,10 +83,17 @@ func testBlocks(t *testing.T, d device.Device) {
 func testOrder(t *testing.T, d device.Device) {
 	for _, dist := range []string{"uniform", "equal", "low"} {
 		for _, workers := range []int{1, 2, 8} {
-			t.Run(fmt.Sprintf("%s/workers=%d", dist, workers), func(t *testing.T) {
+			t.Run(fmt.Sprintf(
+				"%s/workers=%d", dist, workers,
+			), func(t *testing.T) {
 				n := fewer(200_000)
 				recs := Distributions[dist](u64, n, random())
-				c := Case{Layout: u64, Recs: recs, Block: 4096, Workers: workers}
+				c := Case{
+					Layout:  u64,
+					Recs:    recs,
+					Block:   4096,
+					Workers: workers,
+				}
 				chunk := open(t, d, c.options(keyer(t, u64)))
 				defer chunk.Close()
 				load(t, chunk, &Source{Recs: recs, Size: 8}, int64(n))
@@ -87,9 +116,17 @@ func testOrder(t *testing.T, d device.Device) {
 
 // testReuse loads one chunk repeatedly, with various numbers of records and distributions.
 func testReuse(t *testing.T, d device.Device) {
-	for name, l := range map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16} {
+	for name, l := range map[string]format.Layout{
+		"u32":   u32,
+		"u64":   u64,
+		"rec16": rec16,
+	} {
 		t.Run(name, func(t *testing.T) {
-			c := Case{Layout: l, Recs: uniform(l, fewer(100_000), random()), Limit: -1}
+			c := Case{
+				Layout: l,
+				Recs:   uniform(l, fewer(100_000), random()),
+				Limit:  -1,
+			}
 			chunk := open(t, d, c.options(keyer(t, l)))
 			defer chunk.Close()
 			for _, n := range []int{fewer(100_000), 1, 0, fewer(77_000), fewer(100_000), 5000} {
@@ -97,7 +134,11 @@ func testReuse(t *testing.T, d device.Device) {
 					c.Recs = Distributions[dist](l, n, random())
 					checkOn(t, chunk, c)
 					if stats := chunk.Stats(); stats.Records != int64(n) {
-						t.Errorf("stats tell of %d records, want %d", stats.Records, n)
+						t.Errorf(
+							"stats tell of %d records, want %d",
+							stats.Records,
+							n,
+						)
 					}
 				}
 			}
@@ -110,11 +151,21 @@ func testReuse(t *testing.T, d device.Device) {
 // testConcurrent uses several chunks of one device at the same time.
 func testConcurrent(t *testing.T, d device.Device) {
 	var all sync.WaitGroup
-	for name, l := range map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16} {
+	for name, l := range map[string]format.Layout{
+		"u32":   u32,
+		"u64":   u64,
+		"rec16": rec16,
+	} {
 		all.Go(func() {
 			for _, n := range []int{fewer(100_000), 1000, fewer(77_777)} {
-				c := Case{Layout: l, Recs: uniform(l, n, random()), Limit: -1}
-				chunk, err := d.NewChunk(context.Background(), c.options(keyer(t, l)))
+				c := Case{
+					Layout: l,
+					Recs:   uniform(l, n, random()),
+					Limit:  -1,
+				}
+				chunk, err := d.NewChunk(
+					context.Background(), c.options(keyer(t, l)),
+				)
 				if err != nil {
 					t.Errorf("%s: %v", name, err)
 					return
@@ -132,8 +183,12 @@ func testConcurrent(t *testing.T, d device.Device) {
 // sortOnce sorts a case and returns an error if the result is wrong. Unlike checkOn, it can be
 // used in goroutines.
 func sortOnce(chunk device.Chunk, c Case) error {
-	ctx, size := context.Background(), c.Layout.RecordSize
-	if _, err := chunk.Load(ctx, &Source{Recs: c.Recs, Size: size}); err != nil {
+	ctx := context.Background()
+	size := c.Layout.RecordSize
+	if _, err := chunk.Load(ctx, &Source{
+		Recs: c.Recs,
+		Size: size,
+	}); err != nil {
 		return err
 	}
 	if err := chunk.Sort(ctx); err != nil {
@@ -154,13 +209,21 @@ func sortOnce(chunk device.Chunk, c Case) error {
 func testCancel(t *testing.T, d device.Device) {
 	n := fewer(200_000)
 	recs := uniform(u64, n, random())
-	c := Case{Layout: u64, Recs: recs, Block: 8 << 10, Limit: -1}
+	c := Case{
+		Layout: u64,
+		Recs:   recs,
+		Block:  8 << 10,
+		Limit:  -1,
+	}
 	chunk := open(t, d, c.options(keyer(t, u64)))
 	defer chunk.Close()
 	before := runtime.NumGoroutine()
 	cancelled, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := chunk.Load(cancelled, &Source{Recs: recs, Size: 8}); !errors.Is(err, context.Canceled) {
+	if _, err := chunk.Load(cancelled, &Source{
+		Recs: recs,
+		Size: 8,
+	}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Load with a cancelled context: %v", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -198,14 +261,27 @@ func testSourceFails(t *testing.T, d device.Device) {
 	count := fewer(100_000)
 	recs := uniform(rec16, count, random())
 	for _, units := range [][]int{nil, {count / 20}} {
-		c := Case{Layout: rec16, Recs: recs, Units: units, Limit: -1}
+		c := Case{
+			Layout: rec16,
+			Recs:   recs,
+			Units:  units,
+			Limit:  -1,
+		}
 		chunk := open(t, d, c.options(keyer(t, rec16)))
 		before := runtime.NumGoroutine()
 		for k := 1; ; k++ {
-			n, err := chunk.Load(context.Background(), &Source{Recs: recs, Size: 16, Units: units, FailAt: k, Err: errFault})
+			n, err := chunk.Load(context.Background(), &Source{
+				Recs:   recs,
+				Size:   16,
+				Units:  units,
+				FailAt: k,
+				Err:    errFault,
+			})
 			if err == nil {
 				if n != int64(count) || k < 2 {
-					t.Errorf("%d records loaded without a fault at call %d", n, k)
+					t.Errorf(
+						"%d records loaded without a fault at call %d", n, k,
+					)
 				}
 				break
 			}
@@ -225,7 +301,12 @@ func testSourceFails(t *testing.T, d device.Device) {
 func testWriterFails(t *testing.T, d device.Device) {
 	n := fewer(100_000)
 	recs := uniform(u64, n, random())
-	c := Case{Layout: u64, Recs: recs, Block: 64 << 10, Limit: -1}
+	c := Case{
+		Layout: u64,
+		Recs:   recs,
+		Block:  64 << 10,
+		Limit:  -1,
+	}
 	chunk := open(t, d, c.options(keyer(t, u64)))
 	defer chunk.Close()
 	before := runtime.NumGoroutine()
@@ -234,7 +315,11 @@ func testWriterFails(t *testing.T, d device.Device) {
 		if err := chunk.Sort(context.Background()); err != nil {
 			t.Fatal(err)
 		}
-		err := chunk.Store(context.Background(), -1, false, &Collector{Size: 8, FailAt: k, Err: errFault})
+		err := chunk.Store(context.Background(), -1, false, &Collector{
+			Size:   8,
+			FailAt: k,
+			Err:    errFault,
+		})
 		if err == nil {
 			break
 		}
@@ -268,10 +353,22 @@ func testMemory(t *testing.T, d device.Device) {
 		"gensort": records(100, "0:bytes10")} {
 		last := int64(0)
 		for _, memory := range limits {
-			opt := device.ChunkOptions{Keyer: keyer(t, l), MemoryBytes: memory, BlockBytes: 32 << 10, Workers: 2}
+			opt := device.ChunkOptions{
+				Keyer:       keyer(t, l),
+				MemoryBytes: memory,
+				BlockBytes:  32 << 10,
+				Workers:     2,
+			}
 			n := d.MaxRecords(opt, memory)
-			if n < last || n > memory && memory > 0 && d.Info().MemoryBytes == 0 {
-				t.Fatalf("%s: %d records in %d bytes, %d in less", name, n, memory, last)
+			if n < last ||
+				n > memory && memory > 0 && d.Info().MemoryBytes == 0 {
+				t.Fatalf(
+					"%s: %d records in %d bytes, %d in less",
+					name,
+					n,
+					memory,
+					last,
+				)
 			}
 			if last = n; n == 0 || n > 3_000_000 {
 				continue
@@ -280,33 +377,52 @@ func testMemory(t *testing.T, d device.Device) {
 			fill(t, d, l, opt)
 		}
 		if last == 0 {
-			t.Errorf("%s: no record fits in %d bytes", name, limits[len(limits)-1])
+			t.Errorf(
+				"%s: no record fits in %d bytes", name, limits[len(limits)-1],
+			)
 		}
 	}
 }
 
-func fill(t *testing.T, d device.Device, l format.Layout, opt device.ChunkOptions) {
+func fill(
+	t *testing.T, d device.Device, l format.Layout, opt device.ChunkOptions,
+) {
 	t.Helper()
 	chunk := open(t, d, opt)
 	defer chunk.Close()
 	for _, dist := range []string{"uniform", "exponential"} {
 		recs := Distributions[dist](l, int(opt.Records), random())
 		load(t, chunk, &Source{Recs: recs, Size: l.RecordSize}, opt.Records)
-		compare(t, store(t, chunk, -1, l.RecordSize), Sorted(l, recs), l.RecordSize)
+		compare(
+			t, store(t, chunk, -1, l.RecordSize), Sorted(l, recs), l.RecordSize,
+		)
 	}
 }
 
 func testOptions(t *testing.T, d device.Device) {
-	opt := device.ChunkOptions{Keyer: keyer(t, u64), Records: 1000, BlockBytes: 1 << 10, Algorithm: "bogo"}
+	opt := device.ChunkOptions{
+		Keyer:      keyer(t, u64),
+		Records:    1000,
+		BlockBytes: 1 << 10,
+		Algorithm:  "bogo",
+	}
 	if chunk, err := d.NewChunk(context.Background(), opt); err == nil {
 		chunk.Close()
 		t.Error("an unknown algorithm was accepted")
 	}
 	for _, opt.Algorithm = range d.Info().Algorithms {
 		chunk := open(t, d, opt)
-		checkOn(t, chunk, Case{Layout: u64, Recs: uniform(u64, 1000, random()), Limit: -1})
+		checkOn(t, chunk, Case{
+			Layout: u64,
+			Recs:   uniform(u64, 1000, random()),
+			Limit:  -1,
+		})
 		if stats := chunk.Stats(); stats.Algorithm != opt.Algorithm {
-			t.Errorf("stats name algorithm %q, want %q", stats.Algorithm, opt.Algorithm)
+			t.Errorf(
+				"stats name algorithm %q, want %q",
+				stats.Algorithm,
+				opt.Algorithm,
+			)
 		}
 		chunk.Close()
 	}

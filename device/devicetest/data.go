@@ -28,10 +28,13 @@ func layouts() map[string]format.Layout {
 		"fields":  records(40, "32:u8", "0:i128", "16:f64be:desc", "24:u32"),
 		"whole24": format.Whole(24),
 	}
-	others := strings.Fields("ucs1 ucs2 ucs5 bytes1 bytes3 bytes4 bytes5 bytes8 bytes9 ebcdic9 time_ns")
+	others := strings.Fields(
+		"ucs1 ucs2 ucs5 bytes1 bytes3 bytes4 bytes5 bytes8 bytes9 ebcdic9 time_ns",
+	)
 	for _, name := range slices.Concat(format.NumberTypes, others) {
 		for _, variant := range []string{"", "be", ":desc", "be:desc"} {
-			isText := strings.HasPrefix(name, "bytes") || strings.HasPrefix(name, "ebcdic")
+			isText := strings.HasPrefix(name, "bytes") ||
+				strings.HasPrefix(name, "ebcdic")
 			if isText && strings.HasPrefix(variant, "be") {
 				continue
 			}
@@ -39,7 +42,10 @@ func layouts() map[string]format.Layout {
 			if err != nil {
 				panic(err)
 			}
-			all[name+variant] = format.Layout{RecordSize: f.Type.Size, Key: []format.Field{f}}
+			all[name+variant] = format.Layout{
+				RecordSize: f.Type.Size,
+				Key:        []format.Field{f},
+			}
 		}
 	}
 	return all
@@ -62,15 +68,25 @@ type Distribution func(l format.Layout, n int, r *rand.Rand) []byte
 
 // Distributions contains the distributions of the suite by name.
 var Distributions = map[string]Distribution{
-	"uniform":      uniform,
-	"equal":        func(l format.Layout, n int, r *rand.Rand) []byte { return chosen(l, n, 1, r) },
-	"two":          func(l format.Layout, n int, r *rand.Rand) []byte { return chosen(l, n, 2, r) },
-	"few":          func(l format.Layout, n int, r *rand.Rand) []byte { return chosen(l, n, 100, r) },
-	"zipf":         zipf,
-	"low":          low,
-	"exponential":  exponential,
-	"sorted":       func(l format.Layout, n int, r *rand.Rand) []byte { return Sorted(l, uniform(l, n, r)) },
-	"reversed":     func(l format.Layout, n int, r *rand.Rand) []byte { return Sorted(l.Reverse(), uniform(l, n, r)) },
+	"uniform": uniform,
+	"equal": func(l format.Layout, n int, r *rand.Rand) []byte {
+		return chosen(l, n, 1, r)
+	},
+	"two": func(l format.Layout, n int, r *rand.Rand) []byte {
+		return chosen(l, n, 2, r)
+	},
+	"few": func(l format.Layout, n int, r *rand.Rand) []byte {
+		return chosen(l, n, 100, r)
+	},
+	"zipf":        zipf,
+	"low":         low,
+	"exponential": exponential,
+	"sorted": func(l format.Layout, n int, r *rand.Rand) []byte {
+		return Sorted(l, uniform(l, n, r))
+	},
+	"reversed": func(l format.Layout, n int, r *rand.Rand) []byte {
+		return Sorted(l.Reverse(), uniform(l, n, r))
+	},
 	"nearlySorted": nearlySorted,
 	"outlier":      outlier,
 }
@@ -94,8 +110,11 @@ func uniform(l format.Layout, n int, r *rand.Rand) []byte {
 
 // withKeys returns random records. Each has the key fields of the record of pool that pick
 // chooses.
-func withKeys(l format.Layout, n int, r *rand.Rand, pool []byte, pick func() int) []byte {
-	recs, size := uniform(l, n, r), l.RecordSize
+func withKeys(
+	l format.Layout, n int, r *rand.Rand, pool []byte, pick func() int,
+) []byte {
+	recs := uniform(l, n, r)
+	size := l.RecordSize
 	for i := range n {
 		from := pick() * size
 		for _, f := range l.Key {
@@ -109,29 +128,39 @@ func withKeys(l format.Layout, n int, r *rand.Rand, pool []byte, pick func() int
 }
 
 func chosen(l format.Layout, n, keys int, r *rand.Rand) []byte {
-	return withKeys(l, n, r, uniform(l, keys, r), func() int { return r.IntN(keys) })
+	return withKeys(l, n, r, uniform(l, keys, r), func() int {
+		return r.IntN(keys)
+	})
 }
 
 func zipf(l format.Layout, n int, r *rand.Rand) []byte {
 	z := rand.NewZipf(r, 1.2, 1, 9999)
-	return withKeys(l, n, r, uniform(l, 10000, r), func() int { return int(z.Uint64()) })
+	return withKeys(l, n, r, uniform(l, 10000, r), func() int {
+		return int(z.Uint64())
+	})
 }
 
 // low returns keys that differ only in their last two bytes: they are small numbers, or share a
 // long prefix.
 func low(l format.Layout, n int, r *rand.Rand) []byte {
-	return inLastBytes(l, n, r, func() uint64 { return uint64(r.Uint32N(1 << 16)) })
+	return inLastBytes(l, n, r, func() uint64 {
+		return uint64(r.Uint32N(1 << 16))
+	})
 }
 
 // exponential returns numbers that are spread evenly over the powers of two, so that ranges of
 // equal width have very different sizes.
 func exponential(l format.Layout, n int, r *rand.Rand) []byte {
-	return inLastBytes(l, n, r, func() uint64 { return r.Uint64() >> r.IntN(64) })
+	return inLastBytes(l, n, r, func() uint64 {
+		return r.Uint64() >> r.IntN(64)
+	})
 }
 
 // inLastBytes sets the last 8 bytes of the last field to big-endian values and all other fields
 // to 0.
-func inLastBytes(l format.Layout, n int, r *rand.Rand, value func() uint64) []byte {
+func inLastBytes(
+	l format.Layout, n int, r *rand.Rand, value func() uint64,
+) []byte {
 	pool := make([]byte, (n+1)*l.RecordSize)
 	for i := range n {
 		putLow(l, pool[i*l.RecordSize:], value())
@@ -148,10 +177,12 @@ func putLow(l format.Layout, rec []byte, v uint64) {
 }
 
 func nearlySorted(l format.Layout, n int, r *rand.Rand) []byte {
-	recs, size := Sorted(l, uniform(l, n, r)), l.RecordSize
+	recs := Sorted(l, uniform(l, n, r))
+	size := l.RecordSize
 	other := make([]byte, size)
 	for range n / 50 {
-		a, b := recs[r.IntN(n)*size:][:size], recs[r.IntN(n)*size:][:size]
+		a := recs[r.IntN(n)*size:][:size]
+		b := recs[r.IntN(n)*size:][:size]
 		copy(other, a)
 		copy(a, b)
 		copy(b, other)

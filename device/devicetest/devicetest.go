@@ -88,7 +88,9 @@ type Case struct {
 
 func (c *Case) options(k *format.Keyer) device.ChunkOptions {
 	opt := device.ChunkOptions{
-		Keyer: k, Records: int64(len(c.Recs) / c.Layout.RecordSize), Sample: c.Sample,
+		Keyer: k, Records: int64(
+			len(c.Recs) / c.Layout.RecordSize,
+		), Sample: c.Sample,
 		BlockBytes: max(c.Block, c.Layout.RecordSize), Workers: c.Workers,
 	}
 	if c.Block == 0 {
@@ -115,7 +117,12 @@ func checkOn(t testing.TB, chunk device.Chunk, c Case) {
 	t.Helper()
 	size := c.Layout.RecordSize
 	n := int64(len(c.Recs) / size)
-	load(t, chunk, &Source{Recs: c.Recs, Size: size, Units: c.Units, Short: c.Short}, n)
+	load(t, chunk, &Source{
+		Recs:  c.Recs,
+		Size:  size,
+		Units: c.Units,
+		Short: c.Short,
+	}, n)
 	got := store(t, chunk, c.Limit, size)
 	want := Sorted(c.Layout, c.Recs)
 	if c.Limit >= 0 {
@@ -176,7 +183,9 @@ func compare(t testing.TB, got, want []byte, size int) {
 	}
 	for at := 0; at < len(got); at += size {
 		if a, b := got[at:at+size], want[at:at+size]; !bytes.Equal(a, b) {
-			t.Fatalf("record %d of %d is %x, want %x", at/size, len(got)/size, a, b)
+			t.Fatalf(
+				"record %d of %d is %x, want %x", at/size, len(got)/size, a, b,
+			)
 		}
 	}
 }
@@ -211,7 +220,8 @@ func stable(l format.Layout, recs []byte) []byte {
 		head  uint64 // the first 8 bytes of the key
 		index int    // position in recs, which decides between equal keys
 	}
-	size, width := l.RecordSize, l.KeySize()
+	size := l.RecordSize
+	width := l.KeySize()
 	keys := make([]byte, 0, len(recs)/size*width)
 	order := make([]entry, len(recs)/size)
 	for i := range order {
@@ -224,7 +234,10 @@ func stable(l format.Layout, recs []byte) []byte {
 		if a.head != b.head {
 			return cmp.Compare(a.head, b.head)
 		}
-		byKey := bytes.Compare(keys[a.index*width:(a.index+1)*width], keys[b.index*width:(b.index+1)*width])
+		byKey := bytes.Compare(
+			keys[a.index*width:(a.index+1)*width],
+			keys[b.index*width:(b.index+1)*width],
+		)
 		return cmp.Or(byKey, a.index-b.index)
 	})
 	sorted := make([]byte, 0, len(recs))
@@ -243,7 +256,9 @@ func Sampled(l format.Layout, recs []byte, n int) []uint64 {
 	var sample []uint64
 	count := len(recs) / l.RecordSize
 	for i := 0; i < count; i += max(1, count/n) {
-		sample = append(sample, k.Prefix(recs[i*l.RecordSize:(i+1)*l.RecordSize]))
+		sample = append(
+			sample, k.Prefix(recs[i*l.RecordSize:(i+1)*l.RecordSize]),
+		)
 	}
 	return sample
 }

@@ -17,7 +17,13 @@ func Library(t *testing.T, source string, flags ...string) (name string) {
 	if source, err = filepath.Abs(source); err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.Command(compiler, append([]string{"-shared", "-fPIC", "-O1", "-Wall", "-Werror", source}, flags...)...)
+	cmd := exec.Command(
+		compiler,
+		append(
+			[]string{"-shared", "-fPIC", "-O1", "-Wall", "-Werror", source},
+			flags...,
+		)...,
+	)
 	cmd.Dir = t.TempDir() // for the compiler's a.out
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("compile %s: %v\n%s", source, err, out)

@@ -15,14 +15,24 @@ import (
 
 // testRetain reads chunks that keep their records instead of storing them.
 func testRetain(t *testing.T, d device.Device) {
-	layouts := map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16, "gensort": records(100, "0:bytes10")}
+	layouts := map[string]format.Layout{
+		"u32":     u32,
+		"u64":     u64,
+		"rec16":   rec16,
+		"gensort": records(100, "0:bytes10"),
+	}
 	for name, l := range layouts {
 		for dist, generate := range Distributions {
 			t.Run(name+"/"+dist, func(t *testing.T) {
 				for _, n := range []int{0, 1, 1023, fewer(30_000)} {
 					recs := generate(l, n, random())
 					for _, limit := range []int64{-1, 0, 1000} {
-						checkRetained(t, d, Case{Layout: l, Recs: recs, Block: 999 * l.RecordSize, Limit: limit})
+						checkRetained(t, d, Case{
+							Layout: l,
+							Recs:   recs,
+							Block:  999 * l.RecordSize,
+							Limit:  limit,
+						})
 					}
 				}
 			})
@@ -36,7 +46,10 @@ func checkRetained(t *testing.T, d device.Device, c Case) {
 	k := keyer(t, c.Layout)
 	chunk := open(t, d, c.options(k))
 	defer chunk.Close()
-	load(t, chunk, &Source{Recs: c.Recs, Size: c.Layout.RecordSize}, int64(len(c.Recs)/c.Layout.RecordSize))
+	load(t, chunk, &Source{
+		Recs: c.Recs,
+		Size: c.Layout.RecordSize,
+	}, int64(len(c.Recs)/c.Layout.RecordSize))
 	if err := chunk.Sort(context.Background()); err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +74,8 @@ func checkRetained(t *testing.T, d device.Device, c Case) {
 // retainNothing checks that Retain returns nil if the device says that it does not support Retain.
 func retainNothing(t testing.TB, chunk device.Chunk) {
 	t.Helper()
-	if retained, err := chunk.Retain(context.Background(), -1, math.MaxInt64); retained != nil || err != nil {
+	if retained, err := chunk.Retain(context.Background(), -1, math.MaxInt64); retained != nil ||
+		err != nil {
 		t.Fatalf("a device that keeps nothing gave %v, %v", retained, err)
 	}
 }
@@ -72,21 +86,31 @@ func retain(t testing.TB, chunk device.Chunk, limit int64) *device.Retained {
 	if err != nil || retained == nil {
 		t.Fatalf("keep %d records in any memory: %v, %v", limit, retained, err)
 	}
-	if refused, err := chunk.Retain(context.Background(), limit, retained.Bytes-1); refused != nil || err != nil {
-		t.Fatalf("keep in %d bytes what takes %d: %v, %v", retained.Bytes-1, retained.Bytes, refused, err)
+	if refused, err := chunk.Retain(context.Background(), limit, retained.Bytes-1); refused != nil ||
+		err != nil {
+		t.Fatalf(
+			"keep in %d bytes what takes %d: %v, %v",
+			retained.Bytes-1,
+			retained.Bytes,
+			refused,
+			err,
+		)
 	}
 	return retained
 }
 
 // readRetained reads all blocks at the same time and checks them against the index.
-func readRetained(l format.Layout, blockBytes int, retained *device.Retained) ([]byte, error) {
+func readRetained(
+	l format.Layout, blockBytes int, retained *device.Retained,
+) ([]byte, error) {
 	k, err := format.NewKeyer(l)
 	if err != nil {
 		return nil, err
 	}
 	total := 0
 	for _, b := range retained.Blocks {
-		if b.First != int64(total) || b.Records < 1 || b.Records*l.RecordSize > max(blockBytes, l.RecordSize) {
+		if b.First != int64(total) || b.Records < 1 ||
+			b.Records*l.RecordSize > max(blockBytes, l.RecordSize) {
 			return nil, fmt.Errorf("block of %d records from %d on, %d are due, blocks have %d bytes", b.Records, b.First,
 				total, blockBytes)
 		}
@@ -100,12 +124,22 @@ func readRetained(l format.Layout, blockBytes int, retained *device.Retained) ([
 			dst := all[int(b.First)*l.RecordSize:][:b.Records*l.RecordSize]
 			recs, err := retained.Read(i, dst)
 			if len(recs) != len(dst) {
-				faults[i] = errors.Join(err, fmt.Errorf("block %d has %d bytes, not %d", i, len(recs), len(dst)))
+				faults[i] = errors.Join(
+					err,
+					fmt.Errorf(
+						"block %d has %d bytes, not %d", i, len(recs), len(dst),
+					),
+				)
 				return
 			}
 			copy(dst, recs)
 			if key := k.Append(nil, dst[:l.RecordSize]); !bytes.Equal(key, b.Key) {
-				faults[i] = fmt.Errorf("the index has key %x for block %d, which begins with %x", b.Key, i, key)
+				faults[i] = fmt.Errorf(
+					"the index has key %x for block %d, which begins with %x",
+					b.Key,
+					i,
+					key,
+				)
 			}
 		})
 	}
@@ -116,9 +150,17 @@ func readRetained(l format.Layout, blockBytes int, retained *device.Retained) ([
 // testDrain loads and drains a chunk repeatedly.
 func testDrain(t *testing.T, d device.Device) {
 	n := int64(fewer(300_000))
-	for name, l := range map[string]format.Layout{"u32": u32, "u64": u64, "rec16": rec16} {
+	for name, l := range map[string]format.Layout{
+		"u32":   u32,
+		"u64":   u64,
+		"rec16": rec16,
+	} {
 		t.Run(name, func(t *testing.T) {
-			c := Case{Layout: l, Recs: uniform(l, int(n), random()), Limit: -1}
+			c := Case{
+				Layout: l,
+				Recs:   uniform(l, int(n), random()),
+				Limit:  -1,
+			}
 			chunk := open(t, d, c.options(keyer(t, l)))
 			defer chunk.Close()
 			for _, dist := range []string{"uniform", "equal", "exponential", "uniform"} {
@@ -141,7 +183,9 @@ func testDrain(t *testing.T, d device.Device) {
 					if limit >= 0 {
 						due = limit
 					}
-					compare(t, got, want[:due*int64(l.RecordSize)], l.RecordSize)
+					compare(
+						t, got, want[:due*int64(l.RecordSize)], l.RecordSize,
+					)
 				}
 			}
 		})
@@ -152,7 +196,11 @@ func testDrain(t *testing.T, d device.Device) {
 func testRetainReuse(t *testing.T, d device.Device) {
 	for name, l := range map[string]format.Layout{"u64": u64, "rec16": rec16} {
 		t.Run(name, func(t *testing.T) {
-			c := Case{Layout: l, Recs: uniform(l, fewer(300_000), random()), Limit: -1}
+			c := Case{
+				Layout: l,
+				Recs:   uniform(l, fewer(300_000), random()),
+				Limit:  -1,
+			}
 			k := keyer(t, l)
 			chunk := open(t, d, c.options(k))
 			defer chunk.Close()
@@ -162,7 +210,9 @@ func testRetainReuse(t *testing.T, d device.Device) {
 			for _, n := range []int{fewer(300_000), fewer(77_777), fewer(300_000), 1000} {
 				c.Recs = uniform(l, n, random())
 				checkOn(t, chunk, c)
-				got, err := readRetained(l, c.options(nil).BlockBytes, retain(t, chunk, -1))
+				got, err := readRetained(
+					l, c.options(nil).BlockBytes, retain(t, chunk, -1),
+				)
 				if err != nil {
 					t.Fatal(err)
 				}

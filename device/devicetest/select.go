@@ -34,11 +34,26 @@ func testSelect(t *testing.T, d device.Device) {
 				recs := generate(l, n, random())
 				for _, capacity := range []int64{n, n / 3} {
 					for _, sample := range []int{5000, 50} { // a small sample is used as it is
-						c := Case{Layout: l, Recs: recs, Sample: Sampled(l, recs, sample)}
-						checkSelect(t, d, c, capacity, dist == "uniform" && l.RecordSize > 2)
+						c := Case{
+							Layout: l,
+							Recs:   recs,
+							Sample: Sampled(l, recs, sample),
+						}
+						checkSelect(
+							t,
+							d,
+							c,
+							capacity,
+							dist == "uniform" && l.RecordSize > 2,
+						)
 					}
 				}
-				c := Case{Layout: l, Recs: recs, Sample: Sampled(l, recs, 5000), Short: []int{1000, 37}}
+				c := Case{
+					Layout: l,
+					Recs:   recs,
+					Sample: Sampled(l, recs, 5000),
+					Short:  []int{1000, 37},
+				}
 				checkSelect(t, d, c, n/3, dist == "uniform" && l.RecordSize > 2)
 			})
 		}
@@ -48,9 +63,12 @@ func testSelect(t *testing.T, d device.Device) {
 // checkSelect sorts a case in passes of about equal size with a chunk of the given capacity in
 // records, which is just too small for all of them. All passes use the sample of the case.
 // manifold means that keys are almost all distinct.
-func checkSelect(t *testing.T, d device.Device, c Case, capacity int64, manifold bool) {
+func checkSelect(
+	t *testing.T, d device.Device, c Case, capacity int64, manifold bool,
+) {
 	t.Helper()
-	size, k := c.Layout.RecordSize, keyer(t, c.Layout)
+	size := c.Layout.RecordSize
+	k := keyer(t, c.Layout)
 	opt := c.options(k)
 	opt.Records = capacity
 	chunk := open(t, d, opt)
@@ -59,15 +77,21 @@ func checkSelect(t *testing.T, d device.Device, c Case, capacity int64, manifold
 	prefixes := make([]uint64, len(want)/size)
 	k.Prefixes(prefixes, want)
 	sample := slices.Clone(c.Sample)
-	low, at := uint64(0), 0
+	low := uint64(0)
+	at := 0
 	for {
 		high := uint64(math.MaxUint64)
 		if end := at + int(capacity)*11/10; end < len(prefixes) {
 			high = max(low, prefixes[end])
 		}
-		src := &SampledSource{Source{Recs: c.Recs, Size: size, Short: c.Short}, sample}
+		src := &SampledSource{Source{
+			Recs:  c.Recs,
+			Size:  size,
+			Short: c.Short,
+		}, sample}
 		n, last, err := chunk.Select(context.Background(), src, low, high)
-		if errors.Is(err, errors.ErrUnsupported) && !d.Capabilities(device.ChunkOptions{Keyer: k}).Selects {
+		if errors.Is(err, errors.ErrUnsupported) &&
+			!d.Capabilities(device.ChunkOptions{Keyer: k}).Selects {
 			t.Skip("the device leaves nothing out")
 		}
 		if errors.Is(err, device.ErrTooMany) && !manifold {
@@ -77,23 +101,40 @@ func checkSelect(t *testing.T, d device.Device, c Case, capacity int64, manifold
 			t.Fatal(err)
 		}
 		if !slices.Equal(sample, c.Sample) {
-			t.Fatalf("the sample of the source was changed in loading prefixes from %d to %d", low, high)
+			t.Fatalf(
+				"the sample of the source was changed in loading prefixes from %d to %d",
+				low,
+				high,
+			)
 		}
 		if last > high || last < high && n > capacity {
-			t.Fatalf("%d records of prefixes from %d to %d were loaded, up to %d were asked for", n, low, last, high)
+			t.Fatalf(
+				"%d records of prefixes from %d to %d were loaded, up to %d were asked for",
+				n,
+				low,
+				last,
+				high,
+			)
 		}
 		end := at
 		for end < len(prefixes) && prefixes[end] <= last {
 			end++
 		}
 		if n != int64(end-at) {
-			t.Fatalf("%d records of prefixes from %d to %d were loaded, there are %d", n, low, last, end-at)
+			t.Fatalf(
+				"%d records of prefixes from %d to %d were loaded, there are %d",
+				n,
+				low,
+				last,
+				end-at,
+			)
 		}
 		compare(t, store(t, chunk, -1, size), want[at*size:end*size], size)
 		if last == math.MaxUint64 {
 			return
 		}
-		low, at = last+1, end
+		low = last + 1
+		at = end
 	}
 }
 

@@ -42,7 +42,9 @@ func (s *Source) Records() int64 {
 }
 
 // Next implements device.Source.
-func (s *Source) Next(limit int, place func(first int64, n int) []byte) (first int64, n int, err error) {
+func (s *Source) Next(
+	limit int, place func(first int64, n int) []byte,
+) (first int64, n int, err error) {
 	if len(s.Units) > 0 {
 		return s.nextOfPipe(limit, place)
 	}
@@ -78,7 +80,9 @@ func (s *Source) begin() {
 
 // nextOfPipe reads as if from a pipe: sequentially, into memory requested before the amount of
 // data is known.
-func (s *Source) nextOfPipe(limit int, place func(first int64, n int) []byte) (first int64, n int, err error) {
+func (s *Source) nextOfPipe(
+	limit int, place func(first int64, n int) []byte,
+) (first int64, n int, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.begin()
@@ -87,10 +91,13 @@ func (s *Source) nextOfPipe(limit int, place func(first int64, n int) []byte) (f
 	}
 	dst := place(s.at, limit)
 	if len(dst) != limit*s.Size {
-		return 0, 0, fmt.Errorf("place gave %d bytes for %d records of %d", len(dst), limit, s.Size)
+		return 0, 0, fmt.Errorf(
+			"place gave %d bytes for %d records of %d", len(dst), limit, s.Size,
+		)
 	}
 	unit := max(1, s.Units[(s.calls-1)%len(s.Units)])
-	first, n = s.at, min(limit, unit, len(s.Recs)/s.Size-int(s.at))
+	first = s.at
+	n = min(limit, unit, len(s.Recs)/s.Size-int(s.at))
 	s.read(dst[:n*s.Size], first, n)
 	s.at += int64(n)
 	return first, n, nil
@@ -98,7 +105,11 @@ func (s *Source) nextOfPipe(limit int, place func(first int64, n int) []byte) (f
 
 func (s *Source) read(dst []byte, first int64, n int) {
 	if len(dst) != n*s.Size {
-		panic(fmt.Sprintf("place gave %d bytes for %d records of %d", len(dst), n, s.Size))
+		panic(
+			fmt.Sprintf(
+				"place gave %d bytes for %d records of %d", len(dst), n, s.Size,
+			),
+		)
 	}
 	copy(dst, s.Recs[first*int64(s.Size):])
 }
@@ -128,7 +139,9 @@ type block struct {
 }
 
 // WriteBlock stores a copy of the block.
-func (c *Collector) WriteBlock(_ context.Context, first int64, recs []byte) error {
+func (c *Collector) WriteBlock(
+	_ context.Context, first int64, recs []byte,
+) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.calls++
@@ -139,9 +152,19 @@ func (c *Collector) WriteBlock(_ context.Context, first int64, recs []byte) erro
 	case c.calls == c.FailAt:
 		return c.Err
 	case len(recs) == 0 || len(recs)%c.Size != 0:
-		return fmt.Errorf("block at record %d has %d bytes, records %d", first, len(recs), c.Size)
+		return fmt.Errorf(
+			"block at record %d has %d bytes, records %d",
+			first,
+			len(recs),
+			c.Size,
+		)
 	case c.Max > 0 && len(recs) > c.Max:
-		return fmt.Errorf("block at record %d has %d bytes, more than %d", first, len(recs), c.Max)
+		return fmt.Errorf(
+			"block at record %d has %d bytes, more than %d",
+			first,
+			len(recs),
+			c.Max,
+		)
 	}
 	c.blocks = append(c.blocks, block{first, slices.Clone(recs)})
 	return nil
@@ -149,11 +172,17 @@ func (c *Collector) WriteBlock(_ context.Context, first int64, recs []byte) erro
 
 // Recs returns the stream that was written, or an error if its blocks are inconsistent.
 func (c *Collector) Recs() ([]byte, error) {
-	slices.SortFunc(c.blocks, func(a, b block) int { return cmp.Compare(a.first, b.first) })
+	slices.SortFunc(c.blocks, func(a, b block) int {
+		return cmp.Compare(a.first, b.first)
+	})
 	var recs []byte
 	for _, b := range c.blocks {
 		if b.first*int64(c.Size) != int64(len(recs)) {
-			return nil, fmt.Errorf("block of record %d follows record %d", b.first, len(recs)/c.Size)
+			return nil, fmt.Errorf(
+				"block of record %d follows record %d",
+				b.first,
+				len(recs)/c.Size,
+			)
 		}
 		recs = append(recs, b.recs...)
 	}
@@ -174,7 +203,9 @@ func newTurnstile(size int) *turnstile {
 	return t
 }
 
-func (t *turnstile) WriteBlock(ctx context.Context, first int64, recs []byte) error {
+func (t *turnstile) WriteBlock(
+	ctx context.Context, first int64, recs []byte,
+) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for t.next != first {

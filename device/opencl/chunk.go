@@ -57,10 +57,14 @@ func (c *chunk) begin() error {
 }
 
 func (c *chunk) allocate(s *session) error {
-	slotSize, slots := stagingFor(c.shape, c.device.stagingBytes(c.opt.MemoryBytes), c.opt.Workers)
+	slotSize, slots := stagingFor(
+		c.shape, c.device.stagingBytes(c.opt.MemoryBytes), c.opt.Workers,
+	)
 	c.ring = newRing(s, slotSize, slots)
 	stage := c.shape.stageBytes(c.device.usableBytes(c.opt.MemoryBytes))
-	return c.memory.allocate(s, c.shape, c.opt.Records, c.device.dev.MaxAllocBytes, stage)
+	return c.memory.allocate(
+		s, c.shape, c.opt.Records, c.device.dev.MaxAllocBytes, stage,
+	)
 }
 
 func (c *chunk) Sort(ctx context.Context) error {
@@ -68,7 +72,9 @@ func (c *chunk) Sort(ctx context.Context) error {
 		return errClosed
 	}
 	if err := c.sortRecords(ctx); err != nil {
-		return fmt.Errorf("sort %d records on %s: %w", c.records, c.device.dev.Name, err)
+		return fmt.Errorf(
+			"sort %d records on %s: %w", c.records, c.device.dev.Name, err,
+		)
 	}
 	return nil
 }

@@ -17,7 +17,9 @@ var Driver device.Driver = driver{}
 type driver struct{}
 
 // Owns reports whether a device belongs to this driver.
-func Owns(info device.Info) bool { return info.DriverName == driverName }
+func Owns(info device.Info) bool {
+	return info.DriverName == driverName
+}
 
 func (driver) Name() string { return driverName }
 
@@ -25,7 +27,9 @@ func (driver) Installed() bool { return Installed() }
 
 func (driver) Supports(layout format.Layout) error {
 	if layout.MovesNaNs() {
-		return errors.New("sorts floats in total order only, without NaNs first or last and not by their numeric value")
+		return errors.New(
+			"sorts floats in total order only, without NaNs first or last and not by their numeric value",
+		)
 	}
 	if layout.HasDecimals() {
 		return errors.New("cannot compare zoned and packed decimal numbers")
@@ -46,7 +50,9 @@ func (driver) List(context.Context) ([]device.Info, error) {
 }
 
 // Open opens a device with the parameters that extsort tune has found.
-func (driver) Open(_ context.Context, info device.Info, opt device.OpenOptions) (device.Device, error) {
+func (driver) Open(
+	_ context.Context, info device.Info, opt device.OpenOptions,
+) (device.Device, error) {
 	return Open(info.Number, Options{
 		Index:       info.Index,
 		MemoryBytes: opt.MemoryBytes,

@@ -53,7 +53,9 @@ func Raw(number int) (*cl.Device, error) {
 		return nil, err
 	}
 	if number < 1 || number > len(list) {
-		return nil, fmt.Errorf("no OpenCL device %d: there are 1 to %d", number, len(list))
+		return nil, fmt.Errorf(
+			"no OpenCL device %d: there are 1 to %d", number, len(list),
+		)
 	}
 	return list[number-1], nil
 }

@@ -15,15 +15,27 @@ import (
 
 func (c *chunk) Load(ctx context.Context, src device.Source) (int64, error) {
 	if err := c.begin(); err != nil {
-		return 0, fmt.Errorf("load a chunk of %d records to %s: %w", c.opt.Records, c.device.dev.Name, err)
+		return 0, fmt.Errorf(
+			"load a chunk of %d records to %s: %w",
+			c.opt.Records,
+			c.device.dev.Name,
+			err,
+		)
 	}
-	c.records, c.stats = 0, device.Stats{Algorithm: cmp.Or(c.opt.Algorithm, algo.Names()[0])}
-	l := &loader{chunk: c, src: src, left: c.opt.Records}
+	c.records, c.stats = 0, device.Stats{Algorithm: cmp.Or(
+		c.opt.Algorithm, algo.Names()[0],
+	)}
+	l := &loader{
+		chunk: c,
+		src:   src,
+		left:  c.opt.Records,
+	}
 	if err := l.run(ctx); err != nil {
 		c.settle()
 		return 0, fmt.Errorf("load a chunk to %s: %w", c.device.dev.Name, err)
 	}
-	c.records, c.stats.Records = l.loaded, l.loaded
+	c.records = l.loaded
+	c.stats.Records = l.loaded
 	return l.loaded, nil
 }
 
@@ -45,7 +57,9 @@ func (l *loader) run(ctx context.Context) error {
 	if n, err := l.fill(ctx); n == 0 || err != nil {
 		return err
 	}
-	err := device.Each(ctx, min(l.chunk.opt.Workers, cap(l.chunk.ring.free)), func(ctx context.Context, _ int) error {
+	err := device.Each(ctx, min(
+		l.chunk.opt.Workers, cap(l.chunk.ring.free),
+	), func(ctx context.Context, _ int) error {
 		for {
 			if n, err := l.fill(ctx); n == 0 || err != nil {
 				return err
@@ -56,7 +70,12 @@ func (l *loader) run(ctx context.Context) error {
 		return err
 	}
 	if l.loaded != l.end-l.base {
-		return fmt.Errorf("the source left out records: %d came, numbered %d to %d", l.loaded, l.base, l.end-1)
+		return fmt.Errorf(
+			"the source left out records: %d came, numbered %d to %d",
+			l.loaded,
+			l.base,
+			l.end-1,
+		)
 	}
 	return cl.Wait(l.last)
 }
@@ -73,7 +92,9 @@ func (l *loader) fill(ctx context.Context) (int, error) {
 	if most == 0 {
 		return 0, nil
 	}
-	first, n, err := l.src.Next(most, func(_ int64, n int) []byte { return s.Bytes[:n*size] })
+	first, n, err := l.src.Next(most, func(_ int64, n int) []byte {
+		return s.Bytes[:n*size]
+	})
 	l.claim(n - most)
 	if n == 0 || err != nil {
 		return 0, err
@@ -97,24 +118,34 @@ func (l *loader) send(s *slot, first int64, n int) error {
 	if l.loaded == 0 {
 		l.base = first
 	}
-	l.loaded, l.end = l.loaded+int64(n), max(l.end, first+int64(n))
+	l.loaded = l.loaded + int64(n)
+	l.end = max(l.end, first+int64(n))
 	sent, err := l.chunk.queueUpload(s, first-l.base, n)
-	s.busy, l.last = sent, sent
+	s.busy = sent
+	l.last = sent
 	return err
 }
 
 // queueUpload starts the transfer of n records from a slot to their place, which may span
 // segments. It returns the event of the last part.
-func (c *chunk) queueUpload(s *slot, first int64, n int) (sent *cl.Event, err error) {
-	m, size := &c.memory, c.shape.size
+func (c *chunk) queueUpload(
+	s *slot, first int64, n int,
+) (sent *cl.Event, err error) {
+	m := &c.memory
+	size := c.shape.size
 	if c.shape.bare {
-		sent, err = c.session.upload.Write(c.rawKeys(), first*int64(size), s.Pinned, 0, n*size)
+		sent, err = c.session.upload.Write(
+			c.rawKeys(), first*int64(size), s.Pinned, 0, n*size,
+		)
 		n = 0
 	}
 	for from := 0; from < n && err == nil; {
-		segment, at := first>>m.shift, first&(1<<m.shift-1)
+		segment := first >> m.shift
+		at := first & (1<<m.shift - 1)
 		part := int(min(int64(n-from), 1<<m.shift-at))
-		sent, err = c.session.upload.Write(m.segments[segment], at*int64(size), s.Pinned, from*size, part*size)
+		sent, err = c.session.upload.Write(
+			m.segments[segment], at*int64(size), s.Pinned, from*size, part*size,
+		)
 		from += part
 		first += int64(part)
 	}

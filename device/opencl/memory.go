@@ -23,21 +23,32 @@ type deviceMemory struct {
 }
 
 // allocate allocates all buffers for the records. stageBytes is the size of a gathered piece.
-func (m *deviceMemory) allocate(s *session, sh shape, records, allocBytes, stageBytes int64) error {
-	if m.shift = sh.segmentShift(allocBytes); !sh.bare && records > maxSegments<<m.shift {
+func (m *deviceMemory) allocate(
+	s *session, sh shape, records, allocBytes, stageBytes int64,
+) error {
+	if m.shift = sh.segmentShift(allocBytes); !sh.bare &&
+		records > maxSegments<<m.shift {
 		return fmt.Errorf("%w: %d records need more than %d allocations of %d bytes",
 			ErrAllocation, records, maxSegments, allocBytes)
 	}
 	m.ctx = s.ctx
 	m.bits = m.buffer(16 * int64(len(sh.words())))
-	m.data = algo.Data{N: records, KeyBits: 8 * sh.wordWidth(), WordBytes: sh.wordWidth()}
-	m.data.Keys, m.data.KeysTmp = m.buffer(records*int64(sh.wordWidth())), m.buffer(records*int64(sh.wordWidth()))
+	m.data = algo.Data{
+		N:         records,
+		KeyBits:   8 * sh.wordWidth(),
+		WordBytes: sh.wordWidth(),
+	}
+	m.data.Keys, m.data.KeysTmp = m.buffer(
+		records*int64(sh.wordWidth()),
+	), m.buffer(records*int64(sh.wordWidth()))
 	if sh.bare {
 		return m.err
 	}
 	m.data.Values, m.data.ValuesTmp = m.buffer(4*records), m.buffer(4*records)
 	for left := max(records, 1); left > 0; left -= 1 << m.shift {
-		m.segments = append(m.segments, m.buffer(min(left, 1<<m.shift)*int64(sh.size)))
+		m.segments = append(
+			m.segments, m.buffer(min(left, 1<<m.shift)*int64(sh.size)),
+		)
 	}
 	for range stages {
 		m.stage = append(m.stage, m.buffer(stageBytes))
@@ -62,7 +73,8 @@ func (a *allocator) buffer(bytes int64) *cl.Buffer {
 		return nil
 	}
 	b, err := a.ctx.NewBuffer(bytes)
-	a.made, a.err = append(a.made, b), err
+	a.made = append(a.made, b)
+	a.err = err
 	return b
 }
 
@@ -99,7 +111,12 @@ type ring struct {
 }
 
 func newRing(s *session, slotBytes, slots int) *ring {
-	r := &ring{session: s, slotBytes: slotBytes, free: make(chan *slot, slots), unpinned: make(chan *slot, slots)}
+	r := &ring{
+		session:   s,
+		slotBytes: slotBytes,
+		free:      make(chan *slot, slots),
+		unpinned:  make(chan *slot, slots),
+	}
 	for range slots {
 		r.unpinned <- &slot{}
 	}

@@ -52,7 +52,9 @@ func (s *session) queues() []**cl.Queue {
 
 // made returns the value of a key. It creates the value at first use; concurrent callers wait for
 // it.
-func made[T any](s *session, values map[string]T, key string, make func() (T, error)) (T, error) {
+func made[T any](
+	s *session, values map[string]T, key string, make func() (T, error),
+) (T, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if value, ok := values[key]; ok {
@@ -76,9 +78,15 @@ func Open(number int, opt Options) (device.Device, error) {
 		return nil, err
 	}
 	opt.Tuning = cmp.Or(opt.Tuning, &Tuning{})
-	dev.MemoryBytes = min(cmp.Or(opt.MemoryBytes, dev.MemoryBytes), dev.MemoryBytes)
+	dev.MemoryBytes = min(
+		cmp.Or(opt.MemoryBytes, dev.MemoryBytes), dev.MemoryBytes,
+	)
 	opt.Index = cmp.Or(opt.Index, number)
-	e := &openDevice{number: number, opt: opt, dev: dev}
+	e := &openDevice{
+		number: number,
+		opt:    opt,
+		dev:    dev,
+	}
 	e.start = sync.OnceValues(e.begin)
 	return e, nil
 }
@@ -107,7 +115,8 @@ func (d *openDevice) Info() device.Info {
 	info.Index = d.opt.Index
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	info.LinkRate, info.SortRate = max(info.LinkRate, d.link), max(info.SortRate, d.sort)
+	info.LinkRate = max(info.LinkRate, d.link)
+	info.SortRate = max(info.SortRate, d.sort)
 	return info
 }
 
@@ -117,11 +126,15 @@ func (d *openDevice) Capabilities(device.ChunkOptions) device.Capabilities {
 	return device.Capabilities{}
 }
 
-func (d *openDevice) BlockBytes(opt device.ChunkOptions, _ int64) int { return opt.BlockBytes }
+func (d *openDevice) BlockBytes(opt device.ChunkOptions, _ int64) int {
+	return opt.BlockBytes
+}
 
 // MaxRecords implements device.Device. It returns the capacity of a chunk that has the device to
 // itself. For k chunks at a time, divide it by k.
-func (d *openDevice) MaxRecords(opt device.ChunkOptions, memoryBytes int64) int64 {
+func (d *openDevice) MaxRecords(
+	opt device.ChunkOptions, memoryBytes int64,
+) int64 {
 	shape := shapeOf(opt.Keyer)
 	if d.stagingBytes(memoryBytes) < fewestSlots*int64(shape.size) {
 		return 0
@@ -153,17 +166,27 @@ func (d *openDevice) stagingBytes(hostBytes int64) int64 {
 	return hostBytes
 }
 
-func (d *openDevice) NewChunk(_ context.Context, opt device.ChunkOptions) (device.Chunk, error) {
+func (d *openDevice) NewChunk(
+	_ context.Context, opt device.ChunkOptions,
+) (device.Chunk, error) {
 	if opt.Keyer == nil || opt.Records < 0 {
-		return nil, fmt.Errorf("OpenCL chunk: %d records, keyer %v", opt.Records, opt.Keyer)
+		return nil, fmt.Errorf(
+			"OpenCL chunk: %d records, keyer %v", opt.Records, opt.Keyer,
+		)
 	}
 	if opt.Keyer.Layout().MovesNaNs() {
-		return nil, errors.New("OpenCL chunk: the kernels sort floats in total order only")
+		return nil, errors.New(
+			"OpenCL chunk: the kernels sort floats in total order only",
+		)
 	}
 	if opt.Keyer.Layout().HasDecimals() {
-		return nil, errors.New("OpenCL chunk: the kernels do not compare zoned and packed decimal numbers")
+		return nil, errors.New(
+			"OpenCL chunk: the kernels do not compare zoned and packed decimal numbers",
+		)
 	}
-	opt.Algorithm, opt.Workers = cmp.Or(opt.Algorithm, d.opt.Algorithm), cmp.Or(opt.Workers, runtime.GOMAXPROCS(0))
+	opt.Algorithm, opt.Workers = cmp.Or(
+		opt.Algorithm, d.opt.Algorithm,
+	), cmp.Or(opt.Workers, runtime.GOMAXPROCS(0))
 	if err := algo.Check(opt.Algorithm, d.opt.DigitBits); err != nil {
 		return nil, err
 	}
@@ -173,7 +196,11 @@ func (d *openDevice) NewChunk(_ context.Context, opt device.ChunkOptions) (devic
 			return err // start returns the same error to all other callers
 		})
 	}()
-	return &chunk{device: d, opt: opt, shape: shapeOf(opt.Keyer)}, nil
+	return &chunk{
+		device: d,
+		opt:    opt,
+		shape:  shapeOf(opt.Keyer),
+	}, nil
 }
 
 // Close implements device.Device. REQUIRES: all chunks are closed.

@@ -36,7 +36,12 @@ type shape struct {
 
 func shapeOf(k *format.Keyer) shape {
 	l := k.Layout()
-	return shape{layout: l, size: l.RecordSize, keyBytes: l.KeySize(), bare: l.IsBare() && l.KeySize() <= 8}
+	return shape{
+		layout:   l,
+		size:     l.RecordSize,
+		keyBytes: l.KeySize(),
+		bare:     l.IsBare() && l.KeySize() <= 8,
+	}
 }
 
 // A word is one word of the key: bytes from to to-1, counted from the most significant one.
@@ -83,7 +88,12 @@ func (s shape) capacity(memoryBytes, allocBytes int64) int64 {
 	if s.bare {
 		return min(memoryBytes/(2*word), allocBytes/word)
 	}
-	return min(memoryBytes/(int64(s.size)+2*(word+4)), allocBytes/word, maxSegments<<s.segmentShift(allocBytes), maxIndex)
+	return min(
+		memoryBytes/(int64(s.size)+2*(word+4)),
+		allocBytes/word,
+		maxSegments<<s.segmentShift(allocBytes),
+		maxIndex,
+	)
 }
 
 // stagingFor returns the size and the number of the slots for a chunk that may use hostBytes of

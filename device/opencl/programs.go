@@ -17,12 +17,20 @@ var bareSource string
 var recordsSource string
 
 func (c *chunk) prepare() (*cl.Program, error) {
-	source, defines := bareSource, cl.Defines{"SIZE": c.shape.keyBytes, "WORD_BITS": 8 * wordBytes(c.shape.keyBytes)}
+	source := bareSource
+	defines := cl.Defines{
+		"SIZE":      c.shape.keyBytes,
+		"WORD_BITS": 8 * wordBytes(c.shape.keyBytes),
+	}
 	if !c.shape.bare {
-		source, defines = recordsSource, cl.Defines{"SEGMENTS": 1}
+		source = recordsSource
+		defines = cl.Defines{"SEGMENTS": 1}
 	}
 	if len(c.memory.segments) > 1 {
-		defines = cl.Defines{"SEGMENTS": maxSegments, "SEGMENT_SHIFT": c.memory.shift}
+		defines = cl.Defines{
+			"SEGMENTS":      maxSegments,
+			"SEGMENT_SHIFT": c.memory.shift,
+		}
 	}
 	s := c.session
 	p, err := made(s, s.programs, fmt.Sprint(defines), func() (*cl.Program, error) {
@@ -39,9 +47,11 @@ func (c *chunk) prepare() (*cl.Program, error) {
 func signMasks(f format.Field) (negative, positive [2]byte) {
 	switch f.Type.Kind {
 	case format.Signed:
-		negative, positive = [2]byte{0x80, 0}, [2]byte{0x80, 0}
+		negative = [2]byte{0x80, 0}
+		positive = [2]byte{0x80, 0}
 	case format.Float, format.Brain, format.Extended:
-		negative, positive = [2]byte{0xFF, 0xFF}, [2]byte{0x80, 0}
+		negative = [2]byte{0xFF, 0xFF}
+		positive = [2]byte{0x80, 0}
 	}
 	if f.Desc {
 		for i := range negative {
@@ -73,11 +83,19 @@ func coding(f format.Field) []any {
 // byte's position in the record, the position of the byte with its sign bit, and the masks.
 func keyTable(l format.Layout) (table []uint32) {
 	for _, f := range l.Key {
-		place := func(i int) uint32 { return uint32(f.Offset + f.Type.Place(i)) }
+		place := func(i int) uint32 {
+			return uint32(f.Offset + f.Type.Place(i))
+		}
 		negative, positive := signMasks(f)
 		for j := range f.Type.KeyBytes() {
 			mask := min(j, 1)
-			table = append(table, place(j), place(0), uint32(negative[mask]), uint32(positive[mask]))
+			table = append(
+				table,
+				place(j),
+				place(0),
+				uint32(negative[mask]),
+				uint32(positive[mask]),
+			)
 		}
 	}
 	return table

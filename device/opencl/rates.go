@@ -30,23 +30,29 @@ func (d *openDevice) MeasureRates() error {
 	if err != nil {
 		return err
 	}
-	link, moved, err := Rates(s.ctx, s.kernels, min(d.dev.MemoryBytes/8, d.dev.MaxAllocBytes))
+	link, moved, err := Rates(
+		s.ctx, s.kernels, min(d.dev.MemoryBytes/8, d.dev.MaxAllocBytes),
+	)
 	if err != nil {
 		return err
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.link, d.sort = link, moved/movesPerSort
+	d.link = link
+	d.sort = moved / movesPerSort
 	return nil
 }
 
 // Rates measures with buffers of at most most bytes. link is the rate of transfers of pinned
 // memory in the slower direction. moved is the rate at which copies within the device's memory
 // read and write. Both are bytes per second.
-func Rates(ctx *cl.Context, q *cl.Queue, most int64) (link, moved float64, err error) {
+func Rates(
+	ctx *cl.Context, q *cl.Queue, most int64,
+) (link, moved float64, err error) {
 	size := min(most, trialBytes)
 	a := allocator{ctx: ctx}
-	from, to := a.buffer(size), a.buffer(size)
+	from := a.buffer(size)
+	to := a.buffer(size)
 	defer a.release()
 	pinned, err := ctx.NewPinned(q, int(min(size, trialPinned)))
 	defer pinned.Release()
@@ -54,8 +60,12 @@ func Rates(ctx *cl.Context, q *cl.Queue, most int64) (link, moved float64, err e
 		return 0, 0, err
 	}
 	n := len(pinned.Bytes)
-	up, err1 := fastest(func() (*cl.Event, error) { return q.Write(from, 0, pinned, 0, n) })
-	down, err2 := fastest(func() (*cl.Event, error) { return q.Read(pinned, from, 0, n) })
+	up, err1 := fastest(func() (*cl.Event, error) {
+		return q.Write(from, 0, pinned, 0, n)
+	})
+	down, err2 := fastest(func() (*cl.Event, error) {
+		return q.Read(pinned, from, 0, n)
+	})
 	copied, err3 := fastest(func() (last *cl.Event, err error) {
 		for i := 0; i < trialCopies && err == nil; i++ {
 			last, err = q.Copy(to, from, size)

@@ -22,7 +22,9 @@ const (
 
 // launch queues one of the chunk's kernels over at least n work-items; it fills the last
 // work-group.
-func (c *chunk) launch(q *cl.Queue, kernel string, n int, args []any, waits ...*cl.Event) (*cl.Event, error) {
+func (c *chunk) launch(
+	q *cl.Queue, kernel string, n int, args []any, waits ...*cl.Event,
+) (*cl.Event, error) {
 	p, err := c.program()
 	if err != nil {
 		return nil, err
@@ -44,7 +46,8 @@ func (c *chunk) strided(kernel string, n int64, args ...any) error {
 // identity reports whether bare keys equal their normalized form, so that they need no
 // conversion.
 func (c *chunk) identity() bool {
-	return c.shape.bare && c.opt.Keyer.Identity() && c.shape.size == c.shape.wordWidth()
+	return c.shape.bare && c.opt.Keyer.Identity() &&
+		c.shape.size == c.shape.wordWidth()
 }
 
 // rawKeys returns the buffer to which bare records are uploaded.
@@ -57,7 +60,8 @@ func (c *chunk) rawKeys() *cl.Buffer {
 
 // sortBare sorts the words and converts them back to records.
 func (c *chunk) sortBare() error {
-	d, n := &c.memory.data, c.records
+	d := &c.memory.data
+	n := c.records
 	code := coding(c.shape.layout.Key[0])
 	d.N, d.KeyBits, d.WordBytes, d.Passes = n, 8*c.shape.keyBytes, c.shape.wordWidth(), 0
 	if !c.identity() {
@@ -73,7 +77,9 @@ func (c *chunk) sortBare() error {
 		return err
 	}
 	c.out = d.KeysTmp
-	return c.strided("decode", n, append([]any{d.Keys, d.KeysTmp, uint64(n)}, code...)...)
+	return c.strided(
+		"decode", n, append([]any{d.Keys, d.KeysTmp, uint64(n)}, code...)...,
+	)
 }
 
 // sortBits sorts memory.data by the range of bits that vary.
@@ -84,16 +90,24 @@ func (c *chunk) sortBits(varying uint64) error {
 	}
 	s, name, err := c.sorter()
 	if err == nil {
-		err = s.Sort(c.session.kernels, d, bits.TrailingZeros64(varying), bits.Len64(varying))
+		err = s.Sort(
+			c.session.kernels,
+			d,
+			bits.TrailingZeros64(varying),
+			bits.Len64(varying),
+		)
 	}
-	c.stats.Algorithm, c.stats.Passes = name, d.Passes
+	c.stats.Algorithm = name
+	c.stats.Passes = d.Passes
 	return err
 }
 
 // survey returns for each word of the key which bits differ between records.
 func (c *chunk) survey(words int, args ...any) ([]uint64, error) {
 	// OR and AND of each.
-	found := bytes.Repeat(binary.NativeEndian.AppendUint64(make([]byte, 8), ^uint64(0)), words)
+	found := bytes.Repeat(
+		binary.NativeEndian.AppendUint64(make([]byte, 8), ^uint64(0)), words,
+	)
 	if err := c.onBits("survey", found, args...); err != nil {
 		return nil, err
 	}
@@ -120,8 +134,10 @@ func (c *chunk) onBits(kernel string, found []byte, args ...any) error {
 // tries twice as many words, and so on, until the order is that of the whole key. So a key of w
 // words costs at most twice as much as sorting by w words.
 func (c *chunk) sortByIndex() error {
-	m, n := &c.memory, c.records
-	m.data.N, m.data.Passes = n, 0
+	m := &c.memory
+	n := c.records
+	m.data.N = n
+	m.data.Passes = 0
 	words, err := c.varyingWords()
 	if err != nil {
 		return err
@@ -152,8 +168,15 @@ type varyingWord struct {
 }
 
 func (c *chunk) varyingWords() ([]varyingWord, error) {
-	m, all := &c.memory, c.shape.words()
-	args := m.pointers(uint32(c.shape.size), m.table, uint32(c.shape.keyBytes), uint64(c.records), m.bits)
+	m := &c.memory
+	all := c.shape.words()
+	args := m.pointers(
+		uint32(c.shape.size),
+		m.table,
+		uint32(c.shape.keyBytes),
+		uint64(c.records),
+		m.bits,
+	)
 	found, err := c.survey(len(all), args...)
 	var words []varyingWord
 	for i, varying := range found {
@@ -166,16 +189,33 @@ func (c *chunk) varyingWords() ([]varyingWord, error) {
 
 // ordered reports whether the index is sorted by the whole key.
 func (c *chunk) ordered() (bool, error) {
-	m, found := &c.memory, make([]byte, 4)
-	args := m.pointers(uint32(c.shape.size), m.table, uint32(c.shape.keyBytes), m.data.Values, uint64(m.data.N), m.bits)
+	m := &c.memory
+	found := make([]byte, 4)
+	args := m.pointers(
+		uint32(c.shape.size),
+		m.table,
+		uint32(c.shape.keyBytes),
+		m.data.Values,
+		uint64(m.data.N),
+		m.bits,
+	)
 	err := c.onBits("disorder", found, args...)
 	return binary.NativeEndian.Uint32(found) == 0, err
 }
 
 func (c *chunk) sortByWord(w varyingWord) error {
-	d, m := &c.memory.data, &c.memory
+	d := &c.memory.data
+	m := &c.memory
 	d.KeyBits, d.WordBytes = w.bits(), w.bytes()
-	args := m.pointers(uint32(c.shape.size), m.table, d.Values, uint64(d.N), uint32(w.from), uint32(w.to), d.Keys)
+	args := m.pointers(
+		uint32(c.shape.size),
+		m.table,
+		d.Values,
+		uint64(d.N),
+		uint32(w.from),
+		uint32(w.to),
+		d.Keys,
+	)
 	if err := c.strided(fmt.Sprint("extract", 8*w.bytes()), d.N, args...); err != nil {
 		return err
 	}
@@ -194,7 +234,8 @@ func bestRadix(ctx *cl.Context) string {
 // choice returns the algorithm and its parameters for n keys of a kind: the algorithm that the
 // user named, otherwise the fastest one according to the Tuning, otherwise the default.
 func (c *chunk) choice(kind KeyKind, n int64) (name string, p algo.Params) {
-	digitBits, tuning := c.device.opt.DigitBits, c.device.opt.Tuning
+	digitBits := c.device.opt.DigitBits
+	tuning := c.device.opt.Tuning
 	if name = c.opt.Algorithm; name == "" && digitBits > 0 {
 		name = c.session.radix()
 	}
@@ -216,7 +257,10 @@ func (c *chunk) choice(kind KeyKind, n int64) (name string, p algo.Params) {
 // parameters cannot be built any more, for example after a driver update, it uses the defaults.
 func (c *chunk) sorter() (s *algo.Sorter, name string, err error) {
 	d := &c.memory.data
-	name, p := c.choice(KeyKind{WordBytes: d.WordBytes, Values: d.Values != nil}, d.N)
+	name, p := c.choice(KeyKind{
+		WordBytes: d.WordBytes,
+		Values:    d.Values != nil,
+	}, d.N)
 	defaults := algo.Params{DigitBits: c.device.opt.DigitBits}
 	if s, err = c.session.sorter(name, p, d); err != nil && p != defaults {
 		s, err = c.session.sorter(name, defaults, d)
@@ -226,7 +270,9 @@ func (c *chunk) sorter() (s *algo.Sorter, name string, err error) {
 
 // sorter returns the session's sorter with this name and these parameters, with its kernels for
 // such data built.
-func (s *session) sorter(name string, p algo.Params, d *algo.Data) (*algo.Sorter, error) {
+func (s *session) sorter(
+	name string, p algo.Params, d *algo.Data,
+) (*algo.Sorter, error) {
 	sorter, err := made(s, s.sorters, fmt.Sprint(name, p), func() (*algo.Sorter, error) {
 		return algo.New(s.ctx, name, p)
 	})

@@ -12,7 +12,9 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-func (c *chunk) Store(ctx context.Context, limit int64, _ bool, w device.BlockWriter) error {
+func (c *chunk) Store(
+	ctx context.Context, limit int64, _ bool, w device.BlockWriter,
+) error {
 	if c.session == nil {
 		return errClosed
 	}
@@ -20,9 +22,15 @@ func (c *chunk) Store(ctx context.Context, limit int64, _ bool, w device.BlockWr
 	if limit >= 0 {
 		total = min(total, limit)
 	}
-	s := &storer{chunk: c, writer: w, pieces: make(chan piece, cap(c.ring.free))}
+	s := &storer{
+		chunk:  c,
+		writer: w,
+		pieces: make(chan piece, cap(c.ring.free)),
+	}
 	if err := s.run(ctx, total); err != nil {
-		return fmt.Errorf("store %d records from %s: %w", total, c.device.dev.Name, err)
+		return fmt.Errorf(
+			"store %d records from %s: %w", total, c.device.dev.Name, err,
+		)
 	}
 	return nil
 }
@@ -74,7 +82,11 @@ func (s *storer) issue(ctx context.Context, total int64) error {
 		if err != nil {
 			return err
 		}
-		p := piece{first: first, n: int(min(int64(step), total-first)), slot: slot}
+		p := piece{
+			first: first,
+			n:     int(min(int64(step), total-first)),
+			slot:  slot,
+		}
 		if slot.busy, err = s.download(p); err != nil {
 			c.ring.give(slot)
 			return err
@@ -89,7 +101,9 @@ func (s *storer) write(ctx context.Context) error {
 		err := cl.Wait(p.slot.busy)
 		p.slot.busy = nil
 		if err == nil {
-			err = s.writer.WriteBlock(ctx, p.first, p.slot.Bytes[:p.n*s.chunk.shape.size])
+			err = s.writer.WriteBlock(
+				ctx, p.first, p.slot.Bytes[:p.n*s.chunk.shape.size],
+			)
 		}
 		s.chunk.ring.give(p.slot)
 		if err != nil {
@@ -115,7 +129,9 @@ func (s *storer) recordsPerBlock() int {
 func (s *storer) download(p piece) (ready *cl.Event, err error) {
 	c := s.chunk
 	if size := c.shape.size; c.shape.bare {
-		ready, err = c.session.down.Read(p.slot.Pinned, c.out, p.first*int64(size), p.n*size)
+		ready, err = c.session.down.Read(
+			p.slot.Pinned, c.out, p.first*int64(size), p.n*size,
+		)
 	} else {
 		ready, err = s.gather(p, size)
 	}
@@ -128,18 +144,33 @@ func (s *storer) download(p piece) (ready *cl.Event, err error) {
 // gather starts to gather the records of a piece into a stage on the device. The stage can be
 // reused after its download.
 func (s *storer) gather(p piece, size int) (*cl.Event, error) {
-	c, at := s.chunk, s.gathered%stages
+	c := s.chunk
+	at := s.gathered % stages
 	// Bytes of the largest vector that divides a record.
 	unit := min(16, 1<<bits.TrailingZeros(uint(size)))
 	s.gathered++
-	args := c.memory.pointers(uint32(size/unit), c.memory.data.Values, uint64(p.first), uint32(p.n), c.memory.stage[at])
-	gathered, err := c.launch(c.session.gather, fmt.Sprint("gather", unit), p.n*size/unit, args, s.left[at])
+	args := c.memory.pointers(
+		uint32(size/unit),
+		c.memory.data.Values,
+		uint64(p.first),
+		uint32(p.n),
+		c.memory.stage[at],
+	)
+	gathered, err := c.launch(
+		c.session.gather,
+		fmt.Sprint("gather", unit),
+		p.n*size/unit,
+		args,
+		s.left[at],
+	)
 	if err == nil {
 		err = c.session.gather.Flush()
 	}
 	if err != nil {
 		return nil, err
 	}
-	s.left[at], err = c.session.down.Read(p.slot.Pinned, c.memory.stage[at], 0, p.n*size, gathered)
+	s.left[at], err = c.session.down.Read(
+		p.slot.Pinned, c.memory.stage[at], 0, p.n*size, gathered,
+	)
 	return s.left[at], err
 }

@@ -18,7 +18,9 @@ func Fingerprint() string { return "" }
 // Devices returns an error that says how to build a binary with OpenCL.
 func Devices() ([]device.Info, error) {
 	if runtime.GOOS != "linux" {
-		return nil, fmt.Errorf("%w: it is supported on Linux only", ErrUnavailable)
+		return nil, fmt.Errorf(
+			"%w: it is supported on Linux only", ErrUnavailable,
+		)
 	}
 	return nil, fmt.Errorf("%w: this extsort was built without it: see docs/install.md",
 		ErrUnavailable)

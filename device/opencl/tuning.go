@@ -32,11 +32,15 @@ func ParseKeyKind(name string) (KeyKind, error) {
 			return k, nil
 		}
 	}
-	return KeyKind{}, fmt.Errorf("key %q: use u32, u64, u32+u32 or u64+u32", name)
+	return KeyKind{}, fmt.Errorf(
+		"key %q: use u32, u64, u32+u32 or u64+u32", name,
+	)
 }
 
 // MarshalText implements encoding.TextMarshaler.
-func (k KeyKind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
+func (k KeyKind) MarshalText() ([]byte, error) {
+	return []byte(k.String()), nil
+}
 
 // UnmarshalText implements encoding.TextUnmarshaler.
 func (k *KeyKind) UnmarshalText(text []byte) (err error) {
@@ -73,7 +77,8 @@ func (t *Tuning) best(k KeyKind, n int64) (best TunedSort, found bool) {
 	}
 	for _, s := range t.Sorts {
 		if s.Key == k && s.Rate > best.Rate {
-			best, found = s, true
+			best = s
+			found = true
 		}
 	}
 	return best, found

@@ -41,14 +41,17 @@ func LoadTuning(info device.Info) *Tuning {
 		return nil
 	}
 	var stored storedTuning
-	if json.Unmarshal(content, &stored) != nil || !stored.isOf(info) || !stored.Tuning.plausible() {
+	if json.Unmarshal(content, &stored) != nil || !stored.isOf(info) ||
+		!stored.Tuning.plausible() {
 		return nil
 	}
 	return &stored.Tuning
 }
 
 func (s *storedTuning) isOf(info device.Info) bool {
-	return s.Version == storeVersion && s.Device == info.Name && s.Driver == info.Driver && s.Kernels == Fingerprint()
+	return s.Version == storeVersion && s.Device == info.Name &&
+		s.Driver == info.Driver &&
+		s.Kernels == Fingerprint()
 }
 
 // maxRate is far above any rate or number of records that can be measured.
@@ -61,7 +64,9 @@ func (t *Tuning) plausible() bool {
 	for _, s := range slices.Concat(t.Sorts, t.Tiny) {
 		rates = append(rates, s.Rate, float64(s.Records))
 	}
-	return !slices.ContainsFunc(rates, func(r float64) bool { return r < 0 || math.IsInf(r, 0) || r > maxRate })
+	return !slices.ContainsFunc(rates, func(r float64) bool {
+		return r < 0 || math.IsInf(r, 0) || r > maxRate
+	})
 }
 
 // SaveTuning stores the Tuning of a device and returns the name of the file, which appears
@@ -112,8 +117,12 @@ func (t Tuning) Merge(known *Tuning) Tuning {
 		searched[s.Key] = true
 	}
 	again := func(s TunedSort) bool { return searched[s.Key] }
-	t.Sorts = append(t.Sorts, slices.DeleteFunc(slices.Clone(known.Sorts), again)...)
-	t.Tiny = append(t.Tiny, slices.DeleteFunc(slices.Clone(known.Tiny), again)...)
+	t.Sorts = append(
+		t.Sorts, slices.DeleteFunc(slices.Clone(known.Sorts), again)...,
+	)
+	t.Tiny = append(
+		t.Tiny, slices.DeleteFunc(slices.Clone(known.Tiny), again)...,
+	)
 	return t
 }
 

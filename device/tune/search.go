@@ -71,10 +71,16 @@ func Search(ctx context.Context, bed Bed, opt Options) (opencl.Tuning, error) {
 	if opt.Keys == nil {
 		opt.Keys = opencl.KeyKinds
 	}
-	s := &search{bed: bed, opt: opt, deadline: time.Now().Add(opt.Budget)}
+	s := &search{
+		bed:      bed,
+		opt:      opt,
+		deadline: time.Now().Add(opt.Budget),
+	}
 	var err error
 	if s.found.LinkRate, err = bed.LinkRate(); err != nil {
-		return s.found, fmt.Errorf("measure the link of %s: %w", bed.Info().Name, err)
+		return s.found, fmt.Errorf(
+			"measure the link of %s: %w", bed.Info().Name, err,
+		)
 	}
 	shares := len(opt.Keys) * (len(tuned) + 1)
 	for _, key := range opt.Keys {
@@ -112,13 +118,18 @@ func recordsFor(info device.Info) int64 {
 		return 1 << 16
 	}
 	const buffers = 64 // bytes of device memory per key, with a margin
-	return min(1<<26, int64(1)<<(bits.Len64(uint64(max(info.MemoryBytes/buffers, 1)))-1))
+	return min(
+		1<<26,
+		int64(1)<<(bits.Len64(uint64(max(info.MemoryBytes/buffers, 1)))-1),
+	)
 }
 
 // key searches the algorithms for one kind of key. It times the default parameters of all
 // algorithms, even if time is up. Algorithms that are too slow to catch up leave their time to
 // the others.
-func (s *search) key(ctx context.Context, key opencl.KeyKind, shares *int) error {
+func (s *search) key(
+	ctx context.Context, key opencl.KeyKind, shares *int,
+) error {
 	var descents []*descent
 	for _, name := range tuned {
 		d, err := s.begin(ctx, key, name)
@@ -131,7 +142,9 @@ func (s *search) key(ctx context.Context, key opencl.KeyKind, shares *int) error
 		}
 		descents = append(descents, d)
 	}
-	slices.SortStableFunc(descents, func(a, b *descent) int { return cmp.Compare(b.defaultRate, a.defaultRate) })
+	slices.SortStableFunc(descents, func(a, b *descent) int {
+		return cmp.Compare(b.defaultRate, a.defaultRate)
+	})
 	for _, d := range descents {
 		if d.until = s.share(shares); d.defaultRate >= hopeless*descents[0].defaultRate {
 			if err := d.run(ctx, space(d.base.Algorithm, s.bed.Info())); err != nil {
@@ -153,8 +166,16 @@ func (s *search) key(ctx context.Context, key opencl.KeyKind, shares *int) error
 }
 
 // begin times the default parameters of an algorithm.
-func (s *search) begin(ctx context.Context, key opencl.KeyKind, name string) (*descent, error) {
-	c := bench.Case{Label: name, Algorithm: name, Key: key, Dist: dist, Records: s.opt.Records}
+func (s *search) begin(
+	ctx context.Context, key opencl.KeyKind, name string,
+) (*descent, error) {
+	c := bench.Case{
+		Label:     name,
+		Algorithm: name,
+		Key:       key,
+		Dist:      dist,
+		Records:   s.opt.Records,
+	}
 	d := &descent{search: s, base: c}
 	if !slices.Contains(s.bed.Info().Algorithms, name) {
 		return d, nil
@@ -167,20 +188,30 @@ func (s *search) begin(ctx context.Context, key opencl.KeyKind, name string) (*d
 
 // try times a candidate. If the device cannot run it, its rate is 0, but for default parameters,
 // failing is an error.
-func (s *search) try(ctx context.Context, c bench.Case, runs int, defaultRate float64) (float64, error) {
-	results, err := bench.Run(ctx, s.bed, []bench.Case{c}, bench.Options{Runs: runs})
+func (s *search) try(
+	ctx context.Context, c bench.Case, runs int, defaultRate float64,
+) (float64, error) {
+	results, err := bench.Run(
+		ctx, s.bed, []bench.Case{c}, bench.Options{Runs: runs},
+	)
 	if err != nil {
 		return 0, err
 	}
 	r := results[0]
 	if r.Error != "" && c.Params == (algo.Params{}) {
-		return 0, fmt.Errorf("tune %s, %s: %w", c.Algorithm, c.Key, errors.New(r.Error))
+		return 0, fmt.Errorf(
+			"tune %s, %s: %w", c.Algorithm, c.Key, errors.New(r.Error),
+		)
 	}
 	if r.Skipped != "" {
 		s.skipped = r.Skipped
 	}
 	if s.opt.OnTrial != nil {
-		s.opt.OnTrial(Trial{Case: c, Rate: r.Rate, Default: defaultRate})
+		s.opt.OnTrial(Trial{
+			Case:    c,
+			Rate:    r.Rate,
+			Default: defaultRate,
+		})
 	}
 	return r.Rate, nil
 }
@@ -213,7 +244,9 @@ func (d *descent) run(ctx context.Context, axes []axis) error {
 	return nil
 }
 
-func (d *descent) along(ctx context.Context, a axis) (improved bool, err error) {
+func (d *descent) along(
+	ctx context.Context, a axis,
+) (improved bool, err error) {
 	from := d.best
 	for _, value := range a.values {
 		p := a.with(from, value)
@@ -229,7 +262,9 @@ func (d *descent) along(ctx context.Context, a axis) (improved bool, err error) 
 			return improved, err
 		}
 		if rate > d.bestRate {
-			d.best, d.bestRate, improved = p, rate, true
+			d.best = p
+			d.bestRate = rate
+			improved = true
 		}
 	}
 	return improved, nil
@@ -255,7 +290,8 @@ func (d *descent) confirm(ctx context.Context) (opencl.TunedSort, error) {
 	}
 	rate, err := d.search.try(ctx, d.with(d.best), confirmRuns, again)
 	if rate > leastGain*again {
-		kept.Rate, kept.Params = rate, d.best
+		kept.Rate = rate
+		kept.Params = d.best
 	}
 	return kept, err
 }

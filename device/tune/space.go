@@ -20,18 +20,25 @@ func (a axis) with(p algo.Params, value int) algo.Params {
 }
 
 var (
-	groupSizes = axis{"group", []int{256, 384, 512, 128, 768, 1024}, func(p *algo.Params) *int { return &p.GroupSize }}
-	items      = axis{"items", []int{16, 20, 11, 12, 14, 18, 22, 9, 10, 24, 8, 6, 4},
+	groupSizes = axis{"group", []int{256, 384, 512, 128, 768, 1024}, func(p *algo.Params) *int {
+		return &p.GroupSize
+	}}
+	items = axis{"items", []int{16, 20, 11, 12, 14, 18, 22, 9, 10, 24, 8, 6, 4},
 		func(p *algo.Params) *int { return &p.Items }}
 	digitBits = axis{"digit", []int{8, 7, 6, 5},
 		// 4 would select another program, the published one.
 		func(p *algo.Params) *int { return &p.DigitBits }}
-	maskSteps = axis{"steps", []int{1, 2, 4}, func(p *algo.Params) *int { return &p.MaskSteps }}
+	maskSteps = axis{"steps", []int{1, 2, 4}, func(p *algo.Params) *int {
+		return &p.MaskSteps
+	}}
 )
 
 // sections returns the axis for the number of work-groups per compute unit.
 func sections(units int) axis {
-	a := axis{name: "groups", field: func(p *algo.Params) *int { return &p.Groups }}
+	a := axis{
+		name:  "groups",
+		field: func(p *algo.Params) *int { return &p.Groups },
+	}
 	for _, perUnit := range []int{8, 4, 16, 32, 2} {
 		a.values = append(a.values, perUnit*max(units, 1))
 	}

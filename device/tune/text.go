@@ -14,16 +14,27 @@ import (
 func (t Trial) String() string {
 	result := "not on this device"
 	if t.Rate > 0 {
-		result = fmt.Sprintf("%.2f Mkeys/s  %s", t.Rate/1e6, gain(t.Rate, t.Default))
+		result = fmt.Sprintf(
+			"%.2f Mkeys/s  %s", t.Rate/1e6, gain(t.Rate, t.Default),
+		)
 	}
-	return fmt.Sprintf("%-8s n=%-10d %-18s %-28s %s", t.Key, t.Records, t.Algorithm, paramText(t.Params), result)
+	return fmt.Sprintf(
+		"%-8s n=%-10d %-18s %-28s %s",
+		t.Key,
+		t.Records,
+		t.Algorithm,
+		paramText(t.Params),
+		result,
+	)
 }
 
 // WriteText writes the result of a search as a table.
 func WriteText(w io.Writer, t opencl.Tuning) error {
 	const line = "%-27s  %-28s %14s %10s %10s %10s\n"
 	var b strings.Builder
-	fmt.Fprintf(&b, line, "best", "parameters", "keys", "Mkeys/s", "before", "gain")
+	fmt.Fprintf(
+		&b, line, "best", "parameters", "keys", "Mkeys/s", "before", "gain",
+	)
 	write := func(upTo string, sorts []opencl.TunedSort) {
 		for _, s := range sorts {
 			fmt.Fprintf(&b, line, fmt.Sprint(s.Key, " ", s.Algorithm), paramText(s.Params), upTo+fmt.Sprint(s.Records),
@@ -32,7 +43,12 @@ func WriteText(w io.Writer, t opencl.Tuning) error {
 	}
 	write("", t.Sorts)
 	write("to ", t.Tiny)
-	fmt.Fprintf(&b, "link %s each way, u64 sort %s\n", human.PerSecond(t.LinkRate), human.PerSecond(t.SortRate))
+	fmt.Fprintf(
+		&b,
+		"link %s each way, u64 sort %s\n",
+		human.PerSecond(t.LinkRate),
+		human.PerSecond(t.SortRate),
+	)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

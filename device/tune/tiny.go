@@ -10,7 +10,9 @@ import (
 
 // tiny finds the size up to which a selection sort is faster than the fastest other sort. It
 // tries sizes in ascending order until no selection sort wins.
-func (s *search) tiny(ctx context.Context, key opencl.KeyKind, until time.Time) error {
+func (s *search) tiny(
+	ctx context.Context, key opencl.KeyKind, until time.Time,
+) error {
 	large, ok := s.fastest(key)
 	if !ok {
 		return nil
@@ -37,15 +39,24 @@ func (s *search) fastest(key opencl.KeyKind) (c bench.Case, ok bool) {
 	var rate float64
 	for _, t := range s.found.Sorts {
 		if t.Key == key && t.Rate > rate {
-			c = bench.Case{Label: t.Algorithm, Algorithm: t.Algorithm, Params: t.Params, Key: key, Dist: dist}
-			rate, ok = t.Rate, true
+			c = bench.Case{
+				Label:     t.Algorithm,
+				Algorithm: t.Algorithm,
+				Params:    t.Params,
+				Key:       key,
+				Dist:      dist,
+			}
+			rate = t.Rate
+			ok = true
 		}
 	}
 	return c, ok
 }
 
 // tinyAt returns the tiny sort that beats large with n keys, or nil.
-func (s *search) tinyAt(ctx context.Context, large bench.Case, n int64) (*opencl.TunedSort, error) {
+func (s *search) tinyAt(
+	ctx context.Context, large bench.Case, n int64,
+) (*opencl.TunedSort, error) {
 	large.Records = n
 	toBeat, err := s.try(ctx, large, trialRuns, 0)
 	if err != nil {

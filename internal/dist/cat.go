@@ -25,7 +25,11 @@ const (
 func (p *Plan) Cat(ctx context.Context, to io.Writer) error {
 	m, err := p.manifest()
 	if err != nil {
-		return fmt.Errorf("%w (the output is not verified: extsort dist status %s)", err, shellescape.Quote(p.folder))
+		return fmt.Errorf(
+			"%w (the output is not verified: extsort dist status %s)",
+			err,
+			shellescape.Quote(p.folder),
+		)
 	}
 	if remote.Is(p.Output) {
 		return catObjects(ctx, p, m, to)
@@ -46,7 +50,12 @@ func catObjects(ctx context.Context, p *Plan, m *Manifest, to io.Writer) error {
 		name, _ := p.partFile(k)
 		all[k], err = remote.Open(ctx, name) // reading starts when all are open
 		if err == nil && all[k].Size != m.Parts[k].Bytes {
-			err = fmt.Errorf("%s: has %d bytes instead of %d", name, all[k].Size, m.Parts[k].Bytes)
+			err = fmt.Errorf(
+				"%s: has %d bytes instead of %d",
+				name,
+				all[k].Size,
+				m.Parts[k].Bytes,
+			)
 		}
 		return err
 	})
@@ -86,9 +95,11 @@ func (p *Plan) CatTo(ctx context.Context, name string) error {
 		return err
 	}
 	size, parallel := plan.UploadParts(catBytes, p.Bytes())
-	copies := remote.SameStore(p.Output, name) && p.Records/int64(p.Parts)*int64(p.RecordBytes) >= remote.MinPart
+	copies := remote.SameStore(p.Output, name) &&
+		p.Records/int64(p.Parts)*int64(p.RecordBytes) >= remote.MinPart
 	if copies { // copying needs no memory
-		size, parallel = remote.MinPart, plan.RemoteRequests
+		size = remote.MinPart
+		parallel = plan.RemoteRequests
 	}
 	out, err := output.Create(ctx, name, output.FileOptions{}, size, parallel)
 	if err != nil {
@@ -117,13 +128,19 @@ func checkCat(p *Plan, name string) error {
 	}
 	for _, other := range taken {
 		if from, err := os.Stat(other); err == nil && os.SameFile(from, to) {
-			return fmt.Errorf("-o %s: is %s, which is part of the sort: name another output", name, other)
+			return fmt.Errorf(
+				"-o %s: is %s, which is part of the sort: name another output",
+				name,
+				other,
+			)
 		}
 	}
 	return nil
 }
 
-func (p *Plan) copyFile(ctx context.Context, k int, bytes int64, to io.Writer) error {
+func (p *Plan) copyFile(
+	ctx context.Context, k int, bytes int64, to io.Writer,
+) error {
 	name, offset := p.partFile(k)
 	file, err := os.Open(name)
 	if err != nil {
@@ -137,7 +154,12 @@ func (p *Plan) copyFile(ctx context.Context, k int, bytes int64, to io.Writer) e
 	case ctx.Err() != nil:
 		err = context.Cause(ctx)
 	case err == nil && n < bytes:
-		err = fmt.Errorf("%s: ends after %d bytes instead of %d", name, offset+n, offset+bytes)
+		err = fmt.Errorf(
+			"%s: ends after %d bytes instead of %d",
+			name,
+			offset+n,
+			offset+bytes,
+		)
 	}
 	return err
 }

@@ -32,7 +32,8 @@ func CutTasks(p *Plan) int { return (p.Parts-1)/cutsAtOnce + 1 }
 // Cut finds where the parts of a share begin in the runs, and where the last of them ends. With
 // indexes, it finds brackets; without indexes, it reads single records.
 func (w *Worker) Cut(ctx context.Context, s session.Part) error {
-	p, began := w.Plan, time.Now()
+	p := w.Plan
+	began := time.Now()
 	from, to := s.Of(int64(p.Parts))
 	if isCut(ctx, p, int(from), int(to)) {
 		w.Tell("the cuts are already done")
@@ -50,13 +51,22 @@ func (w *Worker) Cut(ctx context.Context, s session.Part) error {
 		}
 	}
 	if err == nil {
-		w.Tell(fmt.Sprintf("cut %d runs into %d parts in %s", p.Runs, to-from, human.Time(time.Since(began).Seconds())))
+		w.Tell(
+			fmt.Sprintf(
+				"cut %d runs into %d parts in %s",
+				p.Runs,
+				to-from,
+				human.Time(time.Since(began).Seconds()),
+			),
+		)
 	}
 	return classed(err)
 }
 
 // find finds the cuts of a share of the parts.
-func (w *Worker) find(ctx context.Context, opt session.MergeOptions) (found []cut, err error) {
+func (w *Worker) find(
+	ctx context.Context, opt session.MergeOptions,
+) (found []cut, err error) {
 	p := w.Plan
 	if p.IndexEvery > 0 {
 		levels, missing := indexes(ctx, p)
@@ -64,11 +74,20 @@ func (w *Worker) find(ctx context.Context, opt session.MergeOptions) (found []cu
 			from, to := opt.Part.Of(int64(p.Parts))
 			return w.brackets(ctx, levels, int(from), int(to))
 		}
-		w.Tell(fmt.Sprintf("searching the runs, because an index cannot be used: %v", missing))
+		w.Tell(
+			fmt.Sprintf(
+				"searching the runs, because an index cannot be used: %v",
+				missing,
+			),
+		)
 	}
 	all, err := session.Cuts(ctx, opt, int64(p.Parts))
 	for _, at := range all {
-		found = append(found, cut{Schema: schema, Plan: p.Fingerprint, At: at})
+		found = append(found, cut{
+			Schema: schema,
+			Plan:   p.Fingerprint,
+			At:     at,
+		})
 	}
 	return found, err
 }
@@ -90,13 +109,18 @@ func isCut(ctx context.Context, p *Plan, from, to int) bool {
 // cutsOf returns the cuts before and after part k.
 func (p *Plan) cutsOf(k int) (found [2]cut, err error) {
 	for i := range found {
-		c, name := &found[i], p.recordFile(cuts, k+i)
+		c := &found[i]
+		name := p.recordFile(cuts, k+i)
 		err := readJSON(name, c)
 		if err == nil && c.Plan != p.Fingerprint {
 			err = fmt.Errorf("%s: belongs to another plan", name)
 		}
 		if err != nil {
-			return found, fmt.Errorf("%w (run extsort dist cut %s)", err, shellescape.Quote(p.folder))
+			return found, fmt.Errorf(
+				"%w (run extsort dist cut %s)",
+				err,
+				shellescape.Quote(p.folder),
+			)
 		}
 	}
 	return found, nil

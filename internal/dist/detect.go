@@ -24,7 +24,12 @@ var schedulers = []scheduler{
 	{index: "AWS_BATCH_JOB_ARRAY_INDEX", count: "AWS_BATCH_JOB_ARRAY_SIZE"},
 	{index: "CLOUD_RUN_TASK_INDEX", count: "CLOUD_RUN_TASK_COUNT"},
 	{index: "JOB_COMPLETION_INDEX"},
-	{index: "SGE_TASK_ID", first: "SGE_TASK_FIRST", last: "SGE_TASK_LAST", step: "SGE_TASK_STEPSIZE"},
+	{
+		index: "SGE_TASK_ID",
+		first: "SGE_TASK_FIRST",
+		last:  "SGE_TASK_LAST",
+		step:  "SGE_TASK_STEPSIZE",
+	},
 	{index: "SLURM_PROCID", count: "SLURM_NTASKS"},
 }
 
@@ -49,7 +54,9 @@ func Detect(tasks int, getenv func(string) string) (session.Part, error) {
 }
 
 // share returns the share according to the variables of s.
-func (s scheduler) share(tasks int, getenv func(string) string) (session.Part, error) {
+func (s scheduler) share(
+	tasks int, getenv func(string) string,
+) (session.Part, error) {
 	var bad error
 	value := func(name string, missing int64) int64 {
 		text := getenv(name)
@@ -58,12 +65,19 @@ func (s scheduler) share(tasks int, getenv func(string) string) (session.Part, e
 		}
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil && bad == nil {
-			bad = fmt.Errorf("--part auto: %s=%s is not a number: use --part K/N", name, text)
+			bad = fmt.Errorf(
+				"--part auto: %s=%s is not a number: use --part K/N",
+				name,
+				text,
+			)
 		}
 		return n
 	}
 	first := value(s.first, 0)
-	share := session.Part{K: value(s.index, 0) - first, N: value(s.count, int64(tasks))}
+	share := session.Part{
+		K: value(s.index, 0) - first,
+		N: value(s.count, int64(tasks)),
+	}
 	if s.last != "" {
 		share.N = value(s.last, first+int64(tasks)-1) - first + 1
 	}

@@ -39,7 +39,10 @@ func (p *Plan) makeFolders(ctx context.Context) error {
 	if name, _ := p.partFile(0); remote.Is(name) {
 		_, err := remote.Open(ctx, name)
 		if err == nil {
-			err = fmt.Errorf("%s: already exists: remove the objects of the earlier output, or name another output", name)
+			err = fmt.Errorf(
+				"%s: already exists: remove the objects of the earlier output, or name another output",
+				name,
+			)
 		}
 		if !errors.Is(err, remote.ErrMissing) {
 			return err
@@ -49,7 +52,9 @@ func (p *Plan) makeFolders(ctx context.Context) error {
 	}
 	for _, folder := range folders {
 		if err := os.MkdirAll(folder, 0o777); err != nil {
-			return fmt.Errorf("create directory %s: %w", folder, device.WithoutPath(err))
+			return fmt.Errorf(
+				"create directory %s: %w", folder, device.WithoutPath(err),
+			)
 		}
 	}
 	return nil
@@ -73,7 +78,9 @@ func (p *Plan) file(of kind, k int) (name string, offset int64) {
 	return p.partFile(k)
 }
 
-func (p *Plan) runFile(k int) string { return p.path(runs.folder, number(k)) }
+func (p *Plan) runFile(k int) string {
+	return p.path(runs.folder, number(k))
+}
 
 // partFile returns the file of part k, and the offset of the part.
 func (p *Plan) partFile(k int) (name string, offset int64) {
@@ -94,7 +101,12 @@ func (p *Plan) partFile(k int) (name string, offset int64) {
 // partial returns the name of the single output file until it is verified. Each plan has another
 // one.
 func (p *Plan) partial() string {
-	return filepath.Join(filepath.Dir(p.Output), fmt.Sprintf(".%s.%s.partial", filepath.Base(p.Output), p.Fingerprint[:8]))
+	return filepath.Join(
+		filepath.Dir(p.Output),
+		fmt.Sprintf(
+			".%s.%s.partial", filepath.Base(p.Output), p.Fingerprint[:8],
+		),
+	)
 }
 
 // makePartial creates the single output file with its final size. At that time, no part of it is
@@ -105,8 +117,13 @@ func (p *Plan) makePartial() error {
 		return nil
 	}
 	for k := 0; k < p.Parts && !exists(p.partial()); k++ {
-		if err := os.Remove(p.recordFile(parts, k)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return fmt.Errorf("remove record %s: %w", p.recordFile(parts, k), device.WithoutPath(err))
+		if err := os.Remove(p.recordFile(parts, k)); err != nil &&
+			!errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf(
+				"remove record %s: %w",
+				p.recordFile(parts, k),
+				device.WithoutPath(err),
+			)
 		}
 	}
 	perm := fs.FileMode(0o666)
@@ -135,7 +152,9 @@ func absolute(name string) (string, error) {
 }
 
 // stamp returns the size of a file or an object, and a text that identifies its version.
-func stamp(ctx context.Context, name string) (size int64, words string, err error) {
+func stamp(
+	ctx context.Context, name string,
+) (size int64, words string, err error) {
 	if remote.Is(name) {
 		object, err := remote.Open(ctx, name)
 		if err != nil {
@@ -151,7 +170,12 @@ func stamp(ctx context.Context, name string) (size int64, words string, err erro
 }
 
 // partOf returns task k of n.
-func partOf(k, n int) session.Part { return session.Part{K: int64(k), N: int64(n)} }
+func partOf(k, n int) session.Part {
+	return session.Part{
+		K: int64(k),
+		N: int64(n),
+	}
+}
 
 func number(k int) string { return fmt.Sprintf("%05d", k) }
 
@@ -181,7 +205,9 @@ var (
 	parts = kind{"merge", "parts"}
 )
 
-func (p *Plan) recordFile(of kind, k int) string { return p.path(of.folder, number(k)+".json") }
+func (p *Plan) recordFile(of kind, k int) string {
+	return p.path(of.folder, number(k)+".json")
+}
 
 // record returns the record of a task. It returns nil if the task is not done, or if its record
 // is damaged, so that the task must be repeated. It does not check that the file matches the
@@ -189,7 +215,8 @@ func (p *Plan) recordFile(of kind, k int) string { return p.path(of.folder, numb
 func (p *Plan) record(of kind, k int) (*Record, error) {
 	r := &Record{}
 	err := readJSON(p.recordFile(of, k), r)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errDamaged) || err == nil && r.Plan != p.Fingerprint {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, errDamaged) ||
+		err == nil && r.Plan != p.Fingerprint {
 		return nil, nil
 	}
 	if err != nil {
@@ -226,10 +253,14 @@ func (p *Plan) fits(ctx context.Context, r *Record) (bool, error) {
 	return err == nil && size == due, nil
 }
 
-func (p *Plan) keep(ctx context.Context, of kind, k int, done *session.Report, began time.Time) (*Record, error) {
+func (p *Plan) keep(
+	ctx context.Context, of kind, k int, done *session.Report, began time.Time,
+) (*Record, error) {
 	first, end := partOf(k, of.tasks(p)).Of(p.Records)
 	if done.RecordsOut != end-first {
-		return nil, fmt.Errorf("%d records were written instead of %d", done.RecordsOut, end-first)
+		return nil, fmt.Errorf(
+			"%d records were written instead of %d", done.RecordsOut, end-first,
+		)
 	}
 	r := &Record{
 		Schema: schema, Plan: p.Fingerprint, Task: of.name, Bytes: (end - first) * int64(p.RecordBytes),
@@ -259,7 +290,9 @@ func withSum(text []byte, old, sum string) []byte {
 	return bytes.Replace(text, []byte(key+old+`"`), []byte(key+sum+`"`), 1)
 }
 
-func sumOf(text []byte) string { return fmt.Sprintf("%x", sha256.Sum256(text))[:32] }
+func sumOf(text []byte) string {
+	return fmt.Sprintf("%x", sha256.Sum256(text))[:32]
+}
 
 // writeJSON writes a durable file that appears completely or not at all.
 func writeJSON(ctx context.Context, name string, v any) error {
@@ -290,8 +323,11 @@ func readJSON(name string, v any) error {
 	if err := json.Unmarshal(text, v); err != nil {
 		return fmt.Errorf("%s: %w (%v)", name, errDamaged, err)
 	}
-	if v, ok := v.(sealed); ok && sumOf(withSum(text, *v.seal(), "")) != *v.seal() {
-		return fmt.Errorf("%s: %w: its checksum does not match", name, errDamaged)
+	if v, ok := v.(sealed); ok &&
+		sumOf(withSum(text, *v.seal(), "")) != *v.seal() {
+		return fmt.Errorf(
+			"%s: %w: its checksum does not match", name, errDamaged,
+		)
 	}
 	return nil
 }

@@ -31,7 +31,9 @@ import (
 // indexEvery returns the number of records between two keys. It balances the two costs of finding
 // a cut: each part has as many keys in a run as there are records between two keys.
 func indexEvery(records int64, runs, parts int) int64 {
-	return int64(math.Ceil(math.Sqrt(float64(records) / float64(runs) / float64(parts))))
+	return int64(
+		math.Ceil(math.Sqrt(float64(records) / float64(runs) / float64(parts))),
+	)
 }
 
 func indexFile(run string) string { return run + ".idx" }
@@ -58,13 +60,17 @@ type index struct {
 }
 
 func newIndex(p *Plan, k int) *index {
-	return &index{p.keyer, p.IndexEvery, make([]byte, levelsOf(p, k)[1]*KeyBytes(p))}
+	return &index{p.keyer, p.IndexEvery, make(
+		[]byte, levelsOf(p, k)[1]*KeyBytes(p),
+	)}
 }
 
 // add adds the keys of consecutive records; first is the index of the first one in the run.
 func (x *index) add(first int64, recs []byte) {
-	size, key := int64(x.keyer.Layout().RecordSize), int64(x.keyer.KeySize())
-	for i := over(first, x.every); i*x.every < first+int64(len(recs))/size && (i+1)*key <= int64(len(x.keys)); i++ {
+	size := int64(x.keyer.Layout().RecordSize)
+	key := int64(x.keyer.KeySize())
+	for i := over(first, x.every); i*x.every < first+int64(len(recs))/size &&
+		(i+1)*key <= int64(len(x.keys)); i++ {
 		at := (i*x.every - first) * size
 		x.keyer.Append(x.keys[i*key:i*key:(i+1)*key], recs[at:at+size])
 	}
@@ -72,7 +78,8 @@ func (x *index) add(first int64, recs []byte) {
 
 // write writes both levels.
 func (x *index) write(to io.Writer) error {
-	w, key := bufio.NewWriter(to), int64(x.keyer.KeySize())
+	w := bufio.NewWriter(to)
+	key := int64(x.keyer.KeySize())
 	for at := int64(0); at < int64(len(x.keys)); at += x.every * key {
 		w.Write(x.keys[at : at+key]) // Flush returns the error
 	}
@@ -82,12 +89,17 @@ func (x *index) write(to io.Writer) error {
 
 // indexes returns both levels of the indexes of all runs. It returns an error if an index is
 // missing or has a wrong size.
-func indexes(ctx context.Context, p *Plan) (levels [2][]merge.Sorted, err error) {
-	levels[0], levels[1] = make([]merge.Sorted, p.Runs), make([]merge.Sorted, p.Runs)
+func indexes(
+	ctx context.Context, p *Plan,
+) (levels [2][]merge.Sorted, err error) {
+	levels[0] = make([]merge.Sorted, p.Runs)
+	levels[1] = make([]merge.Sorted, p.Runs)
 	return levels, together(ctx, p.Runs, func(_ context.Context, k int) error {
-		name, keys := indexFile(p.runFile(k)), levelsOf(p, k)
+		name := indexFile(p.runFile(k))
+		keys := levelsOf(p, k)
 		info, err := os.Stat(name)
-		if due := (keys[0] + keys[1]) * KeyBytes(p); err == nil && info.Size() != due {
+		if due := (keys[0] + keys[1]) * KeyBytes(p); err == nil &&
+			info.Size() != due {
 			err = fmt.Errorf("has %d bytes instead of %d", info.Size(), due)
 		}
 		if err != nil {
@@ -117,8 +129,12 @@ func placed(name string, first, n, size int64) merge.Sorted {
 
 // brackets returns the brackets of the cuts between two parts, including the one before from and
 // the one before to.
-func (w *Worker) brackets(ctx context.Context, levels [2][]merge.Sorted, from, to int) ([]cut, error) {
-	p, found, memory := w.Plan, make([]cut, to-from+1), limit(w.Options.MemoryBytes)/4
+func (w *Worker) brackets(
+	ctx context.Context, levels [2][]merge.Sorted, from, to int,
+) ([]cut, error) {
+	p := w.Plan
+	found := make([]cut, to-from+1)
+	memory := limit(w.Options.MemoryBytes) / 4
 	keyer, err := format.NewKeyer(format.Whole(p.keyer.KeySize()))
 	if err != nil {
 		return nil, err
@@ -141,10 +157,22 @@ func (w *Worker) brackets(ctx context.Context, levels [2][]merge.Sorted, from, t
 	}
 	return found, together(ctx, len(found), func(ctx context.Context, i int) error {
 		b := between(p, first[2*i], first[2*i+1], 1)
-		second, err := search(ctx, keyer, levels[1], b, memory/plan.RemoteRequests, keys[2*i:2*i+2])
+		second, err := search(
+			ctx,
+			keyer,
+			levels[1],
+			b,
+			memory/plan.RemoteRequests,
+			keys[2*i:2*i+2],
+		)
 		if err == nil {
 			b = between(p, second[0], second[1], 2)
-			found[i] = cut{Schema: schema, Plan: p.Fingerprint, At: b.from, To: b.to}
+			found[i] = cut{
+				Schema: schema,
+				Plan:   p.Fingerprint,
+				At:     b.from,
+				To:     b.to,
+			}
 		}
 		return err
 	})
@@ -162,7 +190,9 @@ func rank(p *Plan, k int) int64 {
 // around returns two numbers of keys of a level: of how many it is certain that they are before a
 // cut of rank low, and from which one on they are certainly after a cut of rank high. The i-th of
 // all keys, from 0, has at most i blocks before it, and at least i-(R-1) complete ones.
-func around(low, high, every int64, level []merge.Sorted) (before, behind int64) {
+func around(
+	low, high, every int64, level []merge.Sorted,
+) (before, behind int64) {
 	all := int64(0)
 	for _, in := range level {
 		all += in.Records
@@ -191,7 +221,8 @@ func search(ctx context.Context, k *format.Keyer, in []merge.Sorted, b bracket, 
 	ranks []int64) ([][]int64, error) {
 	size := k.Layout().RecordSize
 	page := max(memory/int64(len(in)*size), 1)
-	within, before := make([]merge.Sorted, len(in)), int64(0)
+	within := make([]merge.Sorted, len(in))
+	before := int64(0)
 	for i := range in {
 		within[i] = in[i].Within(b.from[i], b.to[i], page)
 		before += b.from[i]
@@ -224,8 +255,11 @@ var errBracket = errors.New("an index does not fit its run")
 // exact finds the cuts before and after part k, using brackets if they are known. It returns a
 // slice for all parts in which only these cuts are set. It returns nil if the cuts must be
 // searched in the whole runs.
-func (w *Worker) exact(ctx context.Context, k int, cuts [2]cut) ([][]int64, error) {
-	p, all := w.Plan, make([][]int64, w.Plan.Parts+1)
+func (w *Worker) exact(
+	ctx context.Context, k int, cuts [2]cut,
+) ([][]int64, error) {
+	p := w.Plan
+	all := make([][]int64, w.Plan.Parts+1)
 	runs := make([]merge.Sorted, p.Runs)
 	for i := range runs {
 		first, end := partOf(i, p.Runs).Of(p.Records)
@@ -236,7 +270,11 @@ func (w *Worker) exact(ctx context.Context, k int, cuts [2]cut) ([][]int64, erro
 		return err
 	})
 	if err == errBracket {
-		w.Tell(fmt.Sprintf("%v: searching all runs for the cuts of part %d", err, k))
+		w.Tell(
+			fmt.Sprintf(
+				"%v: searching all runs for the cuts of part %d", err, k,
+			),
+		)
 		return nil, nil
 	}
 	return all, err
@@ -245,22 +283,34 @@ func (w *Worker) exact(ctx context.Context, k int, cuts [2]cut) ([][]int64, erro
 // within finds a cut in its bracket. This cut is valid for all records if the first record of the
 // bracket is before the cut, which implies the same for all records before it, and the last
 // record is after the cut.
-func (w *Worker) within(ctx context.Context, runs []merge.Sorted, c cut, rank int64) ([]int64, error) {
+func (w *Worker) within(
+	ctx context.Context, runs []merge.Sorted, c cut, rank int64,
+) ([]int64, error) {
 	if c.To == nil {
 		return c.At, nil
 	}
-	before, behind := int64(0), int64(0)
+	before := int64(0)
+	behind := int64(0)
 	for i := range runs {
-		if len(c.At) != len(runs) || len(c.To) != len(runs) || c.At[i] < 0 || c.At[i] > c.To[i] ||
+		if len(c.At) != len(runs) || len(c.To) != len(runs) || c.At[i] < 0 ||
+			c.At[i] > c.To[i] ||
 			c.To[i] > runs[i].Records {
 			return nil, errBracket
 		}
-		before, behind = before+c.At[i], behind+c.To[i]
+		before = before + c.At[i]
+		behind = behind + c.To[i]
 	}
 	if rank < before || rank > behind {
 		return nil, errBracket
 	}
-	found, err := search(ctx, w.Plan.keyer, runs, bracket{c.At, c.To}, limit(w.Options.MemoryBytes)/8, []int64{rank})
+	found, err := search(
+		ctx,
+		w.Plan.keyer,
+		runs,
+		bracket{c.At, c.To},
+		limit(w.Options.MemoryBytes)/8,
+		[]int64{rank},
+	)
 	if err != nil {
 		return nil, err
 	}

@@ -39,10 +39,15 @@ func (w *Worker) merge(ctx context.Context, k int) (*session.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	opt.Part, opt.Cuts, opt.Sink, opt.Verify = partOf(k, w.Plan.Parts), exact, to, true
+	opt.Part = partOf(k, w.Plan.Parts)
+	opt.Cuts = exact
+	opt.Sink = to
+	opt.Verify = true
 	report, err := session.Merge(ctx, opt)
 	if _, ok := errors.AsType[*session.DisorderError](err); ok {
-		err = fmt.Errorf("%w: the file was changed (remove it, and run its task again)", err)
+		err = fmt.Errorf(
+			"%w: the file was changed (remove it, and run its task again)", err,
+		)
 	}
 	// The object of another attempt, which was faster, or was killed before it wrote its record.
 	if errors.Is(err, remote.ErrExists) {
@@ -57,7 +62,9 @@ func (w *Worker) merge(ctx context.Context, k int) (*session.Report, error) {
 // ofRuns returns the options for a merge of all runs.
 func (w *Worker) ofRuns(ctx context.Context) (session.MergeOptions, error) {
 	opt := fields.Shared[session.MergeOptions](w.Options)
-	opt.Record, opt.Reverse, opt.Raw = w.Plan.Record, w.Plan.Reverse, true
+	opt.Record = w.Plan.Record
+	opt.Reverse = w.Plan.Reverse
+	opt.Raw = true
 	records, err := w.Plan.done(ctx, runs)
 	if err != nil {
 		return opt, err
@@ -76,7 +83,9 @@ type target struct {
 	failed atomic.Bool // writing failed
 }
 
-func (p *Plan) createPart(ctx context.Context, k int, opt *session.MergeOptions) (*target, error) {
+func (p *Plan) createPart(
+	ctx context.Context, k int, opt *session.MergeOptions,
+) (*target, error) {
 	name, offset := p.partFile(k)
 	if remote.Is(name) {
 		return createObject(ctx, name, p.Bytes()/int64(p.Parts), opt)
@@ -86,7 +95,9 @@ func (p *Plan) createPart(ctx context.Context, k int, opt *session.MergeOptions)
 		if err != nil {
 			return nil, err
 		}
-		return &target{Writer: file, commit: func(ctx context.Context) error { return file.Commit(ctx, -1) },
+		return &target{Writer: file, commit: func(ctx context.Context) error {
+			return file.Commit(ctx, -1)
+		},
 			abort: file.Abort}, nil
 	}
 	file, err := os.OpenFile(name, os.O_RDWR, 0)
@@ -96,18 +107,24 @@ func (p *Plan) createPart(ctx context.Context, k int, opt *session.MergeOptions)
 	}
 	return &target{
 		Writer: io.NewOffsetWriter(file, offset),
-		commit: func(ctx context.Context) error { return errors.Join(output.Await(ctx, file.Sync), file.Close()) },
+		commit: func(ctx context.Context) error {
+			return errors.Join(output.Await(ctx, file.Sync), file.Close())
+		},
 		// The next attempt overwrites the bytes written so far.
 		abort: func() error { file.Close(); return nil },
 	}, nil
 }
 
 // limit returns the memory limit of a task that was given n bytes.
-func limit(n int64) int64 { return profile.LimitMemory(n, session.MinMemory, profile.Memory) }
+func limit(n int64) int64 {
+	return profile.LimitMemory(n, session.MinMemory, profile.Memory)
+}
 
 // createObject starts the upload of a part. It subtracts the upload's memory from that of the
 // merge.
-func createObject(ctx context.Context, name string, bytes int64, opt *session.MergeOptions) (*target, error) {
+func createObject(
+	ctx context.Context, name string, bytes int64, opt *session.MergeOptions,
+) (*target, error) {
 	memory := limit(opt.MemoryBytes)
 	size, parallel := plan.UploadParts(memory, bytes)
 	taken := int64(size) * int64(parallel)
@@ -120,7 +137,9 @@ func createObject(ctx context.Context, name string, bytes int64, opt *session.Me
 		return nil, err
 	}
 	u.New = true
-	return &target{Writer: u, commit: func(ctx context.Context) error { return u.Commit(ctx, -1) },
+	return &target{Writer: u, commit: func(ctx context.Context) error {
+		return u.Commit(ctx, -1)
+	},
 		abort: u.Abort}, nil
 }
 
@@ -129,7 +148,9 @@ func (t *target) Write(b []byte) (int, error) {
 	return n, t.note(err)
 }
 
-func (t *target) Commit(ctx context.Context) error { return t.note(t.commit(ctx)) }
+func (t *target) Commit(ctx context.Context) error {
+	return t.note(t.commit(ctx))
+}
 
 func (t *target) Abort() error { return t.abort() }
 

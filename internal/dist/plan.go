@@ -83,7 +83,9 @@ type Request struct {
 const MaxTasks = 10_000
 
 // PlanFile returns the name of the file that contains the plan of a directory.
-func PlanFile(folder string) string { return filepath.Join(folder, planName) }
+func PlanFile(folder string) string {
+	return filepath.Join(folder, planName)
+}
 
 // Make makes a plan and stores it in folder, which must be new or empty, or contain the same
 // plan.
@@ -129,9 +131,15 @@ func (r *Request) plan(ctx context.Context) (*Plan, error) {
 		p.Output = followed(p.Output)
 	}
 	p.RawOutput = filename.Raw(p.Output)
-	frame := input.Frame{Skip: r.SkipBytes, Records: r.InputRecords, Tail: r.SkipTail}
+	frame := input.Frame{
+		Skip:    r.SkipBytes,
+		Records: r.InputRecords,
+		Tail:    r.SkipTail,
+	}
 	kind := input.Kind{Spec: r.Record, Frame: frame}
-	files, err := input.Open(ctx, kind, input.Named(r.Inputs...), nil, format.CommonWindow)
+	files, err := input.Open(
+		ctx, kind, input.Named(r.Inputs...), nil, format.CommonWindow,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -161,14 +169,21 @@ func (r *Request) plan(ctx context.Context) (*Plan, error) {
 func (r *Request) validate() error {
 	switch {
 	case len(r.Inputs) == 0:
-		return errors.New("dist plan: name the inputs after the directory of the plan")
+		return errors.New(
+			"dist plan: name the inputs after the directory of the plan",
+		)
 	case r.Record.Validate() == nil && !r.Record.Container().IsPlain:
-		return fmt.Errorf("-f %s: dist sorts plain records only: describe them with -t or -R", r.Record.Format)
+		return fmt.Errorf(
+			"-f %s: dist sorts plain records only: describe them with -t or -R",
+			r.Record.Format,
+		)
 	case r.OneFile && remote.Is(r.Output):
 		return errors.New("--into: many machines cannot write one object: use -o to write one per part, and join " +
 			"them with extsort dist cat -o")
 	case r.Output == "":
-		return errors.New("dist plan: name the output: -o DIR for one file per part, or --into FILE")
+		return errors.New(
+			"dist plan: name the output: -o DIR for one file per part, or --into FILE",
+		)
 	}
 	return cmp.Or(r.Record.Validate(), remote.Writable(r.Output))
 }
@@ -176,7 +191,8 @@ func (r *Request) validate() error {
 // addInput adds an input to the plan. Other machines must be able to read slices of it at any
 // offset.
 func (p *Plan) addInput(name string, in *input.Input) error {
-	if !in.Seekable() || in.IsDisk() { // there is no way to notice that a disk was changed
+	if !in.Seekable() ||
+		in.IsDisk() { // there is no way to notice that a disk was changed
 		return fmt.Errorf("%s: is compressed or not a regular file, and cannot be cut into slices: "+
 			"decompress it first",
 			in.Name)
@@ -186,7 +202,8 @@ func (p *Plan) addInput(name string, in *input.Input) error {
 		return err
 	}
 	from, missing := os.Stat(name)
-	if to, err := os.Stat(p.Output); missing == nil && err == nil && os.SameFile(from, to) {
+	if to, err := os.Stat(p.Output); missing == nil && err == nil &&
+		os.SameFile(from, to) {
 		return fmt.Errorf("%s: is both an input and the output, but repeated tasks read it again: name another",
 			in.Name)
 	}
@@ -194,7 +211,9 @@ func (p *Plan) addInput(name string, in *input.Input) error {
 		return fmt.Errorf("%s: would be replaced by a part of output %s of the same name: name another output",
 			in.Name, p.Output)
 	}
-	p.Inputs = append(p.Inputs, File{name, filename.Raw(name), in.Stamp(), in.Records})
+	p.Inputs = append(
+		p.Inputs, File{name, filename.Raw(name), in.Stamp(), in.Records},
+	)
 	p.Records += in.Records
 	return nil
 }
@@ -238,7 +257,10 @@ func Read(folder string) (*Plan, error) {
 	p := &Plan{folder: folder}
 	if err := readJSON(p.path(planName), p); err != nil {
 		if errors.Is(err, errDamaged) {
-			err = fmt.Errorf("%w: remove it and make the same plan again, which keeps finished tasks", err)
+			err = fmt.Errorf(
+				"%w: remove it and make the same plan again, which keeps finished tasks",
+				err,
+			)
 		}
 		return nil, err
 	}
@@ -286,7 +308,9 @@ func (p *Plan) checkInputs(ctx context.Context) error {
 // together does n things, several at a time, because most of them wait for a store. After an
 // error, the others end soon or do not start. It returns the error of the first one that failed
 // by itself.
-func together(ctx context.Context, n int, do func(ctx context.Context, i int) error) error {
+func together(
+	ctx context.Context, n int, do func(ctx context.Context, i int) error,
+) error {
 	// Errgroup's context would report the error of one as the cause of the others.
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -322,15 +346,22 @@ type Estimate struct {
 // time of a task is that of its disk or that of its processors, whichever is longer. If the
 // shared file system is slower than the disk of the profile, tasks take longer.
 func (p *Plan) Estimate(machine *plan.Profile, workers int) Estimate {
-	size, power := float64(p.RecordBytes), math.Pow(float64(workers), machine.SortPower)
+	size := float64(p.RecordBytes)
+	power := math.Pow(float64(workers), machine.SortPower)
 	task := func(tasks int, seconds float64) float64 {
 		records := float64(p.Records) / float64(tasks)
-		return machine.Start + machine.Sync + records*max(2*size/machine.DiskBytes, seconds/power)
+		return machine.Start + machine.Sync + records*max(
+			2*size/machine.DiskBytes, seconds/power,
+		)
 	}
 	levels := math.Ceil(math.Log2(float64(max(p.Runs, 2))))
 	return Estimate{
-		Moved:      2 * p.Bytes(),
-		RunSeconds: task(p.Runs, machine.Sort+machine.Gather+size/machine.CopyBytes),
-		Merge:      task(p.Parts, levels*machine.Refer+machine.Follow+size/machine.CopyBytes),
+		Moved: 2 * p.Bytes(),
+		RunSeconds: task(
+			p.Runs, machine.Sort+machine.Gather+size/machine.CopyBytes,
+		),
+		Merge: task(
+			p.Parts, levels*machine.Refer+machine.Follow+size/machine.CopyBytes,
+		),
 	}
 }

@@ -56,7 +56,10 @@ func (u *Use) deviceFlags() (flags []string) {
 func (u *Use) validate() error {
 	for _, device := range u.Devices {
 		if strings.ContainsAny(device, " \t\n'\"\\$`*?[") {
-			return fmt.Errorf("-d %q: a shell would split it: use its number, or a part of its name", device)
+			return fmt.Errorf(
+				"-d %q: a shell would split it: use its number, or a part of its name",
+				device,
+			)
 		}
 	}
 	return nil
@@ -64,7 +67,9 @@ func (u *Use) validate() error {
 
 // gpu returns the text with which a script requests a GPU, if one of the devices may be a GPU.
 func (u *Use) gpu(text string) string {
-	mayBeGPU := func(device string) bool { return device != "auto" && !drivers.NamesHost(device) }
+	mayBeGPU := func(device string) bool {
+		return device != "auto" && !drivers.NamesHost(device)
+	}
 	if slices.ContainsFunc(u.Devices, mayBeGPU) {
 		return text
 	}
@@ -76,9 +81,13 @@ func (u *Use) gpu(text string) string {
 func (p *Plan) Script(scheduler string, use Use) (string, error) {
 	i := slices.Index(Schedulers, scheduler)
 	if i < 0 {
-		return "", fmt.Errorf("dist script %q: use %s", scheduler, strings.Join(Schedulers, ", "))
+		return "", fmt.Errorf(
+			"dist script %q: use %s", scheduler, strings.Join(Schedulers, ", "),
+		)
 	}
-	text, err := scripts.ReadFile("scripts/" + []string{"slurm.sh", "kubernetes.yaml", "local.sh"}[i])
+	text, err := scripts.ReadFile(
+		"scripts/" + []string{"slurm.sh", "kubernetes.yaml", "local.sh"}[i],
+	)
 	if err = cmp.Or(err, use.validate()); err != nil {
 		return "", err
 	}
@@ -86,8 +95,11 @@ func (p *Plan) Script(scheduler string, use Use) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	tasks, workers := cmp.Or(use.Tasks, maxArray), cmp.Or(use.Workers, runtime.NumCPU())
-	runTasks, cutTasks, mergeTasks := min(tasks, p.Runs), min(tasks, CutTasks(p)), min(tasks, p.Parts)
+	tasks := cmp.Or(use.Tasks, maxArray)
+	workers := cmp.Or(use.Workers, runtime.NumCPU())
+	runTasks := min(tasks, p.Runs)
+	cutTasks := min(tasks, CutTasks(p))
+	mergeTasks := min(tasks, p.Parts)
 	return strings.NewReplacer(
 		"@FOLDER@", shellescape.Quote(folder), "@YAMLFOLDER@", strconv.Quote(folder),
 		"@FLAGS@", joinedWord(use.flags(0)), "@LOCALFLAGS@", joinedWord(use.flags(use.Workers)),
@@ -102,7 +114,9 @@ func (p *Plan) Script(scheduler string, use Use) (string, error) {
 }
 
 // joinedWord returns one shell word that contains several words, separated by spaces.
-func joinedWord(words []string) string { return shellescape.Quote(strings.Join(words, " ")) }
+func joinedWord(words []string) string {
+	return shellescape.Quote(strings.Join(words, " "))
+}
 
 // yamlQuoted returns words as the continuation of a YAML list.
 func yamlQuoted(words []string) (list string) {

@@ -22,10 +22,18 @@ type Status struct {
 
 // Status examines the records. It does not wait for files that are not visible yet.
 func (p *Plan) Status(ctx context.Context) (*Status, error) {
-	s := &Status{Schema: schema, Plan: p.Fingerprint, Runs: p.Runs, Parts: p.Parts, RunsLeft: []int{}, Left: []int{}}
+	s := &Status{
+		Schema:   schema,
+		Plan:     p.Fingerprint,
+		Runs:     p.Runs,
+		Parts:    p.Parts,
+		RunsLeft: []int{},
+		Left:     []int{},
+	}
 	_, err := p.manifest()
 	if errors.Is(err, errDamaged) {
-		s.Cut, s.Next = true, "verify"
+		s.Cut = true
+		s.Next = "verify"
 		return s, nil
 	}
 	if err == nil {
@@ -82,7 +90,8 @@ func Ranges(numbers []int) string {
 		if end > i {
 			word = fmt.Sprintf("%d-%d", numbers[i], numbers[end])
 		}
-		words, i = append(words, word), end+1
+		words = append(words, word)
+		i = end + 1
 	}
 	return strings.Join(words, ",")
 }

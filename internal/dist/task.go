@@ -60,7 +60,9 @@ func classed(err error, also ...error) error {
 type task func(ctx context.Context, k int) (*session.Report, error)
 
 // each does the tasks of a share that are not done yet.
-func (w *Worker) each(ctx context.Context, of kind, s session.Part, do task) error {
+func (w *Worker) each(
+	ctx context.Context, of kind, s session.Part, do task,
+) error {
 	total := of.tasks(w.Plan)
 	if _, err := w.Plan.manifest(); !errors.Is(err, fs.ErrNotExist) {
 		if err == nil {
@@ -84,7 +86,15 @@ func (w *Worker) once(ctx context.Context, of kind, k int, do task) error {
 		return classed(err)
 	}
 	if r != nil {
-		w.Tell(fmt.Sprintf("%s %d is already done, by %s at %s", of.name, k, r.Host, r.Began.Format(time.RFC3339)))
+		w.Tell(
+			fmt.Sprintf(
+				"%s %d is already done, by %s at %s",
+				of.name,
+				k,
+				r.Host,
+				r.Began.Format(time.RFC3339),
+			),
+		)
 		return nil
 	}
 	began := time.Now()
@@ -95,7 +105,15 @@ func (w *Worker) once(ctx context.Context, of kind, k int, do task) error {
 	if err != nil {
 		return classed(err)
 	}
-	w.Tell(fmt.Sprintf("%s %d: %s records in %s", of.name, k, humanize.Comma(r.Records), human.Time(r.Seconds)))
+	w.Tell(
+		fmt.Sprintf(
+			"%s %d: %s records in %s",
+			of.name,
+			k,
+			humanize.Comma(r.Records),
+			human.Time(r.Seconds),
+		),
+	)
 	return nil
 }
 
@@ -149,7 +167,9 @@ func (p *Plan) wait(ctx context.Context, r *Record) error {
 }
 
 // Run sorts the slices of a share, each into a run.
-func (w *Worker) Run(ctx context.Context, s session.Part) error { return w.each(ctx, runs, s, w.run) }
+func (w *Worker) Run(ctx context.Context, s session.Part) error {
+	return w.each(ctx, runs, s, w.run)
+}
 
 // run sorts slice k. It fails if an input has changed before or during the run, because other
 // runs contain records of the old version.
@@ -160,11 +180,14 @@ func (w *Worker) run(ctx context.Context, k int) (*session.Report, error) {
 	}
 	opt := w.Options
 	opt.Record, opt.Reverse, opt.Part = p.Record, p.Reverse, partOf(k, p.Runs)
-	opt.SkipBytes, opt.Records, opt.SkipTail = p.SkipBytes, p.InputRecords, p.SkipTail
+	opt.SkipBytes = p.SkipBytes
+	opt.Records = p.InputRecords
+	opt.SkipTail = p.SkipTail
 	for _, f := range p.Inputs {
 		opt.Inputs = append(opt.Inputs, f.Name)
 	}
-	opt.Output, opt.Verify = p.runFile(k), true
+	opt.Output = p.runFile(k)
+	opt.Verify = true
 	var keys *index
 	if p.IndexEvery > 0 {
 		keys = newIndex(p, k)

@@ -37,7 +37,8 @@ type Manifest struct {
 func (w *Worker) Verify(ctx context.Context, keepRuns bool) (*Manifest, error) {
 	m, err := w.Plan.manifest()
 	finished := err == nil
-	if damaged := errors.Is(err, errDamaged); damaged || errors.Is(err, fs.ErrNotExist) {
+	if damaged := errors.Is(err, errDamaged); damaged ||
+		errors.Is(err, fs.ErrNotExist) {
 		m, err = w.Plan.join(ctx, damaged)
 		if err == nil {
 			err = writeJSON(ctx, w.Plan.path(manifestName), m)
@@ -65,10 +66,16 @@ func (p *Plan) manifest() (*Manifest, error) {
 	m := &Manifest{}
 	err := readJSON(p.path(manifestName), m)
 	if err == nil && m.Plan != p.Fingerprint {
-		err = fmt.Errorf("%s: belongs to another plan: remove it", p.path(manifestName))
+		err = fmt.Errorf(
+			"%s: belongs to another plan: remove it", p.path(manifestName),
+		)
 	}
 	if errors.Is(err, errDamaged) {
-		err = fmt.Errorf("%w (extsort dist verify %s makes it again)", err, shellescape.Quote(p.folder))
+		err = fmt.Errorf(
+			"%w (extsort dist verify %s makes it again)",
+			err,
+			shellescape.Quote(p.folder),
+		)
 	}
 	return m, err
 }
@@ -77,7 +84,10 @@ func (p *Plan) manifest() (*Manifest, error) {
 func allThere(ctx context.Context, p *Plan) error {
 	return together(ctx, p.Parts, func(ctx context.Context, k int) error {
 		first, end := partOf(k, p.Parts).Of(p.Records)
-		r := &Record{Task: parts.name, Bytes: (end - first) * int64(p.RecordBytes)}
+		r := &Record{
+			Task:  parts.name,
+			Bytes: (end - first) * int64(p.RecordBytes),
+		}
 		r.File, r.Offset = p.file(parts, k)
 		fits, err := p.fits(ctx, r)
 		if err == nil && !fits {
@@ -119,7 +129,8 @@ func (p *Plan) join(ctx context.Context, again bool) (*Manifest, error) {
 			return nil, fmt.Errorf("%s: %w", r.File, err)
 		}
 	}
-	if in.Records != p.Records || out.Records != in.Records || out.Checksum != in.Checksum {
+	if in.Records != p.Records || out.Records != in.Records ||
+		out.Checksum != in.Checksum {
 		return nil, fmt.Errorf("the runs have %d records with checksum %s, but the parts have %d with %s: remove %s, and "+
 			"start over", in.Records, in.Checksum, out.Records, out.Checksum, p.folder)
 	}
@@ -140,7 +151,9 @@ func (p *Plan) publish() error {
 		err = os.Rename(p.partial(), p.Output)
 	}
 	if err != nil {
-		return fmt.Errorf("finish output %s: %w", p.Output, device.WithoutPath(err))
+		return fmt.Errorf(
+			"finish output %s: %w", p.Output, device.WithoutPath(err),
+		)
 	}
 	return spill.SyncNames(filepath.Dir(p.Output))
 }
@@ -155,8 +168,11 @@ func exists(name string) bool {
 func (p *Plan) removeRuns() error {
 	for k := range p.Runs {
 		for _, name := range []string{p.runFile(k), indexFile(p.runFile(k))} {
-			if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("remove run %s: %w", name, device.WithoutPath(err))
+			if err := os.Remove(name); err != nil &&
+				!errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf(
+					"remove run %s: %w", name, device.WithoutPath(err),
+				)
 			}
 		}
 	}
@@ -173,10 +189,17 @@ func (w *Worker) ReadBack(ctx context.Context, s session.Part) error {
 				shellescape.Quote(w.Plan.folder))
 		}
 		if err == nil {
-			err = w.readBack(ctx, k, &r.Summary, "remove "+w.Plan.recordFile(parts, k)+", and merge it again")
+			err = w.readBack(
+				ctx,
+				k,
+				&r.Summary,
+				"remove "+w.Plan.recordFile(parts, k)+", and merge it again",
+			)
 		}
 		if err != nil {
-			return classed(fmt.Errorf("part %d of %d: %w", k, w.Plan.Parts, err))
+			return classed(
+				fmt.Errorf("part %d of %d: %w", k, w.Plan.Parts, err),
+			)
 		}
 		w.Tell(fmt.Sprintf("part %d is unchanged", k))
 	}
@@ -184,17 +207,24 @@ func (w *Worker) ReadBack(ctx context.Context, s session.Part) error {
 }
 
 // readBack checks part k. hint is added to the error if its records are wrong.
-func (w *Worker) readBack(ctx context.Context, k int, want *session.Summary, hint string) error {
+func (w *Worker) readBack(
+	ctx context.Context, k int, want *session.Summary, hint string,
+) error {
 	p := w.Plan
 	name, _ := p.partFile(k)
 	opt := fields.Shared[session.CheckOptions](w.Options)
-	opt.Input, opt.Record, opt.Reverse, opt.Raw = session.Source{Name: name}, p.Record, p.Reverse, true
+	opt.Input = session.Source{Name: name}
+	opt.Record = p.Record
+	opt.Reverse = p.Reverse
+	opt.Raw = true
 	if p.OneFile {
 		opt.Part = partOf(k, p.Parts)
 	}
 	found, err := session.Check(ctx, opt)
 	if err == nil && found.Summary != *want {
-		err = fmt.Errorf("%s: does not contain the records that were written", name)
+		err = fmt.Errorf(
+			"%s: does not contain the records that were written", name,
+		)
 	}
 	if err != nil && found != nil {
 		err = fmt.Errorf("%w (%s)", err, hint)

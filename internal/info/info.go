@@ -95,7 +95,8 @@ func (m *Member) describe(archive string, file *format.Member) {
 		m.Problem = err.Error()
 		return
 	}
-	m.DType, m.Shape = array.DType, []int64{array.Records}
+	m.DType = array.DType
+	m.Shape = []int64{array.Records}
 	if array.Columns > 0 {
 		m.Shape = append(m.Shape, int64(array.Columns))
 	}
@@ -103,7 +104,9 @@ func (m *Member) describe(archive string, file *format.Member) {
 
 // Look describes the file called name, or stdin for "-". It succeeds for every readable file,
 // whatever its content.
-func Look(ctx context.Context, name string, stdin io.Reader, opt Options) (*Report, error) {
+func Look(
+	ctx context.Context, name string, stdin io.Reader, opt Options,
+) (*Report, error) {
 	src, err := open(ctx, name, stdin, &opt)
 	if err != nil {
 		return nil, err
@@ -140,22 +143,29 @@ func (l *look) note(err error) {
 
 // recognise finds the container by the first bytes.
 func (l *look) recognise() {
-	r, head := l.report, l.src.head
+	r := l.report
+	head := l.src.head
 	foreign := format.ForeignName(head[:min(len(head), format.DetectBytes)])
 	magic, _ := format.ByMagic(head)
 	guessed, isGuessed := l.Recognition.Guess(l.src.name, head, l.src.data)
 	r.Container = "raw"
 	switch {
 	case len(l.src.members) > 0:
-		r.Container, l.Record.Format = l.src.archive, l.src.archive
+		r.Container = l.src.archive
+		l.Record.Format = l.src.archive
 		for i, file := range l.src.members {
-			r.Members = append(r.Members, Member{Name: file.Name, RawName: filename.Raw(file.Name), Bytes: file.Bytes})
+			r.Members = append(r.Members, Member{
+				Name:    file.Name,
+				RawName: filename.Raw(file.Name),
+				Bytes:   file.Bytes,
+			})
 			if i < maxDescribed {
 				r.Members[i].describe(l.src.archive, &file)
 			}
 		}
 	case len(head) == 0 && l.src.fault == nil:
-		r.Container, r.Records = "empty", 0
+		r.Container = "empty"
+		r.Records = 0
 	case l.Record.Format != "":
 		r.Container = l.Record.Format
 	case l.Recognition.Raw:
@@ -169,7 +179,8 @@ func (l *look) recognise() {
 	case l.described():
 	case isGuessed:
 		r.Container = guessed.Format
-		l.Record.Format, l.Record.Type = guessed.Format, guessed.Type
+		l.Record.Format = guessed.Format
+		l.Record.Type = guessed.Type
 	case format.IsText(head):
 		r.Container = "text"
 	}
@@ -180,18 +191,21 @@ func (l *look) recognise() {
 
 // described reports whether the options describe the record.
 func (l *look) described() bool {
-	return l.Record.Format+l.Record.Type+l.Record.Fields != "" || l.Record.RecordSize > 0
+	return l.Record.Format+l.Record.Type+l.Record.Fields != "" ||
+		l.Record.RecordSize > 0
 }
 
 // readHeader determines the layout of the records. An invalid layout is a problem in the report,
 // not an error.
 func (l *look) readHeader() {
-	r, src := l.report, l.src
+	r := l.report
+	src := l.src
 	isArray := format.Spec{Format: r.Container}.Container().ListsFields
 	if isArray && len(src.head) > 0 {
 		l.readArray()
 	}
-	if !l.described() || r.Container == "empty" || isArray && l.array == nil || l.needsKey() {
+	if !l.described() || r.Container == "empty" || isArray && l.array == nil ||
+		l.needsKey() {
 		return
 	}
 	header, err := l.Record.ReadHeader(bytes.NewReader(src.head), src.name)
@@ -203,7 +217,13 @@ func (l *look) readHeader() {
 	}
 	l.header = header
 	if l.Records != 0 {
-		l.note(src.clip(header.Size(), max(l.Records, 0), int64(header.Layout().RecordSize)))
+		l.note(
+			src.clip(
+				header.Size(),
+				max(l.Records, 0),
+				int64(header.Layout().RecordSize),
+			),
+		)
 		r.DataBytes = src.data
 	}
 	r.HeaderBytes, r.RecordSize, r.Layout = header.Size(), header.Layout().RecordSize, header.Layout().String()
@@ -218,21 +238,31 @@ func (l *look) readHeader() {
 // them.
 func (l *look) needsKey() bool {
 	a := l.array
-	return a != nil && a.Columns != 1 && len(l.Record.Keys) == 0 && (len(a.Fields) != 1 || a.Fields[0].Name != "")
+	return a != nil && a.Columns != 1 && len(l.Record.Keys) == 0 &&
+		(len(a.Fields) != 1 || a.Fields[0].Name != "")
 }
 
 // readArray sets the fields of the report from the header of a NumPy array.
 func (l *look) readArray() {
-	array, err := format.ReadArray(l.report.Container, bytes.NewReader(l.src.head))
+	array, err := format.ReadArray(
+		l.report.Container, bytes.NewReader(l.src.head),
+	)
 	if err != nil {
 		l.note(fmt.Errorf("the header: %w", err))
 		return
 	}
 	l.array = array
 	r := l.report
-	r.DType, r.HeaderBytes, r.RecordSize, r.Columns = array.DType, array.HeaderBytes, array.RecordSize, array.Columns
+	r.DType = array.DType
+	r.HeaderBytes = array.HeaderBytes
+	r.RecordSize = array.RecordSize
+	r.Columns = array.Columns
 	for _, f := range array.Fields {
-		field := Field{Name: f.Name, Offset: f.Offset, Reason: f.Why}
+		field := Field{
+			Name:   f.Name,
+			Offset: f.Offset,
+			Reason: f.Why,
+		}
 		if f.Why == "" {
 			field.Type = f.Type.String()
 		}
@@ -248,7 +278,8 @@ func (l *look) countRecords(announced int64) {
 	r.Records = announced
 	if data := l.src.data - r.HeaderBytes; l.src.data >= 0 {
 		data = max(data, 0)
-		r.Records, r.LeftOver = data/int64(r.RecordSize), data%int64(r.RecordSize)
+		r.Records = data / int64(r.RecordSize)
+		r.LeftOver = data % int64(r.RecordSize)
 	}
 }
 
@@ -259,7 +290,9 @@ func (l *look) lookAtRecords(ctx context.Context) error {
 		r.RecordSizes, err = likelySizes(l.src)
 	}
 	if r.Container == "text" { // lines are similar at many distances
-		r.RecordSizes = slices.DeleteFunc(r.RecordSizes, func(s Size) bool { return s.LeftOver != 0 })
+		r.RecordSizes = slices.DeleteFunc(r.RecordSizes, func(s Size) bool {
+			return s.LeftOver != 0
+		})
 	}
 	if err == nil {
 		r.Shown, err = l.show()

@@ -11,8 +11,8 @@ import (
 
 // Record is a record divided into parts: its fields, and the bytes between them.
 type Record struct {
-	Record int64  `json:"record"` // from 0
-	Byte   int64  `json:"byte"`   // position in the decompressed file
+	Record int64     `json:"record"` // from 0
+	Byte   int64     `json:"byte"`   // position in the decompressed file
 	Parts  []Segment `json:"parts"`
 }
 
@@ -34,26 +34,37 @@ const (
 // show reads the first, a middle and the last record. If the layout is unknown, it uses the
 // likeliest record size; if there is none, it reads a few bytes.
 func (l *look) show() (shown []Record, err error) {
-	size, records, header := int64(l.report.RecordSize), l.report.Records, l.report.HeaderBytes
+	size := int64(l.report.RecordSize)
+	records := l.report.Records
+	header := l.report.HeaderBytes
 	if size == 0 && len(l.report.RecordSizes) > 0 {
-		if likely := l.report.RecordSizes[0]; likely.LeftOver == 0 || likely.Header > 0 {
-			size, records, header = int64(likely.RecordSize), likely.Records, likely.Header
+		if likely := l.report.RecordSizes[0]; likely.LeftOver == 0 ||
+			likely.Header > 0 {
+			size = int64(likely.RecordSize)
+			records = likely.Records
+			header = likely.Header
 		}
 	}
 	if size == 0 {
-		size, records = min(unknownRow, max(l.src.known(), 1)), 1
+		size = min(unknownRow, max(l.src.known(), 1))
+		records = 1
 	}
 	for _, i := range slices.Compact([]int64{0, (records - 1) / 2, records - 1}) {
 		if i < 0 || i >= records && records >= 0 {
 			continue
 		}
-		rec, at := make([]byte, size), header+i*size
+		rec := make([]byte, size)
+		at := header + i*size
 		ok, err := l.src.read(rec, at)
 		if err != nil {
 			return nil, err
 		}
 		if ok {
-			shown = append(shown, Record{Record: i, Byte: at, Parts: partsOf(rec, l.shownFields())})
+			shown = append(shown, Record{
+				Record: i,
+				Byte:   at,
+				Parts:  partsOf(rec, l.shownFields()),
+			})
 		}
 	}
 	return shown, nil
@@ -72,10 +83,15 @@ func (l *look) shownFields() (fields []format.ArrayField) {
 	case l.header != nil:
 		for _, f := range l.header.Layout().Key {
 			f.Desc = false
-			fields = append(fields, format.ArrayField{Field: f, Name: f.String()})
+			fields = append(fields, format.ArrayField{
+				Field: f,
+				Name:  f.String(),
+			})
 		}
 	}
-	slices.SortStableFunc(fields, func(a, b format.ArrayField) int { return cmp.Compare(a.Offset, b.Offset) })
+	slices.SortStableFunc(fields, func(a, b format.ArrayField) int {
+		return cmp.Compare(a.Offset, b.Offset)
+	})
 	return fields[:min(len(fields), maxFields)]
 }
 
@@ -88,7 +104,9 @@ func partsOf(rec []byte, fields []format.ArrayField) (parts []Segment) {
 	}
 	for _, f := range fields {
 		unknown(f.Offset)
-		part := newPart(rec, f.Offset, f.Offset+f.Type.Size, cmp.Or(f.Name, f.String()))
+		part := newPart(
+			rec, f.Offset, f.Offset+f.Type.Size, cmp.Or(f.Name, f.String()),
+		)
 		part.Value = valueOf(rec, f.Field)
 		parts = append(parts, part)
 		end = max(end, f.Offset+f.Type.Size)
@@ -98,9 +116,17 @@ func partsOf(rec []byte, fields []format.ArrayField) (parts []Segment) {
 }
 
 func newPart(rec []byte, from, to int, field string) Segment {
-	p := Segment{Offset: from, Size: to - from, Field: field, Hex: hex.EncodeToString(rec[from:min(to, from+maxPartHex)])}
+	p := Segment{
+		Offset: from,
+		Size:   to - from,
+		Field:  field,
+		Hex:    hex.EncodeToString(rec[from:min(to, from+maxPartHex)]),
+	}
 	text := rec[from:min(to, from+maxPartHex)]
-	if field == "" && !slices.ContainsFunc(text, func(c byte) bool { return c < ' ' || c > '~' }) {
+	if field == "" &&
+		!slices.ContainsFunc(text, func(c byte) bool {
+			return c < ' ' || c > '~'
+		}) {
 		p.Value = strconv.Quote(string(text))
 	}
 	return p

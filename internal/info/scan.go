@@ -68,9 +68,11 @@ func (l *look) scan(ctx context.Context) (*Scan, error) {
 
 // scanBlocks examines blocks of a file with random access.
 func (l *look) scanBlocks(ctx context.Context, s *scanner) error {
-	size, records := int64(l.report.RecordSize), l.report.Records
+	size := int64(l.report.RecordSize)
+	records := l.report.Records
 	n := max(pieceBytes/size, 1)
-	blocks, step := (records+n-1)/n, n
+	blocks := (records + n - 1) / n
+	step := n
 	if s.out.All = l.All || records*size <= wholeBytes; !s.out.All {
 		n = max(scanBytes/size, 2)
 		blocks = min(scanBlocks, records/n)
@@ -92,9 +94,13 @@ func (l *look) scanBlocks(ctx context.Context, s *scanner) error {
 }
 
 func (l *look) readBlock(ctx context.Context, block []byte, first int64) error {
-	ok, err := l.src.read(block, l.report.HeaderBytes+first*int64(l.report.RecordSize))
+	ok, err := l.src.read(
+		block, l.report.HeaderBytes+first*int64(l.report.RecordSize),
+	)
 	if err == nil && !ok {
-		err = fmt.Errorf("%s: it became shorter while it was being read", l.src.name)
+		err = fmt.Errorf(
+			"%s: it became shorter while it was being read", l.src.name,
+		)
 	}
 	return cmp.Or(err, context.Cause(ctx))
 }
@@ -109,7 +115,8 @@ func (l *look) scanStream(ctx context.Context, s *scanner) error {
 		return nil
 	}
 	r := io.MultiReader(bytes.NewReader(l.src.head[header:]), l.src.rest)
-	block, first := make([]byte, max(pieceBytes/size, 1)*size), int64(0)
+	block := make([]byte, max(pieceBytes/size, 1)*size)
+	first := int64(0)
 	for {
 		n, err := io.ReadFull(r, block)
 		whole := int64(n) / size
@@ -133,7 +140,8 @@ func (l *look) scanStream(ctx context.Context, s *scanner) error {
 // ended records the size of a stream that was read to its end.
 func (l *look) ended(records, leftOver int64) {
 	r := l.report
-	r.Records, r.LeftOver = records, leftOver
+	r.Records = records
+	r.LeftOver = leftOver
 	r.DataBytes = r.HeaderBytes + records*int64(r.RecordSize) + leftOver
 	_, err := format.CheckSize(l.src.name, l.header, r.DataBytes)
 	l.note(err)
@@ -160,7 +168,13 @@ func newScanner(h *format.Header) (*scanner, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &scanner{out: &Scan{Sorted: true}, header: h, keyer: keyer, layout: layout, sample: newSample(keyer.KeySize())}
+	s := &scanner{
+		out:    &Scan{Sorted: true},
+		header: h,
+		keyer:  keyer,
+		layout: layout,
+		sample: newSample(keyer.KeySize()),
+	}
 	at := 0
 	for _, f := range layout.Key {
 		if f.HasNaNs() {
@@ -258,12 +272,18 @@ type sample struct {
 
 func newSample(keySize int) sample {
 	most := max(min(maxSampleKeys, maxSampleBytes/keySize), 2)
-	return sample{keySize: keySize, most: most, step: 1}
+	return sample{
+		keySize: keySize,
+		most:    most,
+		step:    1,
+	}
 }
 
 func (s *sample) len() int { return len(s.keys) / s.keySize }
 
-func (s *sample) key(i int) []byte { return s.keys[i*s.keySize : (i+1)*s.keySize] }
+func (s *sample) key(i int) []byte {
+	return s.keys[i*s.keySize : (i+1)*s.keySize]
+}
 
 func (s *sample) add(key []byte) {
 	if s.seen%s.step == 0 && s.len() == s.most {
@@ -290,11 +310,14 @@ func (s *sample) duplicates() int64 {
 // histogram counts the values of field f, the first field of the key, in bins of equal width.
 func histogram(f format.Field, s *sample) []Bin {
 	values := make([]float64, 0, s.len())
-	least, most := math.Inf(1), math.Inf(-1)
+	least := math.Inf(1)
+	most := math.Inf(-1)
 	for key := range slices.Chunk(s.keys, s.keySize) {
-		if x := f.Number(key[:f.Type.KeyBytes()]); !math.IsNaN(x) && !math.IsInf(x, 0) {
+		if x := f.Number(key[:f.Type.KeyBytes()]); !math.IsNaN(x) &&
+			!math.IsInf(x, 0) {
 			values = append(values, x)
-			least, most = min(least, x), max(most, x)
+			least = min(least, x)
+			most = max(most, x)
 		}
 	}
 	if len(values) == 0 {
@@ -311,7 +334,11 @@ func histogram(f format.Field, s *sample) []Bin {
 	}
 	bins := make([]Bin, len(counts))
 	for i, n := range counts {
-		bins[i] = Bin{From: f.NumberText(edges[i]), To: f.NumberText(edges[i+1]), Count: n}
+		bins[i] = Bin{
+			From:  f.NumberText(edges[i]),
+			To:    f.NumberText(edges[i+1]),
+			Count: n,
+		}
 	}
 	return bins
 }

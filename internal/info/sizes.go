@@ -48,9 +48,15 @@ func likelySizes(src *source) ([]Size, error) {
 		if size > anySize && (src.data < 0 || src.data%int64(size) != 0) {
 			continue
 		}
-		s := Size{RecordSize: size, Records: -1, LeftOver: -1, Chance: chance}
+		s := Size{
+			RecordSize: size,
+			Records:    -1,
+			LeftOver:   -1,
+			Chance:     chance,
+		}
 		if src.data >= 0 {
-			s.Records, s.LeftOver = src.data/int64(size), src.data%int64(size)
+			s.Records = src.data / int64(size)
+			s.LeftOver = src.data % int64(size)
 		}
 		pairs := 0
 		s.Same, pairs = comb(same, size)
@@ -71,11 +77,14 @@ func likelySizes(src *source) ([]Size, error) {
 
 // comb returns the share of equal bytes at distances of one, two, three … records, and the number
 // of pairs.
-func comb(same func(distance int) (same, pairs int), size int) (part float64, pairs int) {
+func comb(
+	same func(distance int) (same, pairs int), size int,
+) (part float64, pairs int) {
 	equal := 0
 	for distance := size; distance <= max(maxDistance, size); distance += size {
 		n, of := same(distance)
-		equal, pairs = equal+n, pairs+of
+		equal = equal + n
+		pairs = pairs + of
 	}
 	return float64(equal) / float64(max(pairs, 1)), pairs
 }
@@ -191,13 +200,16 @@ func headerOf(src *source, size int) (int64, error) {
 func commonBytes(src *source, size int) (map[int]byte, error) {
 	all := src.data / int64(size)
 	rows := min(someRows, all)
-	counts, common, record := make([][256]int64, size), map[int]byte{}, make([]byte, size)
+	counts := make([][256]int64, size)
+	common := map[int]byte{}
+	record := make([]byte, size)
 	for row := range rows {
 		if _, err := src.read(record, src.data-int64(size)*(1+row*all/rows)); err != nil {
 			return nil, err
 		}
 		for i, c := range record {
-			if counts[i][c]++; float64(counts[i][c]) >= nearlyAll*float64(rows) && rows >= 2*headRows {
+			if counts[i][c]++; float64(counts[i][c]) >= nearlyAll*float64(rows) &&
+				rows >= 2*headRows {
 				common[i] = c
 			}
 		}
@@ -209,7 +221,8 @@ func commonBytes(src *source, size int) (map[int]byte, error) {
 // good, sizes that are much worse than the best, and sizes with bytes left over unless they are
 // much better than all others.
 func likeliest(found []Size) []Size {
-	best, bestWhole := 0.0, 0.0
+	best := 0.0
+	bestWhole := 0.0
 	for _, s := range found {
 		best = max(best, s.excess())
 		if s.LeftOver <= 0 {
@@ -221,10 +234,13 @@ func likeliest(found []Size) []Size {
 		multiple := slices.ContainsFunc(likely, func(d Size) bool {
 			return s.RecordSize%d.RecordSize == 0 && d.excess() > 0.8*s.excess()
 		})
-		if !multiple && s.excess() > 0.6*best && (s.LeftOver <= 0 || s.excess() > 1.5*bestWhole) {
+		if !multiple && s.excess() > 0.6*best &&
+			(s.LeftOver <= 0 || s.excess() > 1.5*bestWhole) {
 			likely = append(likely, s)
 		}
 	}
-	slices.SortStableFunc(likely, func(a, b Size) int { return cmp.Compare(b.excess(), a.excess()) })
+	slices.SortStableFunc(likely, func(a, b Size) int {
+		return cmp.Compare(b.excess(), a.excess())
+	})
 	return likely[:min(len(likely), 4)]
 }

@@ -38,12 +38,19 @@ type source struct {
 }
 
 // open opens a file, an object, or stdin for "-", and reads its head.
-func open(ctx context.Context, name string, stdin io.Reader, opt *Options) (*source, error) {
+func open(
+	ctx context.Context, name string, stdin io.Reader, opt *Options,
+) (*source, error) {
 	content, err := input.OpenContent(ctx, name, stdin)
 	if err != nil {
 		return nil, err
 	}
-	s := &source{name: content.Name, bytes: -1, data: -1, Closer: content}
+	s := &source{
+		name:   content.Name,
+		bytes:  -1,
+		data:   -1,
+		Closer: content,
+	}
 	if content.Stream != nil {
 		err = s.beginStream(content.Stream, opt)
 	} else {
@@ -57,7 +64,9 @@ func open(ctx context.Context, name string, stdin io.Reader, opt *Options) (*sou
 	return s, nil
 }
 
-func (s *source) beginSection(section *io.SectionReader, compressed bool, opt *Options) error {
+func (s *source) beginSection(
+	section *io.SectionReader, compressed bool, opt *Options,
+) error {
 	s.bytes = section.Size()
 	if compressed {
 		return s.beginStream(bufio.NewReaderSize(section, packedBytes), opt)
@@ -67,7 +76,11 @@ func (s *source) beginSection(section *io.SectionReader, compressed bool, opt *O
 	}
 	s.data = max(s.bytes-opt.SkipBytes-opt.SkipTail, 0)
 	if behind := max(s.bytes-opt.SkipBytes, 0); behind < opt.SkipTail {
-		s.fault = fmt.Errorf("it has %d bytes, fewer than the %d to skip after its records", behind, opt.SkipTail)
+		s.fault = fmt.Errorf(
+			"it has %d bytes, fewer than the %d to skip after its records",
+			behind,
+			opt.SkipTail,
+		)
 	}
 	s.at = io.NewSectionReader(section, opt.SkipBytes, s.data)
 	s.head = make([]byte, min(s.data, headBytes))
@@ -79,12 +92,16 @@ func (s *source) beginSection(section *io.SectionReader, compressed bool, opt *O
 }
 
 // beginMember reads the head of the chosen array, if the file is an archive of arrays.
-func (s *source) beginMember(section *io.SectionReader, opt *Options) (archive bool, err error) {
+func (s *source) beginMember(
+	section *io.SectionReader, opt *Options,
+) (archive bool, err error) {
 	spec := opt.Record
 	first := make([]byte, format.DetectBytes)
 	n, _ := section.ReadAt(first, 0) // an error will recur
 	container, _ := format.ByMagic(first[:n])
-	if opt.Recognition.Raw || !container.IsArchive || spec.Type+spec.Fields != "" || spec.RecordSize > 0 {
+	if opt.Recognition.Raw || !container.IsArchive ||
+		spec.Type+spec.Fields != "" ||
+		spec.RecordSize > 0 {
 		return false, nil
 	}
 	s.archive = container.Name
@@ -114,13 +131,18 @@ func (s *source) beginMember(section *io.SectionReader, opt *Options) (archive b
 
 // beginStream reads the head of a stream. If the stream ends there, the data is complete.
 func (s *source) beginStream(r io.Reader, opt *Options) error {
-	how, buffered := &opt.Recognition, bufio.NewReaderSize(r, format.DetectBytes)
+	how := &opt.Recognition
+	buffered := bufio.NewReaderSize(r, format.DetectBytes)
 	first, err := buffered.Peek(format.DetectBytes)
 	if err != nil && err != io.EOF {
 		return err
 	}
 	s.codec = how.Compression(s.name, first)
-	s.rest = format.NewReader(buffered, s.codec, min(format.StreamWindowBytes(s.codec, first), maxWindow))
+	s.rest = format.NewReader(
+		buffered,
+		s.codec,
+		min(format.StreamWindowBytes(s.codec, first), maxWindow),
+	)
 	if opt.SkipTail > input.MaxKept {
 		return fmt.Errorf("it can only be read sequentially, and at most %d bytes can be skipped after its records",
 			input.MaxKept)
@@ -138,9 +160,12 @@ func (s *source) beginStream(r io.Reader, opt *Options) error {
 	case err != nil && s.codec == format.None:
 		return err
 	case err != nil: // the data is not in this format, or is truncated
-		s.fault, s.rest = err, nil
+		s.fault = err
+		s.rest = nil
 	case len(s.head) < headBytes:
-		s.at, s.data, s.rest = bytes.NewReader(s.head), int64(len(s.head)), nil
+		s.at = bytes.NewReader(s.head)
+		s.data = int64(len(s.head))
+		s.rest = nil
 	}
 	return nil
 }
@@ -148,7 +173,8 @@ func (s *source) beginStream(r io.Reader, opt *Options) error {
 // read fills p from a position in the data. ok reports whether p is full.
 func (s *source) read(p []byte, from int64) (ok bool, err error) {
 	if s.at == nil {
-		return from+int64(len(p)) <= int64(len(s.head)) && copy(p, s.head[from:]) == len(p), nil
+		return from+int64(len(p)) <= int64(len(s.head)) &&
+			copy(p, s.head[from:]) == len(p), nil
 	}
 	n, err := s.at.ReadAt(p, from)
 	if err == io.EOF {
@@ -163,7 +189,12 @@ func (s *source) read(p []byte, from int64) (ok bool, err error) {
 // clip ends the data after a number of records.
 func (s *source) clip(header, records, size int64) error {
 	if s.data >= 0 && (s.data-header)/size < records {
-		return fmt.Errorf("it has %d records, fewer than the %d of %v", (s.data-header)/size, records, option.Records)
+		return fmt.Errorf(
+			"it has %d records, fewer than the %d of %v",
+			(s.data-header)/size,
+			records,
+			option.Records,
+		)
 	}
 	if records > (math.MaxInt64-header)/size {
 		return nil

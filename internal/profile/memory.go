@@ -51,7 +51,9 @@ func ParseMemory(s string) (int64, error) {
 	}
 	percent, err := strconv.ParseFloat(digits, 64)
 	if err != nil || percent <= 0 || percent > 100 {
-		return 0, fmt.Errorf("size %q: a percentage must be from 1%% to 100%%", s)
+		return 0, fmt.Errorf(
+			"size %q: a percentage must be from 1%% to 100%%", s,
+		)
 	}
 	m := Memory()
 	if m == 0 {

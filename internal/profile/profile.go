@@ -96,7 +96,8 @@ func Known() Stored {
 	name, _ := m.path() // an error leads to the default below
 	content, err := os.ReadFile(name)
 	k := Stored{File: name}
-	if err != nil || json.Unmarshal(content, &k) != nil || k.machine != m || k.Profile == nil {
+	if err != nil || json.Unmarshal(content, &k) != nil || k.machine != m ||
+		k.Profile == nil {
 		return unknown()
 	}
 	mend(k.Profile)
@@ -122,7 +123,8 @@ func mend(p *plan.Profile) {
 	prices := reflect.ValueOf(p).Elem()
 	defaults := reflect.ValueOf(*plan.DefaultProfile())
 	for i, price := range prices.Fields() {
-		if price.Kind() == reflect.Float64 && !(price.Float() > 0 && price.Float() < most) {
+		if price.Kind() == reflect.Float64 &&
+			!(price.Float() > 0 && price.Float() < most) {
 			price.Set(defaults.FieldByIndex(i.Index))
 		}
 	}
@@ -130,7 +132,9 @@ func mend(p *plan.Profile) {
 
 // Save stores the results of Measure together with the command that made them. It keeps the
 // stored results of other disks.
-func Save(p *plan.Profile, found map[string]plan.Disk, command string) (k Stored, err error) {
+func Save(
+	p *plan.Profile, found map[string]plan.Disk, command string,
+) (k Stored, err error) {
 	k = Stored{thisMachine(), command, time.Now().UTC().Truncate(time.Second), p, map[string]plan.Disk{}, ""}
 	maps.Copy(k.Disks, Known().Disks)
 	maps.Copy(k.Disks, found)

@@ -29,7 +29,8 @@ func ReadRate(
 ) (rate float64, fromDisk bool) {
 	recordSize := files[0].Header.Layout().RecordSize
 	sources := chunker.NewDataset(files).Split(trialReads)
-	if len(sources) < trialReads || sources[0].Records()*int64(recordSize) < blockBytes {
+	if len(sources) < trialReads ||
+		sources[0].Records()*int64(recordSize) < blockBytes {
 		return 0, false
 	}
 	var rates []float64
@@ -44,7 +45,14 @@ func ReadRate(
 	if fromDisk = rate > 0 && isDisk(rate); fromDisk {
 		rate = max(
 			rate,
-			readRate(ctx, sources[trialReads/2], recordSize, readers, stretchBytes, memory),
+			readRate(
+				ctx,
+				sources[trialReads/2],
+				recordSize,
+				readers,
+				stretchBytes,
+				memory,
+			),
 		)
 	}
 	return rate, fromDisk
@@ -57,7 +65,9 @@ func readRate(
 ) float64 {
 	block := max(len(memory)/readers/recordSize, 1)
 	rate, _ := rateOf(ctx, readers, bytes, trialTime, func(i int) (int, error) {
-		_, n, err := src.Next(block, func(int64, int) []byte { return memory[i*block*recordSize:] })
+		_, n, err := src.Next(block, func(int64, int) []byte {
+			return memory[i*block*recordSize:]
+		})
 		return n * recordSize, err
 	})
 	return rate
@@ -72,7 +82,8 @@ func rateOf(
 	var moved atomic.Int64
 	start := time.Now()
 	err := device.Each(ctx, workers, func(ctx context.Context, i int) error {
-		for ctx.Err() == nil && moved.Load() < bytes && time.Since(start) < most {
+		for ctx.Err() == nil && moved.Load() < bytes &&
+			time.Since(start) < most {
 			n, err := move(i)
 			if moved.Add(int64(n)); n == 0 || err != nil {
 				return err

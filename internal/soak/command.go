@@ -48,7 +48,8 @@ func (s *scenario) arguments() []string {
 	for i := range s.spills {
 		args = append(args, "-T", fmt.Sprint("spill", i))
 	}
-	if name := s.outputName(); name != "" && s.output.where != "redirect" && s.output.where != "over" {
+	if name := s.outputName(); name != "" && s.output.where != "redirect" &&
+		s.output.where != "over" {
 		args = append(args, "-o", name)
 	}
 	if s.dashed {
@@ -85,12 +86,15 @@ func (s *scenario) outputName() string {
 
 // run runs the command in folder. If after is not 0, it sends the scenario's signal after that
 // time.
-func (s *scenario) run(ctx context.Context, command, folder string, after time.Duration) (outcome, error) {
+func (s *scenario) run(
+	ctx context.Context, command, folder string, after time.Duration,
+) (outcome, error) {
 	cmd := exec.Command(command, s.arguments()...)
 	cmd.Dir = folder
 	cmd.Env = append(os.Environ(), "TMPDIR="+folder+"/tmp", "GOTRACEBACK=all")
 	var out, complaints bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &complaints
+	cmd.Stdout = &out
+	cmd.Stderr = &complaints
 	files, err := s.connect(cmd, folder)
 	defer closeAll(files)
 	if err != nil {
@@ -102,25 +106,40 @@ func (s *scenario) run(ctx context.Context, command, folder string, after time.D
 	}
 	defer context.AfterFunc(ctx, func() { cmd.Process.Kill() })()
 	if after > 0 {
-		defer time.AfterFunc(after, func() { cmd.Process.Signal(s.signal) }).Stop()
+		defer time.AfterFunc(after, func() {
+			cmd.Process.Signal(s.signal)
+		}).Stop()
 	}
 	var hung bool
-	defer time.AfterFunc(patience, func() { hung = true; cmd.Process.Signal(syscall.SIGQUIT) }).Stop()
-	defer time.AfterFunc(patience+time.Minute, func() { cmd.Process.Kill() }).Stop()
+	defer time.AfterFunc(patience, func() {
+		hung = true
+		cmd.Process.Signal(syscall.SIGQUIT)
+	}).Stop()
+	defer time.AfterFunc(patience+time.Minute, func() {
+		cmd.Process.Kill()
+	}).Stop()
 	err = cmd.Wait()
-	o := outcome{exit: cmd.ProcessState.ExitCode(), took: time.Since(begin), hung: hung}
+	o := outcome{
+		exit: cmd.ProcessState.ExitCode(),
+		took: time.Since(begin),
+		hung: hung,
+	}
 	o.stdout, o.stderr = out.Bytes(), complaints.Bytes()
-	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok && status.Signaled() {
+	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok &&
+		status.Signaled() {
 		o.signal = status.Signal()
 	}
-	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) && ctx.Err() == nil {
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) &&
+		ctx.Err() == nil {
 		return o, err
 	}
 	return o, ctx.Err()
 }
 
 // connect opens standard input and output.
-func (s *scenario) connect(cmd *exec.Cmd, folder string) (files []*os.File, err error) {
+func (s *scenario) connect(
+	cmd *exec.Cmd, folder string,
+) (files []*os.File, err error) {
 	for i, in := range s.inputs {
 		if in.stdin == "" {
 			continue
@@ -175,9 +194,16 @@ func (s *scenario) commandLine(command string) string {
 	for i, in := range s.inputs {
 		switch in.stdin {
 		case "pipe":
-			words = append([]string{"cat ./" + shellescape.Quote(dataFolder(s)+"/"+in.name(i)) + " |"}, words...)
+			words = append(
+				[]string{"cat ./" + shellescape.Quote(
+					dataFolder(s)+"/"+in.name(i),
+				) + " |"},
+				words...,
+			)
 		case "file":
-			words = append(words, "< "+shellescape.Quote(dataFolder(s)+"/"+in.name(i)))
+			words = append(
+				words, "< "+shellescape.Quote(dataFolder(s)+"/"+in.name(i)),
+			)
 		}
 	}
 	switch s.output.where {

@@ -12,7 +12,14 @@ import (
 )
 
 // suffixes contains the suffixes by which the command recognizes compressed outputs.
-var suffixes = map[string]string{"": "", "none": "", "gzip": ".gz", "zstd": ".zst", "s2": ".s2", "brotli": ".br"}
+var suffixes = map[string]string{
+	"":       "",
+	"none":   "",
+	"gzip":   ".gz",
+	"zstd":   ".zst",
+	"s2":     ".s2",
+	"brotli": ".br",
+}
 
 // compress returns data as the given number of compressed streams, one after the other, as if
 // joined by cat.
@@ -23,7 +30,9 @@ func compress(kind string, data []byte, streams int) []byte {
 	var result bytes.Buffer
 	for i := range streams {
 		w := newCompressor(kind, &result)
-		w.Write(data[len(data)*i/streams : len(data)*(i+1)/streams]) // a Buffer accepts everything
+		w.Write(
+			data[len(data)*i/streams : len(data)*(i+1)/streams],
+		) // a Buffer accepts everything
 		w.Close()
 	}
 	return result.Bytes()
@@ -35,7 +44,11 @@ func newCompressor(kind string, to io.Writer) io.WriteCloser {
 		w, _ := gzip.NewWriterLevel(to, gzip.BestSpeed)
 		return w
 	case "zstd":
-		w, _ := zstd.NewWriter(to, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1))
+		w, _ := zstd.NewWriter(
+			to,
+			zstd.WithEncoderLevel(zstd.SpeedFastest),
+			zstd.WithEncoderConcurrency(1),
+		)
 		return w
 	case "brotli":
 		return brotli.NewWriterLevel(to, brotli.DefaultCompression)
@@ -78,6 +91,7 @@ func isMistakable(data []byte) bool {
 		}
 	}
 	// A skippable frame of zstd.
-	isSkippable := len(data) >= 4 && data[0]&0xf0 == 0x50 && string(data[1:4]) == "\x2a\x4d\x18"
+	isSkippable := len(data) >= 4 && data[0]&0xf0 == 0x50 &&
+		string(data[1:4]) == "\x2a\x4d\x18"
 	return isSkippable
 }

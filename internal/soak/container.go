@@ -21,7 +21,12 @@ var (
 		header := binary.LittleEndian.AppendUint32(nil, uint32(count))
 		return binary.LittleEndian.AppendUint32(header, uint32(l.dimension))
 	}}
-	npy = container{header: func(l *layout, count int) []byte { return npyHeader(l.dtype, count) }, isPadded: true}
+	npy = container{
+		header: func(l *layout, count int) []byte {
+			return npyHeader(l.dtype, count)
+		},
+		isPadded: true,
+	}
 )
 
 // encode returns a file: the header as other programs write it, followed by the records.
@@ -42,9 +47,13 @@ const npyAlignment = 64
 // npyHeader returns the header that numpy.save writes: magic, version 1.0, length as u16le, and a
 // dictionary. Blanks after the dictionary leave room for a longer count and align the records.
 func npyHeader(dtype string, count int) []byte {
-	text := fmt.Sprintf("{'descr': %s, 'fortran_order': False, 'shape': (%d,), }", dtype, count)
+	text := fmt.Sprintf(
+		"{'descr': %s, 'fortran_order': False, 'shape': (%d,), }", dtype, count,
+	)
 	text += strings.Repeat(" ", 21-len(fmt.Sprint(count)))
-	text += strings.Repeat(" ", npyAlignment-(len("\x93NUMPY")+4+len(text)+1)%npyAlignment) + "\n"
+	text += strings.Repeat(
+		" ", npyAlignment-(len("\x93NUMPY")+4+len(text)+1)%npyAlignment,
+	) + "\n"
 	header := []byte("\x93NUMPY\x01\x00")
 	header = binary.LittleEndian.AppendUint16(header, uint16(len(text)))
 	return append(header, text...)

@@ -42,7 +42,8 @@ var foreignHeaders = []int{80, 96, 128, 1024}
 // the records.
 func chooseHeaders(s *scenario, r *rand.Rand) {
 	for i := range s.inputs {
-		if s.layout.container != nil && s.layout.container.isPadded && r.IntN(2) == 0 {
+		if s.layout.container != nil && s.layout.container.isPadded &&
+			r.IntN(2) == 0 {
 			s.inputs[i].header = foreignHeaders[r.IntN(len(foreignHeaders))]
 		}
 	}
@@ -54,7 +55,8 @@ func chooseHeaders(s *scenario, r *rand.Rand) {
 		s.inputs[i].before = append([]byte{'h'}, randomBytes(r, skip-1)...)
 	}
 	s.flags = append(s.flags, "--skip-bytes", fmt.Sprint(skip))
-	if s.keptHeader = !strings.HasPrefix(s.form, "argsort") && r.IntN(2) == 0; s.keptHeader {
+	if s.keptHeader = !strings.HasPrefix(s.form, "argsort") &&
+		r.IntN(2) == 0; s.keptHeader {
 		s.flags = append(s.flags, "--keep-header")
 	}
 }
@@ -70,14 +72,17 @@ func chooseTails(s *scenario, r *rand.Rand) {
 	}
 	records := len(s.inputs[0].records) / s.layout.size
 	hasCount := s.layout.container != nil // the header contains the number of records
-	isCounted := len(s.inputs) == 1 && records > 0 && !hasCount && r.IntN(2) == 0
+	isCounted := len(s.inputs) == 1 && records > 0 && !hasCount &&
+		r.IntN(2) == 0
 	if isCounted {
 		s.flags = append(s.flags, "--records", fmt.Sprint(records))
 	}
 	if !isCounted || r.IntN(2) == 0 {
 		s.flags = append(s.flags, "--skip-tail", fmt.Sprint(tail))
 	}
-	if !s.keptHeader && !strings.HasPrefix(s.form, "argsort") && s.inputs[0].before == nil && r.IntN(2) == 0 {
+	if !s.keptHeader && !strings.HasPrefix(s.form, "argsort") &&
+		s.inputs[0].before == nil &&
+		r.IntN(2) == 0 {
 		s.keptHeader = true
 		s.flags = append(s.flags, "--keep-header")
 	}
@@ -104,8 +109,13 @@ func paddedNpyHeader(header []byte, size int) []byte {
 	if padding < 0 {
 		return nil
 	}
-	padded := binary.LittleEndian.AppendUint16(slices.Clone(header[:prefix-2]), uint16(size-prefix))
-	return append(append(append(padded, text...), bytes.Repeat([]byte{' '}, padding)...), '\n')
+	padded := binary.LittleEndian.AppendUint16(
+		slices.Clone(header[:prefix-2]), uint16(size-prefix),
+	)
+	return append(
+		append(append(padded, text...), bytes.Repeat([]byte{' '}, padding)...),
+		'\n',
+	)
 }
 
 // chooseForm sometimes chooses an output that does not consist of the records.
@@ -116,8 +126,12 @@ func chooseForm(s *scenario, r *rand.Rand) {
 	switch choice := r.IntN(3); {
 	case choice == 0:
 		s.form = []string{"argsort u32", "argsort u64"}[r.IntN(2)]
-		s.flags = append(s.flags, "--argsort", strings.TrimPrefix(s.form, "argsort "))
-		s.flags = slices.DeleteFunc(s.flags, func(flag string) bool { return flag == "--verify" })
+		s.flags = append(
+			s.flags, "--argsort", strings.TrimPrefix(s.form, "argsort "),
+		)
+		s.flags = slices.DeleteFunc(s.flags, func(flag string) bool {
+			return flag == "--verify"
+		})
 	case choice == 1 && s.unique && s.layout.container == nil:
 		s.form = "count"
 		s.flags = append(s.flags, "--count")
@@ -148,7 +162,10 @@ func inForm(s *scenario, o oracle, sorted []byte) []byte {
 	for from := 0; from < len(sorted); {
 		to := from + o.size
 		if s.unique || s.form == "duplicates" {
-			for to < len(sorted) && compareKeys(o.fields, sorted[from:from+o.size], sorted[to:to+o.size]) == 0 {
+			for to < len(sorted) &&
+				compareKeys(
+					o.fields, sorted[from:from+o.size], sorted[to:to+o.size],
+				) == 0 {
 				to += o.size
 			}
 		}
@@ -162,7 +179,9 @@ func inForm(s *scenario, o oracle, sorted []byte) []byte {
 			}
 			out = append(out, record...)
 		case "count":
-			out = binary.LittleEndian.AppendUint64(append(out, record...), uint64(n))
+			out = binary.LittleEndian.AppendUint64(
+				append(out, record...), uint64(n),
+			)
 		case "argsort u32":
 			out = append(out, record[o.size-indexBytes:o.size-4]...)
 		case "argsort u64":
@@ -177,7 +196,8 @@ func inForm(s *scenario, o oracle, sorted []byte) []byte {
 
 // expectedForm returns the expected output if it does not consist of the records.
 func expectedForm(s *scenario) []byte {
-	o, records := s.order(), s.records()
+	o := s.order()
+	records := s.records()
 	isIndex := strings.HasPrefix(s.form, "argsort")
 	if isIndex {
 		records = indexed(records, o.size)

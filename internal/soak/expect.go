@@ -22,7 +22,9 @@ func (s *scenario) expected() []byte {
 	if !s.keptHeader {
 		return expectedRecords(s)
 	}
-	return slices.Concat(s.inputs[0].before, expectedRecords(s), s.inputs[0].after)
+	return slices.Concat(
+		s.inputs[0].before, expectedRecords(s), s.inputs[0].after,
+	)
 }
 
 // expectedRecords returns the records of the expected output, after their own header.
@@ -41,7 +43,8 @@ func expectedRecords(s *scenario) []byte {
 		if s.parts > 0 && s.limit > 0 {
 			to = min(to, s.limit*s.layout.size)
 		}
-		from, to = behindEqual(s, records, from), behindEqual(s, records, to)
+		from = behindEqual(s, records, from)
+		to = behindEqual(s, records, to)
 		records = records[min(from, to):to]
 	}
 	if s.unique {
@@ -67,7 +70,9 @@ func bounds(s *scenario, records []byte) (from, to int) {
 func behindEqual(s *scenario, records []byte, at int) int {
 	size := s.layout.size
 	for s.unique && at > 0 && at < len(records) &&
-		compareKeys(s.order().fields, records[at-size:at], records[at:at+size]) == 0 {
+		compareKeys(
+			s.order().fields, records[at-size:at], records[at:at+size],
+		) == 0 {
 		at += size
 	}
 	return at
@@ -78,10 +83,18 @@ var refusals = []struct {
 	says string
 	may  func(s *scenario) bool
 }{
-	{"the header needs the number of records", func(s *scenario) bool { return s.layout.container != nil }},
-	{"is both an input and the output", func(s *scenario) bool { return s.verb == "merge" && s.output.where == "over" }},
-	{"too late for this output", func(s *scenario) bool { return s.keptHeader && s.inputs[0].after != nil }},
-	{"raise -S to", func(s *scenario) bool { return slices.Contains(s.flags, "-S") }},
+	{"the header needs the number of records", func(s *scenario) bool {
+		return s.layout.container != nil
+	}},
+	{"is both an input and the output", func(s *scenario) bool {
+		return s.verb == "merge" && s.output.where == "over"
+	}},
+	{"too late for this output", func(s *scenario) bool {
+		return s.keptHeader && s.inputs[0].after != nil
+	}},
+	{"raise -S to", func(s *scenario) bool {
+		return slices.Contains(s.flags, "-S")
+	}},
 }
 
 // isRefusal reports whether the scenario may fail with this error.
@@ -101,14 +114,17 @@ func (s *scenario) isRefusal(o outcome) bool {
 // check, if there is one.
 func (s *scenario) isDisordered() (at int, yes bool) {
 	for _, in := range s.inputs {
-		if at := s.order().disorder(in.records, s.unique && s.verb == "check"); at >= 0 {
+		if at := s.order().disorder(in.records, s.unique &&
+			s.verb == "check"); at >= 0 {
 			return at, true
 		}
 	}
 	return 0, false
 }
 
-var disorderLine = regexp.MustCompile(`\(byte (\d+)\) (?:is out of order|repeats the key)`)
+var disorderLine = regexp.MustCompile(
+	`\(byte (\d+)\) (?:is out of order|repeats the key)`,
+)
 
 // judgeCheck compares the output of -c with the oracle.
 func (s *scenario) judgeCheck(o outcome) error {
@@ -117,7 +133,12 @@ func (s *scenario) judgeCheck(o outcome) error {
 	case !disordered && o.exit == 0:
 		return nil
 	case !disordered || o.exit != 1:
-		return fmt.Errorf("the check ended with %v, and the first disorder is record %d: %t", o.status(), at, disordered)
+		return fmt.Errorf(
+			"the check ended with %v, and the first disorder is record %d: %t",
+			o.status(),
+			at,
+			disordered,
+		)
 	}
 	in := s.inputs[0]
 	want := len(fileOf(s, in)) - len(in.records) - len(in.after) + at*s.layout.size

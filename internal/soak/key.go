@@ -34,7 +34,11 @@ func (f field) typeName() string {
 	}
 	name := fmt.Sprintf("%c%d", f.kind, 8*f.size)
 	if f.kind == 'x' {
-		name = map[int]string{10: "f80", 12: "f80in96", 16: "f80in128"}[f.size]
+		name = map[int]string{
+			10: "f80",
+			12: "f80in96",
+			16: "f80in128",
+		}[f.size]
 	}
 	if f.big {
 		name += "be"
@@ -88,7 +92,11 @@ func (f field) place(i int) int {
 // isNaN reports whether the bytes of a float represent a NaN: the magnitude is larger than that
 // of infinity.
 func (f field) isNaN(digits []byte) bool {
-	infinity := map[int]string{4: "\x7f\x80", 8: "\x7f\xf0", 10: "\x7f\xff\x80"}[f.width()]
+	infinity := map[int]string{
+		4:  "\x7f\x80",
+		8:  "\x7f\xf0",
+		10: "\x7f\xff\x80",
+	}[f.width()]
 	infinity += strings.Repeat("\x00", f.width()-len(infinity))
 	magnitude := append([]byte{digits[0] & 0x7f}, digits[1:]...)
 	return string(magnitude) > infinity
@@ -109,7 +117,8 @@ func invert(b []byte) {
 func compareKeys(fields []field, a, b []byte) int {
 	var first, second []byte
 	for _, f := range fields {
-		first, second = f.appendKey(first, a), f.appendKey(second, b)
+		first = f.appendKey(first, a)
+		second = f.appendKey(second, b)
 	}
 	return bytes.Compare(first, second)
 }

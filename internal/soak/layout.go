@@ -17,11 +17,56 @@ type layout struct {
 }
 
 var numbers = []field{
-	{kind: 'u', size: 1}, {kind: 'u', size: 2}, {kind: 'u', size: 4}, {kind: 'u', size: 8}, {kind: 'u', size: 16},
-	{kind: 'i', size: 1}, {kind: 'i', size: 2}, {kind: 'i', size: 4}, {kind: 'i', size: 8}, {kind: 'i', size: 16},
+	{
+		kind: 'u',
+		size: 1,
+	}, {
+		kind: 'u',
+		size: 2,
+	}, {
+		kind: 'u',
+		size: 4,
+	}, {
+		kind: 'u',
+		size: 8,
+	}, {
+		kind: 'u',
+		size: 16,
+	},
+	{
+		kind: 'i',
+		size: 1,
+	}, {
+		kind: 'i',
+		size: 2,
+	}, {
+		kind: 'i',
+		size: 4,
+	}, {
+		kind: 'i',
+		size: 8,
+	}, {
+		kind: 'i',
+		size: 16,
+	},
 	{kind: 'u', size: 3}, {kind: 'u', size: 5}, {kind: 'u', size: 6},
 	{kind: 'i', size: 3}, {kind: 'i', size: 5}, {kind: 'i', size: 6},
-	{kind: 'f', size: 4}, {kind: 'f', size: 8}, {kind: 'x', size: 10}, {kind: 'x', size: 12}, {kind: 'x', size: 16},
+	{
+		kind: 'f',
+		size: 4,
+	}, {
+		kind: 'f',
+		size: 8,
+	}, {
+		kind: 'x',
+		size: 10,
+	}, {
+		kind: 'x',
+		size: 12,
+	}, {
+		kind: 'x',
+		size: 16,
+	},
 }
 
 // randomLayout returns a random description of a record. In one of four, floats are ordered
@@ -45,9 +90,15 @@ func describedLayout(r *rand.Rand) layout {
 		return keyedLayout(r)
 	case n < 70:
 		size := skewed(r, 1, 64)
-		return layout{flags: []string{"-R", fmt.Sprint(size)}, oracle: oracle{size, []field{{kind: 'b', size: size}}}}
+		return layout{
+			flags:  []string{"-R", fmt.Sprint(size)},
+			oracle: oracle{size, []field{{kind: 'b', size: size}}},
+		}
 	case n < 78:
-		return layout{flags: []string{"-f", "gensort"}, oracle: oracle{100, []field{{kind: 'b', size: 10}}}}
+		return layout{
+			flags:  []string{"-f", "gensort"},
+			oracle: oracle{100, []field{{kind: 'b', size: 10}}},
+		}
 	case n < 90:
 		return npyLayout(r)
 	case n < 95:
@@ -55,7 +106,11 @@ func describedLayout(r *rand.Rand) layout {
 	default:
 		f := field{kind: 'u', size: 4 << r.IntN(2)}
 		flags := []string{"-f", "sosd", "-t", f.typeName()}
-		return layout{flags: flags, container: &sosd, oracle: oracle{f.size, []field{f}}}
+		return layout{
+			flags:     flags,
+			container: &sosd,
+			oracle:    oracle{f.size, []field{f}},
+		}
 	}
 }
 
@@ -76,7 +131,11 @@ func bigannLayout(r *rand.Rand) layout {
 	values := bigannValues[r.IntN(len(bigannValues))]
 	value := values.field
 	dimension := skewed(r, 1, 40)
-	l := layout{flags: []string{"-f", values.format}, container: &bigann, dimension: dimension}
+	l := layout{
+		flags:     []string{"-f", values.format},
+		container: &bigann,
+		dimension: dimension,
+	}
 	l.size = dimension * value.size
 	for range skewed(r, 1, 3) {
 		column := r.IntN(dimension)
@@ -99,7 +158,10 @@ func bareLayout(r *rand.Rand) layout {
 	if r.IntN(3) == 0 {
 		f = field{kind: "uif"[r.IntN(3)], size: 4 << r.IntN(2)}
 	}
-	return layout{flags: []string{"-t", f.typeName()}, oracle: oracle{f.size, []field{f}}}
+	return layout{
+		flags:  []string{"-t", f.typeName()},
+		oracle: oracle{f.size, []field{f}},
+	}
 }
 
 // randomType returns a number, or at most most bytes.
@@ -118,7 +180,10 @@ func keyedLayout(r *rand.Rand) layout {
 	if r.IntN(20) == 0 {
 		size = skewed(r, 200, 70000)
 	}
-	l := layout{flags: []string{"-R", fmt.Sprint(size)}, oracle: oracle{size: size}}
+	l := layout{
+		flags:  []string{"-R", fmt.Sprint(size)},
+		oracle: oracle{size: size},
+	}
 	for range skewed(r, 1, 4) {
 		f := randomType(r, min(size, 32))
 		for f.size > size {

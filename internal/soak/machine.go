@@ -17,7 +17,9 @@ func findCommand(name, folder string) (string, error) {
 		return filepath.Abs(name)
 	}
 	name = filepath.Join(folder, builtName)
-	said, err := exec.Command("go", "build", "-o", name, "github.com/extsort/extsort/cmd/extsort").CombinedOutput()
+	said, err := exec.Command(
+		"go", "build", "-o", name, "github.com/extsort/extsort/cmd/extsort",
+	).CombinedOutput()
 	if err != nil {
 		return "", fmt.Errorf("build extsort: %w: %s", err, said)
 	}
@@ -42,7 +44,9 @@ func findMachine(command string) (machine, error) {
 	}
 	m := machine{[]device{{name: "cpu"}, {name: "auto"}}}
 	for _, d := range list.Devices {
-		m.devices = append(m.devices, device{strconv.Itoa(d.Index), d.Algorithms})
+		m.devices = append(
+			m.devices, device{strconv.Itoa(d.Index), d.Algorithms},
+		)
 	}
 	return m, nil
 }

@@ -32,7 +32,9 @@ import (
 )
 
 func main() {
-	ctx, release := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, release := signal.NotifyContext(
+		context.Background(), os.Interrupt, syscall.SIGTERM,
+	)
 	defer release()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
@@ -54,7 +56,12 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	flags.SetOutput(stderr)
 	flags.DurationVar(&o.time, "t", time.Minute, "run for so long")
 	flags.Uint64Var(&o.seed, "seed", 0, "run only the scenario of this seed")
-	flags.StringVar(&o.command, "extsort", "", "the command to be tested; it is built from this module otherwise")
+	flags.StringVar(
+		&o.command,
+		"extsort",
+		"",
+		"the command to be tested; it is built from this module otherwise",
+	)
 	flags.StringVar(&o.folder, "dir", os.TempDir(), "the folder to work in")
 	flags.IntVar(&o.most, "most", 128, "the most MiB of records")
 	flags.IntVar(&o.kills, "kills", 0, "go on until so many runs were killed")
@@ -81,7 +88,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 }
 
 // soak runs scenarios and returns the number of failed ones.
-func soak(ctx context.Context, opt options, log io.Writer) (wrong int, err error) {
+func soak(
+	ctx context.Context, opt options, log io.Writer,
+) (wrong int, err error) {
 	// The command runs in another working directory.
 	if opt.folder, err = filepath.Abs(opt.folder); err != nil {
 		return 0, err
@@ -101,12 +110,15 @@ func soak(ctx context.Context, opt options, log io.Writer) (wrong int, err error
 	}
 	var total tally
 	begin := time.Now()
-	for ctx.Err() == nil && (time.Since(begin) < opt.time || total.killed < opt.kills) {
+	for ctx.Err() == nil &&
+		(time.Since(begin) < opt.time || total.killed < opt.kills) {
 		seed := opt.seed
 		if seed == 0 {
 			seed = uint64(rand.Uint32())
 		}
-		t, err := try(ctx, newScenario(seed, m, opt.most), opt.command, folder, log)
+		t, err := try(
+			ctx, newScenario(seed, m, opt.most), opt.command, folder, log,
+		)
 		if err != nil && ctx.Err() == nil {
 			wrong++
 		}
@@ -121,7 +133,9 @@ func soak(ctx context.Context, opt options, log io.Writer) (wrong int, err error
 }
 
 // try runs a scenario and logs it. If something is wrong, it keeps the directory.
-func try(ctx context.Context, s *scenario, command, folder string, log io.Writer) (tally, error) {
+func try(
+	ctx context.Context, s *scenario, command, folder string, log io.Writer,
+) (tally, error) {
 	begin := time.Now()
 	folder = filepath.Join(folder, fmt.Sprint("seed-", s.seed))
 	t, err := newTrial(s, command, folder)
@@ -138,7 +152,14 @@ func try(ctx context.Context, s *scenario, command, folder string, log io.Writer
 	case t.tally.refused > 0:
 		verdict = "refused: " + t.refusal
 	}
-	fmt.Fprintf(log, "seed %d: %v: %v: %s\n", s.seed, s, time.Since(begin).Round(time.Millisecond), verdict)
+	fmt.Fprintf(
+		log,
+		"seed %d: %v: %v: %s\n",
+		s.seed,
+		s,
+		time.Since(begin).Round(time.Millisecond),
+		verdict,
+	)
 	if err == nil || ctx.Err() != nil {
 		os.RemoveAll(folder)
 	}

@@ -36,7 +36,10 @@ func (o oracle) sorted(records []byte) []byte {
 		}
 		order := 0
 		if width > 8 {
-			order = bytes.Compare(keys[int(a.index)*width:][:width], keys[int(b.index)*width:][:width])
+			order = bytes.Compare(
+				keys[int(a.index)*width:][:width],
+				keys[int(b.index)*width:][:width],
+			)
 		}
 		return cmp.Or(order, cmp.Compare(a.index, b.index))
 	})
@@ -65,7 +68,10 @@ func (o oracle) keys(records []byte) (keys []byte, width int) {
 func (o oracle) unique(records []byte) []byte {
 	var result []byte
 	for at := 0; at < len(records); at += o.size {
-		if at == 0 || compareKeys(o.fields, records[at-o.size:at], records[at:at+o.size]) != 0 {
+		if at == 0 ||
+			compareKeys(
+				o.fields, records[at-o.size:at], records[at:at+o.size],
+			) != 0 {
 			result = append(result, records[at:at+o.size]...)
 		}
 	}
@@ -76,7 +82,9 @@ func (o oracle) unique(records []byte) []byte {
 // neighbors are out of order.
 func (o oracle) disorder(records []byte, strict bool) int {
 	for at := o.size; at < len(records); at += o.size {
-		order := compareKeys(o.fields, records[at-o.size:at], records[at:at+o.size])
+		order := compareKeys(
+			o.fields, records[at-o.size:at], records[at:at+o.size],
+		)
 		if order > 0 || strict && order == 0 {
 			return at / o.size
 		}

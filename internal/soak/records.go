@@ -13,11 +13,14 @@ var (
 )
 
 // randomRecords returns records whose keys have the given distribution and order.
-func randomRecords(r *rand.Rand, l layout, count int, distribution, order string) []byte {
+func randomRecords(
+	r *rand.Rand, l layout, count int, distribution, order string,
+) []byte {
 	records := randomBytes(r, count*l.size)
 	if choose := keySource(r, l, distribution); choose != nil {
 		for at := 0; at < len(records); at += l.size {
-			record, from := records[at:at+l.size], choose()
+			record := records[at : at+l.size]
+			from := choose()
 			for _, f := range l.fields {
 				for i := range f.width() { // excludes padding
 					at := f.offset + f.place(i)
@@ -57,11 +60,15 @@ func keySource(r *rand.Rand, l layout, distribution string) func() []byte {
 	case "zipf":
 		return fromTable(r, l.size, 10000)
 	case "narrow": // only the least significant byte varies
-		return fill(func(f field, to []byte) { to[f.place(f.width()-1)] = byte(r.Uint32()) })
+		return fill(func(f field, to []byte) {
+			to[f.place(f.width()-1)] = byte(r.Uint32())
+		})
 	case "special":
 		return fill(func(f field, to []byte) { special(r, f, to) })
 	case "normal":
-		return fill(func(f field, to []byte) { putNumber(f, to, r.NormFloat64()*1000) })
+		return fill(func(f field, to []byte) {
+			putNumber(f, to, r.NormFloat64()*1000)
+		})
 	}
 	return nil
 }

@@ -82,7 +82,11 @@ type device struct {
 // newScenario makes all choices. most is the maximum input size in bytes.
 func newScenario(seed uint64, m machine, most int) *scenario {
 	r := rand.New(rand.NewPCG(seed, 0x736f616b))
-	s := &scenario{seed: seed, layout: randomLayout(r), verb: "sort"}
+	s := &scenario{
+		seed:   seed,
+		layout: randomLayout(r),
+		verb:   "sort",
+	}
 	switch r.IntN(10) {
 	case 0, 1:
 		s.verb = "merge"
@@ -93,7 +97,9 @@ func newScenario(seed uint64, m machine, most int) *scenario {
 	s.faulty = s.verb != "sort" && r.IntN(3) == 0
 	s.count = randomCount(r, s.layout.size, most)
 	if s.isLong = s.verb == "sort" && r.IntN(10) == 0; s.isLong {
-		s.count = min(min(most, 20<<20+r.IntN(60<<20))/s.layout.size, maxRecords)
+		s.count = min(
+			min(most, 20<<20+r.IntN(60<<20))/s.layout.size, maxRecords,
+		)
 	}
 	s.chooseInputs(r)
 	s.chooseOutput(r)
@@ -133,7 +139,8 @@ func randomCount(r *rand.Rand, size, most int) int {
 // chooseInputs generates the records, divides them into inputs, and chooses the form of each
 // input.
 func (s *scenario) chooseInputs(r *rand.Rand) {
-	distribution, order := distributions[r.IntN(len(distributions))], orders[r.IntN(len(orders))]
+	distribution := distributions[r.IntN(len(distributions))]
+	order := orders[r.IntN(len(orders))]
 	s.shape = distribution + "/" + order
 	records := randomRecords(r, s.layout, s.count, distribution, order)
 	n := 1
@@ -149,7 +156,12 @@ func (s *scenario) chooseInputs(r *rand.Rand) {
 	}
 	slices.Sort(cuts)
 	for i := range n {
-		s.inputs = append(s.inputs, s.newInput(r, records[cuts[i]*s.layout.size:cuts[i+1]*s.layout.size]))
+		s.inputs = append(
+			s.inputs,
+			s.newInput(
+				r, records[cuts[i]*s.layout.size:cuts[i+1]*s.layout.size],
+			),
+		)
 	}
 	if r.IntN(3) == 0 {
 		s.inputs[r.IntN(n)].stdin = []string{"pipe", "pipe", "file"}[r.IntN(3)]
@@ -165,7 +177,11 @@ func (s *scenario) chooseInputs(r *rand.Rand) {
 }
 
 func (s *scenario) newInput(r *rand.Rand, records []byte) input {
-	in := input{records: records, streams: 1, isNamed: r.IntN(2) == 0}
+	in := input{
+		records: records,
+		streams: 1,
+		isNamed: r.IntN(2) == 0,
+	}
 	if s.verb != "sort" {
 		in.records = s.order().sorted(records)
 		if s.faulty && len(records) > 0 {
@@ -182,10 +198,13 @@ func (s *scenario) newInput(r *rand.Rand, records []byte) input {
 			in.streams = 2
 		}
 		if r.IntN(4) == 0 { // brotli is recognized only by the name, and allows only one stream
-			in.kind, in.suffixed, in.streams = "brotli", true, 1
+			in.kind = "brotli"
+			in.suffixed = true
+			in.streams = 1
 		}
 	}
-	if len(in.records) > 0 && isMistakable(s.layout.encode(in.records[:s.layout.size])) {
+	if len(in.records) > 0 &&
+		isMistakable(s.layout.encode(in.records[:s.layout.size])) {
 		in.kind = "gzip"
 	}
 	return in
@@ -249,7 +268,11 @@ func (s *scenario) chooseFlags(r *rand.Rand, m machine) {
 	}
 	strategy := []string{"merge", "partition", "reread", "sift"}[r.IntN(4)]
 	flag(r.IntN(2) == 0 && s.verb == "sort", "--strategy", strategy)
-	flag(r.IntN(2) == 0, "--spill-compress", []string{"none", "delta", "s2", "zstd"}[r.IntN(4)])
+	flag(
+		r.IntN(2) == 0,
+		"--spill-compress",
+		[]string{"none", "delta", "s2", "zstd"}[r.IntN(4)],
+	)
 	flag(r.IntN(6) == 0, "--batch-size", fmt.Sprint(2+r.IntN(20)))
 	flag(r.IntN(5) == 0, "--verify")
 	flag(s.output.asked, "--compress", s.output.kind)
@@ -271,7 +294,8 @@ func (s *scenario) chooseDevice(r *rand.Rand, m machine) {
 		return
 	}
 	name := d.algorithms[r.IntN(len(d.algorithms))]
-	if isQuadratic := strings.HasPrefix(name, "selection"); !isQuadratic || s.count <= 20_000 {
+	if isQuadratic := strings.HasPrefix(name, "selection"); !isQuadratic ||
+		s.count <= 20_000 {
 		s.flags = append(s.flags, "--algorithm", name)
 	}
 }
@@ -292,15 +316,20 @@ func (s *scenario) chooseSignal(r *rand.Rand) {
 // outputs are files.
 func (s *scenario) chooseCheckpoint(r *rand.Rand) {
 	mistakable := func(in input) bool {
-		return len(in.records) > 0 && isMistakable(s.layout.encode(in.records[:s.layout.size]))
+		return len(in.records) > 0 && isMistakable(
+			s.layout.encode(in.records[:s.layout.size]),
+		)
 	}
-	if s.verb != "sort" || s.signal == 0 || r.IntN(2) == 0 || slices.ContainsFunc(s.inputs, mistakable) {
+	if s.verb != "sort" || s.signal == 0 || r.IntN(2) == 0 ||
+		slices.ContainsFunc(s.inputs, mistakable) {
 		return
 	}
 	for i := range s.inputs {
 		s.inputs[i].stdin, s.inputs[i].kind, s.inputs[i].suffixed = "", "", false
 	}
-	s.kept, s.spills, s.output.where = true, 0, "file"
+	s.kept = true
+	s.spills = 0
+	s.output.where = "file"
 	if i := slices.Index(s.flags, "--strategy"); i >= 0 {
 		s.flags[i+1] = "merge"
 	}
@@ -311,9 +340,12 @@ func (s *scenario) chooseCheckpoint(r *rand.Rand) {
 // replaced.
 func choosePart(s *scenario, r *rand.Rand) {
 	whole := func(in input) bool { return in.kind != "" || in.stdin != "" }
-	of := s.verb == "sort" || s.verb == "merge" && !s.faulty && !(s.unique && s.limit > 0)
+	of := s.verb == "sort" ||
+		s.verb == "merge" && !s.faulty && !(s.unique && s.limit > 0)
 	replaced := s.output.where == "input" || s.output.where == "over"
-	if !of || s.form != "" || replaced || slices.ContainsFunc(s.inputs, whole) || r.IntN(3) > 0 {
+	if !of || s.form != "" || replaced ||
+		slices.ContainsFunc(s.inputs, whole) ||
+		r.IntN(3) > 0 {
 		return
 	}
 	s.parts = 1 + r.IntN(8)
@@ -345,5 +377,7 @@ func (s *scenario) String() string {
 	if s.signal != 0 {
 		words = append(words, fmt.Sprintf("%v×%d", s.signal, len(s.moments)))
 	}
-	return strings.Join(slices.DeleteFunc(words, func(w string) bool { return w == "" }), " ")
+	return strings.Join(slices.DeleteFunc(words, func(w string) bool {
+		return w == ""
+	}), " ")
 }

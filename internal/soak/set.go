@@ -16,8 +16,12 @@ import (
 // set that a kill leaves behind.
 func chooseSet(s *scenario, r *rand.Rand) {
 	out := &s.output
-	isPlain := s.layout.container == nil && !s.keptHeader && (out.kind == "" || out.kind == "none")
-	if s.verb == "check" || out.where != "file" || out.old != nil || s.signal != 0 || !isPlain || r.IntN(2) > 0 {
+	isPlain := s.layout.container == nil && !s.keptHeader &&
+		(out.kind == "" || out.kind == "none")
+	if s.verb == "check" || out.where != "file" || out.old != nil ||
+		s.signal != 0 ||
+		!isPlain ||
+		r.IntN(2) > 0 {
 		return
 	}
 	out.split = 1 + r.IntN(9)
@@ -61,20 +65,25 @@ func readSet(t *trial) (all []byte, err error) {
 		return nil, fmt.Errorf("the index of the set: %w", err)
 	}
 	if len(index.Files) != t.output.split {
-		return nil, fmt.Errorf("the set has %d files, not %d", len(index.Files), t.output.split)
+		return nil, fmt.Errorf(
+			"the set has %d files, not %d", len(index.Files), t.output.split,
+		)
 	}
 
 	var records int64
 	for i, file := range index.Files {
 		want := fmt.Sprintf("%s.%03d", filepath.Base(name), i)
 		if said := cmp.Or(string(file.Raw), file.Name); said != want {
-			return nil, fmt.Errorf("file %d of the set is %q, not %q", i, said, want)
+			return nil, fmt.Errorf(
+				"file %d of the set is %q, not %q", i, said, want,
+			)
 		}
 		data, err := os.ReadFile(filepath.Join(filepath.Dir(name), want))
 		if err != nil {
 			return nil, err
 		}
-		if int64(len(data)) != file.Bytes || file.Records > 0 && len(data)%int(file.Records) != 0 {
+		if int64(len(data)) != file.Bytes ||
+			file.Records > 0 && len(data)%int(file.Records) != 0 {
 			return nil, fmt.Errorf("%s has %d bytes, and its index says %d bytes of %d records", want, len(data),
 				file.Bytes, file.Records)
 		}
@@ -82,7 +91,11 @@ func readSet(t *trial) (all []byte, err error) {
 		all = append(all, data...)
 	}
 	if records != index.Records {
-		return nil, fmt.Errorf("the files of the set have %d records, not %d", records, index.Records)
+		return nil, fmt.Errorf(
+			"the files of the set have %d records, not %d",
+			records,
+			index.Records,
+		)
 	}
 	return all, nil
 }

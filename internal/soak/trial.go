@@ -49,7 +49,11 @@ func (t *tally) add(other tally) {
 
 // newTrial creates the directory.
 func newTrial(s *scenario, command, folder string) (*trial, error) {
-	t := &trial{scenario: s, command: command, folder: folder}
+	t := &trial{
+		scenario: s,
+		command:  command,
+		folder:   folder,
+	}
 	for _, in := range s.inputs {
 		t.files = append(t.files, compress(in.kind, fileOf(s, in), in.streams))
 	}
@@ -62,7 +66,9 @@ func newTrial(s *scenario, command, folder string) (*trial, error) {
 		}
 	}
 	text := []byte(s.commandLine(command))
-	return t, errors.Join(t.reset(), os.WriteFile(filepath.Join(folder, "command"), text, 0o600))
+	return t, errors.Join(
+		t.reset(), os.WriteFile(filepath.Join(folder, "command"), text, 0o600),
+	)
 }
 
 // emptyFolders returns the directories that must be empty after each run.
@@ -78,14 +84,23 @@ func (t *trial) emptyFolders() []string {
 func (t *trial) reset() error {
 	var faults []error
 	for i, in := range t.inputs {
-		faults = append(faults, os.WriteFile(filepath.Join(t.folder, dataFolder(t.scenario), in.name(i)), t.files[i], 0o600))
+		faults = append(
+			faults,
+			os.WriteFile(
+				filepath.Join(t.folder, dataFolder(t.scenario), in.name(i)),
+				t.files[i],
+				0o600,
+			),
+		)
 	}
 	if t.output.where != "file" {
 		return errors.Join(faults...)
 	}
 	name := filepath.Join(t.folder, t.outputName())
 	if t.output.old != nil {
-		return errors.Join(append(faults, os.WriteFile(name, t.output.old, 0o600))...)
+		return errors.Join(
+			append(faults, os.WriteFile(name, t.output.old, 0o600))...,
+		)
 	}
 	if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {
 		faults = append(faults, err)
@@ -116,7 +131,9 @@ func (t *trial) execute(ctx context.Context) error {
 			err = t.judgeStopped(stopped)
 		}
 		if err != nil {
-			return fmt.Errorf("%v after %v of %v: %w", t.signal, after, took, err)
+			return fmt.Errorf(
+				"%v after %v of %v: %w", t.signal, after, took, err,
+			)
 		}
 	}
 	if !t.kept && !t.named {
@@ -134,7 +151,9 @@ func (t *trial) execute(ctx context.Context) error {
 }
 
 // runOnce runs the command and makes the checks that apply to all runs.
-func (t *trial) runOnce(ctx context.Context, after time.Duration) (outcome, error) {
+func (t *trial) runOnce(
+	ctx context.Context, after time.Duration,
+) (outcome, error) {
 	o, err := t.run(ctx, t.command, t.folder, after)
 	if err != nil {
 		return o, err
@@ -154,7 +173,9 @@ func (t *trial) runOnce(ctx context.Context, after time.Duration) (outcome, erro
 	}
 	if _, err := os.Stat(filepath.Join(t.folder, keptName)); err == nil {
 		if o.exit >= 0 {
-			return o, fmt.Errorf("the checkpoint was left behind: %s: %s", o.status(), o.stderr)
+			return o, fmt.Errorf(
+				"the checkpoint was left behind: %s: %s", o.status(), o.stderr,
+			)
 		}
 		return o, t.judgeWords(o) // an incomplete output may exist
 	}
@@ -166,14 +187,20 @@ func (t *trial) judge(o outcome) error {
 	switch _, disordered := t.isDisordered(); {
 	case t.verb == "merge" && t.output.where == "over":
 		if !t.isRefusal(o) {
-			return fmt.Errorf("a merge over an input ended with %s: %s", o.status(), o.stderr)
+			return fmt.Errorf(
+				"a merge over an input ended with %s: %s", o.status(), o.stderr,
+			)
 		}
 		return t.isOld()
 	case t.verb == "check" && !t.isRefusal(o):
 		return t.judgeCheck(o)
 	case t.verb == "merge" && disordered && !t.isRefusal(o):
 		if o.exit != 2 || !bytes.Contains(o.stderr, []byte("out of order")) {
-			return fmt.Errorf("a merge of what is out of order ended with %s: %s", o.status(), o.stderr)
+			return fmt.Errorf(
+				"a merge of what is out of order ended with %s: %s",
+				o.status(),
+				o.stderr,
+			)
 		}
 		return t.isOld()
 	case o.exit == 0:
@@ -203,13 +230,20 @@ func (t *trial) judgeStopped(o outcome) error {
 	default:
 		t.tally.terminated++
 	}
-	if t.output.where == "over" && (t.signal == syscall.SIGKILL || bytes.Contains(o.stderr, []byte("is now incomplete"))) {
+	if t.output.where == "over" &&
+		(t.signal == syscall.SIGKILL || bytes.Contains(
+			o.stderr, []byte("is now incomplete"),
+		)) {
 		return nil // a run that ends while it writes to a stream leaves an incomplete output
 	}
 	if t.output.where == "pipe" {
-		isRaw := t.layout.container == nil && (t.output.kind == "" || t.output.kind == "none")
+		isRaw := t.layout.container == nil &&
+			(t.output.kind == "" || t.output.kind == "none")
 		if isRaw && !bytes.HasPrefix(t.want, o.stdout) {
-			return fmt.Errorf("what came through the pipe is wrong: %w", difference(o.stdout, t.want))
+			return fmt.Errorf(
+				"what came through the pipe is wrong: %w",
+				difference(o.stdout, t.want),
+			)
 		}
 		return nil
 	}
@@ -217,7 +251,9 @@ func (t *trial) judgeStopped(o outcome) error {
 		return nil
 	}
 	if err := t.isNew(o); err != nil {
-		return fmt.Errorf("the output is neither the old one nor the new one: %w", err)
+		return fmt.Errorf(
+			"the output is neither the old one nor the new one: %w", err,
+		)
 	}
 	return nil
 }
@@ -239,12 +275,16 @@ func (t *trial) judgeWords(o outcome) error {
 		}
 	}
 	if failed := o.exit > 0; errorsSaid > 1 || failed != (errorsSaid == 1) {
-		return fmt.Errorf("%s with %d lines of errors: %s", o.status(), errorsSaid, o.stderr)
+		return fmt.Errorf(
+			"%s with %d lines of errors: %s", o.status(), errorsSaid, o.stderr,
+		)
 	}
 	return nil
 }
 
-var stacks = regexp.MustCompile(`(?m)^(panic|fatal error|runtime|goroutine \d+)[: ]`)
+var stacks = regexp.MustCompile(
+	`(?m)^(panic|fatal error|runtime|goroutine \d+)[: ]`,
+)
 
 // judgeFolders checks that no files are left over and that the inputs are unchanged.
 func (t *trial) judgeFolders() error {
@@ -256,15 +296,25 @@ func (t *trial) judgeFolders() error {
 	var inputs []string
 	for i, in := range t.inputs {
 		inputs = append(inputs, in.name(i))
-		if i == 0 && t.output.where == "input" || i == t.output.over && t.output.where == "over" {
+		if i == 0 && t.output.where == "input" ||
+			i == t.output.over && t.output.where == "over" {
 			continue
 		}
-		got, err := os.ReadFile(filepath.Join(t.folder, dataFolder(t.scenario), in.name(i)))
+		got, err := os.ReadFile(
+			filepath.Join(t.folder, dataFolder(t.scenario), in.name(i)),
+		)
 		if err != nil || !bytes.Equal(got, t.files[i]) {
-			return fmt.Errorf("input %s has changed: %w", in.name(i), cmp.Or(err, difference(got, t.files[i])))
+			return fmt.Errorf(
+				"input %s has changed: %w",
+				in.name(i),
+				cmp.Or(err, difference(got, t.files[i])),
+			)
 		}
 	}
-	return cmp.Or(t.hasOnly(dataFolder(t.scenario), inputs...), t.hasOnly("result", resultNames(t.scenario)...))
+	return cmp.Or(
+		t.hasOnly(dataFolder(t.scenario), inputs...),
+		t.hasOnly("result", resultNames(t.scenario)...),
+	)
 }
 
 // hasOnly returns an error if a directory contains files other than those named.
@@ -273,7 +323,8 @@ func (t *trial) hasOnly(folder string, names ...string) error {
 	for _, entry := range entries {
 		switch {
 		case slices.Contains(names, entry.Name()):
-		case t.killed && (t.output.old != nil || t.output.where == "input") && ofOutput.MatchString(entry.Name()):
+		case t.killed && (t.output.old != nil || t.output.where == "input") &&
+			ofOutput.MatchString(entry.Name()):
 			t.named = true
 		default:
 			return fmt.Errorf("%s/%s was left behind", folder, entry.Name())
@@ -323,7 +374,9 @@ func (t *trial) isOld() error {
 func (t *trial) isNew(o outcome) error {
 	got := o.stdout
 	if name := t.outputName(); name != "" {
-		read := func() ([]byte, error) { return os.ReadFile(filepath.Join(t.folder, name)) }
+		read := func() ([]byte, error) {
+			return os.ReadFile(filepath.Join(t.folder, name))
+		}
 		if t.output.split > 0 {
 			read = func() ([]byte, error) { return readSet(t) }
 		}
@@ -353,5 +406,10 @@ func difference(got, want []byte) error {
 	for at < n && got[at] == want[at] {
 		at++
 	}
-	return fmt.Errorf("%d bytes where %d were expected, and byte %d is the first that differs", len(got), len(want), at)
+	return fmt.Errorf(
+		"%d bytes where %d were expected, and byte %d is the first that differs",
+		len(got),
+		len(want),
+		at,
+	)
 }

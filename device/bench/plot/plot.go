@@ -44,8 +44,19 @@ func WriteSVG(w io.Writer, r bench.Report) error {
 <rect width="100%%" height="100%%" fill="white"/>
 `, width*float64(cols), height*float64(rows)) // with a background, because text is invisible on dark pages
 	for i, results := range panels {
-		fmt.Fprintf(&b, "<g transform=\"translate(%v,%v)\">\n", width*float64(i%cols), height*float64(i/cols))
-		drawPanel(&b, fmt.Sprintf("%s: %s, %s", r.Device, results[0].Key, results[0].Dist), results)
+		fmt.Fprintf(
+			&b,
+			"<g transform=\"translate(%v,%v)\">\n",
+			width*float64(i%cols),
+			height*float64(i/cols),
+		)
+		drawPanel(
+			&b,
+			fmt.Sprintf(
+				"%s: %s, %s", r.Device, results[0].Key, results[0].Dist,
+			),
+			results,
+		)
 		b.WriteString("</g>\n")
 	}
 	b.WriteString("</svg>\n")
@@ -59,9 +70,12 @@ func panelsOf(results []bench.Result) (panels [][]bench.Result) {
 		if r.Rate == 0 {
 			continue
 		}
-		at := slices.IndexFunc(panels, func(p []bench.Result) bool { return p[0].Key == r.Key && p[0].Dist == r.Dist })
+		at := slices.IndexFunc(panels, func(p []bench.Result) bool {
+			return p[0].Key == r.Key && p[0].Dist == r.Dist
+		})
 		if at < 0 {
-			at, panels = len(panels), append(panels, nil)
+			at = len(panels)
+			panels = append(panels, nil)
 		}
 		panels[at] = append(panels[at], r)
 	}
@@ -71,8 +85,10 @@ func panelsOf(results []bench.Result) (panels [][]bench.Result) {
 // The colours are distinguishable by colour-blind readers (Okabe and Ito). The marks at the
 // points help in print.
 var (
-	colours = strings.Fields("#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #000000 #999933 #a00030 #808080")
-	marks   = []string{
+	colours = strings.Fields(
+		"#0072b2 #d55e00 #009e73 #cc79a7 #e69f00 #56b4e9 #000000 #999933 #a00030 #808080",
+	)
+	marks = []string{
 		"m-3 0a3 3 0 1 0 6 0a3 3 0 1 0 -6 0", "m-3 -3h6v6h-6z", "m0 -4l4 7h-8z", "m0 -4l4 4l-4 4l-4 -4z",
 		"m-3 -3l6 6m0 -6l-6 6", "m-4 0h8m-4 -4v8", "m0 4l4 -7h-8z", "m-4 -3h8v6h-8z",
 	}
@@ -91,18 +107,45 @@ func drawPanel(b *bytes.Buffer, title string, results []bench.Result) {
 		if lines[r.Label] == nil {
 			labels = append(labels, r.Label)
 		}
-		point := fmt.Sprintf("%.1f %.1f", x.at(math.Log2(float64(r.Records))), y.at(math.Log10(r.Rate)))
+		point := fmt.Sprintf(
+			"%.1f %.1f",
+			x.at(math.Log2(float64(r.Records))),
+			y.at(math.Log10(r.Rate)),
+		)
 		lines[r.Label] = append(lines[r.Label], point)
 	}
 	for i, label := range labels {
-		colour, mark, dashes := colours[i%len(colours)], marks[i%len(marks)], ""
+		colour := colours[i%len(colours)]
+		mark := marks[i%len(marks)]
+		dashes := ""
 		if i >= len(marks) { // marks repeat
 			dashes = ` stroke-dasharray="4 2"`
 		}
 		legend := top + 16*float64(i)
-		fmt.Fprintf(b, "<path d=\"M%s\" fill=\"none\" stroke=%q%s/>\n", strings.Join(lines[label], "L"), colour, dashes)
-		fmt.Fprintf(b, "<path d=\"M%s%s\" fill=%q stroke=%q/>\n", strings.Join(lines[label], mark+"M"), mark, colour, colour)
-		fmt.Fprintf(b, "<path d=\"M%v %v%s\" fill=%q stroke=%q/>\n", width-right+16, legend-4, mark, colour, colour)
+		fmt.Fprintf(
+			b,
+			"<path d=\"M%s\" fill=\"none\" stroke=%q%s/>\n",
+			strings.Join(lines[label], "L"),
+			colour,
+			dashes,
+		)
+		fmt.Fprintf(
+			b,
+			"<path d=\"M%s%s\" fill=%q stroke=%q/>\n",
+			strings.Join(lines[label], mark+"M"),
+			mark,
+			colour,
+			colour,
+		)
+		fmt.Fprintf(
+			b,
+			"<path d=\"M%v %v%s\" fill=%q stroke=%q/>\n",
+			width-right+16,
+			legend-4,
+			mark,
+			colour,
+			colour,
+		)
 		text(b, width-right+26, legend, "start", label)
 	}
 }
@@ -110,7 +153,9 @@ func drawPanel(b *bytes.Buffer, title string, results []bench.Result) {
 // An axis maps logarithms in [least, most] to pixels.
 type axis struct{ least, most, from, to float64 }
 
-func (a axis) at(v float64) float64 { return a.from + (v-a.least)/(a.most-a.least)*(a.to-a.from) }
+func (a axis) at(v float64) float64 {
+	return a.from + (v-a.least)/(a.most-a.least)*(a.to-a.from)
+}
 
 // axesOf returns the axes for the results, with room at the sides. The axis of rates spans whole
 // powers of ten.
@@ -118,9 +163,13 @@ func axesOf(results []bench.Result) (x, y axis) {
 	x = axis{math.Inf(1), math.Inf(-1), left, width - right}
 	y = axis{math.Inf(1), math.Inf(-1), height - bottom, top}
 	for _, r := range results {
-		size, rate := math.Log2(float64(r.Records)), math.Log10(r.Rate)
-		x.least, x.most = min(x.least, size-0.5), max(x.most, size+0.5)
-		y.least, y.most = min(y.least, math.Floor(rate)), max(y.most, math.Ceil(rate+0.02))
+		size := math.Log2(float64(r.Records))
+		rate := math.Log10(r.Rate)
+		x.least = min(x.least, size-0.5)
+		x.most = max(x.most, size+0.5)
+		y.least, y.most = min(
+			y.least, math.Floor(rate),
+		), max(y.most, math.Ceil(rate+0.02))
 	}
 	return x, y
 }
@@ -128,7 +177,8 @@ func axesOf(results []bench.Result) (x, y axis) {
 // drawGrid draws and labels at most eleven powers of two of keys, and every power of ten of the
 // rate.
 func drawGrid(b *bytes.Buffer, x, y axis) {
-	from, to := math.Ceil(x.least), math.Floor(x.most)
+	from := math.Ceil(x.least)
+	to := math.Floor(x.most)
 	for power := from; power <= to; power += 1 + math.Floor((to-from)/11) {
 		gridLine(b, x.at(power), y.from, x.at(power), y.to)
 		text(b, x.at(power), y.from+18, "middle", fmt.Sprintf("2^%v", power))
@@ -136,16 +186,39 @@ func drawGrid(b *bytes.Buffer, x, y axis) {
 	for power := y.least; power <= y.most; power++ {
 		gridLine(b, x.from, y.at(power), x.to, y.at(power))
 		// 10k, 1M.
-		short := strings.ReplaceAll(humanize.SIWithDigits(math.Pow(10, power), 0, ""), " ", "")
+		short := strings.ReplaceAll(
+			humanize.SIWithDigits(math.Pow(10, power), 0, ""), " ", "",
+		)
 		text(b, x.from-6, y.at(power)+4, "end", short)
 	}
-	fmt.Fprintf(b, "<path d=\"M%v %vV%vH%v\" fill=\"none\" stroke=\"black\"/>\n", x.from, y.to, y.from, x.to)
+	fmt.Fprintf(
+		b,
+		"<path d=\"M%v %vV%vH%v\" fill=\"none\" stroke=\"black\"/>\n",
+		x.from,
+		y.to,
+		y.from,
+		x.to,
+	)
 }
 
 func gridLine(b *bytes.Buffer, x1, y1, x2, y2 float64) {
-	fmt.Fprintf(b, "<path d=\"M%.1f %.1fL%.1f %.1f\" stroke=\"#e1e1e1\"/>\n", x1, y1, x2, y2)
+	fmt.Fprintf(
+		b,
+		"<path d=\"M%.1f %.1fL%.1f %.1f\" stroke=\"#e1e1e1\"/>\n",
+		x1,
+		y1,
+		x2,
+		y2,
+	)
 }
 
 func text(b *bytes.Buffer, x, y float64, anchor, s string) {
-	fmt.Fprintf(b, "<text x=\"%.1f\" y=\"%.1f\" text-anchor=%q>%s</text>\n", x, y, anchor, html.EscapeString(s))
+	fmt.Fprintf(
+		b,
+		"<text x=\"%.1f\" y=\"%.1f\" text-anchor=%q>%s</text>\n",
+		x,
+		y,
+		anchor,
+		html.EscapeString(s),
+	)
 }

@@ -81,7 +81,9 @@ func (p *Pool[E]) Reset() {
 	}
 }
 
-var ErrFull = errors.New("the chunk is full: more records arrived than it has room for")
+var ErrFull = errors.New(
+	"the chunk is full: more records arrived than it has room for",
+)
 
 // Take returns a chain of free blocks: at most the given number from the zone, or, if the zone
 // has none and cannot get more, one block of another zone. If there are none, it panics with
@@ -128,9 +130,11 @@ func (p *Pool[E]) claim(z *Zone, most int) (first, n uint32) {
 			return None, 0
 		}
 		z.Extents = append(z.Extents, uint32(from))
-		z.fresh, z.end = uint32(from), uint32(min(from+int64(p.Extent), int64(p.Blocks)))
+		z.fresh = uint32(from)
+		z.end = uint32(min(from+int64(p.Extent), int64(p.Blocks)))
 	}
-	first, n = z.fresh, min(uint32(most), z.end-z.fresh)
+	first = z.fresh
+	n = min(uint32(most), z.end-z.fresh)
 	z.fresh += n
 	return first, n
 }
@@ -160,7 +164,10 @@ func (p *Pool[E]) Release(zone int) {
 	bytes := p.Memory.Bytes()
 	blockBytes := len(bytes) / p.Blocks
 	for _, first := range z.Extents {
-		p.Memory.Discard(int(first)*blockBytes, min(int(first)+p.Extent, p.Blocks)*blockBytes)
+		p.Memory.Discard(
+			int(first)*blockBytes,
+			min(int(first)+p.Extent, p.Blocks)*blockBytes,
+		)
 	}
 	z.Extents = z.Extents[:0]
 }

@@ -33,12 +33,16 @@ func AppenderBytes(parts int) int {
 // NewAppender returns an Appender for the given number of parts, with buffers of bufferBytes.
 // memory contains the buffers, followed by AppenderBytes bytes. REQUIRES: memory is aligned like
 // an arena, and CanAppend
-func NewAppender[E arena.Word](memory []byte, parts, bufferBytes int) *Appender[E] {
+func NewAppender[E arena.Word](
+	memory []byte, parts, bufferBytes int,
+) *Appender[E] {
 	var e E
 	a := &Appender[E]{waiting: -1}
 	elems := arena.View[E](memory[:parts*bufferBytes])
 	block := bufferBytes / int(unsafe.Sizeof(e))
-	a.combiner, _ = newCombiner(elems, block, memory[parts*bufferBytes:], parts, appenderLine)
+	a.combiner, _ = newCombiner(
+		elems, block, memory[parts*bufferBytes:], parts, appenderLine,
+	)
 	for part := range parts {
 		a.next[part], a.to[part] = uint64(part)*a.line(), a.start(part)
 	}

@@ -113,7 +113,9 @@ func numberLoop[E Element](b *Buckets[E], numbers []uint32, elems []E) {
 	switch {
 	case !b.fitted():
 		for i, e := range elems {
-			numbers[i] = uint32(min((max(e, low)-low)>>(shift&lastBit[E]()), last))
+			numbers[i] = uint32(
+				min((max(e, low)-low)>>(shift&lastBit[E]()), last),
+			)
 		}
 	case !b.graded():
 		cells := b.cells
@@ -140,7 +142,9 @@ func (b *Buckets[E]) numberGraded(numbers []uint32, elems []E) {
 	below := uint32(b.below)
 
 	for i, e := range elems {
-		distance, isBelow := bits.Sub64(uint64(min(max(e, low)-low, last)), center, 0)
+		distance, isBelow := bits.Sub64(
+			uint64(min(max(e, low)-low, last)), center, 0,
+		)
 		flip := -isBelow
 		distance ^= flip
 		at := distance >> (shift & 63)

@@ -35,7 +35,9 @@ var hasVectors = cpuid.CPU.Supports(cpuid.BMI1, cpuid.AVX512F, cpuid.AVX512CD)
 // cellCounts returns the counters of cells, 32 bits each and at most 64 KiB. They use the memory
 // of the counters of passes.
 func (r *Sorter[E]) cellCounts(digit int) *uint32 {
-	counts := unsafe.Slice((*uint32)(unsafe.Pointer(&r.counts)), max(1<<digit, minCells))
+	counts := unsafe.Slice(
+		(*uint32)(unsafe.Pointer(&r.counts)), max(1<<digit, minCells),
+	)
 	clear(counts)
 	return &counts[0]
 }
@@ -44,7 +46,8 @@ func (r *Sorter[E]) cellCounts(digit int) *uint32 {
 // tmp are undefined, and blocks contains its original elements in some order.
 func (r *Sorter[E]) sortCells(dst, tmp []E, blocks [][]E, s span[E]) bool {
 	n := len(dst)
-	if !hasVectors || lastBit[E]() != 63 || n < cellsThreshold || r.backoff.skip() {
+	if !hasVectors || lastBit[E]() != 63 || n < cellsThreshold ||
+		r.backoff.skip() {
 		return false
 	}
 	if n > partsThreshold && s.Width > cellBits {
@@ -136,10 +139,19 @@ func countAll[E Element](blocks [][]E, low, control uint64, counts *uint32) {
 	}
 }
 
-func moveAll[E Element](to []E, blocks [][]E, low, control uint64, places *uint32) {
+func moveAll[E Element](
+	to []E, blocks [][]E, low, control uint64, places *uint32,
+) {
 	for _, block := range blocks {
 		block := words(block)
-		moveCells(word[uint64](to), block, low, control, places, aheadOf(len(block)/4))
+		moveCells(
+			word[uint64](to),
+			block,
+			low,
+			control,
+			places,
+			aheadOf(len(block)/4),
+		)
 	}
 }
 
@@ -204,7 +216,9 @@ func scanCells(counts *uint32, n int) (squares uint64)
 // prefetches lines like move64.
 //
 //go:noescape
-func moveCells(to *uint64, block []uint64, low, control uint64, places *uint32, ahead int)
+func moveCells(
+	to *uint64, block []uint64, low, control uint64, places *uint32, ahead int,
+)
 
 // sortGroups sorts the octets of the given number of groups. They follow an edge at src, which
 // is already sorted.

@@ -43,7 +43,8 @@ func candidatesOf[E Element](sample []E, b Buckets[E]) []candidate[E] {
 		case e == c.value && c.lead > 0:
 			c.lead++
 		case c.lead == 0:
-			c.value, c.lead = e, 1
+			c.value = e
+			c.lead = 1
 		default:
 			c.lead--
 		}

@@ -56,7 +56,8 @@ func gradingAround(center, last uint64, shift uint) grading {
 		}
 		return n
 	}
-	for finer := g; 1<<finer.bits < maxCells && cells(finer) <= maxCells; finer.bits++ {
+	for finer := g; 1<<finer.bits < maxCells &&
+		cells(finer) <= maxCells; finer.bits++ {
 		g = finer
 	}
 	return g
@@ -82,7 +83,9 @@ func (g grading) cell(number uint64) (start uint64, width uint) {
 
 // FittedBuckets divides the elements from low to high into at most count buckets with about the
 // same number of sampled elements each. REQUIRES: the sampled elements are from low to high
-func FittedBuckets[E Element](sample []E, low, high E, count int, tieBits uint) Buckets[E] {
+func FittedBuckets[E Element](
+	sample []E, low, high E, count int, tieBits uint,
+) Buckets[E] {
 	plain := NewBuckets(low, high, count, tieBits)
 	if count < minFitted || plain.Shift == tieBits {
 		return plain
@@ -128,12 +131,17 @@ func densest[E Element](sample []E) E {
 }
 
 // fit returns fitted buckets instead of plain ones, up to high and at most count.
-func (b Buckets[E]) fit(sample []E, high E, count int, tieBits uint, g grading) Buckets[E] {
+func (b Buckets[E]) fit(
+	sample []E, high E, count int, tieBits uint, g grading,
+) Buckets[E] {
 	b.grading = g
 	b.last = high - b.low
 	b.Shift = tieBits
 	if !b.graded() {
-		b.Shift = max(tieBits, uint(max(bits.Len64(uint64(b.last))-bits.Len(maxCells-1), 0)))
+		b.Shift = max(
+			tieBits,
+			uint(max(bits.Len64(uint64(b.last))-bits.Len(maxCells-1), 0)),
+		)
 	}
 	above, below := b.histograms(sample)
 	// A bucket has want/2 to want elements, or two neighbors have more than want together. So
@@ -188,38 +196,58 @@ func (b *Buckets[E]) cut(above, below []int, want int, tieBits uint) {
 	b.cells = append(b.cells, lower...)
 }
 
-// cutSide appends the cells of distances up to last on one side of the center. It returns the
-// least distance of each bucket.
-func (b *Buckets[E]) cutSide(histogram []int, last E, want int, tieBits uint) (first []E) {
-	shared := 0 // number of elements in the last bucket, if more cells may join it
+// cutSide divides one side of the center into buckets. histogram contains the number of sampled
+// elements in each cell of this side, and last is the largest distance from the center. Cells with
+// few elements share a bucket; a cell with many elements is divided into buckets of equal width:
+//
+//	cells     │  3  │  2  │  4  │        20         │  5  │     elements; want = 6
+//	buckets   │     0     │  1  │ 2  │ 3  │ 4  │ 5  │  6  │
+//
+// For each cell, cutSide appends the numbering of its buckets to b.cells. It returns the smallest
+// distance in each bucket.
+func (b *Buckets[E]) cutSide(
+	histogram []int, last E, want int, tieBits uint,
+) (first []E) {
+	shared := 0 // number of elements in the last bucket
+	mayJoin := false
 	for i, n := range histogram {
 		value, width := b.cell(uint64(i))
 		start := E(value) << b.Shift
-		width += b.Shift
+		width += b.Shift // the cell consists of 2^width distances
 
-		if n <= want {
-			if i == 0 || shared+n > want {
-				first = append(first, start)
-				shared = 0
-			}
-			shared += n
-			b.addCell(uint32(len(first)-1), start, lastBit[E]())
+		if n > want {
+			pieceBits := min(uint(bits.Len(uint((n-1)/want))), width-tieBits)
+			first = b.divideCell(first, start, width, width-pieceBits, last)
+			mayJoin = false
 			continue
 		}
 
-		shift := width - min(uint(bits.Len(uint((n-1)/want))), width-tieBits)
-		b.addCell(uint32(len(first)), start, shift)
-		for at := start; ; at += E(1) << shift {
-			first = append(first, at)
-			if (at-start+E(1)<<shift)>>width != 0 || last-at < E(1)<<shift {
-				break
-			}
+		if !mayJoin || shared+n > want {
+			first = append(first, start)
+			shared = 0
 		}
-
-		shared = want + 1 // no more cells may join the last bucket
+		shared += n
+		mayJoin = true
+		b.addCell(uint32(len(first)-1), start, lastBit[E]())
 	}
 
 	return first
+}
+
+// divideCell divides a cell of 2^width distances into buckets of 2^shift distances each. It
+// appends the smallest distance of each bucket to first, without buckets that begin after last.
+func (b *Buckets[E]) divideCell(
+	first []E, start E, width, shift uint, last E,
+) []E {
+	b.addCell(uint32(len(first)), start, shift)
+	bucketWidth := E(1) << shift
+	for at := start; ; at += bucketWidth {
+		first = append(first, at)
+		isLastOfCell := (at-start+bucketWidth)>>width != 0
+		if isLastOfCell || last-at < bucketWidth {
+			return first
+		}
+	}
 }
 
 // addCell adds the cell that begins at start. bucket is its first bucket.

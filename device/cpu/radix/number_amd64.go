@@ -1,7 +1,9 @@
 package radix
 
 // numberVectors numbers the first elements with vector instructions, and returns how many.
-func numberVectors[E Element](b *Buckets[E], numbers []uint32, elems []E) (done int) {
+func numberVectors[E Element](
+	b *Buckets[E], numbers []uint32, elems []E,
+) (done int) {
 	const vector = 8
 	if done = len(elems) &^ (vector - 1); done == 0 || !hasVectors {
 		return 0

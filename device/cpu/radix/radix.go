@@ -137,7 +137,8 @@ func (r *Sorter[E]) sortByDigits(dst, tmp []E, blocks [][]E, s span[E]) {
 	}
 
 	r.reorder(dst, tmp, blocks, s.low, p)
-	if p.shift > 0 && !repair(dst) { // the leading bits distinguish too few elements
+	if p.shift > 0 &&
+		!repair(dst) { // the leading bits distinguish too few elements
 		s = SpanOf(MinMax(dst))
 		r.SortBits(dst, tmp, s.low, 0, s.Width)
 	}
@@ -184,9 +185,11 @@ func (r *Sorter[E]) reorder(dst, tmp []E, blocks [][]E, low E, p pass) {
 		return
 	}
 
-	from, to := dst, tmp
+	from := dst
+	to := tmp
 	if len(live)%2 == 1 {
-		from, to = tmp, dst
+		from = tmp
+		to = dst
 		if &blocks[0][0] == &dst[0] {
 			blocks = [][]E{tmp[:copy(tmp, dst)]}
 		}
@@ -212,20 +215,30 @@ func (r *Sorter[E]) count(blocks [][]E, low E, p pass) {
 					&r.counts[at+1],
 				)
 			} else {
-				countOne(block, low, p.shift+uint(at)*p.digit, p.digit, &r.counts[at])
+				countOne(
+					block,
+					low,
+					p.shift+uint(at)*p.digit,
+					p.digit,
+					&r.counts[at],
+				)
 			}
 		}
 	}
 }
 
-func countOne[E Element](a []E, low E, shift, digit uint, counts *[digits]uint64) {
+func countOne[E Element](
+	a []E, low E, shift, digit uint, counts *[digits]uint64,
+) {
 	mask := E(1)<<digit - 1
 	for _, e := range a {
 		counts[(e-low)>>(shift&lastBit[E]())&mask&(digits-1)]++
 	}
 }
 
-func countTwoLoop[E Element](a []E, low E, shift, digit uint, counts, next *[digits]uint64) {
+func countTwoLoop[E Element](
+	a []E, low E, shift, digit uint, counts, next *[digits]uint64,
+) {
 	mask := E(1)<<digit - 1
 	above := shift + digit
 	for _, e := range a {
@@ -257,11 +270,15 @@ func exclusiveScan(counts *[digits]uint64, n uint64) (constant bool) {
 // move makes pass at: it moves the elements of blocks to the positions given by the counters.
 func (r *Sorter[E]) move(to []E, blocks [][]E, low E, at int, p pass) {
 	for _, block := range blocks {
-		moveBlock(to, block, low, p.shift+uint(at)*p.digit, p.digit, &r.counts[at])
+		moveBlock(
+			to, block, low, p.shift+uint(at)*p.digit, p.digit, &r.counts[at],
+		)
 	}
 }
 
-func moveLoop[E Element](to, block []E, low E, shift, digit uint, places *[digits]uint64) {
+func moveLoop[E Element](
+	to, block []E, low E, shift, digit uint, places *[digits]uint64,
+) {
 	mask := E(1)<<digit - 1
 	for _, e := range block {
 		d := (e - low) >> (shift & lastBit[E]()) & mask & (digits - 1)

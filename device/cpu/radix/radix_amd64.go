@@ -27,7 +27,9 @@ func init() {
 func aheadOf(n int) int { return max(n-unasked, 0) &^ 3 }
 
 // moveBlock is moveLoop, in a third of its time where the processor has BEXTR.
-func moveBlock[E Element](to, block []E, low E, shift, digit uint, places *[digits]uint64) {
+func moveBlock[E Element](
+	to, block []E, low E, shift, digit uint, places *[digits]uint64,
+) {
 	if !hasBEXTR {
 		moveLoop(to, block, low, shift, digit, places)
 		return
@@ -36,14 +38,30 @@ func moveBlock[E Element](to, block []E, low E, shift, digit uint, places *[digi
 	control := uint64(shift | digit<<8)
 	switch block := any(block).(type) {
 	case []uint64:
-		move64(word[uint64](to), block, uint64(low), control, places, aheadOf(len(block)))
+		move64(
+			word[uint64](to),
+			block,
+			uint64(low),
+			control,
+			places,
+			aheadOf(len(block)),
+		)
 	case []uint32:
-		move32(word[uint32](to), block, uint32(low), control, places, aheadOf(len(block)))
+		move32(
+			word[uint32](to),
+			block,
+			uint32(low),
+			control,
+			places,
+			aheadOf(len(block)),
+		)
 	}
 }
 
 // countTwo is countTwoLoop, in assembly where the processor has BEXTR.
-func countTwo[E Element](block []E, low E, shift, digit uint, counts, next *[digits]uint64) {
+func countTwo[E Element](
+	block []E, low E, shift, digit uint, counts, next *[digits]uint64,
+) {
 	if !hasBEXTR {
 		countTwoLoop(block, low, shift, digit, counts, next)
 		return
@@ -52,25 +70,51 @@ func countTwo[E Element](block []E, low E, shift, digit uint, counts, next *[dig
 	control := uint64(shift | digit<<8)
 	switch block := any(block).(type) {
 	case []uint64:
-		count64(block, uint64(low), control, control+uint64(digit), counts, next)
+		count64(
+			block, uint64(low), control, control+uint64(digit), counts, next,
+		)
 	case []uint32:
-		count32(block, uint32(low), control, control+uint64(digit), counts, next)
+		count32(
+			block, uint32(low), control, control+uint64(digit), counts, next,
+		)
 	}
 }
 
 // The assembly requires hasBEXTR, and ahead that aheadOf gives.
 
 //go:noescape
-func move64(to *uint64, block []uint64, low, control uint64, places *[digits]uint64, ahead int)
+func move64(
+	to *uint64,
+	block []uint64,
+	low, control uint64,
+	places *[digits]uint64,
+	ahead int,
+)
 
 //go:noescape
-func move32(to *uint32, block []uint32, low uint32, control uint64, places *[digits]uint64, ahead int)
+func move32(
+	to *uint32,
+	block []uint32,
+	low uint32,
+	control uint64,
+	places *[digits]uint64,
+	ahead int,
+)
 
 //go:noescape
-func count64(block []uint64, low, control, nextControl uint64, counts, next *[digits]uint64)
+func count64(
+	block []uint64,
+	low, control, nextControl uint64,
+	counts, next *[digits]uint64,
+)
 
 //go:noescape
-func count32(block []uint32, low uint32, control, nextControl uint64, counts, next *[digits]uint64)
+func count32(
+	block []uint32,
+	low uint32,
+	control, nextControl uint64,
+	counts, next *[digits]uint64,
+)
 
 // PrefetchRecords prefetches the cache lines of the records of elems. REQUIRES: elems is not
 // empty

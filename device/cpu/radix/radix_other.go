@@ -4,11 +4,15 @@ package radix
 
 import "github.com/extsort/extsort/device/arena"
 
-func moveBlock[E Element](to, block []E, low E, shift, digit uint, places *[digits]uint64) {
+func moveBlock[E Element](
+	to, block []E, low E, shift, digit uint, places *[digits]uint64,
+) {
 	moveLoop(to, block, low, shift, digit, places)
 }
 
-func countTwo[E Element](block []E, low E, shift, digit uint, counts, next *[digits]uint64) {
+func countTwo[E Element](
+	block []E, low E, shift, digit uint, counts, next *[digits]uint64,
+) {
 	countTwoLoop(block, low, shift, digit, counts, next)
 }
 
@@ -16,7 +20,9 @@ func Within[E Element](a []E, low, span E) int {
 	return withinLoop(a, 0, 0, low, span)
 }
 
-func put[E arena.Word](c *combiner[E], elems []E, numbers []uint32, majority []E) (done, full int) {
+func put[E arena.Word](
+	c *combiner[E], elems []E, numbers []uint32, majority []E,
+) (done, full int) {
 	return putLoop(c, elems, numbers, majority)
 }
 

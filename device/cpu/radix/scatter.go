@@ -48,7 +48,9 @@ func NewScatterer[K Element, E arena.Word](
 	s = &Scatterer[K, E]{pool: p, numbers: make([]uint32, MaxNumbers)}
 	s.combiner, rest = newCombiner(p.Elems, p.Block, memory, buckets, lineBytes)
 	lists, rest := Carve[uint64](rest, buckets)
-	s.Lists = unsafe.Slice((*pool.List)(unsafe.Pointer(unsafe.SliceData(lists))), buckets)
+	s.Lists = unsafe.Slice(
+		(*pool.List)(unsafe.Pointer(unsafe.SliceData(lists))), buckets,
+	)
 	s.taken, rest = Carve[uint32](rest, buckets)
 	return s, rest
 }
@@ -98,7 +100,8 @@ func (s *Scatterer[K, E]) Add(b *Buckets[K], keys []K, elems []E) {
 			}
 			at += done
 		}
-		keys, elems = keys[n:], elems[n:]
+		keys = keys[n:]
+		elems = elems[n:]
 	}
 }
 
@@ -145,7 +148,8 @@ func (s *Scatterer[K, E]) ZoneOf(bucket int) int {
 func (s *Scatterer[K, E]) takeBlock(bucket int) uint32 {
 	if zone := s.ZoneOf(bucket); zone != s.from {
 		s.GiveBack()
-		s.from, s.taking = zone, 1
+		s.from = zone
+		s.taking = 1
 	}
 
 	if s.recycled == pool.None {

@@ -34,10 +34,23 @@ func (d *Data) check(fromBit, toBit int) error {
 		faults = append(faults, fmt.Errorf("keys of %d bytes", d.WordBytes))
 	}
 	if fromBit < 0 || fromBit > toBit || toBit > 8*d.WordBytes {
-		faults = append(faults, fmt.Errorf("bits %d to %d of a word of %d bytes", fromBit, toBit, d.WordBytes))
+		faults = append(
+			faults,
+			fmt.Errorf(
+				"bits %d to %d of a word of %d bytes",
+				fromBit,
+				toBit,
+				d.WordBytes,
+			),
+		)
 	}
-	if d.N < 0 || d.N > 0 && (d.Keys == nil || d.KeysTmp == nil || (d.Values == nil) != (d.ValuesTmp == nil)) {
-		faults = append(faults, fmt.Errorf("%d keys without the buffers for them", d.N))
+	if d.N < 0 ||
+		d.N > 0 &&
+			(d.Keys == nil || d.KeysTmp == nil ||
+				(d.Values == nil) != (d.ValuesTmp == nil)) {
+		faults = append(
+			faults, fmt.Errorf("%d keys without the buffers for them", d.N),
+		)
 	}
 	if err := errors.Join(faults...); err != nil {
 		return fmt.Errorf("sort on an OpenCL device: %w", err)
@@ -75,7 +88,11 @@ func Names() []string {
 func find(name string) (int, error) {
 	at := slices.Index(Names(), cmp.Or(name, Names()[0]))
 	if at < 0 {
-		return 0, fmt.Errorf("no algorithm %q on an OpenCL device: use one of %s", name, strings.Join(Names(), ", "))
+		return 0, fmt.Errorf(
+			"no algorithm %q on an OpenCL device: use one of %s",
+			name,
+			strings.Join(Names(), ", "),
+		)
 	}
 	return at, nil
 }
@@ -97,9 +114,16 @@ func checkDigit(name string, widths []int, bits int) error {
 	case widths == nil:
 		return fmt.Errorf("%s: the bits of its digits are fixed", name)
 	case len(widths) == 2:
-		return fmt.Errorf("digits of %d bits: use %d or %d", bits, widths[0], widths[1])
+		return fmt.Errorf(
+			"digits of %d bits: use %d or %d", bits, widths[0], widths[1],
+		)
 	}
-	return fmt.Errorf("digits of %d bits: use %d to %d", bits, widths[0], widths[len(widths)-1])
+	return fmt.Errorf(
+		"digits of %d bits: use %d to %d",
+		bits,
+		widths[0],
+		widths[len(widths)-1],
+	)
 }
 
 // New creates the sorter with this name; "" is the default. It rejects parameters with which even
@@ -110,7 +134,11 @@ func New(ctx *cl.Context, name string, p Params) (*Sorter, error) {
 		return nil, err
 	}
 	a := algorithms[at]
-	b := &builder{ctx: ctx, v: variant{wordBytes: 4}, dry: true}
+	b := &builder{
+		ctx: ctx,
+		v:   variant{wordBytes: 4},
+		dry: true,
+	}
 	if a.build(b, p); b.err != nil {
 		return nil, fmt.Errorf("%s: %w", a.name, b.err)
 	}

@@ -41,7 +41,11 @@ type variant struct {
 const wideFrom = 1 << 30
 
 func variantOf(d *Data, alwaysWide bool) variant {
-	return variant{wordBytes: d.WordBytes, values: d.Values != nil, wide: alwaysWide || d.N >= wideFrom}
+	return variant{
+		wordBytes: d.WordBytes,
+		values:    d.Values != nil,
+		wide:      alwaysWide || d.N >= wideFrom,
+	}
 }
 
 // offsetBytes returns the size of offset_t.
@@ -67,14 +71,18 @@ type geometry struct {
 	digitBits int
 }
 
-func (g geometry) tile() int64 { return int64(g.groupSize) * int64(g.items) }
+func (g geometry) tile() int64 {
+	return int64(g.groupSize) * int64(g.items)
+}
 
 func (g geometry) bits() int { return g.digitBits }
 
 func (g geometry) radix() int64 { return 1 << g.digitBits }
 
 // groupsFor returns the number of tiles, including a partial last one.
-func (g geometry) groupsFor(n int64) int64 { return (n + g.tile() - 1) / g.tile() }
+func (g geometry) groupsFor(n int64) int64 {
+	return (n + g.tile() - 1) / g.tile()
+}
 
 // withDigit sets the digit width: p.DigitBits, or the width for which the cost model predicts the
 // fewest bytes moved.
@@ -98,10 +106,14 @@ type limits struct {
 func (g geometry) check(dev *cl.Device, l limits) error {
 	switch {
 	case g.digitBits < 1 || g.digitBits > l.digitBits:
-		return fmt.Errorf("digits of %d bits: use 1 to %d", g.digitBits, l.digitBits)
+		return fmt.Errorf(
+			"digits of %d bits: use 1 to %d", g.digitBits, l.digitBits,
+		)
 	case g.items < 1 || g.items > 64:
 		return fmt.Errorf("%d keys per work-item: use 1 to 64", g.items)
-	case g.groupSize%l.groupUnit != 0 || int64(g.groupSize) < max(l.leastGroup, 1) || g.groupSize > dev.MaxGroup:
+	case g.groupSize%l.groupUnit != 0 ||
+		int64(g.groupSize) < max(l.leastGroup, 1) ||
+		g.groupSize > dev.MaxGroup:
 		return fmt.Errorf("work-groups of %d: use a multiple of %d from %d to %d",
 			g.groupSize, l.groupUnit, max(l.leastGroup, 1), dev.MaxGroup)
 	case l.localBytes > dev.LocalBytes:
@@ -127,7 +139,9 @@ func (b *builder) device() *cl.Device { return b.ctx.Device }
 
 // program builds prelude.cl and the named files as one program. It returns a function that
 // returns its kernels.
-func (b *builder) program(g geometry, more cl.Defines, files ...string) (kernel func(name string) *cl.Kernel) {
+func (b *builder) program(
+	g geometry, more cl.Defines, files ...string,
+) (kernel func(name string) *cl.Kernel) {
 	none := func(string) *cl.Kernel { return nil }
 	if b.dry || b.err != nil {
 		return none
@@ -158,7 +172,9 @@ func (b *builder) program(g geometry, more cl.Defines, files ...string) (kernel 
 }
 
 // check fails if kernels of this shape cannot run.
-func (b *builder) check(g geometry, l limits) { b.fail(g.check(b.device(), l)) }
+func (b *builder) check(g geometry, l limits) {
+	b.fail(g.check(b.device(), l))
+}
 
 // fail records err, unless it is nil or there is an earlier error.
 func (b *builder) fail(err error) {
@@ -176,4 +192,6 @@ func (b *builder) release() {
 
 // sections returns the number of work-groups that keep the device busy: several for each compute
 // unit, so that some work while others wait ("usually a factor of 4 to 8", Harada & Howes).
-func sections(d *cl.Device, perUnit int) int64 { return int64(max(1, d.Units) * perUnit) }
+func sections(d *cl.Device, perUnit int) int64 {
+	return int64(max(1, d.Units) * perUnit)
+}

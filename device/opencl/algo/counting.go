@@ -24,8 +24,18 @@ type counting struct {
 	byRow bool
 }
 
-func buildCounting(b *builder, g geometry, kernel func(string) *cl.Kernel, count, moving string) *counting {
-	return &counting{geometry: g, scanner: buildScanner(b), count: kernel(count), moving: kernel(moving)}
+func buildCounting(
+	b *builder,
+	g geometry,
+	kernel func(string) *cl.Kernel,
+	count, moving string,
+) *counting {
+	return &counting{
+		geometry: g,
+		scanner:  buildScanner(b),
+		count:    kernel(count),
+		moving:   kernel(moving),
+	}
 }
 
 func (c *counting) sort(r *run, digits []digit, bases *cl.Buffer) {
@@ -43,11 +53,24 @@ func (c *counting) sort(r *run, digits []digit, bases *cl.Buffer) {
 		if c.sorting {
 			r.move(c.count, groups, c.groupSize, args...)
 		} else {
-			r.launch(c.count, groups, c.groupSize, append([]any{r.d.Keys}, args...)...)
+			r.launch(
+				c.count,
+				groups,
+				c.groupSize,
+				append([]any{r.d.Keys}, args...)...,
+			)
 		}
 		if c.byRow {
 			rows := int64(digit.place) * c.radix() // of bases; there, row i of the table begins
-			r.launch(c.scanner.rows, c.radix(), c.scanner.size, table, bases, uint64(rows), uint64(groups))
+			r.launch(
+				c.scanner.rows,
+				c.radix(),
+				c.scanner.size,
+				table,
+				bases,
+				uint64(rows),
+				uint64(groups),
+			)
 		} else {
 			c.scanner.scan(r, table, length)
 		}
@@ -73,14 +96,31 @@ func countScanReorderShape(dev *cl.Device, p Params, v variant) ranked {
 
 func buildCountScanReorder(b *builder, p Params) *counting {
 	s := countScanReorderShape(b.device(), p, b.v)
-	c := buildCounting(b, s.geometry, s.program(b, nil, "rank", "count_scan_reorder"), "count", "reorder")
-	c.sections, c.byRow = cmp.Or(int64(p.Groups), sections(b.device(), 8)), true
+	c := buildCounting(
+		b,
+		s.geometry,
+		s.program(b, nil, "rank", "count_scan_reorder"),
+		"count",
+		"reorder",
+	)
+	c.sections = cmp.Or(int64(p.Groups), sections(b.device(), 8))
+	c.byRow = true
 	return c
 }
 
 func buildPublished(b *builder, p Params) *counting {
-	g := geometry{groupSize: 64, items: 4, digitBits: 4}
-	c := buildCounting(b, g, b.program(g, nil, "count_scan_reorder_4"), "count_items", "reorder_packed")
+	g := geometry{
+		groupSize: 64,
+		items:     4,
+		digitBits: 4,
+	}
+	c := buildCounting(
+		b,
+		g,
+		b.program(g, nil, "count_scan_reorder_4"),
+		"count_items",
+		"reorder_packed",
+	)
 	c.sections = cmp.Or(int64(p.Groups), sections(b.device(), 16))
 	return c
 }
@@ -94,7 +134,9 @@ func buildSplit(b *builder, p Params) passes {
 		return buildCounting(b, g, kernel, "split_count", "split_buckets")
 	}
 	c := buildCounting(b, g, kernel, "split_bits", "split_scatter")
-	c.sections, c.table = sections(b.device(), 16), func(n, _ int64) int64 { return n + 1 }
+	c.sections, c.table = sections(b.device(), 16), func(n, _ int64) int64 {
+		return n + 1
+	}
 	return c
 }
 
@@ -102,7 +144,13 @@ func buildSplit(b *builder, p Params) passes {
 // and GroupSize.
 func buildTile(b *builder, p Params) passes {
 	g := tiledShape(b, p)
-	c := buildCounting(b, g, b.program(g, nil, "localsplit", "tile"), "tile_sort", "tile_scatter")
+	c := buildCounting(
+		b,
+		g,
+		b.program(g, nil, "localsplit", "tile"),
+		"tile_sort",
+		"tile_scatter",
+	)
 	c.sorting = true
 	return c
 }
@@ -110,10 +158,16 @@ func buildTile(b *builder, p Params) passes {
 // tiledShape returns the shape of the sorts that use localsplit.cl within tiles. The default
 // tiles are Koppelman's examples; the default digits follow from the cost model.
 func tiledShape(b *builder, p Params) geometry {
-	g := geometry{groupSize: cmp.Or(p.GroupSize, min(256, b.device().MaxGroup)), items: cmp.Or(p.Items, 4),
+	g := geometry{groupSize: cmp.Or(
+		p.GroupSize, min(256, b.device().MaxGroup),
+	), items: cmp.Or(p.Items, 4),
 		digitBits: cmp.Or(p.DigitBits, maxDigitBits)}
 	local := g.tile()*12 + 8*int64(g.groupSize) + 4*g.radix() + 64
-	b.check(g, limits{digitBits: maxDigitBits, groupUnit: 1, localBytes: local})
+	b.check(g, limits{
+		digitBits:  maxDigitBits,
+		groupUnit:  1,
+		localBytes: local,
+	})
 	return g.withDigit(p, b.v, upTo(maxDigitBits))
 }
 
@@ -127,12 +181,22 @@ var binningBits = []int{2, 4}
 // buildBinning builds the sort of Intel's tutorial, binning.cl, with 4 bins (DigitBits 2) or 16
 // bins (DigitBits 4).
 func buildBinning(b *builder, p Params) passes {
-	g := geometry{groupSize: cmp.Or(p.GroupSize, 128), items: binningChunk / binningLanes}
+	g := geometry{
+		groupSize: cmp.Or(p.GroupSize, 128),
+		items:     binningChunk / binningLanes,
+	}
 	g = g.withDigit(p, b.v, binningBits)
 	b.fail(checkDigit("binning", binningBits, p.DigitBits))
-	b.check(g, limits{4, binningLanes, binningLanes, int64(g.groupSize/binningLanes) << 10})
-	c := buildCounting(b, g, b.program(g, nil, "binning"), "binning_count", "binning_move")
-	c.table = func(n, _ int64) int64 { return (n + binningChunk - 1) / binningChunk * g.radix() }
+	b.check(
+		g,
+		limits{4, binningLanes, binningLanes, int64(g.groupSize/binningLanes) << 10},
+	)
+	c := buildCounting(
+		b, g, b.program(g, nil, "binning"), "binning_count", "binning_move",
+	)
+	c.table = func(n, _ int64) int64 {
+		return (n + binningChunk - 1) / binningChunk * g.radix()
+	}
 	return c
 }
 
@@ -148,8 +212,14 @@ const scanSingle = 1 << 16
 
 func buildScanner(b *builder) *scanner {
 	size := min(256, b.device().MaxGroup)
-	kernel := b.program(geometry{groupSize: size, items: 1, digitBits: 1}, nil, "scan")
-	return &scanner{size: size, groups: min(sections(b.device(), 8), scanSingle), single: kernel("scan_single"),
+	kernel := b.program(geometry{
+		groupSize: size,
+		items:     1,
+		digitBits: 1,
+	}, nil, "scan")
+	return &scanner{size: size, groups: min(
+		sections(b.device(), 8), scanSingle,
+	), single: kernel("scan_single"),
 		sums: kernel("scan_sums"), sections: kernel("scan_sections"), rows: kernel("scan_rows")}
 }
 

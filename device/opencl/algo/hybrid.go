@@ -34,24 +34,38 @@ type hybridGeometry struct{ partition, finish geometry }
 var hybridItems = map[int]int{4: 22, 8: 11}
 
 func hybridShape(dev *cl.Device, p Params, wordBytes int) hybridGeometry {
-	g := geometry{groupSize: cmp.Or(p.GroupSize, min(512, dev.MaxGroup)), digitBits: 9}
+	g := geometry{
+		groupSize: cmp.Or(p.GroupSize, min(512, dev.MaxGroup)),
+		digitBits: 9,
+	}
 	g.items = cmp.Or(p.Items, hybridItems[wordBytes])
 	for g.digitBits > 1 && 1<<g.digitBits > g.groupSize {
 		g.digitBits--
 	}
 	g.digitBits = cmp.Or(p.DigitBits, g.digitBits)
-	h := hybridGeometry{partition: g, finish: geometry{groupSize: min(256, dev.MaxGroup), items: 12, digitBits: 11}}
-	for p.Items == 0 && h.partition.items > 1 && h.partitionBytes(wordBytes) > dev.LocalBytes {
+	h := hybridGeometry{
+		partition: g,
+		finish: geometry{
+			groupSize: min(256, dev.MaxGroup),
+			items:     12,
+			digitBits: 11,
+		},
+	}
+	for p.Items == 0 && h.partition.items > 1 &&
+		h.partitionBytes(wordBytes) > dev.LocalBytes {
 		h.partition.items--
 	}
-	for h.finish.items > 1 && finishBytes(h.finish, wordBytes) > dev.LocalBytes {
+	for h.finish.items > 1 &&
+		finishBytes(h.finish, wordBytes) > dev.LocalBytes {
 		h.finish.items--
 	}
 	return h
 }
 
 func (h hybridGeometry) partitionBytes(wordBytes int) int64 {
-	return max(int64(wordBytes)*h.partition.tile(), 8*h.partition.radix()) + 8*h.partition.radix()
+	return max(
+		int64(wordBytes)*h.partition.tile(), 8*h.partition.radix(),
+	) + 8*h.partition.radix()
 }
 
 // finishBytes returns the local memory that the finish of a bucket uses, with keyBytes per key.
@@ -61,7 +75,9 @@ func finishBytes(g geometry, keyBytes int) int64 {
 
 func (h hybridGeometry) check(dev *cl.Device, wordBytes int) error {
 	return h.partition.check(dev, limits{digitBits: 10, groupUnit: 1, leastGroup: h.partition.radix(),
-		localBytes: max(h.partitionBytes(wordBytes), finishBytes(h.finish, wordBytes))})
+		localBytes: max(
+			h.partitionBytes(wordBytes), finishBytes(h.finish, wordBytes),
+		)})
 }
 
 // hybrid contains the kernels for one variant.
@@ -82,7 +98,9 @@ const (
 func buildHybrid(b *builder, p Params) *hybrid {
 	h := &hybrid{hybridGeometry: hybridShape(b.device(), p, b.v.wordBytes)}
 	b.fail(h.check(b.device(), b.v.wordBytes))
-	kernel := b.program(h.partition, cl.Defines{"COUNT_TILES": hybridCountTiles}, "hybrid")
+	kernel := b.program(
+		h.partition, cl.Defines{"COUNT_TILES": hybridCountTiles}, "hybrid",
+	)
 	h.clear, h.count = kernel("hybrid_clear"), kernel("hybrid_count")
 	h.scanSections, h.scanBuckets = kernel("hybrid_scan_sections"), kernel("hybrid_scan_buckets")
 	h.tiles, h.move = kernel("hybrid_tiles"), kernel("hybrid_move")
@@ -98,7 +116,9 @@ func evenPlan(n int64, top int, finish geometry, fill float64) hybridPlan {
 	for float64(n>>bits) > fill*float64(finish.tile()) {
 		bits++
 	}
-	return hybridPlan{top: top, first: bits / 2, second: bits - bits/2, bins: min(finish.digitBits, top-bits),
+	return hybridPlan{top: top, first: bits / 2, second: bits - bits/2, bins: min(
+		finish.digitBits, top-bits,
+	),
 		room: float64(finish.tile()) * float64(int64(1)<<bits) / float64(n)}
 }
 
@@ -124,7 +144,8 @@ func (h *hybrid) sort(r *run, seen *sampled, toBit int) bool {
 		return false
 	}
 	p := evenPlan(r.d.N, seen.top(), h.finish, hybridFill)
-	if p.second > h.partition.digitBits || p.bins <= 0 || p.top < toBit && !seen.spread(p) {
+	if p.second > h.partition.digitBits || p.bins <= 0 ||
+		p.top < toBit && !seen.spread(p) {
 		return false
 	}
 	s := h.begin(r, p)
@@ -140,18 +161,28 @@ func (h *hybrid) sort(r *run, seen *sampled, toBit int) bool {
 
 // begin counts the digits of level 0.
 func (h *hybrid) begin(r *run, p hybridPlan) *hybridRun {
-	g, tiles := h.partition, h.partition.groupsFor(r.d.N)
-	s := &hybridRun{hybrid: h, run: r, hybridPlan: p, bits: [2]int{p.first, p.second}}
+	g := h.partition
+	tiles := h.partition.groupsFor(r.d.N)
+	s := &hybridRun{
+		hybrid:     h,
+		run:        r,
+		hybridPlan: p,
+		bits:       [2]int{p.first, p.second},
+	}
 	s.state = r.buffer("hybrid state", 4)
 	s.sectionTiles[0] = (tiles/hybridSections/hybridCountTiles + 1) * hybridCountTiles
 	s.sections = (tiles + s.sectionTiles[0] - 1) / s.sectionTiles[0]
 	words := [2]int64{s.sections << p.first, p.parts()}
 	for level, name := range []string{"0", "1"} {
 		s.counts[level] = r.buffer("hybrid counts "+name, 4*words[level])
-		s.starts[level] = r.buffer("hybrid starts "+name, 4*(int64(1)<<(p.first+level*p.second)+1))
+		s.starts[level] = r.buffer(
+			"hybrid starts "+name, 4*(int64(1)<<(p.first+level*p.second)+1),
+		)
 	}
 	s.tileStarts = r.buffer("hybrid tile starts", 4*(int64(1)<<p.first+1))
-	r.launch(h.clear, min(256, max(words[0], words[1])/int64(g.groupSize)+1), g.groupSize,
+	r.launch(h.clear, min(
+		256, max(words[0], words[1])/int64(g.groupSize)+1,
+	), g.groupSize,
 		s.counts[0], s.counts[1], s.state, uint32(words[0]), uint32(words[1]))
 	s.countDigits(0, nil, tiles)
 	return s
@@ -172,7 +203,9 @@ func (s *hybridRun) moveKeys(level int, list *cl.Buffer, tiles int64) {
 
 // twoLevels partitions twice after begin, and leaves the buckets in the data.
 func (s *hybridRun) twoLevels() {
-	g, n, buckets := s.partition, uint32(s.d.N), int64(1)<<s.first
+	g := s.partition
+	n := uint32(s.d.N)
+	buckets := int64(1) << s.first
 	tiles := g.groupsFor(s.d.N)
 	s.launch(s.scanSections, 1, g.groupSize, s.counts[0], s.starts[0], s.tileStarts, n, uint32(s.sections),
 		uint32(s.first))
@@ -180,9 +213,26 @@ func (s *hybridRun) twoLevels() {
 
 	tiles += buckets // the last tile of each bucket may be partial
 	list := s.buffer("hybrid tiles", 16*tiles)
-	s.launch(s.tiles, buckets+1, g.groupSize, list, s.starts[0], s.tileStarts, uint32(tiles))
+	s.launch(
+		s.tiles,
+		buckets+1,
+		g.groupSize,
+		list,
+		s.starts[0],
+		s.tileStarts,
+		uint32(tiles),
+	)
 	s.countDigits(1, list, tiles)
-	s.launch(s.scanBuckets, buckets, g.groupSize, s.counts[1], s.starts[0], s.starts[1], n, uint32(s.second))
+	s.launch(
+		s.scanBuckets,
+		buckets,
+		g.groupSize,
+		s.counts[1],
+		s.starts[0],
+		s.starts[1],
+		n,
+		uint32(s.second),
+	)
 	s.moveKeys(1, list, tiles)
 }
 
@@ -204,7 +254,11 @@ const (
 // buildTail returns nil if the device has too little local memory.
 func buildTail(b *builder, passBits int) *tail {
 	dev := b.device()
-	g := geometry{groupSize: min(512, dev.MaxGroup), items: 11, digitBits: 11}
+	g := geometry{
+		groupSize: min(512, dev.MaxGroup),
+		items:     11,
+		digitBits: 11,
+	}
 	for g.items > 0 && finishBytes(g, tailBytes) > dev.LocalBytes {
 		g.items--
 	}
@@ -228,10 +282,21 @@ func (t *tail) sort(x *radix, r *run, seen *sampled, toBit int) bool {
 		return false
 	}
 	x.digits(r, seen, 0, toBit-passes*t.passBits, toBit)
-	parts, size := p.parts(), t.geometry.groupSize
-	starts, state := r.buffer("tail starts", 4*(parts+1)), r.buffer("tail state", 4)
+	parts := p.parts()
+	size := t.geometry.groupSize
+	starts := r.buffer("tail starts", 4*(parts+1))
+	state := r.buffer("tail state", 4)
 	r.fill(state, 0)
-	r.launch(t.starts, parts/int64(size)+1, size, r.d.Keys, starts, uint32(r.d.N), uint32(p.shift(1)), uint32(parts-1))
+	r.launch(
+		t.starts,
+		parts/int64(size)+1,
+		size,
+		r.d.Keys,
+		starts,
+		uint32(r.d.N),
+		uint32(p.shift(1)),
+		uint32(parts-1),
+	)
 	r.move(t.finish, parts, size, starts, state, uint32(p.binShift()), uint32(1)<<p.bins-1,
 		uint32(max(0, p.shift(1)-32)))
 	if r.flag(state) != 0 && r.err == nil {

@@ -24,7 +24,11 @@ const (
 )
 
 func buildSampler(b *builder, from int64) *sampler {
-	g := geometry{groupSize: min(256, b.device().MaxGroup), items: 1, digitBits: 8}
+	g := geometry{
+		groupSize: min(256, b.device().MaxGroup),
+		items:     1,
+		digitBits: 8,
+	}
 	kernel := b.program(g, nil, "sample")
 	return &sampler{geometry: g, from: from, sections: sections(b.device(), 8), kernel: kernel("sample"),
 		ordered: kernel("in_order")}
@@ -38,7 +42,15 @@ func (s *sampler) look(r *run, fromBit, toBit int) *sampled {
 	}
 	size := int(min(r.d.N, sampleKeys))
 	buffer := r.buffer("sample", 2*sampleKeys*int64(r.v.wordBytes))
-	r.launch(s.kernel, s.geometry.groupsFor(int64(size)), s.geometry.groupSize, r.d.Keys, buffer, r.n(), uint32(size))
+	r.launch(
+		s.kernel,
+		s.geometry.groupsFor(int64(size)),
+		s.geometry.groupSize,
+		r.d.Keys,
+		buffer,
+		r.n(),
+		uint32(size),
+	)
 	words := r.words(buffer, 2*size, r.v.wordBytes)
 	if r.err != nil {
 		return &sampled{}
@@ -61,7 +73,9 @@ func (s *sampler) inOrder(r *run, seen *sampled, fromBit, toBit int) bool {
 	}
 	state := r.buffer("order", 4)
 	r.fill(state, 0)
-	r.launch(s.ordered, min(s.sections, s.geometry.groupsFor(r.d.N)), s.geometry.groupSize, r.d.Keys, state, r.n(),
+	r.launch(s.ordered, min(
+		s.sections, s.geometry.groupsFor(r.d.N),
+	), s.geometry.groupSize, r.d.Keys, state, r.n(),
 		uint32(fromBit), uint32(toBit))
 	return r.flag(state) == 0
 }
@@ -76,7 +90,11 @@ type leading struct {
 }
 
 func buildLeading(b *builder) *leading {
-	g := geometry{groupSize: min(256, b.device().MaxGroup), items: 8, digitBits: 8}
+	g := geometry{
+		groupSize: min(256, b.device().MaxGroup),
+		items:     8,
+		digitBits: 8,
+	}
 	kernel := b.program(g, nil, "repair")
 	return &leading{geometry: g, sections: sections(b.device(), 8),
 		clear: kernel("repair_clear"), find: kernel("repair_find"), sort: kernel("repair_sort")}
@@ -97,13 +115,16 @@ func (l *leading) tieBit(seen *sampled, n int64, fromBit, toBit int) int {
 // place, it returns false, and all passes must run. The data is then a permutation in which equal
 // keys have kept their order.
 func (l *leading) repair(r *run, fromBit, tieBit, toBit int) bool {
-	heads, capacity := r.d.KeysTmp, min(r.d.N, math.MaxUint32) // holds no keys at this point
+	heads := r.d.KeysTmp
+	capacity := min(r.d.N, math.MaxUint32) // holds no keys at this point
 	state := r.buffer("repair", 8)
 	args := []any{r.d.Keys, heads, state, r.n(),
 		uint32(capacity), uint32(fromBit), uint32(tieBit), uint32(64 - toBit)}
 	size := l.geometry.groupSize
 	r.launch(l.clear, 1, 2, state)
-	r.launch(l.find, min(l.sections, l.geometry.groupsFor(r.d.N)), size, args...)
+	r.launch(
+		l.find, min(l.sections, l.geometry.groupsFor(r.d.N)), size, args...,
+	)
 	r.launch(l.sort, l.sections, size, append(args, r.d.Values)...)
 	result := r.words(state, 2, 4)
 	return r.err != nil || int64(result[0]) <= capacity && result[1] == 0

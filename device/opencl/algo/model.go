@@ -22,14 +22,19 @@ type tiling struct {
 // digit's part of a tile begins and ends within a memory sector of 32 bytes, which must be moved
 // completely. The 12 bytes per counter are the traffic of the table.
 func (t tiling) cost(digitBits int) float64 {
-	s, bins := float64(t.elementBytes), float64(int64(1)<<digitBits)/float64(t.tile)
-	return float64((t.keyBits+digitBits-1)/digitBits) * (s + s*(1+32*bins/s) + 12*bins)
+	s := float64(t.elementBytes)
+	bins := float64(int64(1)<<digitBits) / float64(t.tile)
+	return float64(
+		(t.keyBits+digitBits-1)/digitBits,
+	) * (s + s*(1+32*bins/s) + 12*bins)
 }
 
 // bestDigitBits returns the cheapest of several digit widths, and of equally cheap ones the
 // first.
 func (t tiling) bestDigitBits(widths []int) int {
-	return slices.MinFunc(widths, func(a, b int) int { return cmp.Compare(t.cost(a), t.cost(b)) })
+	return slices.MinFunc(widths, func(a, b int) int {
+		return cmp.Compare(t.cost(a), t.cost(b))
+	})
 }
 
 // maxDigitBits is the widest digit of a pass: every digit value has a counter in each tile.

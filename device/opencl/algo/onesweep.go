@@ -33,7 +33,9 @@ var onesweepTuning = map[variant]struct{ groupSize, items int }{
 }
 
 // onesweepShape returns the measured shape, or a smaller one if masks need local memory, too.
-func onesweepShape(dev *cl.Device, p Params, v variant, ranking Ranking) ranked {
+func onesweepShape(
+	dev *cl.Device, p Params, v variant, ranking Ranking,
+) ranked {
 	if ranking == RankMasks || ranking == RankSubgroups {
 		return newRanked(dev, p, v, ranking, 256, 16)
 	}
@@ -43,26 +45,37 @@ func onesweepShape(dev *cl.Device, p Params, v variant, ranking Ranking) ranked 
 }
 
 func buildOnesweep(b *builder, p Params) passes {
-	dev, ranking := b.device(), cmp.Or(p.Ranking, RankMasks)
+	dev := b.device()
+	ranking := cmp.Or(p.Ranking, RankMasks)
 	if !b.dry {
 		ranking = rankingFor(b.ctx, p)
 	}
 	shape := onesweepShape(dev, p, b.v, ranking)
-	fallback := func() passes { return buildCountScanReorder(b, Params{DigitBits: shape.digitBits}) }
+	fallback := func() passes {
+		return buildCountScanReorder(b, Params{DigitBits: shape.digitBits})
+	}
 	nvidia := strings.Contains(dev.Vendor, "NVIDIA")
 	if b.v.wide && !nvidia && !dev.Has("cl_khr_int64_base_atomics") {
 		return fallback() // the device cannot publish 64-bit states to other groups
 	}
-	states := cl.Defines{"STATE_BITS": int(8 * b.v.offsetBytes()), "VOLATILE_STATES": asFlag(nvidia)}
+	states := cl.Defines{
+		"STATE_BITS":      int(8 * b.v.offsetBytes()),
+		"VOLATILE_STATES": asFlag(nvidia),
+	}
 	kernel := shape.program(b, states, "rank", "onesweep")
 	return &onesweep{geometry: shape.geometry, sections: sections(dev, 8), stateBytes: b.v.offsetBytes(),
 		clear: kernel("onesweep_clear"), sweep: kernel("onesweep_pass"),
-		portable: sync.OnceValues(func() (passes, error) { made := fallback(); return made, b.err })}
+		portable: sync.OnceValues(func() (passes, error) {
+			made := fallback()
+			return made, b.err
+		})}
 }
 
 // HasBallots reports whether onesweep ranks by ballots on the context's device (rank.cl). It
 // builds and runs a kernel to find out. With ballots, onesweep is the fastest sort.
-func HasBallots(ctx *cl.Context) bool { return rankingFor(ctx, Params{}) != RankMasks }
+func HasBallots(ctx *cl.Context) bool {
+	return rankingFor(ctx, Params{}) != RankMasks
+}
 
 // rankingFor returns the requested ranking, or the fastest one that the device supports.
 func rankingFor(ctx *cl.Context, p Params) Ranking {
@@ -89,7 +102,9 @@ func (o *onesweep) sort(r *run, digits []digit, bases *cl.Buffer) {
 			r.fill(abort, uint32(i+1))
 		}
 		before[i] = *r.d
-		o.pass(r, i, digit.place, digit.shift, digit.mask, bases, tickets, abort)
+		o.pass(
+			r, i, digit.place, digit.shift, digit.mask, bases, tickets, abort,
+		)
 	}
 	failed := r.flag(abort)
 	if failed == 0 || r.err != nil {
@@ -102,11 +117,21 @@ func (o *onesweep) sort(r *run, digits []digit, bases *cl.Buffer) {
 	}
 }
 
-func (o *onesweep) pass(r *run, pass, place, shift int, mask any, bases, tickets, abort *cl.Buffer) {
+func (o *onesweep) pass(
+	r *run, pass, place, shift int, mask any, bases, tickets, abort *cl.Buffer,
+) {
 	tiles := o.groupsFor(r.d.N)
 	words := tiles * o.radix()
 	states := r.buffer("states", o.stateBytes*words)
-	r.launch(o.clear, min(o.sections, tiles), o.groupSize, states, tickets, uint64(words), uint32(pass))
+	r.launch(
+		o.clear,
+		min(o.sections, tiles),
+		o.groupSize,
+		states,
+		tickets,
+		uint64(words),
+		uint32(pass),
+	)
 	r.move(o.sweep, tiles, o.groupSize, bases, states, tickets, abort, r.n(), uint32(pass),
 		uint32(place), uint32(shift), mask)
 }
@@ -117,7 +142,9 @@ func probe(ctx *cl.Context, ranking Ranking) bool {
 	b := &builder{ctx: ctx, v: variant{wordBytes: 4}}
 	defer b.release()
 	// The keys of probe.cl are digits.
-	g := newRanked(ctx.Device, Params{DigitBits: maxDigitBits}, b.v, ranking, 256, 6)
+	g := newRanked(
+		ctx.Device, Params{DigitBits: maxDigitBits}, b.v, ranking, 256, 6,
+	)
 	k := g.program(b, nil, "rank", "probe")("probe")
 	if b.err != nil {
 		return false

@@ -27,7 +27,9 @@ type Params struct {
 }
 
 // least returns the minimum number of keys for a shortcut. Tests lower it with LeadingKeys.
-func (p Params) least(otherwise int64) int64 { return cmp.Or(max(p.LeadingKeys, 0), otherwise) }
+func (p Params) least(otherwise int64) int64 {
+	return cmp.Or(max(p.LeadingKeys, 0), otherwise)
+}
 
 // A Ranking is the way in which work-items with equal digits find each other: see rank.cl.
 type Ranking int

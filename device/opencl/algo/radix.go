@@ -20,7 +20,11 @@ func digitsOf(from, to, bits int) []digit {
 	var list []digit
 	for shift := from; shift < to; shift += bits {
 		width := min(bits, to-shift)
-		list = append(list, digit{place: len(list), shift: shift, mask: 1<<width - 1})
+		list = append(list, digit{
+			place: len(list),
+			shift: shift,
+			mask:  1<<width - 1,
+		})
 	}
 	return list
 }
@@ -49,12 +53,20 @@ type radix struct {
 }
 
 // radixBy returns the builder of a radix sort with a method's passes.
-func radixBy(method func(*builder, Params) passes) func(*builder, Params) kernelSet {
-	return func(b *builder, p Params) kernelSet { return buildRadix(b, p, method(b, p)) }
+func radixBy(
+	method func(*builder, Params) passes,
+) func(*builder, Params) kernelSet {
+	return func(b *builder, p Params) kernelSet {
+		return buildRadix(b, p, method(b, p))
+	}
 }
 
 func buildRadix(b *builder, p Params, made passes) *radix {
-	x := &radix{passes: made, histogram: buildHistogram(b, made.bits()), sampler: buildSampler(b, p.least(sampleFrom))}
+	x := &radix{
+		passes:    made,
+		histogram: buildHistogram(b, made.bits()),
+		sampler:   buildSampler(b, p.least(sampleFrom)),
+	}
 	if b.v.wordBytes == 8 && p.LeadingKeys >= 0 {
 		x.leading = buildLeading(b)
 	}
@@ -94,7 +106,9 @@ func (x *radix) digits(r *run, seen *sampled, fromBit, lowBit, toBit int) {
 	bases, varies := x.histogram.run(r, lowBit, toBit, len(varying), 0)
 	if slices.ContainsFunc(varying, func(d digit) bool { return !seen.shows(d.shift-fromBit, uint64(d.mask)) }) {
 		flags := r.words(varies, len(varying), 4)
-		varying = slices.DeleteFunc(varying, func(d digit) bool { return flags[d.place] == 0 })
+		varying = slices.DeleteFunc(varying, func(d digit) bool {
+			return flags[d.place] == 0
+		})
 		// Keys that are not in the sample.
 		if p, ok := x.window.plan(r, seen, lowBit, toBit, len(varying)); ok {
 			if !x.window.sort(x, r, p, toBit) {
@@ -122,16 +136,25 @@ const shortcutFrom = 1 << 22
 const histogramUnroll = 8
 
 func buildHistogram(b *builder, digitBits int) *histogram {
-	g := geometry{groupSize: min(256, b.device().MaxGroup), items: histogramUnroll, digitBits: digitBits}
+	g := geometry{
+		groupSize: min(256, b.device().MaxGroup),
+		items:     histogramUnroll,
+		digitBits: digitBits,
+	}
 	places := (8*b.v.wordBytes + digitBits - 1) / digitBits
-	kernel := b.program(g, cl.Defines{"HIST_UNROLL": histogramUnroll, "HIST_PLACES": places}, "histogram")
+	kernel := b.program(g, cl.Defines{
+		"HIST_UNROLL": histogramUnroll,
+		"HIST_PLACES": places,
+	}, "histogram")
 	return &histogram{geometry: g, sections: sections(b.device(), 8),
 		clear: kernel("histogram_clear"), count: kernel("histogram_count"), scan: kernel("histogram_scan")}
 }
 
 // run returns two buffers: the positions where the keys of each digit value begin, and the places
 // that vary. A clamped digit begins with the value least.
-func (h *histogram) run(r *run, fromBit, toBit, places int, least uint64) (bases, varies *cl.Buffer) {
+func (h *histogram) run(
+	r *run, fromBit, toBit, places int, least uint64,
+) (bases, varies *cl.Buffer) {
 	words := int64(8*r.v.wordBytes+h.digitBits) * h.radix()
 	counts := r.buffer("counts", 8*words)
 	bases = r.offsets("bases", words)
@@ -139,6 +162,8 @@ func (h *histogram) run(r *run, fromBit, toBit, places int, least uint64) (bases
 	r.launch(h.clear, 1, h.groupSize, counts, uint32(2*words))
 	r.launch(h.count, min(h.sections, h.groupsFor(r.d.N)), h.groupSize,
 		r.d.Keys, counts, r.n(), uint32(fromBit), uint32(toBit), r.word(least))
-	r.launch(h.scan, int64(places), int(h.radix()), counts, bases, varies, r.n())
+	r.launch(
+		h.scan, int64(places), int(h.radix()), counts, bases, varies, r.n(),
+	)
 	return bases, varies
 }

@@ -25,13 +25,18 @@ const rankTeam = 32
 // model chooses the digits. Each digit value needs a work-item, so a device with small
 // work-groups gets narrower digits. A device with little local memory gets fewer keys per
 // work-item.
-func newRanked(dev *cl.Device, p Params, v variant, ranking Ranking, groupSize, items int) ranked {
+func newRanked(
+	dev *cl.Device, p Params, v variant, ranking Ranking, groupSize, items int,
+) ranked {
 	r := ranked{ranking: ranking}
 	r.groupSize, r.items = min(groupSize, dev.MaxGroup), cmp.Or(p.Items, items)
-	r.geometry = r.withDigit(p, v, upTo(min(maxDigitBits, bits.Len(uint(r.groupSize))-1)))
+	r.geometry = r.withDigit(
+		p, v, upTo(min(maxDigitBits, bits.Len(uint(r.groupSize))-1)),
+	)
 	r.groupSize = cmp.Or(p.GroupSize, r.groupSize)
 	r.maskSteps = cmp.Or(p.MaskSteps, r.defaultSteps(dev))
-	for p.Items == 0 && r.items > 1 && r.localBytes(v.wordBytes, true) > dev.LocalBytes {
+	for p.Items == 0 && r.items > 1 &&
+		r.localBytes(v.wordBytes, true) > dev.LocalBytes {
 		r.items--
 	}
 	return r
@@ -64,13 +69,21 @@ func (r ranked) check(dev *cl.Device, wordBytes int, wide bool) error {
 	if r.maskSteps < 1 || r.maskSteps > 16 {
 		return fmt.Errorf("%d keys between barriers: use 1 to 16", r.maskSteps)
 	}
-	return r.geometry.check(dev, limits{maxDigitBits, rankTeam, r.radix(), r.localBytes(wordBytes, wide)})
+	return r.geometry.check(
+		dev,
+		limits{maxDigitBits, rankTeam, r.radix(), r.localBytes(wordBytes, wide)},
+	)
 }
 
 // program builds the files for this shape, after checking it.
-func (r ranked) program(b *builder, more cl.Defines, files ...string) (kernel func(name string) *cl.Kernel) {
+func (r ranked) program(
+	b *builder, more cl.Defines, files ...string,
+) (kernel func(name string) *cl.Kernel) {
 	b.fail(r.check(b.device(), b.v.wordBytes, b.v.wide))
-	defines := cl.Defines{"RANK": int(r.ranking) - int(RankMasks), "MASK_STEPS": r.maskSteps}
+	defines := cl.Defines{
+		"RANK":       int(r.ranking) - int(RankMasks),
+		"MASK_STEPS": r.maskSteps,
+	}
 	maps.Copy(defines, more)
 	return b.program(r.geometry, defines, files...)
 }

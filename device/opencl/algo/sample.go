@@ -78,7 +78,9 @@ func (s *sampled) spread(p hybridPlan) bool {
 	}
 	return slices.Max(fill[:]) <= 0.8*p.room*n/cells+slack &&
 		alike <= 4*n/float64(uint64(1)<<p.first)+slack &&
-		s.collisions(p.shift(1), p.top-p.shift(1)) <= 2.5*evenCollisions(n, p.first+p.second)+slack &&
+		s.collisions(
+			p.shift(1), p.top-p.shift(1),
+		) <= 2.5*evenCollisions(n, p.first+p.second)+slack &&
 		s.collisions(p.binShift(), p.bins) <= 1.5*evenCollisions(n, p.bins)+slack
 }
 

@@ -15,7 +15,9 @@ type selection struct {
 	kernel   *cl.Kernel
 }
 
-func buildSelection(b *builder, p Params) kernelSet { return selectionOf(b, p, "selection", 0) }
+func buildSelection(b *builder, p Params) kernelSet {
+	return selectionOf(b, p, "selection", 0)
+}
 
 func buildSelectionBlocks(b *builder, p Params) kernelSet {
 	factor := cmp.Or(p.BlockFactor, 8)
@@ -28,14 +30,31 @@ func buildSelectionBlocks(b *builder, p Params) kernelSet {
 // selectionOf builds the only kernel of a file, which has the name of the file, with blocks of
 // factor keys per work-item.
 func selectionOf(b *builder, p Params, file string, factor int) *selection {
-	g := geometry{groupSize: cmp.Or(p.GroupSize, min(64, b.device().MaxGroup)), items: 1, digitBits: 1}
-	b.check(g, limits{digitBits: 1, groupUnit: 1, localBytes: int64(8 * g.groupSize * factor)})
-	return &selection{g, b.program(g, cl.Defines{"BLOCK_FACTOR": factor}, file)(file)}
+	g := geometry{
+		groupSize: cmp.Or(p.GroupSize, min(64, b.device().MaxGroup)),
+		items:     1,
+		digitBits: 1,
+	}
+	b.check(g, limits{
+		digitBits:  1,
+		groupUnit:  1,
+		localBytes: int64(8 * g.groupSize * factor),
+	})
+	return &selection{g, b.program(
+		g, cl.Defines{"BLOCK_FACTOR": factor}, file,
+	)(file)}
 }
 
 // sort compares every key with every other key.
 func (s *selection) sort(r *run, fromBit, toBit int) {
 	mask := ^uint64(0) >> (64 - (toBit - fromBit))
-	r.move(s.kernel, s.geometry.groupsFor(r.d.N), s.geometry.groupSize, r.n(), uint32(fromBit), mask)
+	r.move(
+		s.kernel,
+		s.geometry.groupsFor(r.d.N),
+		s.geometry.groupSize,
+		r.n(),
+		uint32(fromBit),
+		mask,
+	)
 	r.d.Passes++
 }

@@ -54,7 +54,12 @@ func (s *Sorter) Sort(q *cl.Queue, d *Data, fromBit, toBit int) error {
 	}
 	s.sorting.Lock()
 	defer s.sorting.Unlock()
-	r := &run{Sorter: s, q: q, d: d, v: v}
+	r := &run{
+		Sorter: s,
+		q:      q,
+		d:      d,
+		v:      v,
+	}
 	e.sort(r, fromBit, toBit)
 	return r.err
 }
@@ -78,7 +83,9 @@ func (s *Sorter) kernelsFor(v variant) (kernelSet, error) {
 
 // Trace calls f for every kernel launched from now on, with its name and event, so that a sort
 // can be timed by the device's clock. nil ends that. REQUIRES: s is not sorting.
-func (s *Sorter) Trace(f func(kernel string, e *cl.Event)) { s.trace = f }
+func (s *Sorter) Trace(f func(kernel string, e *cl.Event)) {
+	s.trace = f
+}
 
 // Close frees kernels and scratch memory.
 func (s *Sorter) Close() {
@@ -170,7 +177,9 @@ func (r *run) words(b *cl.Buffer, n, wordBytes int) []uint64 {
 }
 
 // flag reads the first word of a buffer.
-func (r *run) flag(b *cl.Buffer) uint32 { return uint32(r.words(b, 1, 4)[0]) }
+func (r *run) flag(b *cl.Buffer) uint32 {
+	return uint32(r.words(b, 1, 4)[0])
+}
 
 // word converts a value to a kernel's word_t.
 func (r *run) word(x uint64) any {
@@ -181,7 +190,9 @@ func (r *run) word(x uint64) any {
 }
 
 // copy copies a part of a buffer. If src is nil, it does nothing.
-func (r *run) copy(dst *cl.Buffer, dstOffset int64, src *cl.Buffer, srcOffset, n int64) {
+func (r *run) copy(
+	dst *cl.Buffer, dstOffset int64, src *cl.Buffer, srcOffset, n int64,
+) {
 	if r.err == nil && src != nil {
 		_, r.err = r.q.CopyPart(dst, dstOffset, src, srcOffset, n)
 	}

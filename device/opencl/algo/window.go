@@ -47,8 +47,12 @@ type windowPlan struct {
 
 // plan returns a plan that saves some of the passes that would otherwise be needed, if there is
 // one.
-func (w *window) plan(r *run, seen *sampled, fromBit, toBit, otherwise int) (p windowPlan, ok bool) {
-	if w == nil || fromBit > 0 || toBit < r.d.KeyBits || r.d.N < w.from || len(seen.keys) == 0 || otherwise < 2 {
+func (w *window) plan(
+	r *run, seen *sampled, fromBit, toBit, otherwise int,
+) (p windowPlan, ok bool) {
+	if w == nil || fromBit > 0 || toBit < r.d.KeyBits || r.d.N < w.from ||
+		len(seen.keys) == 0 ||
+		otherwise < 2 {
 		return p, false
 	}
 	p, ok = seen.window(w.bits, toBit)
@@ -64,7 +68,8 @@ func (s *sampled) window(digitBits, toBit int) (p windowPlan, ok bool) {
 	for places := 1; places*digitBits < toBit; places++ {
 		shift := (places - 1) * digitBits
 		for below := 0; below <= spare; below++ {
-			least, most := sorted[below]>>shift, sorted[len(sorted)-1-spare+below]>>shift
+			least := sorted[below] >> shift
+			most := sorted[len(sorted)-1-spare+below] >> shift
 			if span := most - least; span < inside {
 				least -= min(least, 1+(inside-1-span)/2)
 				return windowPlan{places, least}, true
@@ -83,13 +88,20 @@ func (w *window) sort(x *radix, r *run, p windowPlan, toBit int) bool {
 	}
 	digits := digitsOf(0, p.places*w.bits, w.bits)
 	bases, varies := k.histogram.run(r, 0, p.places*w.bits, p.places, p.least)
-	last, flags := digits[p.places-1], r.words(varies, p.places, 4)
-	starts := r.words(bases, p.places<<w.bits, int(r.v.offsetBytes()))[last.place<<w.bits:]
-	low, high := outside(r.d.N, starts, p.least, (uint64(1)<<toBit-1)>>last.shift)
+	last := digits[p.places-1]
+	flags := r.words(varies, p.places, 4)
+	starts := r.words(
+		bases, p.places<<w.bits, int(r.v.offsetBytes()),
+	)[last.place<<w.bits:]
+	low, high := outside(
+		r.d.N, starts, p.least, (uint64(1)<<toBit-1)>>last.shift,
+	)
 	if r.err != nil || max(low, high) > r.d.N/windowShare {
 		return r.err != nil
 	}
-	digits = slices.DeleteFunc(digits[:last.place], func(d digit) bool { return flags[d.place] == 0 })
+	digits = slices.DeleteFunc(digits[:last.place], func(d digit) bool {
+		return flags[d.place] == 0
+	})
 	if len(digits) > 0 {
 		x.passes.sort(r, digits, bases)
 	}
@@ -103,13 +115,19 @@ func (w *window) sort(x *radix, r *run, p windowPlan, toBit int) bool {
 }
 
 // pass is the last pass. It returns false if it gave up; then it has changed nothing.
-func (k *windowKernels) pass(r *run, last digit, least uint64, bases *cl.Buffer) bool {
-	tickets, abort, before := r.buffer("tickets", 4*64), r.buffer("abort", 4), *r.d
+func (k *windowKernels) pass(
+	r *run, last digit, least uint64, bases *cl.Buffer,
+) bool {
+	tickets := r.buffer("tickets", 4*64)
+	abort := r.buffer("abort", 4)
+	before := *r.d
 	r.fill(abort, 0)
 	if k.last.abortAt > 0 {
 		r.fill(abort, 1)
 	}
-	k.last.pass(r, 0, last.place, last.shift, r.word(least), bases, tickets, abort)
+	k.last.pass(
+		r, 0, last.place, last.shift, r.word(least), bases, tickets, abort,
+	)
 	if r.flag(abort) != 0 && r.err == nil {
 		*r.d = before
 		return false
@@ -149,10 +167,17 @@ func sortPart(x *radix, r *run, first, count int64, toBit int) {
 	if r.v.values {
 		part.Values, part.ValuesTmp = r.d.ValuesTmp, r.buffer("window values", 4*most)
 	}
-	keys, values := count*int64(r.v.wordBytes), 4*count
+	keys := count * int64(r.v.wordBytes)
+	values := 4 * count
 	r.copy(part.Keys, 0, r.d.Keys, first*int64(r.v.wordBytes), keys)
 	r.copy(part.Values, 0, r.d.Values, 4*first, values)
-	sub := &run{Sorter: r.Sorter, q: r.q, d: &part, v: r.v, err: r.err}
+	sub := &run{
+		Sorter: r.Sorter,
+		q:      r.q,
+		d:      &part,
+		v:      r.v,
+		err:    r.err,
+	}
 	x.digits(sub, &sampled{}, 0, 0, toBit)
 	r.err = sub.err
 	r.copy(r.d.Keys, first*int64(r.v.wordBytes), part.Keys, 0, keys)

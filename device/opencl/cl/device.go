@@ -33,7 +33,9 @@ type Device struct {
 }
 
 // Has reports whether the device supports an extension.
-func (d *Device) Has(extension string) bool { return slices.Contains(d.Extensions, extension) }
+func (d *Device) Has(extension string) bool {
+	return slices.Contains(d.Extensions, extension)
+}
 
 const platformNotFound binding.ErrOther = -1001 // also returned by the shim if there is no library
 
@@ -73,9 +75,13 @@ func describe(raw *binding.Device) (*Device, error) {
 		Name: q.text(C.CL_DEVICE_NAME), Vendor: q.text(C.CL_DEVICE_VENDOR), Driver: q.text(C.CL_DRIVER_VERSION),
 		Version: q.text(C.CL_DEVICE_VERSION),
 		GPU:     kind&C.CL_DEVICE_TYPE_GPU != 0, Accelerator: kind&C.CL_DEVICE_TYPE_ACCELERATOR != 0,
-		MemoryBytes: q.number(C.CL_DEVICE_GLOBAL_MEM_SIZE), MaxAllocBytes: q.number(C.CL_DEVICE_MAX_MEM_ALLOC_SIZE),
+		MemoryBytes: q.number(
+			C.CL_DEVICE_GLOBAL_MEM_SIZE,
+		), MaxAllocBytes: q.number(C.CL_DEVICE_MAX_MEM_ALLOC_SIZE),
 		UnifiedMemory: q.number(C.CL_DEVICE_HOST_UNIFIED_MEMORY) != 0,
-		LocalBytes:    q.number(C.CL_DEVICE_LOCAL_MEM_SIZE), Units: int(q.number(C.CL_DEVICE_MAX_COMPUTE_UNITS)),
+		LocalBytes: q.number(
+			C.CL_DEVICE_LOCAL_MEM_SIZE,
+		), Units: int(q.number(C.CL_DEVICE_MAX_COMPUTE_UNITS)),
 		MaxGroup:   int(q.number(C.CL_DEVICE_MAX_WORK_GROUP_SIZE)),
 		Extensions: strings.Fields(q.text(C.CL_DEVICE_EXTENSIONS)),
 	}
@@ -94,7 +100,9 @@ type query struct {
 func (q *query) bytes(what C.cl_device_info) (value []byte) {
 	if q.err == nil {
 		value, q.err = info(func(size C.size_t, value unsafe.Pointer, used *C.size_t) C.cl_int {
-			return C.clGetDeviceInfo(C.cl_device_id(handle(q.device)), what, size, value, used)
+			return C.clGetDeviceInfo(
+				C.cl_device_id(handle(q.device)), what, size, value, used,
+			)
 		})
 	}
 	return value
@@ -105,7 +113,9 @@ func (q *query) text(what C.cl_device_info) string {
 	return strings.TrimSpace(string(value))
 }
 
-func (q *query) number(what C.cl_device_info) int64 { return number(q.bytes(what)) }
+func (q *query) number(what C.cl_device_info) int64 {
+	return number(q.bytes(what))
+}
 
 // A Context owns the objects of one device. Its methods are safe for concurrent use.
 type Context struct {

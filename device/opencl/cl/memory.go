@@ -21,7 +21,9 @@ func (c *Context) NewBuffer(bytes int64) (*Buffer, error) {
 	return c.newBuffer(binding.MemReadWrite, bytes)
 }
 
-func (c *Context) newBuffer(flags binding.MemFlag, bytes int64) (*Buffer, error) {
+func (c *Context) newBuffer(
+	flags binding.MemFlag, bytes int64,
+) (*Buffer, error) {
 	size := max(bytes, 1)
 	raw, err := c.raw.CreateEmptyBuffer(flags, int(size))
 	if err != nil {
@@ -52,17 +54,28 @@ type Pinned struct {
 
 // NewPinned allocates pinned memory. REQUIRES: q lives longer than it.
 func (c *Context) NewPinned(q *Queue, bytes int) (*Pinned, error) {
-	buffer, err := c.newBuffer(binding.MemReadWrite|binding.MemAllocHostPtr, int64(bytes))
+	buffer, err := c.newBuffer(
+		binding.MemReadWrite|binding.MemAllocHostPtr, int64(bytes),
+	)
 	if err != nil {
 		return nil, err
 	}
 	flags := binding.MapFlagRead | binding.MapFlagWrite
-	mapped, _, err := q.raw.EnqueueMapBuffer(buffer.raw, true, flags, 0, int(buffer.Bytes), nil)
+	mapped, _, err := q.raw.EnqueueMapBuffer(
+		buffer.raw, true, flags, 0, int(buffer.Bytes), nil,
+	)
 	if err != nil {
 		buffer.Release()
-		return nil, failure(fmt.Sprintf("pin %d bytes of host memory", bytes), err)
+		return nil, failure(
+			fmt.Sprintf("pin %d bytes of host memory", bytes), err,
+		)
 	}
-	return &Pinned{Bytes: mapped.ByteSlice()[:bytes], buffer: buffer, mapped: mapped, queue: q}, nil
+	return &Pinned{
+		Bytes:  mapped.ByteSlice()[:bytes],
+		buffer: buffer,
+		mapped: mapped,
+		queue:  q,
+	}, nil
 }
 
 // Release frees the memory. It may be called twice, and on nil. REQUIRES: no transfer uses the
@@ -75,5 +88,6 @@ func (p *Pinned) Release() {
 		_ = Wait(&Event{raw: unmapped, op: "unmap"})
 	}
 	p.buffer.Release()
-	p.buffer, p.Bytes = nil, nil
+	p.buffer = nil
+	p.Bytes = nil
 }

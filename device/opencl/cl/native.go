@@ -94,8 +94,11 @@ func failure(op string, err error) error {
 const longestInfo = 64 << 10
 
 // info reads a value with one of the functions clGet…Info.
-func info(get func(size C.size_t, value unsafe.Pointer, used *C.size_t) C.cl_int) ([]byte, error) {
-	value, used := make([]byte, longestInfo), C.size_t(0)
+func info(
+	get func(size C.size_t, value unsafe.Pointer, used *C.size_t) C.cl_int,
+) ([]byte, error) {
+	value := make([]byte, longestInfo)
+	used := C.size_t(0)
 	code := get(longestInfo, unsafe.Pointer(&value[0]), &used)
 	return value[:used], asError(code)
 }
@@ -112,7 +115,13 @@ func number(value []byte) int64 {
 // positive one otherwise.
 func eventStatus(e *binding.Event) int32 {
 	status, _ := info(func(size C.size_t, value unsafe.Pointer, used *C.size_t) C.cl_int {
-		return C.clGetEventInfo(C.cl_event(handle(e)), C.CL_EVENT_COMMAND_EXECUTION_STATUS, size, value, used)
+		return C.clGetEventInfo(
+			C.cl_event(handle(e)),
+			C.CL_EVENT_COMMAND_EXECUTION_STATUS,
+			size,
+			value,
+			used,
+		)
 	})
 	runtime.KeepAlive(e)
 	return int32(number(status))
@@ -122,7 +131,14 @@ func eventStatus(e *binding.Event) int32 {
 // driver.
 func (k *Kernel) LocalBytes() (int64, error) {
 	bytes, err := info(func(size C.size_t, value unsafe.Pointer, used *C.size_t) C.cl_int {
-		return C.clGetKernelWorkGroupInfo(C.cl_kernel(handle(k.raw)), nil, C.CL_KERNEL_LOCAL_MEM_SIZE, size, value, used)
+		return C.clGetKernelWorkGroupInfo(
+			C.cl_kernel(handle(k.raw)),
+			nil,
+			C.CL_KERNEL_LOCAL_MEM_SIZE,
+			size,
+			value,
+			used,
+		)
 	})
 	return number(bytes), failure("query kernel "+k.Name, err)
 }

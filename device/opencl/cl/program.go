@@ -55,7 +55,11 @@ func buildFailure(device, options string, err error) error {
 	if build, ok := errors.AsType[binding.BuildError](err); ok {
 		err = errors.New(firstLines(string(build), 8))
 	}
-	return failedAs(ErrBuild, fmt.Sprintf("build kernels for %s (%s)", device, options), err)
+	return failedAs(
+		ErrBuild,
+		fmt.Sprintf("build kernels for %s (%s)", device, options),
+		err,
+	)
 }
 
 func firstLines(log string, limit int) string {
@@ -106,21 +110,30 @@ type Kernel struct {
 // local. Each argument is a sized integer (uint8, int32, uint32, int64, uint64), a float32 or a
 // *Buffer; a nil *Buffer is a null pointer. If global is 0, Launch waits for waits and returns a
 // nil Event. REQUIRES: global is a multiple of local.
-func (q *Queue) Launch(k *Kernel, global, local int, args []any, waits ...*Event) (*Event, error) {
+func (q *Queue) Launch(
+	k *Kernel, global, local int, args []any, waits ...*Event,
+) (*Event, error) {
 	if global == 0 {
 		return nil, Wait(waits...)
 	}
 	if local < 1 || global < 0 || global%local != 0 {
-		return nil, failure("launch "+k.Name, fmt.Errorf("%d work-items in work-groups of %d", global, local))
+		return nil, failure(
+			"launch "+k.Name,
+			fmt.Errorf("%d work-items in work-groups of %d", global, local),
+		)
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	for i, arg := range args {
 		if err := k.setArg(i, arg); err != nil {
-			return nil, failure(fmt.Sprintf("argument %d of kernel %s", i, k.Name), err)
+			return nil, failure(
+				fmt.Sprintf("argument %d of kernel %s", i, k.Name), err,
+			)
 		}
 	}
-	raw, err := q.raw.EnqueueNDRangeKernel(k.raw, nil, []int{global}, []int{local}, rawEvents(waits))
+	raw, err := q.raw.EnqueueNDRangeKernel(
+		k.raw, nil, []int{global}, []int{local}, rawEvents(waits),
+	)
 	runtime.KeepAlive(waits)
 	runtime.KeepAlive(args)
 	return newEvent("kernel "+k.Name, raw, err)

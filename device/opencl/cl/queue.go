@@ -20,7 +20,9 @@ type Queue struct {
 
 // NewQueue creates an in-order queue whose events record times.
 func (c *Context) NewQueue() (*Queue, error) {
-	raw, err := c.raw.CreateCommandQueue(c.Device.raw, binding.CommandQueueProfilingEnable)
+	raw, err := c.raw.CreateCommandQueue(
+		c.Device.raw, binding.CommandQueueProfilingEnable,
+	)
 	if err != nil {
 		return nil, failure("make a command queue", err)
 	}
@@ -29,7 +31,9 @@ func (c *Context) NewQueue() (*Queue, error) {
 }
 
 // Finish waits until all queued commands are done.
-func (q *Queue) Finish() error { return failure("finish", q.raw.Finish()) }
+func (q *Queue) Finish() error {
+	return failure("finish", q.raw.Finish())
+}
 
 // Release frees the queue. It may be called on nil.
 func (q *Queue) Release() {
@@ -50,7 +54,9 @@ func (q *Queue) Wait() error {
 
 // Write copies pinned memory, from srcOffset on, to n bytes of the device. The caller must not
 // change the source until the event is complete.
-func (q *Queue) Write(dst *Buffer, dstOffset int64, src *Pinned, srcOffset, n int) (*Event, error) {
+func (q *Queue) Write(
+	dst *Buffer, dstOffset int64, src *Pinned, srcOffset, n int,
+) (*Event, error) {
 	return q.write(dst, dstOffset, src.Bytes[srcOffset:srcOffset+n], false)
 }
 
@@ -61,18 +67,24 @@ func (q *Queue) Upload(dst *Buffer, src []byte) error {
 	return err
 }
 
-func (q *Queue) write(dst *Buffer, offset int64, src []byte, blocking bool) (*Event, error) {
+func (q *Queue) write(
+	dst *Buffer, offset int64, src []byte, blocking bool,
+) (*Event, error) {
 	const op = "write to device"
 	if err := inside(op, dst, offset, len(src)); err != nil || len(src) == 0 {
 		return nil, err
 	}
-	raw, err := q.raw.EnqueueWriteBuffer(dst.raw, blocking, int(offset), len(src), unsafe.Pointer(&src[0]), nil)
+	raw, err := q.raw.EnqueueWriteBuffer(
+		dst.raw, blocking, int(offset), len(src), unsafe.Pointer(&src[0]), nil,
+	)
 	return newEvent(op, raw, err)
 }
 
 // Read copies n bytes from the device to the beginning of pinned memory. The caller must not
 // access them before the event is complete.
-func (q *Queue) Read(dst *Pinned, src *Buffer, offset int64, n int, waits ...*Event) (*Event, error) {
+func (q *Queue) Read(
+	dst *Pinned, src *Buffer, offset int64, n int, waits ...*Event,
+) (*Event, error) {
 	return q.read(dst.Bytes[:n], src, offset, false, waits)
 }
 
@@ -83,39 +95,56 @@ func (q *Queue) Download(dst []byte, src *Buffer) error {
 	return err
 }
 
-func (q *Queue) read(dst []byte, src *Buffer, offset int64, blocking bool, waits []*Event) (*Event, error) {
+func (q *Queue) read(
+	dst []byte, src *Buffer, offset int64, blocking bool, waits []*Event,
+) (*Event, error) {
 	const op = "read from device"
 	if err := inside(op, src, offset, len(dst)); err != nil || len(dst) == 0 {
 		return nil, errors.Join(err, Wait(waits...))
 	}
 	host := unsafe.Pointer(&dst[0])
-	raw, err := q.raw.EnqueueReadBuffer(src.raw, blocking, int(offset), len(dst), host, rawEvents(waits))
+	raw, err := q.raw.EnqueueReadBuffer(
+		src.raw, blocking, int(offset), len(dst), host, rawEvents(waits),
+	)
 	runtime.KeepAlive(waits)
 	return newEvent(op, raw, err)
 }
 
 // Copy copies the first n bytes of a buffer to another.
-func (q *Queue) Copy(dst, src *Buffer, n int64) (*Event, error) { return q.CopyPart(dst, 0, src, 0, n) }
+func (q *Queue) Copy(dst, src *Buffer, n int64) (*Event, error) {
+	return q.CopyPart(dst, 0, src, 0, n)
+}
 
 // CopyPart copies n bytes of a buffer to another.
-func (q *Queue) CopyPart(dst *Buffer, dstOffset int64, src *Buffer, srcOffset, n int64) (*Event, error) {
+func (q *Queue) CopyPart(
+	dst *Buffer, dstOffset int64, src *Buffer, srcOffset, n int64,
+) (*Event, error) {
 	if n == 0 {
 		return nil, nil
 	}
-	raw, err := q.raw.EnqueueCopyBuffer(src.raw, dst.raw, int(srcOffset), int(dstOffset), int(n), nil)
+	raw, err := q.raw.EnqueueCopyBuffer(
+		src.raw, dst.raw, int(srcOffset), int(dstOffset), int(n), nil,
+	)
 	return newEvent("copy on device", raw, err)
 }
 
 // Fill fills a buffer, whose size must be a multiple of 4, with copies of word.
 func (q *Queue) Fill(dst *Buffer, word uint32) (*Event, error) {
-	raw, err := q.raw.EnqueueFillBuffer(dst.raw, unsafe.Pointer(&word), 4, 0, int(dst.Bytes), nil)
+	raw, err := q.raw.EnqueueFillBuffer(
+		dst.raw, unsafe.Pointer(&word), 4, 0, int(dst.Bytes), nil,
+	)
 	return newEvent("fill", raw, err)
 }
 
 // inside rejects transfers past the end of a buffer, on which some drivers crash.
 func inside(op string, b *Buffer, offset int64, n int) error {
 	if end := offset + int64(n); offset < 0 || end > b.Bytes {
-		return failure(op, fmt.Errorf("bytes %d to %d of a buffer of %d", offset, end, b.Bytes))
+		return failure(
+			op,
+			fmt.Errorf(
+				"bytes %d to %d of a buffer of %d", offset, end, b.Bytes,
+			),
+		)
 	}
 	return nil
 }
@@ -166,7 +195,8 @@ func Wait(events ...*Event) error {
 		if e == nil {
 			continue
 		}
-		if status := eventStatus(e.raw); status < 0 && status != failedDependency {
+		if status := eventStatus(e.raw); status < 0 &&
+			status != failedDependency {
 			return failure(e.op, asError(status))
 		}
 	}

@@ -46,7 +46,9 @@ func moves(bytes, asked float64, by ...int) phase {
 }
 
 // fetches returns a phase that transfers bytes whose requests are counted elsewhere.
-func fetches(bytes float64) phase { return phase{bytes, 0, []int{storeIn, networkIn}} }
+func fetches(bytes float64) phase {
+	return phase{bytes, 0, []int{storeIn, networkIn}}
+}
 
 // asks returns a phase of small requests. Each waits for the previous one, or atOnce of them run
 // concurrently.
@@ -69,29 +71,56 @@ const (
 )
 
 func (s Sort) stages(c *Cluster) []stage {
-	bytes, runs, parts := float64(s.Bytes), float64(s.Runs), float64(s.Parts)
-	run, part := bytes/runs, bytes/parts
-	requestsOf := func(bytes float64) float64 { return math.Ceil(bytes / requestBytes) }
-	start, asked := phase{amount: c.Start.Seconds(), kinds: []int{waiting}}, requestsOf(run)
-	check := moves(run, asked, storeIn, networkIn) // to verify the output, it is read back
-	read, write := check, moves(run, asked, storeOut, networkOut, processor)
+	bytes := float64(s.Bytes)
+	runs := float64(s.Runs)
+	parts := float64(s.Parts)
+	run := bytes / runs
+	part := bytes / parts
+	requestsOf := func(bytes float64) float64 {
+		return math.Ceil(bytes / requestBytes)
+	}
+	start := phase{amount: c.Start.Seconds(), kinds: []int{waiting}}
+	asked := requestsOf(run)
+	check := moves(
+		run, asked, storeIn, networkIn,
+	) // to verify the output, it is read back
+	read := check
+	write := moves(run, asked, storeOut, networkOut, processor)
 	if 2*run > float64(c.Memory) { // it is spilled
 		read = moves(run, asked, storeIn, networkIn, disk, processor)
 		write = moves(run, asked, storeOut, networkOut, disk, processor)
 	}
-	cutTasks, named := (s.Parts-1)/cutsAtOnce+1, 1.
+	cutTasks := (s.Parts-1)/cutsAtOnce + 1
+	named := 1.
 	atOnce := parts / float64(cutTasks)
-	cut := []phase{start, c.asks(runs, 1), c.asks(runs*math.Log2(max(run/float64(s.RecordBytes), 2)), atOnce)}
+	cut := []phase{start, c.asks(runs, 1), c.asks(
+		runs*math.Log2(max(run/float64(s.RecordBytes), 2)), atOnce,
+	)}
 	begin := []phase{start, c.asks(2*runs, 1)}
 	// A cut reads two blocks of keys of each run, a merge two blocks of records.
 	if every := float64(s.IndexEvery); every > 0 {
-		first, second := run/float64(s.RecordBytes)/every/every, atOnce*2*every
-		cut = []phase{start, c.asks(2*runs, 1), c.asks(runs/readsAtOnce, (1+atOnce)*readsAtOnce),
+		first := run / float64(s.RecordBytes) / every / every
+		second := atOnce * 2 * every
+		cut = []phase{start, c.asks(2*runs, 1), c.asks(
+			runs/readsAtOnce, (1+atOnce)*readsAtOnce,
+		),
 			fetches(runs * (first + second) * float64(s.KeyBytes))}
-		begin = append(begin, c.asks(runs/readsAtOnce, 2*readsAtOnce), fetches(runs*4*every*float64(s.RecordBytes)))
+		begin = append(
+			begin,
+			c.asks(runs/readsAtOnce, 2*readsAtOnce),
+			fetches(runs*4*every*float64(s.RecordBytes)),
+		)
 		named = 2
 	}
-	merge := moves(part, runs*requestsOf(part/runs)+requestsOf(part), storeIn, storeOut, networkIn, networkOut, processor)
+	merge := moves(
+		part,
+		runs*requestsOf(part/runs)+requestsOf(part),
+		storeIn,
+		storeOut,
+		networkIn,
+		networkOut,
+		processor,
+	)
 	return []stage{
 		{s.Runs, []phase{start, c.asks(named, 1), read, write, check}},
 		{cutTasks, cut},
@@ -127,24 +156,38 @@ func (s *simulation) build() {
 		s.all = append(s.all, &resource{rate: rate})
 		return s.all[len(s.all)-1]
 	}
-	in, out, asked := add(float64(s.Store)), add(float64(s.Store)), add(math.Inf(1))
+	in := add(float64(s.Store))
+	out := add(float64(s.Store))
+	asked := add(math.Inf(1))
 	if s.Requests > 0 {
 		asked.rate = float64(s.Requests)
 	}
-	network, drive := float64(s.Network), float64(s.Disk)
+	network := float64(s.Network)
+	drive := float64(s.Disk)
 	for i := range s.Nodes {
 		turns := s.fails()
 		if at, known := s.Losses[i]; known {
 			turns = at.Seconds()
 		}
 		own := [noTask]*resource{in, out, asked, add(network), add(network), add(drive)}
-		s.nodes, s.slots = append(s.nodes, node{turns: turns}), append(s.slots, &slot{node: i, has: own})
+		s.nodes, s.slots = append(
+			s.nodes, node{turns: turns},
+		), append(s.slots, &slot{
+			node: i,
+			has:  own,
+		})
 	}
 	for i := s.Nodes; i < s.Nodes*s.Slots; i++ {
-		s.slots = append(s.slots, &slot{node: i % s.Nodes, number: i / s.Nodes, has: s.slots[i%s.Nodes].has})
+		s.slots = append(s.slots, &slot{
+			node:   i % s.Nodes,
+			number: i / s.Nodes,
+			has:    s.slots[i%s.Nodes].has,
+		})
 	}
 	for _, p := range s.slots {
-		p.has[processor], p.has[waiting] = add(float64(s.Processor/int64(s.Slots))), add(1)
+		p.has[processor], p.has[waiting] = add(
+			float64(s.Processor/int64(s.Slots)),
+		), add(1)
 	}
 }
 
@@ -190,7 +233,8 @@ func share(all []*resource, slots []*slot) {
 // fill makes some rates final and returns the other slots.
 func fill(all []*resource, open []*slot) (others []*slot) {
 	for _, r := range all {
-		r.weight, r.waits = 0, 0
+		r.weight = 0
+		r.waits = 0
 	}
 	for _, p := range open {
 		for _, kind := range p.phases[0].kinds {
@@ -203,7 +247,8 @@ func fill(all []*resource, open []*slot) (others []*slot) {
 		for _, kind := range p.phases[0].kinds {
 			part := max(p.has[kind].left, 0) / p.has[kind].weight * p.weight(kind)
 			if rate := part / p.takes(kind); rate < p.rate {
-				p.rate, p.held = rate, kind
+				p.rate = rate
+				p.held = kind
 			}
 		}
 		p.has[p.held].waits--

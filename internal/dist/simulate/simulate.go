@@ -47,7 +47,9 @@ type Attempt struct {
 }
 
 // HeldBy returns the kind that limited an attempt for the longest time.
-func (a *Attempt) HeldBy() string { return Kinds[slices.Index(a.Held[:], slices.Max(a.Held[:]))] }
+func (a *Attempt) HeldBy() string {
+	return Kinds[slices.Index(a.Held[:], slices.Max(a.Held[:]))]
+}
 
 // Stages contains the names of the stages.
 var Stages = []string{"run", "cut", "merge", "verify"}
@@ -104,13 +106,21 @@ func Run(sort Sort, c Cluster) (*Result, error) {
 const maxAttempts = 50
 
 // fails returns when a node that is up from now on will fail.
-func (s *simulation) fails() float64 { return s.Seconds + s.MTBF.Seconds()*s.chance.ExpFloat64() }
+func (s *simulation) fails() float64 {
+	return s.Seconds + s.MTBF.Seconds()*s.chance.ExpFloat64()
+}
 
 // assign assigns tasks to slots. Every node gets one task before any node gets two.
 func (s *simulation) assign(stage int, phases []phase) {
 	for _, p := range s.slots {
 		if len(s.pending) > 0 && p.task == nil && !s.nodes[p.node].down {
-			p.task = &Attempt{Stage: stage, Task: s.pending[0], Node: p.node, Slot: p.number, Began: s.Seconds}
+			p.task = &Attempt{
+				Stage: stage,
+				Task:  s.pending[0],
+				Node:  p.node,
+				Slot:  p.number,
+				Began: s.Seconds,
+			}
 			p.phases, p.left = phases, phases[0].amount
 			p.slow = 1 + float64(s.Stragglers)/100*math.Abs(s.chance.NormFloat64())
 			s.pending = s.pending[1:]
@@ -191,7 +201,8 @@ func (s *simulation) turn(i int) {
 	for _, p := range s.slots {
 		if p.node == i && p.task != nil {
 			p.task.Lost = true
-			s.Lost, s.LostTime = s.Lost+1, s.LostTime+s.Seconds-p.task.Began
+			s.Lost = s.Lost + 1
+			s.LostTime = s.LostTime + s.Seconds - p.task.Began
 			s.pending = append(s.pending, p.task.Task)
 			s.end(p)
 		}

@@ -25,7 +25,8 @@ func (r *Result) WriteSVG(w io.Writer, nodes, slots int) error {
 			left+80*i, colours[i], left+80*i+16, name)
 	}
 	for _, a := range r.Attempts {
-		colour, from := colours[a.Stage], a.Began/r.Seconds*width
+		colour := colours[a.Stage]
+		from := a.Began / r.Seconds * width
 		if a.Lost {
 			colour = colours[len(Stages)]
 		}
@@ -37,7 +38,12 @@ func (r *Result) WriteSVG(w io.Writer, nodes, slots int) error {
 		fmt.Fprintf(&b, `<text x="%d" y="%.0f" text-anchor="middle">%s</text>`+"\n", left+width/5*i, top+height+18,
 			human.Time(r.Seconds/5*float64(i)))
 	}
-	fmt.Fprintf(&b, `<text x="%d" y="%d" text-anchor="end">node 0</text></svg>`+"\n", left-4, top+12)
+	fmt.Fprintf(
+		&b,
+		`<text x="%d" y="%d" text-anchor="end">node 0</text></svg>`+"\n",
+		left-4,
+		top+12,
+	)
 	_, err := io.WriteString(w, b.String())
 	return err
 }
