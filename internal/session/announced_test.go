@@ -16,6 +16,7 @@ import (
 // TestMoreThanAnnounced sorts streams that contain more records than their header announces. It expects an error that
 // names the input and the number, not an endless search for space.
 func TestMoreThanAnnounced(t *testing.T) {
+	t.Parallel()
 	const more = 300_000
 	array, err := format.Spec{Format: "npy", Type: "u64"}.NewHeader()
 	if err != nil {

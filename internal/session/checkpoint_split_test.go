@@ -20,6 +20,7 @@ type namingStep struct {
 // TestKilledWhileNaming kills a sort with a checkpoint before each operation after all files of its set are written.
 // An index always belongs to a complete set, the old or the new one, and the same command always makes the new one.
 func TestKilledWhileNaming(t *testing.T) {
+	t.Parallel()
 	k := kindNamed("u64")
 	r := seeded(t)
 	for _, hasOld := range []bool{false, true} {

@@ -97,6 +97,7 @@ func checkKept(t *testing.T, opt Options, want []byte, what string) {
 // TestCheckpointGoesOn repeatedly fails random operations of sorts with random options. The output equals that of an
 // undisturbed sort.
 func TestCheckpointGoesOn(t *testing.T) {
+	t.Parallel()
 	r := seeded(t)
 	for range effort(60) {
 		k := kindNamed([]string{"u64", "gensort", "u8"}[r.IntN(3)])
@@ -125,6 +126,7 @@ func TestCheckpointGoesOn(t *testing.T) {
 // TestCheckpointReadsOnce interrupts a sort often. It reads again only the input that was in flight, and nothing once
 // all runs exist.
 func TestCheckpointReadsOnce(t *testing.T) {
+	t.Parallel()
 	const n, chunk, inFlight = 3000, 40, 3
 	r := seeded(t)
 	k := kindNamed("u64")
@@ -161,6 +163,7 @@ func cutOff(t *testing.T, n int) (Options, []byte) {
 // TestCheckpointKeepsTheLastMerge checks that the output bytes that a checkpoint has are not written again, and that
 // a plan says so.
 func TestCheckpointKeepsTheLastMerge(t *testing.T) {
+	t.Parallel()
 	opt, want := cutOff(t, 3000)
 	p, err := Plan(t.Context(), opt)
 	if err != nil {
@@ -194,6 +197,7 @@ func TestCheckpointKeepsTheLastMerge(t *testing.T) {
 // TestCheckpointOfAnotherSort checks that a sort refuses the checkpoint of another sort, names the difference, and
 // changes nothing.
 func TestCheckpointOfAnotherSort(t *testing.T) {
+	t.Parallel()
 	for what, change := range map[string]func(o *Options){
 		"the layout was":           func(o *Options) { o.Reverse = true },
 		"Options.Unique was false": func(o *Options) { o.Unique = true },
@@ -240,6 +244,7 @@ func TestCheckpointOfAnotherSort(t *testing.T) {
 
 // TestCheckpointTogetherWith checks that a checkpoint is refused with options that it cannot be combined with.
 func TestCheckpointTogetherWith(t *testing.T) {
+	t.Parallel()
 	k := kindNamed("u64")
 	for want, change := range map[string]func(o *Options){
 		"needs an output file":           func(o *Options) { o.Output = "" },
@@ -267,6 +272,7 @@ func TestCheckpointTogetherWith(t *testing.T) {
 
 // TestCheckpointIsLocked checks that a second process cannot use a checkpoint, not even to read it.
 func TestCheckpointIsLocked(t *testing.T) {
+	t.Parallel()
 	opt, want := cutOff(t, 300)
 	held, err := spill.OpenCheckpoint(t.Context(), opt.Checkpoint, false)
 	if err != nil {
@@ -292,6 +298,7 @@ func TestCheckpointIsLocked(t *testing.T) {
 // TestCheckpointIsDamaged changes bytes of a checkpoint. The result is either an error with a remedy or the right
 // bytes.
 func TestCheckpointIsDamaged(t *testing.T) {
+	t.Parallel()
 	r := seeded(t)
 	for range effort(40) {
 		opt, want := cutOff(t, 2000)
@@ -323,6 +330,7 @@ func keptFile(t *testing.T, opt Options) string {
 // TestKeptOutputIsDamaged truncates the unfinished output in a checkpoint, changes its bytes, and replaces its files.
 // The final output always has the right bytes: damaged parts are written again, and the others are kept.
 func TestKeptOutputIsDamaged(t *testing.T) {
+	t.Parallel()
 	r := seeded(t)
 	flip := func(at, n int) func(*testing.T, string, []byte) error {
 		return func(_ *testing.T, name string, content []byte) error {
@@ -411,6 +419,7 @@ func TestKeptOutputIsDamaged(t *testing.T) {
 // TestKeptOutputOfOtherRecords damages the unfinished output of sorts whose output differs from the sorted input
 // records. Verification checks the records in the file.
 func TestKeptOutputOfOtherRecords(t *testing.T) {
+	t.Parallel()
 	r := seeded(t)
 	for what, change := range map[string]func(o *Options){
 		"argsort": func(o *Options) { o.Argsort = "u64" },
@@ -475,6 +484,7 @@ func damage(t *testing.T, name string, r *rand.Rand) {
 // TestCheckpointOfNothing checks that a sort in one chunk, and a sort that fails before its first run, leave no
 // checkpoint directory.
 func TestCheckpointOfNothing(t *testing.T) {
+	t.Parallel()
 	k := kindNamed("u64")
 	data := k.make(t, "uniform", 30, seeded(t))
 	opt := keptSort(t, k, data, Options{})
@@ -534,6 +544,7 @@ func endEarly(t *testing.T, k kind, n int, change func(o *Options)) (opt Options
 // TestCheckpointOfCompleteOutput checks that the same command only removes the checkpoint if the output already has
 // its name.
 func TestCheckpointOfCompleteOutput(t *testing.T) {
+	t.Parallel()
 	for name, change := range endedEarly {
 		for _, k := range []kind{kindNamed("u64"), kindNamed("gensort")} {
 			for _, n := range []int{1, 300} {
@@ -561,6 +572,7 @@ func TestCheckpointOfCompleteOutput(t *testing.T) {
 // TestCheckpointOfAnotherOutput checks that a file under the output's name is not mistaken for the output if it is
 // incomplete or belongs to another sort.
 func TestCheckpointOfAnotherOutput(t *testing.T) {
+	t.Parallel()
 	touch := func(name string) error { return os.Chtimes(name, time.Now(), time.Now().Add(time.Hour)) }
 	for what, c := range map[string]struct {
 		sort    string

@@ -28,6 +28,7 @@ func partOf(k, n int) Part { return Part{K: int64(k), N: int64(n)} }
 
 // TestSortsSlices sorts each slice of several files separately, with every strategy and selection.
 func TestSortsSlices(t *testing.T) {
+	t.Parallel()
 	r := seeded(t)
 	for _, name := range []string{"u64", "rec7", "gensort", "wide key"} {
 		k := kindNamed(name)
@@ -52,6 +53,7 @@ func TestSortsSlices(t *testing.T) {
 // TestSlicesHaveHeaders sorts slices of files whose header counts the records. Each output is a file of the same
 // format.
 func TestSlicesHaveHeaders(t *testing.T) {
+	t.Parallel()
 	keys := func(of ...uint64) (file []byte) {
 		for _, key := range append([]uint64{uint64(len(of))}, of...) {
 			file = binary.LittleEndian.AppendUint64(file, key)
@@ -73,6 +75,7 @@ func TestSlicesHaveHeaders(t *testing.T) {
 
 // TestSlicesAreRefused checks that inputs that cannot be sliced, and invalid parts, are refused.
 func TestSlicesAreRefused(t *testing.T) {
+	t.Parallel()
 	data := []byte("cab")
 	plain := writeFile(t, data)
 	for _, c := range []struct {
@@ -98,6 +101,7 @@ func TestSlicesAreRefused(t *testing.T) {
 
 // TestChecksSlices checks that the position of a disorder in a slice is that in the file.
 func TestChecksSlices(t *testing.T) {
+	t.Parallel()
 	opt := Options{Record: format.Spec{Type: "u8"}, Inputs: []string{writeFile(t, []byte("abcbxyz"))}}
 	for k, want := range []int64{0, 3, 0} {
 		opt.Part = partOf(k, 3)
@@ -111,6 +115,7 @@ func TestChecksSlices(t *testing.T) {
 
 // TestCheckpointIsOfOnePart checks that a checkpoint of a slice continues only with the same slice.
 func TestCheckpointIsOfOnePart(t *testing.T) {
+	t.Parallel()
 	k := kindNamed("u64")
 	data := k.make(t, "uniform", 900, seeded(t))
 	opt := keptSort(t, k, data, Options{Part: partOf(1, 3), Strategy: MergeRuns})
@@ -205,6 +210,7 @@ func checkParts(t *testing.T, opt MergeOptions, whole []byte, records, n int64, 
 
 // TestPartsSeeDisorder puts one record out of order at any position. At least one of the parts fails and names it.
 func TestPartsSeeDisorder(t *testing.T) {
+	t.Parallel()
 	k := kindNamed("u64")
 	for record := 1; record < 60; record++ {
 		opt := MergeOptions{Record: k.spec}
@@ -235,6 +241,7 @@ func TestPartsSeeDisorder(t *testing.T) {
 
 // TestPartsOfMergesAreRefused checks the options that cannot be combined with a part of a merge.
 func TestPartsOfMergesAreRefused(t *testing.T) {
+	t.Parallel()
 	a := writeFile(t, []byte("abc"))
 	base := MergeOptions{Record: format.Spec{Type: "u8"}, Inputs: []string{a, a}}
 	for want, change := range map[string]func(*MergeOptions){
@@ -270,6 +277,7 @@ func TestPartsOfMergesAreRefused(t *testing.T) {
 // TestSummariesOfPartsAddUp merges parts with verification. Combined, their summaries equal that of a check of the
 // whole.
 func TestSummariesOfPartsAddUp(t *testing.T) {
+	t.Parallel()
 	r := seeded(t)
 	for _, name := range []string{"u8", "rec7", "f64"} {
 		k := kindNamed(name)

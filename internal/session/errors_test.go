@@ -15,6 +15,7 @@ import (
 )
 
 func TestErrorsHaveTypes(t *testing.T) {
+	t.Parallel()
 	sort := func(record format.Spec, data []byte, memory int64) error {
 		_, err := session.Sort(t.Context(), session.Options{
 			Stdin: bytes.NewReader(data), Stdout: io.Discard, Record: record, MemoryBytes: memory,
@@ -54,6 +55,7 @@ func (discardSink) Abort() error { return nil }
 
 // TestMessagesNameFields checks that the error about an invalid option names the option.
 func TestMessagesNameFields(t *testing.T) {
+	t.Parallel()
 	for want, opt := range map[string]session.Options{
 		"Options.Argsort":       {Argsort: "u16"},
 		"Options.Algorithm":     {Algorithm: "bogo", Devices: []string{"cpu"}},
@@ -94,6 +96,7 @@ func TestMessagesNameFields(t *testing.T) {
 }
 
 func TestPartialRecordOfAFile(t *testing.T) {
+	t.Parallel()
 	name := filepath.Join(t.TempDir(), "in")
 	if err := os.WriteFile(name, make([]byte, 30), 0o600); err != nil {
 		t.Fatal(err)

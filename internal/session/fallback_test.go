@@ -69,6 +69,7 @@ func (b *brokenChunk) Store(ctx context.Context, limit int64, drain bool, w devi
 // TestFallback makes a GPU fail at each step. If the planner chose the GPU, the CPU replaces it with one warning. If
 // the user named it, the sort fails and keeps the old output.
 func TestFallback(t *testing.T) {
+	t.Parallel()
 	r := seeded(t)
 	k := kindNamed("gensort")
 	data := k.make(t, "few", 500, r)
@@ -117,6 +118,7 @@ func TestFallback(t *testing.T) {
 
 // TestFallbackOfSpread makes the GPUs of a spread fail. The CPU alone sorts the records.
 func TestFallbackOfSpread(t *testing.T) {
+	t.Parallel()
 	k := kindNamed("u64")
 	data := k.make(t, "uniform", 500, seeded(t))
 	opt := onDevices(Options{Record: k.spec, Inputs: []string{writeFile(t, data)}}, 2)
@@ -141,6 +143,7 @@ func TestFallbackOfSpread(t *testing.T) {
 // TestNoFallbackBehindHeader checks that a stream is not started again once its header is written, even without any
 // record.
 func TestNoFallbackBehindHeader(t *testing.T) {
+	t.Parallel()
 	var out bytes.Buffer
 	spec := format.Spec{Format: "npy", Keys: []string{"id"}}
 	opt := Options{Record: spec, Inputs: []string{"../../testdata/particles.npy"}, Stdout: &out}

@@ -267,6 +267,7 @@ func (s *lateSource) Next(most int, place func(int64, int) []byte) (int64, int, 
 // TestCopyEndsWhenReadingFails fails one worker of a copy while the blocks of other workers wait for its records. The
 // copy ends.
 func TestCopyEndsWhenReadingFails(t *testing.T) {
+	t.Parallel()
 	k := kindNamed("u64")
 	name := writeFile(t, k.make(t, "sorted", 100_000, seeded(t)))
 	opt := small(Options{Record: k.spec, Workers: 2, Inputs: []string{name}})

@@ -14,6 +14,7 @@ import (
 // TestGolden sorts the files in testdata, which were made by other programs, with every strategy. It compares the
 // outputs with files that other programs sorted.
 func TestGolden(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		file    string
 		spec    format.Spec

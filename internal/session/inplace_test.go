@@ -60,6 +60,7 @@ func openToWrite(t *testing.T, name string, flag int) *os.File {
 
 // TestInPlaceAppends appends the sorted records to their input. Nothing is truncated, even if the output is empty.
 func TestInPlaceAppends(t *testing.T) {
+	t.Parallel()
 	k := kindNamed("u64")
 	recs := k.make(t, "sorted", 1500, seeded(t))
 	for _, limit := range []int64{0, 10, NoRecords} {
@@ -83,6 +84,7 @@ func TestInPlaceAppends(t *testing.T) {
 
 // TestMergeRefusesInPlace merges into one of the inputs in every way. Each merge fails and loses nothing.
 func TestMergeRefusesInPlace(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS != "linux" {
 		t.Skip("descriptors have no names")
 	}
@@ -188,6 +190,7 @@ func (d touchedData) Records() int64 {
 // TestInPlaceNoticesChanges changes a file that is about to be overwritten. The sort notices this even with
 // verification, whose checksum is then that of the changed records.
 func TestInPlaceNoticesChanges(t *testing.T) {
+	t.Parallel()
 	k := kindNamed("u64")
 	for name, change := range map[string]func(f *os.File) error{
 		"header": func(f *os.File) error { _, err := f.WriteAt(make([]byte, 128), 0); return err },

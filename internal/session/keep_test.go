@@ -7,6 +7,7 @@ import (
 
 // TestKeptIsNotSpilled sorts a little more than memory holds. The last chunk is not spilled, and the plan says so.
 func TestKeptIsNotSpilled(t *testing.T) {
+	t.Parallel()
 	r := seeded(t)
 	const chunk = testChunkRecords
 	for _, name := range []string{"u64", "gensort"} {
@@ -40,6 +41,7 @@ func TestKeptIsNotSpilled(t *testing.T) {
 // TestKeepOnlyWhatOneMergeTakes sorts into as many runs as one merge can take, and into one more. In the second case
 // all chunks are spilled.
 func TestKeepOnlyWhatOneMergeTakes(t *testing.T) {
+	t.Parallel()
 	r := seeded(t)
 	k := kindNamed("u64")
 	for runs, due := range map[int]int64{3: 2, 4: 4 + 2} { // chunks that are spilled; of four, two are merged first

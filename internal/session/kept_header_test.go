@@ -16,6 +16,7 @@ import (
 // TestKeptHeaderWarnings changes the records after a kept header with every option that can, and with none. In a
 // header of a recognized format, the count is updated instead.
 func TestKeptHeaderWarnings(t *testing.T) {
+	t.Parallel()
 	const foreign, vectors = "HDR06\x00\x00\x00", "\x06\x00\x00\x00\x02\x00\x00\x00"
 	const records, number = "cabacacabadb", "may no longer be right"
 	for name, c := range map[string]struct {
@@ -136,6 +137,7 @@ func checkFramed(t *testing.T, opt Options, header string, records uint32) {
 
 // TestFrameIsInvalid checks that every invalid frame is reported with its option.
 func TestFrameIsInvalid(t *testing.T) {
+	t.Parallel()
 	for want, opt := range map[string]Options{
 		"Options.Records -2":                          {Records: -2},
 		"Options.SkipTail -1":                         {SkipTail: -1},
@@ -155,6 +157,7 @@ func TestFrameIsInvalid(t *testing.T) {
 
 // TestLongTail skips tails that are too long to be kept.
 func TestLongTail(t *testing.T) {
+	t.Parallel()
 	data := make([]byte, 8+MaxKeptHeader+1)
 	for way, opt := range waysIn(t, data) {
 		opt.Record, opt.Records, opt.KeepHeader, opt.Raw = u64Spec, 1, true, true
@@ -176,6 +179,7 @@ func TestLongTail(t *testing.T) {
 
 // TestRecordsHaveNoFrame checks that Records yields only records, without a header or a tail.
 func TestRecordsHaveNoFrame(t *testing.T) {
+	t.Parallel()
 	opt := Options{Record: format.Spec{RecordSize: 2}, Sources: []Source{{Reader: strings.NewReader("headcabatail")}},
 		SkipBytes: 4, SkipTail: 4, KeepHeader: true}
 	var got []string

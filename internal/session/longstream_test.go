@@ -51,6 +51,7 @@ func (e endNoticed) Read(p []byte) (int, error) {
 // TestRunsAreMergedWhileMoreCome sorts a stream with so many chunks that the indexes of the runs exceed their memory.
 // Some runs are merged before all of them exist. Equal keys stay in order.
 func TestRunsAreMergedWhileMoreCome(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name    string
 		records int

@@ -171,8 +171,10 @@ func TestMemoryLimit(t *testing.T) {
 	if testing.Short() || raceEnabled || runtime.GOOS != "linux" {
 		t.Skip("not in short mode, not with the race detector, and only where the system tells the memory in use")
 	}
+	t.Parallel()
 	for i, c := range memoryCases {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			in := filepath.Join(t.TempDir(), "in")
 			if c.endless {
 				if c.mib = longMiB(); c.mib == 0 {
@@ -375,6 +377,7 @@ func checkSortedKeys(t *testing.T, output, in string, part Part) {
 // TestTooLittleToMerge checks that a sort that might need a merge with more memory is refused before it spills. The
 // error names a sufficient limit: the sort works with it, and fails with 1 MiB less.
 func TestTooLittleToMerge(t *testing.T) {
+	t.Parallel()
 	spec := format.Spec{RecordSize: 1 << 20, Keys: []string{"0:u64"}}
 	in := filepath.Join(t.TempDir(), "in")
 	writeGenerated(t, in, kind{spec: spec}.layout(t), "uniform", 24<<20)

@@ -54,6 +54,7 @@ func sortedPieces(t *testing.T, l format.Layout, recs []byte, n int, opt Options
 
 // TestMerge merges many inputs over several levels, including compressed files and standard input.
 func TestMerge(t *testing.T) {
+	t.Parallel()
 	r := seeded(t)
 	for _, name := range []string{"u64", "rec7", "gensort", "wide key"} {
 		k := kindNamed(name)
@@ -93,6 +94,7 @@ func TestMerge(t *testing.T) {
 // TestMergeNamesFirstDisorder merges inputs of which one is out of order in many places. The error names the first
 // place.
 func TestMergeNamesFirstDisorder(t *testing.T) {
+	t.Parallel()
 	k := kindNamed("u64")
 	for _, first := range []int{2, engine.DisorderBytes/8 - 1, engine.DisorderBytes / 8, engine.DisorderBytes/8 + 1} {
 		good, bad := k.make(t, "sorted", 400_000, seeded(t)), k.make(t, "sorted", 400_000, seeded(t))
@@ -112,6 +114,7 @@ func TestMergeNamesFirstDisorder(t *testing.T) {
 // TestMergeDisorder checks that the error names the input that is out of order, and the record, in one level and in
 // several.
 func TestMergeDisorder(t *testing.T) {
+	t.Parallel()
 	k := kindNamed("u64")
 	for _, batch := range []int{0, 2, 3} {
 		for _, streams := range []bool{false, true} {
@@ -158,6 +161,7 @@ func indexOf(names []string, name string) string {
 
 // TestMergeErrors checks that Merge reports the same errors about its inputs as Sort.
 func TestMergeErrors(t *testing.T) {
+	t.Parallel()
 	k := kindNamed("u64")
 	sorted := k.make(t, "sorted", 500, seeded(t))
 	good := writeFile(t, sorted)

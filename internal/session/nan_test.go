@@ -25,6 +25,7 @@ func someFloat(r *rand.Rand) float64 {
 
 // TestSortNaNs sorts NaNs first or last, in both directions: 8-byte keys, and 4-byte keys in records of 9 bytes.
 func TestSortNaNs(t *testing.T) {
+	t.Parallel()
 	r := seeded(t)
 	read64 := func(rec []byte) float64 { return math.Float64frombits(binary.LittleEndian.Uint64(rec)) }
 	read32 := func(rec []byte) float64 { return float64(math.Float32frombits(binary.BigEndian.Uint32(rec[4:]))) }

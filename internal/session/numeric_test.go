@@ -188,6 +188,7 @@ func (c numericCase) records(n int, r *rand.Rand) (recs [][]byte) {
 // TestSortNumeric compares numeric sorts of every strategy with a stable sort by ==, also with only unique records,
 // with counts, and with only duplicates. It then checks and merges the result.
 func TestSortNumeric(t *testing.T) {
+	t.Parallel()
 	r := seeded(t)
 	for name, c := range numericCases {
 		for _, n := range []int{0, 1, 2, 2500} {

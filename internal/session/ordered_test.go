@@ -11,6 +11,7 @@ import (
 // TestLooksReversed checks that inputs look reversed only if their keys decrease with the position. Equal neighbours
 // are allowed.
 func TestLooksReversed(t *testing.T) {
+	t.Parallel()
 	const n = 50_000
 	r := seeded(t)
 	for name, c := range map[string]struct {

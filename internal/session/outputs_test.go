@@ -53,6 +53,7 @@ func bigannFile(recs []byte, size, dimension int) []byte {
 
 // TestSortStructured sorts a structured array by one of its fields. The records stay whole, including padding.
 func TestSortStructured(t *testing.T) {
+	t.Parallel()
 	text := "{'descr': [('id', '<u4'), ('x', '>f4'), ('pad', '|V2')], 'fortran_order': False, 'shape': (700,), }"
 	text += strings.Repeat(" ", 128-11-len(text)) + "\n"
 	header := append([]byte("\x93NUMPY\x01\x00"), byte(len(text)), byte(len(text)>>8))
@@ -79,6 +80,7 @@ func swapRecords(recs []byte, size, i int) {
 
 // TestSortErrors checks errors that occur before anything is written.
 func TestSortErrors(t *testing.T) {
+	t.Parallel()
 	k := kindNamed("u64")
 	good := writeFile(t, k.make(t, "uniform", 100, seeded(t)))
 	partial := writeFile(t, make([]byte, 803))
@@ -133,6 +135,7 @@ func (b *brokenPipe) Write(p []byte) (int, error) {
 
 // TestPlan checks that a plan says what Sort then does, and changes nothing.
 func TestPlan(t *testing.T) {
+	t.Parallel()
 	k := kindNamed("u64")
 	data := k.make(t, "uniform", 5000, seeded(t))
 	for _, strategy := range anyStrategy {

@@ -56,6 +56,7 @@ func choosing(choose func(low, high uint64) (uint64, error)) func(device.Device)
 // TestPasses sorts in chunks that take fewer records than requested, as if memory were slow: inputs that fit one
 // chunk, and larger ones.
 func TestPasses(t *testing.T) {
+	t.Parallel()
 	r := seeded(t)
 	for _, name := range []string{"u64", "u32be", "f64", "bytes3", "rec7", "rec12 both", "i128"} {
 		k := kindNamed(name)
@@ -110,6 +111,7 @@ func toAny(t *testing.T, opt Options, kind int) Options {
 
 // TestPassesOfFewKeys sorts in nearly as many passes as there are different keys. No pass is empty.
 func TestPassesOfFewKeys(t *testing.T) {
+	t.Parallel()
 	k := kindNamed("u64")
 	for keys := 4; keys <= 40; keys++ {
 		data := make([]byte, 8*3000)
@@ -130,6 +132,7 @@ func TestPassesOfFewKeys(t *testing.T) {
 // TestPassesInVain makes a device refuse to select records, or find more than it can hold. The sort falls back to the
 // next strategy. Other errors are returned.
 func TestPassesInVain(t *testing.T) {
+	t.Parallel()
 	r := seeded(t)
 	k := kindNamed("u64")
 	data := k.make(t, "uniform", 3000, r)
@@ -189,6 +192,7 @@ func failingPass(at int, err error) func(device.Chunk) device.Chunk {
 
 // TestPassesForFew checks that one pass is read, and hardly anything is kept, if few records are wanted.
 func TestPassesForFew(t *testing.T) {
+	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
 	k := kindNamed("u64")
 	data := k.make(t, "uniform", 40_000, r)
@@ -209,6 +213,7 @@ func TestPassesForFew(t *testing.T) {
 // TestPassesForFewDistinct takes the number of records that a limit of distinct keys is expected to need, and more if
 // they have too few distinct keys.
 func TestPassesForFewDistinct(t *testing.T) {
+	t.Parallel()
 	r := seeded(t)
 	k := kindNamed("u64")
 	const n = 40_000
@@ -240,6 +245,7 @@ func TestPassesForFewDistinct(t *testing.T) {
 
 // TestPassesGreatestKey sorts an input in which half of the records have the greatest possible key.
 func TestPassesGreatestKey(t *testing.T) {
+	t.Parallel()
 	r := seeded(t)
 	for _, name := range []string{"u32be", "u64", "bytes3", "i128"} {
 		k := kindNamed(name)
@@ -276,6 +282,7 @@ func TestPassesGreatestKey(t *testing.T) {
 // TestPassesToAStream writes to a stream in one pass. Several passes need a request, because the stream may lead back
 // to the input.
 func TestPassesToAStream(t *testing.T) {
+	t.Parallel()
 	r := seeded(t)
 	k := kindNamed("u64")
 	uniform := k.make(t, "uniform", 40_000, r)
@@ -310,6 +317,7 @@ func TestPassesToAStream(t *testing.T) {
 
 // TestPassesChanged changes the input between two passes. The sort fails, unless the input only grew.
 func TestPassesChanged(t *testing.T) {
+	t.Parallel()
 	r := seeded(t)
 	k := kindNamed("u64")
 	for _, many := range []bool{false, true} {
@@ -365,6 +373,7 @@ func TestPassesChanged(t *testing.T) {
 
 // TestPassesEnd checks that passes stop at the limit and report what was written.
 func TestPassesEnd(t *testing.T) {
+	t.Parallel()
 	r := seeded(t)
 	k := kindNamed("u64")
 	data := k.make(t, "uniform", 3000, r)

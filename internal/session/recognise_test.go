@@ -32,6 +32,7 @@ func waysIn(t *testing.T, data []byte) map[string]Options {
 }
 
 func TestForeignInputsAreRefused(t *testing.T) {
+	t.Parallel()
 	for first, want := range map[string]string{
 		"\x93NUMPY\x01\x00v\x00": "this is a NumPy array: Record.Format npy; or Options.Raw to sort its bytes as they are",
 		"\xfd7zXZ\x00\x00\x04":   "this is compressed with xz: decompress it first",
@@ -59,6 +60,7 @@ func TestForeignInputsAreRefused(t *testing.T) {
 }
 
 func TestForeignInputsAreRefusedUnderCompression(t *testing.T) {
+	t.Parallel()
 	data := beginning("\x93NUMPY\x01\x00v\x00")
 	for _, c := range []format.Compression{format.Gzip, format.Zstd, format.S2} {
 		for way, opt := range waysIn(t, compressed(t, data, c)) {
@@ -74,6 +76,7 @@ func TestForeignInputsAreRefusedUnderCompression(t *testing.T) {
 }
 
 func TestRawSortsWhatLooksForeign(t *testing.T) {
+	t.Parallel()
 	for _, first := range []string{
 		"\x93NUMPY\x01\x00v\x00", "\xfd7zXZ\x00\x00\x04", "\x28\xb5\x2f\xfd",
 		"\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03", "BZh91AY&SY", "\xff\x06\x00\x00S2sTwO",
@@ -92,6 +95,7 @@ func TestRawSortsWhatLooksForeign(t *testing.T) {
 }
 
 func TestDecompressNoneSortsWhatLooksCompressed(t *testing.T) {
+	t.Parallel()
 	for _, first := range []string{"\x28\xb5\x2f\xfd", "\xfd7zXZ\x00\x00\x04", "BZh91AY&SY"} {
 		data := beginning(first)
 		opt := Options{Record: u64Spec, Inputs: []string{writeFile(t, data)}}
@@ -111,6 +115,7 @@ func TestDecompressNoneSortsWhatLooksCompressed(t *testing.T) {
 }
 
 func TestLZ4InputsAreSorted(t *testing.T) {
+	t.Parallel()
 	data := beginning("\x00")
 	var packed bytes.Buffer
 	w := lz4.NewWriter(&packed)
@@ -126,6 +131,7 @@ func TestLZ4InputsAreSorted(t *testing.T) {
 }
 
 func TestSosdUnderTypeWarns(t *testing.T) {
+	t.Parallel()
 	data := beginning("\xe7\x03\x00\x00\x00\x00\x00\x00")
 	for raw, want := range map[bool]int{false: 1, true: 0} {
 		var warnings []string
@@ -142,6 +148,7 @@ func TestSosdUnderTypeWarns(t *testing.T) {
 }
 
 func TestForeignSuffixIsRefusedBeforeAnythingIsRead(t *testing.T) {
+	t.Parallel()
 	opt := Options{Record: u64Spec, Output: t.TempDir() + "/u.xz", Inputs: []string{"no such file"}}
 	if _, err := Sort(t.Context(), opt); err == nil || !strings.Contains(err.Error(), "or Options.Compress none") ||
 		strings.Contains(err.Error(), "no such file:") {

@@ -15,6 +15,7 @@ import (
 
 // TestIndexesAreEnough checks that more records than a 4-byte index can count are refused before anything is read.
 func TestIndexesAreEnough(t *testing.T) {
+	t.Parallel()
 	name := filepath.Join(t.TempDir(), "large")
 	if err := os.WriteFile(name, nil, 0o600); err != nil {
 		t.Fatal(err)
@@ -34,6 +35,7 @@ func TestIndexesAreEnough(t *testing.T) {
 
 // TestShuffle checks that a seed gives the same order with every strategy, and that another seed gives another order.
 func TestShuffle(t *testing.T) {
+	t.Parallel()
 	r := seeded(t)
 	for _, spec := range []format.Spec{{Type: "u64"}, {RecordSize: 7}, {RecordSize: 100_000}} {
 		size := cmp.Or(spec.RecordSize, 8)
@@ -83,6 +85,7 @@ func recordsInOrder(recs []byte, size int) []byte {
 // TestArgsortOfLargeInput makes the index of an input that is large enough for a trial read. Its records are larger
 // than a key with its index.
 func TestArgsortOfLargeInput(t *testing.T) {
+	t.Parallel()
 	k := plainKinds[3]
 	recs := k.make(400_000, 1<<20, seeded(t))
 	at, _ := k.selected(recs, Options{})

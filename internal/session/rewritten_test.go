@@ -35,6 +35,7 @@ func (d rewrittenData) Check(warn func(string)) error {
 // TestRewrittenInput changes an input while it is sorted, merged and checked. The call fails without an output. Bytes
 // that are appended are ignored, with a warning.
 func TestRewrittenInput(t *testing.T) {
+	t.Parallel()
 	k := kindNamed("u64")
 	data := reference(t, k.layout(t), k.make(t, "uniform", 5000, seeded(t)), Options{})
 	for way, run := range everyWay() {

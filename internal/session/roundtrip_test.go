@@ -169,6 +169,7 @@ func zipped(t *testing.T, array []byte) []byte {
 
 // TestEmptyVectorsBesideOthers sorts files without vectors, of any dimension, before, between and after other files.
 func TestEmptyVectorsBesideOthers(t *testing.T) {
+	t.Parallel()
 	k := kind{"fvecs", format.Spec{RecordSize: 16, Keys: []string{"8:f32"}}}
 	recs := vectorsOf3(k.make(t, "few", 300, seeded(t)))
 	want := reference(t, k.layout(t), recs, Options{})

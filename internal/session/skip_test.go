@@ -12,6 +12,7 @@ import (
 // TestSortSkipsBytes sorts inputs with bytes before and after the records, in files, streams and compressed streams.
 // The output can keep the bytes of the first input.
 func TestSortSkipsBytes(t *testing.T) {
+	t.Parallel()
 	r := seeded(t)
 	for _, name := range []string{"u64", "rec7", "gensort"} {
 		k := kindNamed(name)

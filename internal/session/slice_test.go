@@ -36,6 +36,7 @@ func sortedByOracle(data []byte, size int, opt Options) []byte {
 
 // TestSlicesAndSequences compares SortSlice and Records with a plain stable sort, in core and out of core.
 func TestSlicesAndSequences(t *testing.T) {
+	t.Parallel()
 	const size = 7
 	chance := rand.New(rand.NewPCG(7, 7))
 	for _, n := range []int{0, 1, 2, 1000, 40_000} {
@@ -85,6 +86,7 @@ func checkSequence(t *testing.T, name string, data, want []byte, opt Options) {
 
 // TestRecordsOfOtherForm checks that Records yields records with counts, and indexes instead of records.
 func TestRecordsOfOtherForm(t *testing.T) {
+	t.Parallel()
 	for want, opt := range map[string]Options{
 		"a\x02\x00\x00\x00\x00\x00\x00\x00b\x01\x00\x00\x00\x00\x00\x00\x00": {Unique: true, Count: true},
 		"\x01\x00\x00\x00\x02\x00\x00\x00\x00\x00\x00\x00":                   {Argsort: "u32"},
@@ -102,6 +104,7 @@ func TestRecordsOfOtherForm(t *testing.T) {
 
 // TestRecordsPassHeaders checks that Records does not yield the header of a file.
 func TestRecordsPassHeaders(t *testing.T) {
+	t.Parallel()
 	name := filepath.Join(t.TempDir(), "in")
 	data := binary.LittleEndian.AppendUint64(nil, 3)
 	for _, key := range []uint32{30, 10, 20} {

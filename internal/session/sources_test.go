@@ -57,6 +57,7 @@ func (s *keptSink) Abort() error {
 
 // TestSink checks that the sink of every strategy is committed or aborted once.
 func TestSink(t *testing.T) {
+	t.Parallel()
 	k, failed := kindNamed("u64"), errors.New("the store is full")
 	r := seeded(t)
 	data := k.make(t, "uniform", 5000, r)
@@ -116,6 +117,7 @@ func (l lyingReader) ReadAt(p []byte, off int64) (int, error) {
 
 // TestSourceFaults checks that errors name the source and the byte.
 func TestSourceFaults(t *testing.T) {
+	t.Parallel()
 	data := make([]byte, 100<<10)
 	for _, c := range []struct {
 		name   string
@@ -145,6 +147,7 @@ func (brokenReader) Read([]byte) (int, error) { return 0, errors.New("broken") }
 
 // TestSourcesAreChecked checks that sources are checked, and named in errors, like files.
 func TestSourcesAreChecked(t *testing.T) {
+	t.Parallel()
 	object := Source{Name: "object", At: strings.NewReader("acb"), Size: 3}
 	opt := Options{Record: format.Spec{Type: "u8"}, Sources: []Source{object}}
 	report, err := Check(t.Context(), checkOptions(opt))
@@ -163,6 +166,7 @@ func TestSourcesAreChecked(t *testing.T) {
 
 // TestSourceCheckpoint checks that a checkpoint continues only with a source of the same version.
 func TestSourceCheckpoint(t *testing.T) {
+	t.Parallel()
 	k := kindNamed("u64")
 	r := seeded(t)
 	data := k.make(t, "uniform", 400, r)

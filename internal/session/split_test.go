@@ -40,6 +40,7 @@ func splitFiles(t *testing.T, name string) (files [][]byte) {
 // TestSortSplit checks that the concatenated files of a set equal the output in one file, for all ways to sort and to
 // merge, and that all records of a key are in one file.
 func TestSortSplit(t *testing.T) {
+	t.Parallel()
 	r := seeded(t)
 	forms := []Options{{}, {}, {Unique: true}, {Unique: true, Count: true}, {Duplicates: true}}
 	for _, k := range plainKinds {
@@ -92,6 +93,7 @@ func checkCuts(t *testing.T, k plainKind, files [][]byte, size int) {
 // TestSortSplitForms splits arrays, indexes and shuffled records, which have no key. Each file of a split array is an
 // array.
 func TestSortSplitForms(t *testing.T) {
+	t.Parallel()
 	recs := kindNamed("f64").make(t, "few", 1500, seeded(t))
 	in := writeFile(t, npyFile(t, "f64", recs, 8))
 	for _, opt := range []Options{

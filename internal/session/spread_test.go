@@ -29,6 +29,7 @@ func (d *unevenDevice) MaxRecords(device.ChunkOptions, int64) int64 { return d.r
 
 // TestSpreadUneven spreads records that no device can hold alone over devices of different sizes.
 func TestSpreadUneven(t *testing.T) {
+	t.Parallel()
 	r := seeded(t)
 	for _, name := range []string{"u64", "gensort"} {
 		for _, limits := range [][]int64{{100, 9900}, {9000, 1000}, {5000, 5001}, {0, 10000}, {3000, 3000}} {
@@ -68,6 +69,7 @@ func TestSpreadUneven(t *testing.T) {
 
 // TestSpreadOfStream checks that a stream is not spread, and that the error says why.
 func TestSpreadOfStream(t *testing.T) {
+	t.Parallel()
 	r := seeded(t)
 	k := kindNamed("u64")
 	data := k.make(t, "uniform", 3000, r)
@@ -82,6 +84,7 @@ func TestSpreadOfStream(t *testing.T) {
 
 // TestSpreadFails makes each step of one device fail. The old output is unchanged.
 func TestSpreadFails(t *testing.T) {
+	t.Parallel()
 	r := seeded(t)
 	k := kindNamed("gensort")
 	data := k.make(t, "uniform", 30000, r)
@@ -106,6 +109,7 @@ func TestSpreadFails(t *testing.T) {
 
 // TestSpreadFaults fails each operation of a spread in turn.
 func TestSpreadFaults(t *testing.T) {
+	t.Parallel()
 	r := seeded(t)
 	k := kindNamed("rec12")
 	data := k.make(t, "uniform", 3000, r)

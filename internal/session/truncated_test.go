@@ -43,6 +43,7 @@ func (c *cutWriter) Write(p []byte) (int, error) {
 // mapped, so the system signals a fault in the thread that reads. The call returns an error that
 // names the file and the place, and leaves no output.
 func TestTruncatedInput(t *testing.T) {
+	t.Parallel()
 	if runtime.GOOS == "windows" {
 		t.Skip("a mapped file cannot be truncated there")
 	}

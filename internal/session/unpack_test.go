@@ -51,6 +51,7 @@ func unpackOptions(t *testing.T, mib int64) Options {
 // TestRoomToDecompress checks that one line names the directory that is too small for decompressed inputs. If its
 // free space is known to be too small, the error comes before the decompression.
 func TestRoomToDecompress(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name       string
 		free, most int64
@@ -103,6 +104,7 @@ func (p *unpackProgress) End() { p.open.Store(false) }
 // TestProgressOfDecompressing checks that the decompression to temporary files is a separate stage of progress and
 // report.
 func TestProgressOfDecompressing(t *testing.T) {
+	t.Parallel()
 	opt := unpackOptions(t, 2)
 	p := &unpackProgress{}
 	opt.Progress = p

@@ -21,6 +21,7 @@ import (
 
 // TestCheck finds the first disorder at any position, and counts duplicates.
 func TestCheck(t *testing.T) {
+	t.Parallel()
 	r := seeded(t)
 	for _, name := range []string{"u64", "rec7", "gensort", "wide key"} {
 		k := kindNamed(name)
@@ -98,6 +99,7 @@ func checkOrderOf(t *testing.T, opt Options, data []byte, at int64) {
 
 // TestCheckReportsAddUp combines the reports of the parts of a file into the report of the file.
 func TestCheckReportsAddUp(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{"u64", "rec7", "wide key"} {
 		k := kindNamed(name)
 		layout := k.layout(t)
@@ -136,6 +138,7 @@ func TestCheckReportsAddUp(t *testing.T) {
 
 // TestBriefCheckEnds checks that a brief check stops at a disorder at the start of endless data.
 func TestBriefCheckEnds(t *testing.T) {
+	t.Parallel()
 	endless := io.MultiReader(bytes.NewReader([]byte{1, 2, 4, 3}), forever(5))
 	_, err := Check(t.Context(), CheckOptions{Record: format.Spec{Type: "u8"}, Stdin: endless, Brief: true, Workers: 3})
 	var disorder *DisorderError
@@ -155,6 +158,7 @@ func (f forever) Read(p []byte) (int, error) {
 }
 
 func TestCheckErrors(t *testing.T) {
+	t.Parallel()
 	spec := format.Spec{Type: "u64"}
 	file := writeFile(t, make([]byte, 81))
 	for name, opt := range map[string]CheckOptions{
@@ -201,6 +205,7 @@ func (c *liarChunk) Store(ctx context.Context, limit int64, drain bool, w device
 
 // TestVerify makes a device fail in ways that only verification can detect, or that must be detected without it.
 func TestVerify(t *testing.T) {
+	t.Parallel()
 	k := kindNamed("u64")
 	data := k.make(t, "uniform", liarRecords, seeded(t))
 	for name, c := range map[string]struct {
@@ -256,6 +261,7 @@ func (s shifted) Next(max int, place func(int64, int) []byte) (int64, int, error
 
 // TestLostRecords checks that a sort that has not read all records does not succeed.
 func TestLostRecords(t *testing.T) {
+	t.Parallel()
 	k := kindNamed("u64")
 	opt := small(Options{Record: k.spec, Strategy: MergeRuns, Inputs: []string{writeFile(t,
 		k.make(t, "uniform", 2000, seeded(t)))}})
@@ -269,6 +275,7 @@ func TestLostRecords(t *testing.T) {
 // TestVerifiedGetsAllOnce checks that Options.Verified receives each output record once, at its position, for every
 // kind of output.
 func TestVerifiedGetsAllOnce(t *testing.T) {
+	t.Parallel()
 	k := kindNamed("rec7")
 	size := k.layout(t).RecordSize
 	data := k.make(t, "uniform", 3000, seeded(t))
