@@ -192,7 +192,7 @@ type buffers interface {
 // Its memory has the size given by plan.Scatter.BufferBytes.
 func newBuffers(memory []byte, partitions, block, size int) buffers {
 	if radix.CanAppend(block) && partitions <= plan.MaxLines {
-		switch size { // see plan.MovesWords
+		switch size { // as plan.Profile assumes
 		case 4:
 			return radix.NewAppender[uint32](memory, partitions, block)
 		case 8:

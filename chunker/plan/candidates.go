@@ -2,17 +2,19 @@ package plan
 
 import "math"
 
-// stage is a stage of a candidate through which all records go.
+// stage returns a stage of a candidate that processes all records.
 func (c *chooser) stage(name string, w work) Stage { return c.stageOf(name, float64(c.f.Records), w) }
 
+// stageOf returns a stage of a candidate that processes some of the records.
 func (c *chooser) stageOf(name string, records float64, w work) Stage {
-	return Stage{Name: name, Bytes: int64(max(records, 0)) * int64(c.f.recordSize()), Seconds: w.cost(c.prices)}
+	bytes := int64(max(records, 0)) * int64(c.f.recordSize())
+	return Stage{Name: name, Bytes: bytes, Seconds: w.cost(c.prices)}
 }
 
-// known is the number of records as the cost model takes it: none where it is not known.
+// known returns the number of records, or 0 if it is not known.
 func (c *chooser) known() float64 { return float64(max(c.f.Records, 0)) }
 
-// written is how many records go to the output at most.
+// written returns the most records that are written to the output.
 func (c *chooser) written() float64 {
 	if c.f.Request.Limit > 0 {
 		return min(c.known(), float64(c.f.Request.Limit))
@@ -20,70 +22,85 @@ func (c *chooser) written() float64 {
 	return c.known()
 }
 
-// besideShare is the share of the shorter of two times, of the processors and of a disk, that does not go on beside the
-// longer where requests past the page cache read ahead and write behind.
-const besideShare = 0.25
+// overlapLoss is the fraction of the shorter of two times, CPU and disk, that direct I/O does not hide.
+const overlapLoss = 0.25
 
-// finished adds what it takes that some records are written to the disk and some spilled: the last stage waits
-// for what does not fit into memory, and another makes the output durable, which the disk takes since the last began.
-func (c *chooser) finished(a Candidate, written, spilled float64) Candidate {
-	last, finish := &a.Stages[len(a.Stages)-1], Stage{Name: StageFinish}
-	if c.f.Output.OnDisk {
-		dirty := min(written*float64(c.f.recordSize()), c.f.dirtyBytes())
-		if c.past {
-			dirty = 0
-		}
-		finish.Seconds = work{syncs: 1, waits: max(0, dirty-last.Seconds/c.prices[waits])}.cost(c.prices)
-	}
-	disk := work{waits: c.waits(written, spilled), rereads: a.fetched}.cost(c.prices)
-	if c.past {
-		last.Seconds = max(last.Seconds, disk) + besideShare*min(last.Seconds, disk)
+// overlap returns how long CPU work and disk transfers take when direct I/O lets them run concurrently.
+func overlap(cpu, disk float64) float64 {
+	return max(cpu, disk) + overlapLoss*min(cpu, disk)
+}
+
+// withDiskTime adds the time that the disk needs to a candidate: to its last stage, which waits for the disk,
+// and as a final stage, which syncs the output. It returns the candidate with the sum of all stages.
+func (c *chooser) withDiskTime(a Candidate, writtenRecords, spilledRecords float64) Candidate {
+	last := &a.Stages[len(a.Stages)-1]
+	cpu := last.Seconds
+	disk := work{waits: c.waitBytes(writtenRecords, spilledRecords), rereads: a.fetchedRecords}.cost(c.prices)
+	if c.directIO {
+		last.Seconds = overlap(cpu, disk)
 	} else {
-		last.Seconds += disk
+		last.Seconds = cpu + disk
 	}
-	a.Stages = append(a.Stages, finish)
+
+	a.Stages = append(a.Stages, c.syncStage(writtenRecords, cpu))
 	for _, s := range a.Stages {
 		a.Seconds += s.Seconds
 	}
 	return a
 }
 
-// dirtyPart is the part of the memory that may be written and not yet on the disk before writers wait: Linux slows them
-// down half way between a tenth and a fifth.
+// syncStage returns the stage that makes the output durable. The kernel has been writing to the disk since the
+// last stage began, so only the rest is left.
+func (c *chooser) syncStage(writtenRecords, lastStageSeconds float64) Stage {
+	finish := Stage{Name: StageFinish}
+	if !c.f.Output.OnDisk {
+		return finish
+	}
+	dirty := 0.0
+	if !c.directIO {
+		dirty = min(writtenRecords*float64(c.f.recordSize()), c.f.maxDirtyBytes())
+	}
+	writtenBack := lastStageSeconds / c.prices[waits]
+	finish.Seconds = work{syncs: 1, waits: max(0, dirty-writtenBack)}.cost(c.prices)
+	return finish
+}
+
+// dirtyPart is the fraction of the memory that may hold unwritten data before writers have to wait: Linux slows
+// them down half way between a tenth and a fifth.
 const dirtyPart = 0.15
 
-// dirtyBytes is how much that is; all where the memory was not asked for, since the data are few.
-func (f *Facts) dirtyBytes() float64 {
+// maxDirtyBytes returns that amount. It is unlimited if the memory was not determined, since the data is small.
+func (f *Facts) maxDirtyBytes() float64 {
 	if f.Memory == 0 {
 		return math.Inf(1)
 	}
 	return dirtyPart * float64(f.Memory)
 }
 
-// waits is how many bytes writers wait for until the disk has them: what does not fit into memory of the records that
-// are written to the output and of those that are spilled and stay there.
-func (c *chooser) waits(written, spilled float64) float64 {
-	bytes := 0.0
+// waitBytes returns how many bytes writers wait for until the disk has them: the part of the output, and of the
+// spilled records that stay in the page cache, that exceeds maxDirtyBytes.
+func (c *chooser) waitBytes(writtenRecords, spilledRecords float64) float64 {
+	records := 0.0
 	if c.f.Spill.OnDisk && !c.f.leavesCache() {
-		bytes += spilled
+		records += spilledRecords
 	}
 	if c.f.Output.OnDisk {
-		bytes += written
+		records += writtenRecords
 	}
-	bytes *= float64(c.f.recordSize())
-	if c.past {
+	bytes := records * float64(c.f.recordSize())
+	if c.directIO {
 		return bytes
 	}
-	return max(0, bytes-c.f.dirtyBytes())
+	return max(0, bytes-c.f.maxDirtyBytes())
 }
 
-// isOnce reports whether a sample in order has the key at i only there.
+// isOnce reports whether a sorted sample has the key at index i only once.
 func isOnce(sorted []uint64, i int) bool {
 	return (i == 0 || sorted[i-1] != sorted[i]) && (i+1 == len(sorted) || sorted[i+1] != sorted[i])
 }
 
-// Frequent reports whether a key makes up more than most keys of a sample in order.
-func Frequent(keys []uint64, most int) bool {
+// frequent reports whether a sorted sample has a key more than most times.
+func frequent(keys []uint64, most int) bool {
 	for i := most; i < len(keys); i++ {
 		if keys[i] == keys[i-most] {
 			return true
@@ -92,32 +109,33 @@ func Frequent(keys []uint64, most int) bool {
 	return false
 }
 
-// SampleKeys is how many keys a sample has, of records that are not large: enough for parts within a few percent of
-// their share, and they take milliseconds.
+// SampleKeys is the number of keys in a sample, unless records are large. The parts that follow from it are
+// within a few percent of their share, and the sample takes milliseconds.
 const SampleKeys = 1 << 14
 
-// PassFill is how full the chunks of the passes are meant to be: twice the error of a sample of n keys rarely makes
-// more of it, and if it does the pass takes less.
-func PassFill(passes float64, n int) float64 {
+// passFill returns the fraction of a chunk that a pass should fill. It leaves twice the error of a sample of n
+// keys, so that a pass rarely selects too many records. If it does, it takes fewer.
+func passFill(passes float64, n int) float64 {
 	return 1 / (1 + 2*math.Sqrt(passes/float64(max(n, 1))))
 }
 
-// passesOf is the number of passes for records in chunks of a capacity.
+// passesOf returns the number of passes for records in chunks of a capacity.
 func passesOf(records, capacity int64) int {
 	if records <= capacity {
 		return 1
 	}
 	passes := float64(records) / float64(max(capacity, 1))
-	return int(math.Ceil(passes / PassFill(passes, SampleKeys)))
+	return int(math.Ceil(passes / passFill(passes, SampleKeys)))
 }
 
-// Wanted is about how many of the first records of the order are needed; -1: all may be. With unique keys that is as
-// many as have that many distinct keys by the sample, where neighbours that differ are taken to be all different.
-func (f *Facts) Wanted() int64 {
+// wanted returns about how many of the first records in order are needed, or -1 if all may be. With unique
+// keys, it estimates from the sorted sample how many records have that many distinct keys, and assumes that
+// keys between two different neighbors of the sample are all distinct.
+func (f *Facts) wanted(sorted func() []uint64) int64 {
 	if f.Request.Limit <= 0 || !f.Request.Unique {
 		return f.First()
 	}
-	keys := f.Sample.Sorted()
+	keys := sorted()
 	each := float64(max(f.Records, 0)) / float64(max(len(keys), 1))
 	seen := 0.0
 	for i, key := range keys {
@@ -134,21 +152,20 @@ func (f *Facts) Wanted() int64 {
 	return -1
 }
 
-// blocksOf is the number of blocks of a size that records of spill are read back in.
-func (c *chooser) blocksOf(records float64, block int) float64 {
-	return records * float64(c.f.recordSize()) / float64(max(block, 1))
+// blocksOf returns the number of blocks in which spilled records are read back.
+func (c *chooser) blocksOf(records float64, blockBytes int) float64 {
+	return records * float64(c.f.recordSize()) / float64(max(blockBytes, 1))
 }
 
-// blockFill is how full the blocks of a run are at least, on average: a device stores buckets whole.
+// blockFill is the least average fill of the blocks of a run: a device stores whole buckets.
 const blockFill = 5.0 / 8
 
-// roomFor is how much a file system needs for bytes in blocks of at most block bytes, each of which takes whole
-// pages.
+// roomFor returns the disk space for bytes in blocks of at most block bytes. Each block takes whole pages.
 func roomFor(bytes int64, block int) int64 {
 	return bytes + int64(float64(bytes)*SpillAlign/(blockFill*float64(max(block, 1))))
 }
 
-// Levels is the number of merges that a record goes through, or of passes that send it to its part.
+// Levels returns how often a record is merged, or how many passes send it to its part.
 func Levels(runs, fanIn int) int {
 	levels := 0
 	for fanIn = max(fanIn, 2); runs > 1; levels++ {
@@ -157,15 +174,16 @@ func Levels(runs, fanIn int) int {
 	return levels
 }
 
-// rewritten is how many times a record of one of the runs, all of the same size, is merged into another run before
-// the last merge, on average. It is less than the number of levels before the last: just as many runs are merged in the
-// first one as must be for all later merges to have the full fan-in.
+// rewritten returns how often a record is merged into another run before the last merge, on average. All runs
+// have the same size. This is less than the number of levels before the last: the first merge takes only as
+// many runs as are needed for all later merges to have the full fan-in.
 func rewritten(runs, fanIn int) float64 {
 	levels := Levels(runs, fanIn)
 	if levels < 2 {
 		return 0
 	}
-	full, n := float64(max(fanIn, 2)), float64(runs)
+	full := float64(max(fanIn, 2))
+	n := float64(runs)
 	tooMany := n - math.Pow(full, float64(levels-1))
 	merged := tooMany + math.Ceil(tooMany/(full-1))
 	return float64(levels-2) + merged/n

@@ -6,8 +6,9 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// slotsOnGPU is the number of chunks that are in flight on a GPU when there is more than one chunk: one is loaded while
-// another is sorted or stored. The CPU's steps share its processors: there one large chunk is better.
+// slotsOnGPU is the number of chunks that are in flight on a GPU when there is more than one chunk: one is
+// loaded while another is sorted or stored. The CPU's steps share its processors: there one large chunk is
+// better.
 const slotsOnGPU = 2
 
 // SlotsOf is the number of chunks that are in flight on a device.
@@ -19,7 +20,7 @@ func (s *Sizes) SlotsOf(d *Device) int {
 }
 
 // divide shares the memory among the chunks of all devices.
-func (c *chooser) divide(slots int) {
+func (c *chooser) shareMemory(slots int) {
 	c.sizes.Slots = slots
 	total := 0
 	for i := range c.f.Devices {
@@ -34,7 +35,8 @@ func (s *Sizes) chunk(memory, source int64) Chunk {
 	return Chunk{memory, s.BlockBytes, s.Workers, source}
 }
 
-// chunkRecords is the number of records that a chunk can have on every device, of a source that has more of them.
+// chunkRecords is the number of records that a chunk can have on every device, of a source that has more of
+// them.
 func (c *chooser) chunkRecords(source int64) int64 {
 	capacity := int64(math.MaxInt64)
 	if c.f.Request.ChunkRecords > 0 {
@@ -63,10 +65,10 @@ func (c *chooser) storedBlock(records int64) int {
 	return c.f.Devices[0].StoredBlock(c.sizes.chunk(c.sizes.ChunkBytes, 0), records)
 }
 
-// cut chooses the chunks of the records. The last one is not spilled but merged from where it was sorted. The merge
-// needs buffers beside it, so that chunks are smaller than one that may use all of the memory, of which none stays. The
-// chunks of several devices share the host's memory, and those of a GPU lie in its own: what of these stays depends on
-// nothing that could be cut for it.
+// cut chooses the chunks of the records. The last one is not spilled but merged from where it was sorted. The
+// merge needs buffers beside it, so that chunks are smaller than one that may use all of the memory, of which
+// none stays. The chunks of several devices share the host's memory, and those of a GPU lie in its own: what of
+// these stays depends on nothing that could be cut for it.
 func (c *chooser) cut(records int64) (runs int, stays int64) {
 	least := int((records + c.capacity - 1) / max(c.capacity, 1))
 	if !c.f.onHost() || records <= c.capacity {
@@ -83,8 +85,8 @@ func (c *chooser) cut(records int64) (runs int, stays int64) {
 	return least, 0
 }
 
-// NextChunk is how many records the next chunk has at most, of those that are left; negative: not known. Where the
-// last chunk stays in memory the first one is the smaller: of 1.2 chunks 0.2 are spilled.
+// NextChunk is how many records the next chunk has at most, of those that are left; negative: not known. Where
+// the last chunk stays in memory the first one is the smaller: of 1.2 chunks 0.2 are spilled.
 func (a *Candidate) NextChunk(left int64) int64 {
 	if left <= 0 || a.KeptRecords == 0 {
 		return a.ChunkRecords
@@ -110,23 +112,24 @@ func (s *Sizes) WithoutMerge(f *Facts, runs int) int64 {
 func (s *Sizes) Without(bytes int64) int64 { return s.Budget.Chunks() - s.Budget.Chunks()/64 - bytes }
 
 const (
-	// partFill is how full a part's chunk is meant to be, so that the sample's error rarely makes one too large.
+	// partFill is how full a part's chunk is meant to be, so that the sample's error rarely makes one too
+	// large.
 	partFill = 0.85
 
 	minScatterBlock = 4 << 10 // a page
 
-	// LeastStored is the number of entries of an index that are worth a write. A writer keeps fewer in memory, whatever
-	// the share of the indexes.
+	// LeastStored is the number of entries of an index that are worth a write. A writer keeps fewer in memory,
+	// whatever the share of the indexes.
 	LeastStored = 8
 )
 
-// PartsOf is the number of parts for records in chunks of a capacity.
-func PartsOf(records, capacity int64) int {
+// partsOf is the number of parts for records in chunks of a capacity.
+func partsOf(records, capacity int64) int {
 	return int(max(1, math.Ceil(float64(records)/(partFill*float64(max(capacity, 1))))))
 }
 
-// FitParts settles how a pass over records fills the parts or, where memory is too little, fewer, which are partitioned
-// again: then as few as need no pass more, so that few have to be.
+// FitParts settles how a pass over records fills the parts or, where memory is too little, fewer, which are
+// partitioned again: then as few as need no pass more, so that few have to be.
 func FitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit int) {
 	if opt, fit = fitParts(f, s, records, parts); fit < parts {
 		passes := Levels(parts, fit)
@@ -135,8 +138,9 @@ func FitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit in
 	return opt, fit
 }
 
-// fitParts does so for parts of which as many as possible are filled: every worker has a block of each in memory, and
-// the smaller the blocks, the larger their index, which is in a file but for its share of the memory.
+// fitParts does so for parts of which as many as possible are filled: every worker has a block of each in
+// memory, and the smaller the blocks, the larger their index, which is in a file but for its share of the
+// memory.
 func fitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit int) {
 	memory, size := s.Budget.Chunks(), f.recordSize()
 	opt = Scatter{Workers: s.readers(f, parts), UnitBytes: MaxUnitBytes}
@@ -170,8 +174,8 @@ func fitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit in
 // sectionBlock is the least block of a part for which there are more workers than processors.
 const sectionBlock = 64 << 10
 
-// readers is how many workers read a section each. What comes over a network is late at times, and then its section
-// waits, since a section is read in order: with more of them the others go on.
+// readers is how many workers read a section each. What comes over a network is late at times, and then its
+// section waits, since a section is read in order: with more of them the others go on.
 func (s *Sizes) readers(f *Facts, parts int) int {
 	if !f.Remote {
 		return s.Workers
@@ -185,7 +189,8 @@ const (
 	sectionBlocks = 4 // of a part, that such a section fills at least: the last one is a part of a block
 )
 
-// sections is in how many of them the workers share the bytes of an input: the more, the less the last is waited for.
+// sections is in how many of them the workers share the bytes of an input: the more, the less the last is
+// waited for.
 func (o *Scatter) sections(f *Facts, bytes int64, parts int) int {
 	if !f.Remote {
 		return o.Workers
@@ -194,8 +199,8 @@ func (o *Scatter) sections(f *Facts, bytes int64, parts int) int {
 	return max(o.Workers, int(min(int64(sectionsEach*o.Workers), fit)))
 }
 
-// cachedSpillPart is the part of the memory that spill stays in until it is read back: Linux begins to write it to the
-// disk when what is dirty exceeds a tenth of the memory that is not in use.
+// cachedSpillPart is the part of the memory that spill stays in until it is read back: Linux begins to write it
+// to the disk when what is dirty exceeds a tenth of the memory that is not in use.
 const cachedSpillPart = 16
 
 // CachedSpill is how many bytes of spill are read back from memory, in all likelihood.
@@ -206,14 +211,16 @@ func (f *Facts) CachedSpill() int64 {
 	return f.Memory / cachedSpillPart
 }
 
-// ReadAhead is how many bytes of input may be asked for before they are needed, at most.
-func (f *Facts) ReadAhead() int64 { return max(f.Memory/cachedSpillPart, SmallBytes) }
+// readAhead returns the most bytes of input that may be requested before they are needed.
+func (f *Facts) readAhead() int64 { return max(f.Memory/cachedSpillPart, SmallBytes) }
 
-// minPacked is the most that packing may leave for a plan to count on it: blocks are tried first when they are there.
+// minPacked is the most that packing may leave for a plan to count on it: blocks are tried first when they are
+// there.
 const minPacked = 0.95
 
-// packing is what compression leaves of runs that take temp bytes without it, as far as that can be told before, and
-// how many numbers of each record it packs; 1 where that cannot be told, or runs stay in memory, as they are.
+// packing is what compression leaves of runs that take temp bytes without it, as far as that can be told
+// before, and how many numbers of each record it packs; 1 where that cannot be told, or runs stay in memory, as
+// they are.
 func (c *chooser) packing(temp int64) (keeps float64, numbers int) {
 	keeps, numbers = 1, 1
 	codec := c.f.Request.SpillCodec
@@ -228,19 +235,19 @@ func (c *chooser) packing(temp int64) (keeps float64, numbers int) {
 		}
 	}
 	if !always && SpillCodecs(codec) != nil && bare(c.f) {
-		keeps = min(keeps, c.f.repeated())
+		keeps = min(keeps, repeated(c.sorted()))
 	}
 	return keeps, numbers
 }
 
-// repeatBytes is the part that a compression of strings leaves of a record that is the same as the one before it.
+// repeatBytes is the part that a compression of strings leaves of a record that is the same as the one before
+// it.
 const repeatBytes = 1.0 / 16
 
-// repeated is what is left of bare keys in order where each that was seen before takes next to nothing. A key is new as
-// often as the sample has keys that it has once (I. J. Good, "The population frequencies of species and the estimation
-// of population parameters", 1953), and in a run, which has more keys, less often.
-func (f *Facts) repeated() float64 {
-	keys := f.Sample.Sorted()
+// repeated is what is left of bare keys in order where each that was seen before takes next to nothing. A key
+// is new as often as the sample has keys that it has once (I. J. Good, "The population frequencies of species
+// and the estimation of population parameters", 1953), and in a run, which has more keys, less often.
+func repeated(keys []uint64) float64 {
 	if len(keys) == 0 {
 		return 1
 	}

@@ -1,10 +1,13 @@
 package plan
 
-// Copy is for an input that is in order already, or in reverse order. It cannot be requested.
+// Copy is for an input that is already in order, or in reverse order. It cannot be requested.
 const Copy Strategy = "copy"
 
-// StageCopy is the stage of Copy, and a stage of Sift, which copies the records that are in order.
+// StageCopy is the stage of Copy. Sift, which copies the records that are in order, has it, too.
 const StageCopy = "copy"
+
+// outOfOrder ends a copy.
+const outOfOrder Condition = "a record is out of order"
 
 var copyStage = stageText{StageCopy, "copying the records that are in order"}
 
@@ -13,6 +16,7 @@ var copying = Properties{
 	Name:     Copy,
 	Way:      "the input is already in order, so copy it",
 	stages:   []stageText{copyStage},
+	exits:    []exit{{condition: outOfOrder}},
 	InMemory: true,
 	weigh:    (*chooser).copy,
 }
@@ -21,13 +25,12 @@ func (c *chooser) copy() Candidate {
 	a := Candidate{Possible: true, Why: "the sample is in order, so the input is copied until a record is out of order"}
 	switch {
 	case c.f.Remote:
-		a.Possible, a.Why = false, "might have to read a remote input twice"
+		a.ruleOut("might have to read a remote input twice")
 	case c.f.Mirrored():
 		a.Why = "the sample is in reverse order, so the input is copied backwards until a record is out of order"
-	case !c.f.Ordered():
-		a.Possible, a.Why = false, "the sample is not in order"
+	case !c.f.ordered():
+		a.ruleOut("the sample is not in order")
 	}
-	n, out := c.known(), c.written()
-	a.Stages = []Stage{c.stage(StageCopy, work{reads: n, writes: out, starts: 1})}
-	return c.finished(a, out, 0)
+	a.Stages = []Stage{c.stage(StageCopy, work{reads: c.known(), writes: c.written(), starts: 1})}
+	return c.withDiskTime(a, c.written(), 0)
 }

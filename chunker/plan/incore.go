@@ -3,11 +3,14 @@ package plan
 // InCore sorts one chunk, which holds all records. It cannot be requested.
 const InCore Strategy = "in-core"
 
-// The stages of InCore, which other strategies have, too.
+// The stages of InCore. Other strategies have them, too.
 const (
-	StageRead  = "read"        // read, and distribute to buckets
+	StageRead  = "read"        // read the records and distribute them to buckets
 	StageWrite = "sort, write" // sort the buckets and write them
 )
+
+// OneChunk is met by a strategy that cuts the input into chunks, if the first chunk holds all records.
+const OneChunk Condition = "one chunk holds everything"
 
 var (
 	readStage  = stageText{StageRead, "reading the input"}
@@ -26,14 +29,22 @@ var inCore = Properties{
 }
 
 func (c *chooser) inCore() Candidate {
-	a := Candidate{ChunkRecords: c.capacity, Chunks: 1, Possible: true, Why: "everything fits in one chunk"}
+	a := Candidate{
+		ChunkRecords: c.capacity,
+		Chunks:       1,
+		Possible:     true,
+		Why:          "everything fits in one chunk",
+	}
 	if c.f.Records < 0 || c.f.Records > c.capacity {
-		a.Possible, a.Why = false, "does not fit in one chunk"
+		a.ruleOut("does not fit in one chunk")
 	}
 	n := c.known()
 	a.Stages = []Stage{
 		c.stage(StageRead, work{reads: n, touches: n, sorts: n / 2, starts: 1}),
 		c.stage(StageWrite, work{sorts: n / 2, writes: c.written()}),
 	}
-	return c.finished(a, c.written(), 0)
+	return c.withDiskTime(a, c.written(), 0)
 }
+
+// mayBeOneChunk reports whether a run of a candidate may find that one chunk holds everything.
+func mayBeOneChunk(c *chooser, a *Candidate) bool { return c.f.Records <= a.ChunkRecords }

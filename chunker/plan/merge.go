@@ -19,6 +19,7 @@ var merging = Properties{
 		{StageRuns, "reading, sorting and spilling chunks"},
 		{StageMerge, "merging the sorted chunks"},
 	},
+	exits:         []exit{{condition: OneChunk, to: holdsAll, canHappen: mayBeOneChunk}},
 	Requestable:   true,
 	Spills:        true,
 	DirectIO:      true,
@@ -32,59 +33,107 @@ var merging = Properties{
 }
 
 func (c *chooser) merge() Candidate {
-	a := Candidate{ChunkRecords: c.capacity, Possible: true,
-		Why: "one pass to sort runs, one to merge them"}
 	if c.f.Records < 0 {
-		a.Why, a.TempBytes, a.RoomBytes, a.Levels = "does not need to know the size of the input", -1, -1, 1
-		a.Stages = []Stage{c.stage(StageRuns, work{}), c.stage(StageMerge, work{})}
-		return a
+		return c.mergeStream()
 	}
+	a := Candidate{ChunkRecords: c.capacity, Possible: true, Why: "one pass to sort runs, one to merge them"}
 	a.Chunks, a.KeptRecords = c.cut(c.f.Records)
 	a.Levels = Levels(a.Chunks, c.sizes.FanIn)
-	n := c.known()
-	merged, kept := n, float64(min(a.KeptRecords, c.f.Records))
-	if limit := c.f.First(); limit >= 0 {
-		merged, kept = min(n, float64(limit)*float64(a.Chunks)), min(kept, float64(limit))
-	}
-	spilled := max(merged-kept, 0)
-	if a.KeptBytes = int64(kept) * int64(c.f.recordSize()); a.KeptBytes > 0 {
+	merged, kept := c.mergedRecords(&a)
+	a.KeptBytes = int64(kept) * int64(c.f.recordSize())
+	if a.KeptBytes > 0 {
 		a.Why += "; the last run stays in memory"
 	}
 	if !c.sizes.Merges(c.f) {
-		a.Possible, a.Why = false, "too little memory for blocks of records this large"
+		a.ruleOut("too little memory for blocks of records this large")
 	}
-	again := rewritten(a.Chunks, c.sizes.FanIn)
+
+	spilled := max(merged-kept, 0)
 	a.TempBytes = int64(spilled) * int64(c.f.recordSize()) * int64(max(a.Levels, 1))
 	a.RoomBytes = roomFor(a.TempBytes, c.storedBlock(a.ChunkRecords))
-	stored, packed := spilled, 0.0
+	stored := spilled
+	packed := 0.0 // numbers that are compressed
 	if keeps, numbers := c.packing(a.TempBytes); keeps < 1 {
-		stored, a.StoredBytes, packed = keeps*spilled, int64(keeps*float64(a.TempBytes)), spilled*float64(numbers)
+		stored = keeps * spilled
+		packed = spilled * float64(numbers)
+		a.StoredBytes = int64(keeps * float64(a.TempBytes))
 	}
-	a.fetched = (1 + again) * stored
-	runs, read := min(a.Chunks, c.sizes.FanIn), (1+again)*c.blocksOf(spilled, c.storedBlock(a.ChunkRecords))
-	last := work{
-		stores: again * stored, fetches: (1 + again) * stored, packs: (1 + 2*again) * packed,
-		blocks: read, cuts: read * float64(runs),
-		merges: (1 + again) * merged * math.Log2(float64(max(runs, 2))), follows: (1 + again) * merged, writes: c.written(),
-	}
-	if c.f.Reversed() {
-		last[merges], last[follows] = 0, 0 // runs that do not overlap are only joined
-	}
-	touched, sorted := min(n, float64(a.ChunkRecords)), n
-	if c.strays >= 0 {
-		sorted *= 2 // the keys of a chunk are close together: buckets that are cut by a sample of all are cut again
-	}
+	fetches := 1 + rewritten(a.Chunks, c.sizes.FanIn) // how often a record is read back, on average
+	a.fetchedRecords = fetches * stored
 	a.Stages = []Stage{
-		c.stage(StageRuns, work{reads: n, touches: touched, sorts: sorted, stores: stored, packs: packed, starts: 1}),
-		c.stage(StageMerge, last),
+		c.stage(StageRuns, c.workOfRuns(&a, stored, packed)),
+		c.stage(StageMerge, c.workOfMerge(&a, merged, spilled, stored, packed)),
 	}
-	return c.finished(a, c.written(), (1+again)*stored)
+	return c.withDiskTime(a, c.written(), a.fetchedRecords)
 }
 
-// Merging is the plan of a merge of inputs that are sorted, which leaves nothing to choose.
+// mergeStream returns the candidate for an input of unknown length.
+func (c *chooser) mergeStream() Candidate {
+	return Candidate{
+		Possible:     true,
+		Why:          "does not need to know the size of the input",
+		ChunkRecords: c.capacity,
+		Levels:       1,
+		TempBytes:    -1,
+		RoomBytes:    -1,
+		Stages:       []Stage{c.stage(StageRuns, work{}), c.stage(StageMerge, work{})},
+	}
+}
+
+// mergedRecords returns the number of records in all runs, and in the run that stays in memory. If only the
+// first records are wanted, no run needs more of them.
+func (c *chooser) mergedRecords(a *Candidate) (merged, kept float64) {
+	merged = c.known()
+	kept = float64(min(a.KeptRecords, c.f.Records))
+	if limit := c.f.First(); limit >= 0 {
+		merged = min(merged, float64(limit)*float64(a.Chunks))
+		kept = min(kept, float64(limit))
+	}
+	return merged, kept
+}
+
+func (c *chooser) workOfRuns(a *Candidate, stored, packed float64) work {
+	n := c.known()
+	sorted := n
+	if c.outOfOrder >= 0 {
+		// The keys of a chunk are close together, so the buckets from a sample of all keys have to be split
+		// again.
+		sorted *= 2
+	}
+	return work{
+		reads:   n,
+		touches: min(n, float64(a.ChunkRecords)),
+		sorts:   sorted,
+		stores:  stored,
+		packs:   packed,
+		starts:  1,
+	}
+}
+
+func (c *chooser) workOfMerge(a *Candidate, merged, spilled, stored, packed float64) work {
+	again := rewritten(a.Chunks, c.sizes.FanIn)
+	runs := float64(min(a.Chunks, c.sizes.FanIn))
+	read := (1 + again) * c.blocksOf(spilled, c.storedBlock(a.ChunkRecords))
+	w := work{
+		stores:  again * stored,
+		fetches: (1 + again) * stored,
+		packs:   (1 + 2*again) * packed,
+		blocks:  read,
+		cuts:    read * runs,
+		writes:  c.written(),
+	}
+	if !c.f.Reversed() { // otherwise the runs don't overlap and are only joined
+		w[merges] = (1 + again) * merged * math.Log2(max(runs, 2))
+		w[follows] = (1 + again) * merged
+	}
+	return w
+}
+
+// Merging returns the plan for a merge of sorted inputs, where there is nothing to choose.
 func Merging(f *Facts, inputs int) *Plan {
-	f.ConcurrentInputs = true
 	p := planned(f, Divide(f))
-	p.Strategy, p.Device, p.Chunks = Merge, "cpu", inputs
+	p.Strategy = Merge
+	p.Device = "cpu"
+	p.Chunks = inputs
 	return p
 }

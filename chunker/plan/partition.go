@@ -2,7 +2,7 @@ package plan
 
 import "fmt"
 
-// Partition distributes the records to parts by key range, and sorts one part after another.
+// Partition distributes the records to parts by key range and sorts one part after another.
 const Partition Strategy = "partition"
 
 // The stages of Partition.
@@ -11,6 +11,28 @@ const (
 	StageParts     = "sort parts" // read back, sort and write each part
 )
 
+// The conditions of the parts of a Partition.
+const (
+	largePart Condition = "a part does not fit in one chunk"
+	similar   Condition = "partitioning the part again would not help"
+)
+
+// maxDepth limits how often a part of a part is partitioned. Each time costs a pass over its records, and helps
+// only if the time before made progress. A merge always makes progress.
+const maxDepth = 3
+
+// OnLargePart returns what a partition does with a part that does not fit in one chunk. depth is 1 for a part
+// of the input, 2 for a part of such a part, and so on. keys is a sorted sample of the part. The part is
+// partitioned again into the given number of parts, or its runs are merged if parts is 0. isPlanned means that
+// the plan expected this, because the input needs several passes to be partitioned.
+func (a *Candidate) OnLargePart(keys []uint64, records int64, depth int) (parts int, on Condition, isPlanned bool) {
+	isUniform := len(keys) < 2 || frequent(keys, len(keys)/2)
+	if depth >= maxDepth || isUniform {
+		return 0, similar, false
+	}
+	return partsOf(records, a.ChunkRecords), largePart, depth < a.ScatterPasses
+}
+
 // partitioning is the row of Partition.
 var partitioning = Properties{
 	Name: Partition,
@@ -18,6 +40,13 @@ var partitioning = Properties{
 	stages: []stageText{
 		{StagePartition, "reading the input and spilling it by key range"},
 		{StageParts, "sorting the spilled parts"},
+	},
+	exits: []exit{
+		{condition: OneChunk, to: holdsAll, canHappen: isStream},
+		{condition: FewChunks, to: isLastResort, canHappen: isChosenForStream},
+		{condition: KeysDrift, to: isLastResort, canHappen: isChosenForStream},
+		{condition: largePart, to: spillsAll, part: true},
+		{condition: similar, to: isLastResort, part: true},
 	},
 	Requestable:   true,
 	Spills:        true,
@@ -29,71 +58,96 @@ var partitioning = Properties{
 	losesWork:     func(*Candidate) bool { return true },
 }
 
-// partsInFlight is how many parts are loaded, sorted and written at a time where requests read and write them: the disk
-// has nothing to read while one part is written, and nothing to write while it is loaded.
+// partsInFlight is the number of parts that are loaded, sorted and written at the same time by direct I/O. With
+// only one part, the disk would not read while the part is written.
 const partsInFlight = 2
 
-// halved is the records of a chunk of so many; 0: one at a time is as good.
-func (c *chooser) halved() int64 {
+// chunkInFlight returns the records of a chunk that shares its memory with another one, or 0 if one at a time
+// is as fast.
+func (c *chooser) chunkInFlight() int64 {
 	if !c.sizes.Queue.Output {
 		return 0
 	}
-	return min(c.f.Devices[0].Capacity(c.sizes.chunk(c.sizes.ChunkBytes/partsInFlight, 0)), c.capacity)
+	memory := c.sizes.ChunkBytes / partsInFlight
+	return min(c.f.Devices[0].Capacity(c.sizes.chunk(memory, 0)), c.capacity)
 }
 
-// scatter is how records are sent to parts of chunks of a size, of which a pass fits so many, in so many passes.
-func (c *chooser) scatter(chunk int64) (s Scatter, parts, fit, passes int) {
-	parts = PartsOf(c.f.Records, chunk)
-	s, fit = FitParts(c.f, &c.sizes, max(c.f.Records, 0), parts)
-	return s, parts, fit, max(Levels(parts, fit), 1)
+// A scattering is a way to send all records to parts.
+type scattering struct {
+	Scatter
+	parts  int // number of parts in the end
+	fit    int // number of parts of one pass
+	passes int
 }
 
-// indexOfParts returns the memory of the index of all parts. Where parts are partitioned again, one at a time is: its
-// own parts are there beside those of the first pass.
-func indexOfParts(f *Facts, s Scatter, fit, passes int) int64 {
-	blocks := s.Blocks(f.bytes(), fit)
-	if passes > 1 {
-		blocks += s.Blocks(f.bytes()/int64(fit), fit)
+// scatter returns how records are sent to parts that fit in a chunk.
+func (c *chooser) scatter(chunkRecords int64) scattering {
+	parts := partsOf(c.f.Records, chunkRecords)
+	s, fit := FitParts(c.f, &c.sizes, max(c.f.Records, 0), parts)
+	return scattering{s, parts, fit, max(Levels(parts, fit), 1)}
+}
+
+// indexBytes returns the memory for the index of all parts. If parts are partitioned again, that happens one at
+// a time, and the index of its own parts is in memory together with that of the first pass.
+func (s *scattering) indexBytes(f *Facts) int64 {
+	blocks := s.Blocks(f.bytes(), s.fit)
+	if s.passes > 1 {
+		blocks += s.Blocks(f.bytes()/int64(s.fit), s.fit)
 	}
 	return indexEntries(f, blocks)
 }
 
 func (c *chooser) partition() Candidate {
-	a := Candidate{ChunkRecords: c.capacity, Possible: true,
-		Why: "one pass to partition, one to sort the parts"}
+	a := Candidate{
+		ChunkRecords: c.capacity,
+		Possible:     true,
+		Why:          "one pass to partition, one to sort the parts",
+	}
 	switch limit := c.f.Request.Limit; {
 	case limit > 0 && (c.f.Records < 0 || limit < c.f.Records):
-		a.Possible, a.Why = false, "would spill all records for a small result"
+		a.ruleOut("would spill all records for a small result")
 	case !c.sizes.Merges(c.f):
-		a.Possible, a.Why = false, "too little memory to merge a part that turns out to be too large"
+		a.ruleOut("too little memory to merge a part that turns out to be too large")
 	}
 	if c.f.Records < 0 {
 		return c.partitionStream(a)
 	}
-	var scatter Scatter
-	var fit, levels int
-	scatter, a.Chunks, fit, levels = c.scatter(a.ChunkRecords)
-	if half := c.halved(); half > 0 {
-		if s, chunks, n, l := c.scatter(half); l <= levels { // one pass more would take longer than it saves
-			scatter, a.Chunks, fit, a.ChunkRecords, a.InFlight = s, chunks, n, half, partsInFlight
+
+	s := c.scatter(a.ChunkRecords)
+	if half := c.chunkInFlight(); half > 0 {
+		if smaller := c.scatter(half); smaller.passes <= s.passes { // another pass would cost more than it saves
+			s = smaller
+			a.ChunkRecords = half
+			a.InFlight = partsInFlight
 		}
 	}
-	passes := float64(levels)
+	a.Chunks = s.parts
+	a.ScatterPasses = s.passes
+	a.TempBytes = int64(s.passes) * c.f.bytes()
+	a.RoomBytes = roomFor(a.TempBytes, s.BlockBytes)
+	a.fetchedRecords = float64(s.passes) * c.known()
+	a.indexBytes = s.indexBytes(c.f)
+	if s.passes > 1 && a.Possible {
+		a.Why = fmt.Sprintf("%d passes to partition, %d parts at a time, and one to sort them", s.passes, s.fit)
+	}
+	a.Stages = c.stagesOfParts(&a, &s)
+	return c.withDiskTime(a, c.known(), a.fetchedRecords)
+}
+
+func (c *chooser) stagesOfParts(a *Candidate, s *scattering) []Stage {
 	n := c.known()
-	a.TempBytes, a.fetched = int64(passes)*c.f.bytes(), passes*n
-	a.RoomBytes = roomFor(a.TempBytes, scatter.BlockBytes)
-	a.index = indexOfParts(c.f, scatter, fit, levels)
-	if passes > 1 && a.Possible {
-		a.Why = fmt.Sprintf("%.0f passes to partition, %d parts at a time, and one to sort them",
-			passes, fit)
-	}
+	passes := float64(s.passes)
+	inMemory := float64(a.ChunkRecords) * float64(max(a.InFlight, 1))
+	first := work{reads: n, scatters: n, stores: n, starts: 1}
 	parts := work{
-		scatters: (passes - 1) * n, stores: (passes - 1) * n, fetches: passes * n,
-		blocks: passes * c.blocksOf(n, scatter.BlockBytes), parts: float64(a.Chunks),
-		touches: min(n, float64(a.ChunkRecords)*float64(max(a.InFlight, 1))), sorts: n, writes: n,
+		scatters: (passes - 1) * n,
+		stores:   (passes - 1) * n,
+		fetches:  passes * n,
+		blocks:   passes * c.blocksOf(n, s.BlockBytes),
+		parts:    float64(a.Chunks),
+		touches:  min(n, inMemory),
+		sorts:    n,
+		writes:   n,
 	}
-	a.Stages = []Stage{
-		c.stage(StagePartition, work{reads: n, scatters: n, stores: n, starts: 1}), c.stage(StageParts, parts),
-	}
-	return c.finished(a, n, passes*n)
+	return []Stage{c.stage(StagePartition, first), c.stage(StageParts, parts)}
 }

@@ -1,9 +1,12 @@
 package plan
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/extsort/extsort/format"
@@ -58,6 +61,9 @@ func factsOf(t *testing.T, records, memory int64) *Facts {
 	return f
 }
 
+// chooserOf returns the chooser that weighs strategies for some facts.
+func chooserOf(f *Facts) *chooser { return newDecision(f, DefaultProfile()).chooser(reserved{}) }
+
 func choose(t *testing.T, f *Facts) *Plan {
 	t.Helper()
 	p, err := Choose(f, DefaultProfile())
@@ -74,6 +80,187 @@ func candidate(t *testing.T, p *Plan, s Strategy) Candidate {
 		t.Fatalf("%s is not weighed", s)
 	}
 	return p.Considered[i]
+}
+
+// TestChooseIsPure holds that the same facts give the same plan, and that they stay as they are.
+func TestChooseIsPure(t *testing.T) {
+	for name, f := range map[string]*Facts{
+		"in core":             factsOf(t, 1000, gib),
+		"many runs":           factsOf(t, gib, 16*mib),
+		"some memory unused":  factsOf(t, 128*mib, 4*gib),
+		"a stream":            factsOf(t, -1, 64*mib),
+		"a requested merge":   changed(factsOf(t, gib, gib), func(f *Facts) { f.Request.Strategy = Merge }),
+		"a large index":       changed(factsOf(t, gib, 64*mib), func(f *Facts) { f.Request.Strategy = Partition }),
+		"few of many":         changed(factsOf(t, gib, gib), func(f *Facts) { f.Request.Limit = 10 }),
+		"few different":       changed(factsOf(t, gib, gib), func(f *Facts) { f.Request.Limit, f.Request.Unique = 10, true }),
+		"compressed runs":     changed(factsOf(t, gib, gib), func(f *Facts) { f.Request.SpillCodec, f.Memory = "auto", gib }),
+		"an input in order":   changed(factsOf(t, gib, gib), func(f *Facts) { f.Sample.Descents = 0 }),
+		"two GPUs":            changed(factsOf(t, gib, gib), func(f *Facts) { f.Devices = twoGPUs }),
+		"direct I/O":          changed(factsOf(t, gib, 512*mib), func(f *Facts) { f.Memory, f.ReadRate = gib, 1e9 }),
+		"a begun checkpoint":  changed(factsOf(t, gib, gib), func(f *Facts) { f.Checkpoint = &Checkpoint{Runs: 3} }),
+		"too little memory":   factsOf(t, gib, 13*mib),
+		"a disk that is full": changed(factsOf(t, -1, gib), func(f *Facts) { f.Spill.Free = 0 }),
+	} {
+		t.Run(name, func(t *testing.T) {
+			profile := DefaultProfile()
+			profile.Touch = 5e-9 // so that some of the memory stays unused
+			profileBefore := *profile
+			before := fmt.Sprintf("%+v", *f)
+			first, err := Choose(f, profile)
+			second, errAgain := Choose(f, profile)
+			if !reflect.DeepEqual(first, second) || fmt.Sprint(err) != fmt.Sprint(errAgain) {
+				t.Errorf("the first plan is\n%+v, %v; the second\n%+v, %v", first, err, second, errAgain)
+			}
+			if after := fmt.Sprintf("%+v", *f); after != before {
+				t.Errorf("the facts were\n%s\nand are\n%s", before, after)
+			}
+			if *profile != profileBefore {
+				t.Errorf("the profile was changed: %+v", profile)
+			}
+		})
+	}
+}
+
+// changed returns facts after a change.
+func changed(f *Facts, change func(*Facts)) *Facts {
+	change(f)
+	return f
+}
+
+var twoGPUs = []Device{gpuDevice(8, 3*gib), gpuDevice(8, 3*gib)}
+
+// TestTransitions holds what a plan says about the conditions that only a run can find out.
+func TestTransitions(t *testing.T) {
+	inOrder := func(f *Facts) { f.Sample.Descents = 0 }
+	request := func(s Strategy) func(*Facts) { return func(f *Facts) { f.Request.Strategy = s } }
+	for _, c := range []struct {
+		name    string
+		records int64
+		change  func(*Facts)
+		want    []string
+	}{
+		{"in core", 1000, inOrder, []string{"copy: in-core, if a record is out of order"}},
+		{"in core at random", 1000, func(*Facts) {}, nil},
+		{"a stream", -1, func(f *Facts) { f.Sample.Enough = false }, []string{
+			"merge: in-core, if one chunk holds everything",
+		}},
+		{"a partition of a stream", -1, func(*Facts) {}, []string{
+			"partition: in-core, if one chunk holds everything",
+			"partition: merge, if the input ends after a few chunks",
+			"partition: merge, if the first chunks have other keys than the start of the input",
+			"partition: partition for that part, if a part does not fit in one chunk",
+			"partition: merge for that part, if partitioning the part again would not help",
+		}},
+		{"a requested partition of a stream", -1, request(Partition), []string{
+			"partition: in-core, if one chunk holds everything",
+			"partition: partition for that part, if a part does not fit in one chunk",
+			"partition: merge for that part, if partitioning the part again would not help",
+		}},
+		{"a requested merge", gib, request(Merge), nil},
+		{"passes", gib, request(Reread), []string{
+			"reread: partition, if a pass selects more records than fit in one chunk",
+		}},
+		{"passes in a full disk", gib / 64, func(f *Facts) { f.Spill.Free = 0 }, nil},
+		{"nearly in order", gib, request(Sift), []string{
+			"sift: partition, if more records are out of order than fit in memory",
+		}},
+	} {
+		f := factsOf(t, c.records, 64*mib)
+		c.change(f)
+		p := choose(t, f)
+		var got []string
+		for _, transition := range p.Considered[0].Transitions {
+			got = append(got, fmt.Sprintf("%s: %s", p.Strategy, transition))
+			if !transition.Then.isListed() || transition.Restart && transition.Part {
+				t.Errorf("%s: %+v", c.name, transition)
+			}
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: %s is planned, transitions\n%s\nwant\n%s", c.name, p.Strategy,
+				strings.Join(got, "\n"), strings.Join(c.want, "\n"))
+		}
+	}
+}
+
+// TestTransitionsEnd holds that a candidate which begins again comes later in the plan, so that a run ends.
+func TestTransitionsEnd(t *testing.T) {
+	for _, records := range []int64{-1, 0, 1000, 1 << 24, 1 << 30} {
+		for _, descents := range []int{0, 3, 1 << 9} {
+			f := factsOf(t, records, 64*mib)
+			f.Sample.Descents = descents
+			all := choose(t, f).Considered
+			for i, a := range all {
+				for _, transition := range a.Transitions {
+					then := slices.IndexFunc(all, func(c Candidate) bool { return c.Strategy == transition.Then })
+					if then < 0 || transition.Restart && (then <= i || !all[then].Possible) {
+						t.Errorf("%d records, %d descents: candidate %d has %+v", records, descents, i, transition)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestLargeParts decides what happens with a part that does not fit in a chunk.
+func TestLargeParts(t *testing.T) {
+	distinct := make([]uint64, 1000)
+	for i := range distinct {
+		distinct[i] = uint64(i)
+	}
+	for _, c := range []struct {
+		name          string
+		keys          []uint64
+		depth, passes int
+		parts         int
+		planned       bool
+	}{
+		{"of the input", distinct, 1, 1, 3, false},
+		{"of the input, as planned", distinct, 1, 2, 3, true},
+		{"of a part", distinct, 2, 2, 3, false},
+		{"of a part of a part", distinct, 3, 3, 0, false},
+		{"with one key", make([]uint64, 1000), 1, 2, 0, false},
+		{"with an unknown key", nil, 1, 1, 0, false},
+	} {
+		a := Candidate{ChunkRecords: 1000, ScatterPasses: c.passes}
+		parts, condition, planned := a.OnLargePart(c.keys, 2000, c.depth)
+		if parts != c.parts || planned != c.planned || (condition == similar) != (parts == 0) {
+			t.Errorf("%s: %d parts, %q, planned: %t", c.name, parts, condition, planned)
+		}
+	}
+}
+
+// TestWishes holds that each wish says why it wants memory, that its name is unique, and that it gets no more than its
+// share.
+func TestWishes(t *testing.T) {
+	seen := map[string]bool{}
+	for _, table := range [][]wish{processWishes, streamWishes, blockWishes} {
+		for _, w := range table {
+			if w.name == "" || w.why == "" || seen[w.name] {
+				t.Errorf("wish %q: %q, seen: %t", w.name, w.why, seen[w.name])
+			}
+			seen[w.name] = true
+		}
+	}
+	if len(seen) != 12 {
+		t.Errorf("%d wishes", len(seen))
+	}
+
+	greedy := func(*division) int64 { return 1000 }
+	for _, c := range []struct {
+		wish wish
+		want int64
+	}{
+		{wish{name: "all", bytes: greedy}, 1000},
+		{wish{name: "a share", bytes: greedy, share: 4}, 500},
+	} {
+		d := &division{left: 2000}
+		granted := int64(-1)
+		c.wish.grant = func(_ *Sizes, bytes int64) { granted = bytes }
+		d.fulfill([]wish{c.wish})
+		if granted != c.want || d.left != 2000-c.want || len(d.lines) != int(min(c.want, 1)) {
+			t.Errorf("%s: %d bytes, want %d; %d are left, lines %v", c.wish.name, granted, c.want, d.left, d.lines)
+		}
+	}
 }
 
 // TestBudgetAddsUp: the lines of the budget are what the limit is, whatever the facts, and none is negative.
@@ -161,11 +348,11 @@ func TestLeastMemory(t *testing.T) {
 	}
 }
 
-// TestCuts cuts any number of records into chunks: they are complete, none is larger than it may be, they are as many
-// as planned, and the last can stay unless there are very many.
+// TestCuts cuts any number of records into chunks: they are complete, none is larger than it may be, they are
+// as many as planned, and the last can stay unless there are very many.
 func TestCuts(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	capacity := newChooser(factsOf(t, 1, 40*mib), DefaultProfile()).capacity
+	capacity := chooserOf(factsOf(t, 1, 40*mib)).capacity
 	for range 2000 {
 		n := capacity + 1 + r.Int64N(capacity<<r.IntN(6))
 		f := factsOf(t, n, 40*mib)
@@ -216,14 +403,14 @@ func TestWanted(t *testing.T) {
 		{"nothing is known", 1, nil, -1},
 	} {
 		f := &Facts{Records: 1_000_000, Request: Request{Limit: c.keys, Unique: true}, Sample: Sample{Prefixes: c.sample}}
-		if got := f.Wanted(); got < c.want-1000 || got > c.want+1000 || (got < 0) != (c.want < 0) {
+		if got := f.wanted(f.Sample.Sorted); got < c.want-1000 || got > c.want+1000 || (got < 0) != (c.want < 0) {
 			t.Errorf("%s: %d records, want %d", c.name, got, c.want)
 		}
 	}
 }
 
-// TestReadingAgainSharesTheMemory: sixteen workers do not read again sixteen times as fast as one what is in memory,
-// and no faster what is on a disk.
+// TestReadingAgainSharesTheMemory: sixteen workers do not read again sixteen times as fast as one what is in
+// memory, and no faster what is on a disk.
 func TestReadingAgainSharesTheMemory(t *testing.T) {
 	f, p := factsOf(t, gib, gib), DefaultProfile()
 	times := func(workers int) float64 {
@@ -333,7 +520,7 @@ func TestShares(t *testing.T) {
 		for _, hold := range c.hold {
 			f.Devices = append(f.Devices, gpuDevice(1, hold))
 		}
-		shares, fit := newChooser(f, DefaultProfile()).shares()
+		shares, fit := chooserOf(f).shares()
 		var got []int64
 		sum := int64(0)
 		for _, s := range shares {
@@ -348,8 +535,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestWaitsForTheDisk: what the system keeps in memory costs little, more of it is waited for, and what goes to no disk
-// is not.
+// TestWaitsForTheDisk: what the system keeps in memory costs little, more of it is waited for, and what goes to
+// no disk is not.
 func TestWaitsForTheDisk(t *testing.T) {
 	f := factsOf(t, 2*gib, gib) // 16 GiB
 	seconds := func(s Strategy, change func(*Facts)) float64 {
@@ -373,8 +560,8 @@ func TestWaitsForTheDisk(t *testing.T) {
 	}
 }
 
-// TestSpillLeavesTheCache waits for a disk when spill goes there and when it comes back, longer where one disk does
-// both at a time and is the slower for it.
+// TestSpillLeavesTheCache waits for a disk when spill goes there and when it comes back, longer where one disk
+// does both at a time and is the slower for it.
 func TestSpillLeavesTheCache(t *testing.T) {
 	const all = 16 * gib
 	here := Disk{ID: "1", Fetch: 1e9, Write: 5e8, Mixed: 2e8}
@@ -412,8 +599,8 @@ func TestSpillLeavesTheCache(t *testing.T) {
 	}
 }
 
-// TestNoRoomForSpill leaves out what needs more room than there is. Where nothing is left, the error says how much it
-// takes.
+// TestNoRoomForSpill leaves out what needs more room than there is. Where nothing is left, the error says how
+// much it takes.
 func TestNoRoomForSpill(t *testing.T) {
 	for _, c := range []struct {
 		free     int64
@@ -490,15 +677,16 @@ func TestAllAreWeighed(t *testing.T) {
 
 // A strategy of which nothing more is known is taken where it is asked for and possible.
 func TestForcedStrategiesArePossible(t *testing.T) {
-	c := newChooser(factsOf(t, 1<<30, gib), DefaultProfile())
+	c := chooserOf(factsOf(t, 1<<30, gib))
 	for _, possible := range []bool{false, true} {
-		if c.obeys(&Candidate{Strategy: "another", Possible: possible}) != possible {
+		if c.canForce(&Candidate{Strategy: "another", Possible: possible}) != possible {
 			t.Errorf("possible: %t, taken: %t", possible, !possible)
 		}
 	}
 }
 
-// TestIndexOfSpill is of what a limit lets through, where a chunk has many times as many records, else of everything.
+// TestIndexOfSpill is of what a limit lets through, where a chunk has many times as many records, else of
+// everything.
 func TestIndexOfSpill(t *testing.T) {
 	all := indexBytes(factsOf(t, 1<<37, 64*gib), Divide(factsOf(t, 1<<37, 64*gib)).BlockBytes, 60*gib)
 	for _, c := range []struct {
@@ -523,8 +711,9 @@ func TestIndexOfSpill(t *testing.T) {
 	}
 }
 
-// TestIndexOfPartition: the budget has memory for every block that a partition appends, the short ones that each worker
-// ends its parts with included, so that its index is not in a file. An index that needs too much of the memory is.
+// TestIndexOfPartition: the budget has memory for every block that a partition appends, the short ones that
+// each worker ends its parts with included, so that its index is not in a file. An index that needs too much of
+// the memory is.
 func TestIndexOfPartition(t *testing.T) {
 	for _, c := range []struct {
 		name            string
@@ -582,8 +771,8 @@ func TestKeysThatRepeatAreCompressed(t *testing.T) {
 	}
 }
 
-// TestDearMemoryIsLeftAlone: where memory takes long to be touched first, a sort that fits all of it takes less; no
-// strategy that is asked for does, and the budget says what becomes of the rest.
+// TestDearMemoryIsLeftAlone: where memory takes long to be touched first, a sort that fits all of it takes
+// less; no strategy that is asked for does, and the budget says what becomes of the rest.
 func TestDearMemoryIsLeftAlone(t *testing.T) {
 	planned := func(touch float64, asked Strategy) *Plan {
 		t.Helper()
@@ -614,8 +803,8 @@ func TestDearMemoryIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestQueue gives a queue of requests to what leaves the page cache: files go by it where a strategy spills, and then
-// two parts of a partition share the memory of a chunk.
+// TestQueue gives a queue of requests to what leaves the page cache: files go by it where a strategy spills,
+// and then two parts of a partition share the memory of a chunk.
 func TestQueue(t *testing.T) {
 	for _, c := range []struct {
 		change        func(f *Facts)
@@ -706,8 +895,8 @@ var readsAllFirst = map[Strategy]bool{
 	Partition: true,
 }
 
-// TestStrategiesInPlace holds that each strategy declares whether it may write over its input, and that none is planned
-// that may not, also where it is asked for.
+// TestStrategiesInPlace holds that each strategy declares whether it may write over its input, and that none is
+// planned that may not, also where it is asked for.
 func TestStrategiesInPlace(t *testing.T) {
 	all := []Strategy{Auto}
 	for _, row := range Strategies {
@@ -740,8 +929,8 @@ func TestStrategiesInPlace(t *testing.T) {
 	}
 }
 
-// TestEveryStageHasWords holds that the row of a strategy describes each stage that its candidates have, so that no
-// other file needs to know the stages.
+// TestEveryStageHasWords holds that the row of a strategy describes each stage that its candidates have, so
+// that no other file needs to know the stages.
 func TestEveryStageHasWords(t *testing.T) {
 	seen := map[string]bool{}
 	note := func(all []stageText) {

@@ -5,8 +5,9 @@ import (
 	"math"
 )
 
-// Profile is what is known of a machine: the rates by which the cost of each strategy is predicted. Rates are those
-// of one worker; a power or a number of workers says how they add up. `extsort tune` writes the profile of a machine.
+// Profile is what is known of a machine: the rates by which the cost of each strategy is predicted. Rates are
+// those of one worker; a power or a number of workers says how they add up. `extsort tune` writes the profile
+// of a machine.
 type Profile struct {
 	Machine string `json:"machine"` // which one, how it was measured, and when
 
@@ -44,8 +45,8 @@ type Profile struct {
 	GPUSortBytes float64 `json:"gpu_sort_bytes"` // bytes/s of keys that such a GPU sorts
 }
 
-// DefaultProfile is the profile of a machine of which nothing was measured. Other machines differ from it, but which
-// strategy is the fastest depends on ratios.
+// DefaultProfile is the profile of a machine of which nothing was measured. Other machines differ from it, but
+// which strategy is the fastest depends on ratios.
 func DefaultProfile() *Profile {
 	return &Profile{
 		Machine:   "2-core EPYC (Zen 5), extsort tune, 2026-11",
@@ -82,8 +83,8 @@ func (p *Profile) Rates() Rates {
 	}
 }
 
-// work is the amount of each kind of work in a stage of a strategy, or what a unit of each costs. The cost of a stage
-// is the sum of its amounts, each times its price.
+// work is the amount of each kind of work in a stage of a strategy, or what a unit of each costs. The cost of a
+// stage is the sum of its amounts, each times its price.
 type work [kindsOfWork]float64
 
 // The kinds of work.
@@ -147,7 +148,7 @@ func (p *Profile) price(f *Facts, workers int) work {
 		store, fetch := p.spilling(f)
 		pr[stores], pr[rereads] = spill+size*store, size*fetch
 	}
-	if !MovesWords(int(size)) {
+	if !movesWords(int(size)) {
 		pr[scatters] += p.Plain / readers
 	}
 	if pr[merges] = p.Merge / n; !bare(f) {
@@ -168,8 +169,8 @@ func (p *Profile) copies(f *Facts, workers int) float64 {
 // bare reports whether a record is its key and fits a word, so that a merge moves it alone.
 func bare(f *Facts) bool { return f.Keyer.Layout().IsBare() && f.Keyer.KeySize() <= 8 }
 
-// touch is the seconds that n workers take longer with a record that goes to memory which nobody has touched: the
-// system has yet to find it, and on a virtual machine its host, too.
+// touch is the seconds that n workers take longer with a record that goes to memory which nobody has touched:
+// the system has yet to find it, and on a virtual machine its host, too.
 func (p *Profile) touch(f *Facts, size, n float64) float64 {
 	if f.onGPUs() || f.onHost() && f.Devices[0].Histogram {
 		return 0
@@ -203,8 +204,8 @@ func (p *Profile) isCold(f *Facts) bool {
 	return f.ReadRate > 0 && (f.FromDisk || p.IsDisk(f.ReadRate))
 }
 
-// read is the seconds in which workers who read the page cache so many times as fast as one read a record: a disk does
-// not give it faster to several.
+// read is the seconds in which workers who read the page cache so many times as fast as one read a record: a
+// disk does not give it faster to several.
 func (p *Profile) read(f *Facts, size, times float64) float64 {
 	if p.isCold(f) {
 		return size / f.ReadRate
@@ -221,8 +222,8 @@ func (p *Profile) look(f *Facts, size, n float64) float64 {
 	return seconds
 }
 
-// on is the rates of a disk. One that was not measured is taken to do one thing after another, and not to be faster
-// than the trial read of an input that is there.
+// on is the rates of a disk. One that was not measured is taken to do one thing after another, and not to be
+// faster than the trial read of an input that is there.
 func (p *Profile) on(f *Facts, d Disk) Disk {
 	most := p.DiskBytes
 	if d.Is(&f.Disk) && p.isCold(f) {
@@ -234,8 +235,8 @@ func (p *Profile) on(f *Facts, d Disk) Disk {
 	return d
 }
 
-// spilling is the seconds that a byte of spill takes to its disk and back or, of a disk that reads the input and takes
-// the output at the same time, that it takes longer.
+// spilling is the seconds that a byte of spill takes to its disk and back or, of a disk that reads the input
+// and takes the output at the same time, that it takes longer.
 func (p *Profile) spilling(f *Facts) (store, fetch float64) {
 	d := p.on(f, f.Spill.Disk)
 	store, fetch = 1/d.Write, 1/d.Fetch
@@ -266,8 +267,8 @@ func (p *Profile) assume(d Device) Device {
 	return d
 }
 
-// sortOnGPUs is the seconds that a record takes on GPUs. Their transfers go on beside reading and writing, and cost
-// what they take longer.
+// sortOnGPUs is the seconds that a record takes on GPUs. Their transfers go on beside reading and writing, and
+// cost what they take longer.
 func (p *Profile) sortOnGPUs(gpus Device, size float64, pr work) float64 {
 	link := size / gpus.LinkBytes
 	return size/gpus.SortBytes + max(link-pr[reads], 0) + max(link-pr[writes], 0)

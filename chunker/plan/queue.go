@@ -1,8 +1,8 @@
 package plan
 
-// Queue is the requests by which a run reads and writes past the page cache. What does not stay there until it is read
-// again gains nothing from it, and pays for a copy, for the pages that have to be found for it, and for those that are
-// thrown out.
+// Queue is the requests by which a run reads and writes past the page cache. What does not stay there until it
+// is read again gains nothing from it, and pays for a copy, for the pages that have to be found for it, and for
+// those that are thrown out.
 type Queue struct {
 	Requests int // half of which read; 0: all goes through the page cache
 	Bytes    int // of memory of each
@@ -11,22 +11,22 @@ type Queue struct {
 }
 
 const (
-	// RequestBytes is the memory of a request. Fewer than leastRequests do not keep a disk busy, and mostRequests do for
-	// any; they take a queueShare of the memory at most, and where that is little they get smaller, but hold a block of a
-	// part.
+	// RequestBytes is the memory of a request. Fewer than leastRequests do not keep a disk busy, and
+	// mostRequests do for any; they take a queueShare of the memory at most, and where that is little they get
+	// smaller, but hold a block of a part.
 	RequestBytes      = 1 << 20
 	leastRequestBytes = MaxUnitBytes
 	leastRequests     = 16
 	mostRequests      = 48
 	queueShare        = 16
 
-	// cacheShare is the part of the memory beside the limit that spill may fill so that it is still there when it is read
-	// back; the input and the output pass through the rest.
+	// cacheShare is the part of the memory beside the limit that spill may fill so that it is still there when
+	// it is read back; the input and the output pass through the rest.
 	cacheShare = 2
 )
 
-// queue is the requests of what the page cache does not hold: spill, and files beside it. Whether it holds the input,
-// which it may as well, of tells.
+// queue is the requests of what the page cache does not hold: spill, and files beside it. Whether it holds the
+// input, which it may as well, of tells.
 func (f *Facts) queue(bytes int64) Queue {
 	q := Queue{Bytes: RequestBytes}
 	for q.Bytes > leastRequestBytes && bytes/queueShare < mostRequests*int64(q.Bytes) {

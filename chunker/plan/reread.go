@@ -1,16 +1,22 @@
 package plan
 
+import "math"
+
 // Reread is multi-pass: it sorts one key range after another and reads the whole input for each.
 const Reread Strategy = "reread"
 
-// StagePasses is a stage of Reread: it reads again, sorts and writes, after the first pass.
+// StagePasses is the stage of Reread after the first pass. It reads the input again, sorts and writes.
 const StagePasses = "more passes"
+
+// largePass ends a Reread.
+const largePass Condition = "a pass selects more records than fit in one chunk"
 
 // rereading is the row of Reread.
 var rereading = Properties{
 	Name:        Reread,
 	Way:         "sort one key range at a time, reading the input for each",
 	stages:      []stageText{readStage, writeStage, {StagePasses, "reading the input again for each key range"}},
+	exits:       []exit{{condition: largePass}},
 	Requestable: true,
 	Hint:        "multi-pass",
 	InMemory:    true,
@@ -20,8 +26,8 @@ var rereading = Properties{
 	losesWork:   func(a *Candidate) bool { return a.Chunks > 1 },
 }
 
-// reread sorts in several passes, each of which looks at every record and takes the least keys that are left (Munro and
-// Paterson, "Selection and sorting with limited storage", 1980).
+// reread returns the candidate that sorts in several passes. Each pass looks at every record and takes the
+// smallest remaining keys (Munro and Paterson, "Selection and sorting with limited storage", 1980).
 func (c *chooser) reread() Candidate {
 	a := Candidate{ChunkRecords: c.capacity}
 	switch {
@@ -36,40 +42,60 @@ func (c *chooser) reread() Candidate {
 	a.ChunkRecords = c.chunkRecords(c.f.Records)
 	a.Chunks = passesOf(c.f.Records, a.ChunkRecords)
 	selected := c.known()
-	wanted := c.f.Wanted()
+	wanted := c.f.wanted(c.sorted)
 	if wanted >= 0 {
 		selected = min(selected, float64(wanted))
 		a.Chunks = min(a.Chunks, passesOf(wanted, a.ChunkRecords))
 	}
 
-	a.Why = c.f.rereadObstacle(&a, c.capacity, wanted)
+	c.sharePasses(&a, wanted)
+	a.Why = c.rereadObstacle(&a, wanted)
 	a.Possible = a.Why == ""
 	if a.Possible {
 		a.Why = "reads the input once for every chunk, without temporary data"
 	}
 	a.Stages = passStages(c, a.Chunks, selected)
-	return c.finished(a, selected, 0)
+	return c.withDiskTime(a, selected, 0)
 }
 
 // rereadObstacle returns why an input that can be read again cannot be sorted in passes, or "" if it can.
-func (f *Facts) rereadObstacle(a *Candidate, capacity, wanted int64) string {
-	few := wanted >= 0 && wanted <= f.Records/chunkOfLimit
+func (c *chooser) rereadObstacle(a *Candidate, wanted int64) string {
+	few := wanted >= 0 && wanted <= c.f.Records/chunkOfLimit
 	switch {
-	case f.Records <= capacity && !few:
+	case c.f.Records <= c.capacity && !few:
 		return "everything fits in one chunk"
-	case a.Chunks > 1 && !f.Output.File:
+	case a.Chunks > 1 && !c.f.Output.File:
 		return "would write to a stream while it is still reading the input"
-	case a.Chunks > 1 && !f.staysCached():
+	case a.Chunks > 1 && !c.f.staysCached():
 		return rereadNeeds
-	case f.Devices[0].WholeRecords && a.Chunks > maxWholePasses:
+	case c.f.Devices[0].WholeRecords && a.Chunks > maxWholePasses:
 		return rereadNeeds
-	case !few && !f.keysFit(a.ChunkRecords):
+	case !few && !c.keysFit(a.ChunkRecords):
 		return rereadNeeds
 	}
 	return ""
 }
 
-// passStages returns the stages of that many passes, which select records in equal shares.
+// sharePasses chooses the fraction of all records that a pass selects. It leaves a margin, so that the error of
+// the sample rarely makes a pass select more than fits in a chunk.
+func (c *chooser) sharePasses(a *Candidate, wanted int64) {
+	keys := len(c.sorted())
+	a.WantedRecords = wanted
+	a.MaxPassShare = 1 / float64(max(a.Chunks, 1))
+	if c.f.Records > a.ChunkRecords {
+		passes := float64(c.f.Records) / float64(a.ChunkRecords)
+		a.MaxPassShare = passFill(passes, keys) / passes
+	}
+
+	a.PassShare = a.MaxPassShare
+	if wanted >= 0 && keys > 0 {
+		share := float64(wanted) / float64(max(c.f.Records, 1))
+		keys := float64(keys)
+		a.PassShare = min(a.MaxPassShare, share+4*math.Sqrt(share/keys)+8/keys)
+	}
+}
+
+// passStages returns the stages of a number of passes, which select records in equal shares.
 func passStages(c *chooser, passes int, selected float64) []Stage {
 	first := selected / float64(max(passes, 1))
 	rest := selected - first
@@ -87,15 +113,16 @@ func passStages(c *chooser, passes int, selected float64) []Stage {
 const rereadNeeds = "needs a few chunks of records of up to 16 bytes, or plain numbers of 3 to 8 bytes, " +
 	"with few duplicates, in files that fit in the page cache"
 
-// maxWholePasses is how many passes may pay for records that are sorted whole: their order is kept account of in all
-// that is read.
+// maxWholePasses is the most passes that pay for records that are sorted whole: each pass keeps track of the
+// order of all records that it reads.
 const maxWholePasses = 4
 
-// cachedInputPart is the part of the memory that an input may have to be taken to stay in the page cache, beside as
-// much of output. More would be read from the disk again and again.
+// cachedInputPart is the denominator of the fraction of the memory up to which an input is assumed to stay in
+// the page cache, together with an output of the same size. A larger one would be read from the disk again and
+// again.
 const cachedInputPart = 4
 
-// SmallBytes of input are taken to be in the page cache on any machine.
+// SmallBytes is the size up to which an input is assumed to be in the page cache of any machine.
 const SmallBytes = 64 << 20
 
 // canReread reports whether a chunk can take the records of a key range, and the input can be read again.
@@ -106,9 +133,10 @@ func (f *Facts) canReread() bool {
 // staysCached reports whether the page cache holds the input until it has been read several times.
 func (f *Facts) staysCached() bool { return f.bytes() <= max(f.Memory/cachedInputPart, SmallBytes) }
 
-// keysFit reports whether no key of the sample is so frequent that it may fill a chunk alone.
-func (f *Facts) keysFit(chunk int64) bool {
+// keysFit reports whether no key of the sample is so frequent that its records may fill a chunk.
+func (c *chooser) keysFit(chunkRecords int64) bool {
 	const full = 0.9
-	keys := f.Sample.Sorted()
-	return !Frequent(keys, int(full*float64(chunk)/float64(max(f.Records, 1))*float64(len(keys))))
+	keys := c.sorted()
+	share := full * float64(chunkRecords) / float64(max(c.f.Records, 1))
+	return !frequent(keys, int(share*float64(len(keys))))
 }

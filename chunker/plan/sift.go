@@ -5,52 +5,64 @@ import (
 	"sort"
 )
 
-// Sift is for an input that is nearly sorted: it is read twice, and the records out of order wait in memory.
+// Sift is for an input that is nearly sorted. It reads the input twice and keeps the records that are out of
+// order in memory.
 const Sift Strategy = "sift"
 
-// StageSift is a stage of Sift: it finds the records that are out of order.
+// StageSift is the first stage of Sift. It finds the records that are out of order.
 const StageSift = "sift"
+
+// manyOutOfOrder ends a Sift.
+const manyOutOfOrder Condition = "more records are out of order than fit in memory"
 
 // sifting is the row of Sift.
 var sifting = Properties{
 	Name:        Sift,
 	Way:         "the input is nearly sorted, so move only the records out of order",
 	stages:      []stageText{{StageSift, "finding the records that are out of order"}, copyStage},
+	exits:       []exit{{condition: manyOutOfOrder}},
 	Requestable: true,
 	Hint:        "nearly sorted",
 	InMemory:    true,
 	DirectIO:    true,
 	weigh:       (*chooser).sift,
-	canForce: func(c *chooser, asked *Candidate) bool {
-		return c.f.canSift() && c.f.Checkpoint == nil && asked.ChunkRecords > 0
+	canForce: func(c *chooser, a *Candidate) bool {
+		return c.f.canSift() && c.f.Checkpoint == nil && a.ChunkRecords > 0
 	},
 	losesWork: func(a *Candidate) bool { return a.Possible },
 }
 
 const (
-	// siftBytes is what a record takes beside its own bytes in a block that is sifted: a prefix, an index, a mark.
+	// siftBytes is the memory of a record in a block in addition to the record: a prefix, an index, a mark.
 	siftBytes = 8 + 4 + 1
 
-	// siftBlocks is how many are in memory beside one for each worker, who has another of the output.
+	// siftBlocks is the number of blocks in memory in addition to one for each worker. A worker also has a
+	// block of output.
 	siftBlocks = 2
 
-	// siftBlockBytes is the most of a block: what is known of its records stays in the processor's caches.
+	// siftBlockBytes is the maximum size of a block, so that what is known of its records stays in the
+	// processor's caches.
 	siftBlockBytes = 256 << 10
 
-	// siftEntryBytes is what is kept of each block beside three keys; all of them have a siftIndexShare of the memory.
+	// siftEntryBytes is the memory for each block in the index, without three keys. siftIndexShare is the
+	// denominator of the share of the memory that the index may take.
 	siftEntryBytes = 160
 	siftIndexShare = 8
 
-	strayShare   = 4   // the part of the memory that strays take; what sorts them has the rest
-	siftScatters = 1.5 // records that are sent to their parts in the time in which one is sifted
+	// siftedShare is the denominator of the share of the memory for records that are out of order. The rest is
+	// for sorting them.
+	siftedShare = 4
 
-	// strayDeviations is how many standard deviations more strays than the sample's a plan expects.
-	strayDeviations = 2
+	siftScatters = 1.5 // the time to check the order of a record, as a multiple of the time to send it to its part
+
+	// sampleDeviations is the number of standard deviations by which a plan expects more records out of order
+	// than the sample has.
+	sampleDeviations = 2
 )
 
-// siftBlock returns how many records are sifted together, and the memory that the index of all such blocks takes. A
-// huge input has larger blocks, so that the index stays small. Records that are transformed as they are read come in
-// blocks of TransformBytes, and larger ones would have to be pieced together.
+// siftBlock returns the number of records in a block, and the memory for the index of all blocks. A huge input
+// has larger blocks, so that the index stays small. Records that are transformed while they are read come in
+// blocks of TransformBytes. Larger blocks would have to be assembled from several of them.
 func (s *Sizes) siftBlock(f *Facts) (records int, index int64) {
 	records = max(min(s.BlockBytes, siftBlockBytes)/f.recordSize(), 1)
 	if f.Request.Transformed {
@@ -65,59 +77,72 @@ func (s *Sizes) siftBlock(f *Facts) (records int, index int64) {
 	}
 }
 
-// sift reads everything twice: first it takes into memory what is out of order, then it writes the rest and, where it
-// belongs, what it has taken (package sift).
+// sift returns the candidate that reads the input twice. The first time it keeps the records that are out of
+// order. The second time it writes the others and inserts the ones that it kept (package sift).
 func (c *chooser) sift() Candidate {
 	a := Candidate{Why: "nearly sorted: the records out of order are sorted in memory"}
-	size, workers := int64(c.f.recordSize()), int64(c.sizes.Workers)
-	var index int64
-	a.BlockRecords, index = c.sizes.siftBlock(c.f)
-	memory := c.sizes.Budget.Chunks() - index - int64(a.BlockRecords)*((workers+siftBlocks)*(size+siftBytes)+workers*size)
-	a.ChunkRecords = max(memory, 0) / strayShare / size
+	size := int64(c.f.recordSize())
+	memory := c.memoryToSift(&a)
+	a.ChunkRecords = max(memory, 0) / siftedShare / size
 	switch {
 	case !c.f.canSift():
 		a.Why = "needs the CPU, inputs that can be read twice, and no limit"
-	case c.strays < 0:
+	case c.outOfOrder < 0:
 		a.Why = "the sample is not nearly sorted"
 	default:
-		room := c.f.Devices[0].Capacity(c.sizes.chunk(memory-memory/strayShare, 0))
+		room := c.f.Devices[0].Capacity(c.sizes.chunk(memory-memory/siftedShare, 0))
 		a.ChunkRecords = min(a.ChunkRecords, room, c.capacity)
-		if a.Possible = c.strays <= float64(a.ChunkRecords); !a.Possible {
+		a.Possible = c.outOfOrder <= float64(a.ChunkRecords)
+		if !a.Possible {
 			a.Why = "too little memory for the records that are out of order"
 		}
 	}
+
 	n := c.known()
-	strays := min(max(c.strays, 0), n)
+	moved := min(max(c.outOfOrder, 0), n)
 	a.Stages = []Stage{
-		c.stage(StageSift, work{reads: n, sifts: n, touches: 2 * strays, sorts: strays, starts: 1}),
+		c.stage(StageSift, work{reads: n, sifts: n, touches: 2 * moved, sorts: moved, starts: 1}),
 		c.stage(StageCopy, work{reads: n, sifts: n, writes: n}),
 	}
-	return c.finished(a, n, 0)
+	return c.withDiskTime(a, n, 0)
 }
 
-// canSift reports whether an input can be read a second time, by the host, and all of it is wanted.
+// memoryToSift sets the number of records in a block, and returns the memory for records that are out of order
+// and for sorting them.
+func (c *chooser) memoryToSift(a *Candidate) int64 {
+	size := int64(c.f.recordSize())
+	workers := int64(c.sizes.Workers)
+	records, index := c.sizes.siftBlock(c.f)
+	a.BlockRecords = records
+	blocks := int64(records) * ((workers+siftBlocks)*(size+siftBytes) + workers*size)
+	return c.sizes.Budget.Chunks() - index - blocks
+}
+
+// canSift reports whether the host can read the input a second time, and all records are wanted.
 func (f *Facts) canSift() bool {
 	return f.Records >= 0 && f.onHost() && f.Seekable && !f.Remote && f.Request.Limit == 0
 }
 
-// strays is how many records are out of order, as the sample has it and some more: those that are not in the longest
-// part of it that rises. Negative: the sample does not tell, or they are most.
-func (f *Facts) strays() float64 {
+// outOfOrder returns about how many records are out of order: those that are not in the longest ascending
+// subsequence of the sample, and some more. It is negative if the sample is too small or most of it is out of
+// order.
+func (f *Facts) outOfOrder() float64 {
 	keys := f.Sample.Prefixes
 	if !f.Sample.Enough || f.Sample.Descents > len(keys)/4 {
 		return -1
 	}
 	out := float64(len(keys) - longestRise(keys))
-	share := (out + strayDeviations*(math.Sqrt(out)+1)) / float64(len(keys))
+	share := (out + sampleDeviations*(math.Sqrt(out)+1)) / float64(len(keys))
 	return share * float64(max(f.Records, 0))
 }
 
-// longestRise is the length of the longest part of keys that does not fall (C. Schensted, "Longest increasing and
-// decreasing subsequences", 1961).
+// longestRise returns the length of the longest subsequence of keys that does not descend (C. Schensted,
+// "Longest increasing and decreasing subsequences", 1961).
 func longestRise(keys []uint64) int {
-	var least []uint64 // least[n] is the least last key of a part of n+1 keys
+	var least []uint64 // least[n] is the least last key of a subsequence of n+1 keys
 	for _, key := range keys {
-		if last := len(least) - 1; last < 0 || key >= least[last] { // as most are where it is asked for
+		// Most keys of a nearly sorted sample are appended.
+		if last := len(least) - 1; last < 0 || key >= least[last] {
 			least = append(least, key)
 			continue
 		}

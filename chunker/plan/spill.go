@@ -10,11 +10,13 @@ import (
 )
 
 const (
-	// SpillAlign is the alignment of blocks in a spill file: a page, so that releasing a block frees all of its pages.
+	// SpillAlign is the alignment of blocks in a spill file: a page, so that releasing a block frees all of its
+	// pages.
 	SpillAlign = 4096
 
 	// DiskBytesPerSecond is how fast spill is written and read back when it does not stay in memory: an NVMe
-	// disk of the middle class, each way, by all workers together. A block that is compressed saves its difference twice.
+	// disk of the middle class, each way, by all workers together. A block that is compressed saves its
+	// difference twice.
 	DiskBytesPerSecond = 1.5e9
 )
 
@@ -53,7 +55,8 @@ func spillCodecMemory(name string, atOnce, blockBytes int) int64 {
 	return most
 }
 
-// RoomError says that temporary directories have too little room: there may be more at another time, or elsewhere.
+// RoomError says that temporary directories have too little room: there may be more at another time, or
+// elsewhere.
 type RoomError struct {
 	Free   int64 // bytes that the temporary files may use
 	Needed int64 // bytes of temporary files, at least
@@ -63,8 +66,8 @@ type RoomError struct {
 
 func (e *RoomError) Error() string { return e.text }
 
-// NoRoom returns the error of temporary directories whose disks have too little room. output is the size of an output
-// on the same disk, or 0.
+// NoRoom returns the error of temporary directories whose disks have too little room. output is the size of an
+// output on the same disk, or 0.
 func NoRoom(folders []string, least, free, output int64, kept bool) error {
 	beside, advice := "", fmt.Sprintf("name another or several with %v", option.TempDirs)
 	if output > 0 {

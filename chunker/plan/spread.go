@@ -35,8 +35,8 @@ type Share struct {
 }
 
 const (
-	// maxShareBlock is as much as a device's staging slots hold, since every block is one cut. Its records are bounded,
-	// too: their keys take 8 bytes each while they are merged.
+	// maxShareBlock is as much as a device's staging slots hold, since every block is one cut. Its records are
+	// bounded, too: their keys take 8 bytes each while they are merged.
 	maxShareBlock   = 4 << 20
 	maxShareRecords = 1 << 19
 	minShareBlocks  = 16 // that the host memory of a chunk has room for
@@ -44,9 +44,9 @@ const (
 
 var errSpread = errors.New("strategy spread: needs several devices that together hold all data, and files as input")
 
-// spread lets all devices sort at once what fits their memories together and none alone: each a share by position, so
-// that every device loads at the rate of its own link and has the same work whatever the keys are. The sorted shares
-// are merged on their way out; nothing is spilled.
+// spread lets all devices sort at once what fits their memories together and none alone: each a share by
+// position, so that every device loads at the rate of its own link and has the same work whatever the keys are.
+// The sorted shares are merged on their way out; nothing is spilled.
 func (c *chooser) spread() Candidate {
 	shares, fit := c.shares()
 	a := Candidate{Shares: shares, Chunks: len(shares), Levels: 1}
@@ -66,10 +66,11 @@ func (c *chooser) spread() Candidate {
 		c.stage(StageRead, work{reads: n, sorts: n / 2, starts: 1}),
 		c.stage(StageWrite, work{sorts: n / 2, merges: merging, follows: n, writes: c.written()}),
 	}
-	return c.finished(a, c.written(), 0)
+	return c.withDiskTime(a, c.written(), 0)
 }
 
-// shares cuts the data into a share for each device, by what it holds; false where they do not hold it together.
+// shares cuts the data into a share for each device, by what it holds; false where they do not hold it
+// together.
 func (c *chooser) shares() (all []Share, fit bool) {
 	if len(c.f.Devices) < 2 || c.f.Records < 0 || !c.f.Seekable {
 		return nil, false

@@ -24,7 +24,8 @@ var commonStages = []stageText{
 	{StageCheck, "reading and checking the input"},
 }
 
-// Doing returns what a sort does in a stage, in words for users. For a stage that no table has, it returns its name.
+// Doing returns what a sort does in a stage, in words for users. For a stage that no table has, it returns its
+// name.
 func Doing(stage string) string {
 	tables := [][]stageText{commonStages}
 	for _, row := range Strategies {

@@ -2,48 +2,48 @@ package plan
 
 import "slices"
 
-// Strategy is a way in which sorted chunks become one sorted output.
+// A Strategy is a way to sort the input by means of chunks.
 type Strategy string
 
 // Auto leaves the choice to the planner. Each strategy declares its own name in its own file.
 const Auto Strategy = "auto"
 
-// Properties are what the planner, the engine and the command need to know of a strategy. Only the strategy's own file
-// compares its name: everything else asks for a property.
+// Properties describe a strategy. Only its own file and the tables name it: all other code asks for a property.
 type Properties struct {
 	Name        Strategy
 	Way         string // what it does, in a few words
-	Requestable bool   // users can ask for it by name
-	Hint        string // of a requestable strategy, in the help; "": its name says enough
+	Requestable bool   // users can request it by name
+	Hint        string // an explanation of its name for the help of a requestable strategy; may be ""
 
-	stages []stageText // the stages that its candidates have, but for the common ones
+	stages []stageText // the stages of its candidates, except the common ones
+	exits  []exit      // what its runs can find out
 
 	Spills        bool // writes temporary data
-	SpillsAll     bool // writes all records to temporary data, even if few are wanted
+	SpillsAll     bool // writes all records to temporary data, even if only the first ones are wanted
 	DirectIO      bool // its input and output may bypass the page cache
 	InMemory      bool // can be the fastest even if one chunk holds everything
 	HoldsAll      bool // needs one chunk that holds everything
-	Rereads       bool // chunks take a part of the input, which is read once for each
-	ReadsAllFirst bool // reads all input before it writes a record, so that it may overwrite an input
+	Rereads       bool // reads the input once for each chunk, which takes a part of it
+	ReadsAllFirst bool // reads all input before it writes a record, so it may overwrite an input
 	Resumable     bool // a checkpoint keeps its temporary data
 	ManyDevices   bool // needs several devices
-	LastResort    bool // remains if no other strategy is possible
+	LastResort    bool // can run whenever temporary data has enough room
 
 	// weigh returns its candidate. Strategies with DirectIO are weighed last, with the prices of direct I/O.
 	weigh func(*chooser) Candidate
 
-	// canForce reports whether the candidate of a requested strategy can run; nil: if it is possible.
+	// canForce reports whether the candidate can run if the user requests it; nil: if it is possible.
 	canForce func(*chooser, *Candidate) bool
 
-	// refuse returns an error if the strategy was requested and cannot work with these facts; nil: never.
+	// refuse returns an error if the user requests it and it cannot work with these facts; nil: never.
 	refuse func(*chooser) error
 
 	// losesWork reports whether a candidate does work that a checkpoint cannot keep; nil: never.
 	losesWork func(*Candidate) bool
 }
 
-// Strategies is the table of strategies that a plan weighs. Between candidates of equal cost the earlier one wins.
-// It is filled by init, because the functions of its rows ask it for properties.
+// Strategies is the table of strategies. Of two candidates that cost the same, the plan takes the earlier one.
+// The table is filled by init, because the functions of its rows read it.
 var Strategies []Properties
 
 func init() {
@@ -62,7 +62,7 @@ func (s Strategy) Properties() Properties {
 // isListed reports whether the table has the strategy.
 func (s Strategy) isListed() bool { return s.Properties().weigh != nil }
 
-// Requestable returns the names of the strategies that users can ask for: auto, then the others in alphabetical order.
+// Requestable returns the names that users can request: auto, then the others in alphabetical order.
 func Requestable() []string {
 	var all []string
 	for _, p := range Strategies {

@@ -5,46 +5,74 @@ import (
 	"sort"
 )
 
-// likelyChunks is how many a stream is planned for: where they are fewer, either way is fast.
-const likelyChunks = 32
+// The conditions of a Partition of a stream, whose length and keys are not known in advance.
+const (
+	FewChunks Condition = "the input ends after a few chunks"
+	KeysDrift Condition = "the first chunks have other keys than the start of the input"
+)
 
-// partsOfStream is the number of its parts: more are small where it is short, fewer too large sooner.
-const partsOfStream = 128
+const (
+	// likelyChunks is the number of chunks that a stream is expected to have. If it has fewer, any strategy is
+	// fast.
+	likelyChunks = 32
 
-// RunsOfStream is how many chunks become runs before a stream is taken to be so long that a partition is worth it.
-const RunsOfStream = 8
+	// partsOfStream is the number of its parts. With more, the parts of a short stream would be small. With
+	// fewer, those of a long one would soon be too large.
+	partsOfStream = 128
 
-// partitionStream is a partition by the keys of the first chunks, where a stream of likely length gains by it. Whether
-// the keys stay what they are at its start, and more of them come, is seen when those are there.
+	// RunsOfStream is the number of chunks that become runs before a stream counts as long enough for a
+	// partition.
+	RunsOfStream = 8
+)
+
+func isStream(c *chooser, _ *Candidate) bool { return c.f.Records < 0 }
+
+// isChosenForStream reports whether the planner chose the strategy for a stream. If the user requested it, a
+// run does not change it.
+func isChosenForStream(c *chooser, a *Candidate) bool { return isStream(c, a) && a.Why != requested }
+
+// partitionStream returns the candidate that partitions a stream by the keys of its first chunks, if this is
+// faster for a stream of likely length. The run finds out whether the stream is long enough, and whether its
+// keys stay the same.
 func (c *chooser) partitionStream(a Candidate) Candidate {
-	a.Chunks, a.TempBytes, a.RoomBytes = partsOfStream, -1, -1
+	a.Chunks = partsOfStream
+	a.ScatterPasses = 1
+	a.TempBytes = -1
+	a.RoomBytes = -1
 	a.Stages = []Stage{c.stage(StagePartition, work{}), c.stage(StageParts, work{})}
+	if !a.Possible {
+		return a
+	}
+
 	likely := *c.f
 	likely.Records = likelyChunks * c.capacity
-	switch guess := newChooser(&likely, c.profile); {
-	case !a.Possible:
-	case !c.f.Sample.Enough || guess.strays >= 0:
-		a.Possible, a.Why = false, "needs keys in random order"
+	guess := newDecision(&likely, c.profile).chooser(reserved{})
+	switch {
+	case !c.f.Sample.Enough || guess.outOfOrder >= 0:
+		a.ruleOut("needs keys in random order")
 	case guess.partition().Seconds > guess.merge().Seconds:
-		a.Possible, a.Why = false, fmt.Sprintf("would be slower than a merge for %d chunks", likelyChunks)
+		a.ruleOut(fmt.Sprintf("would be slower than a merge for %d chunks", likelyChunks))
 	default:
 		a.Why = "one pass to partition by the keys of the first chunks, one to sort the parts"
 	}
 	return a
 }
 
-// maxDrift is how far apart two samples may be of which one tells of the other. Those of the same keys are by a fifth.
+// maxDrift is the largest difference between two samples of the same keys. They usually differ by a fifth of
+// it.
 const maxDrift = 1.0 / 16
 
-// Drift reports whether the keys of two samples in order are distributed differently: by the greatest difference of the
-// shares of keys up to any (the statistic of Kolmogorov and Smirnov).
+// Drift reports whether the keys of two sorted samples are distributed differently. It compares the largest
+// difference of their cumulative distributions with a limit (the test of Kolmogorov and Smirnov).
 func Drift(a, b []uint64) bool { return exceeds(a, b) || exceeds(b, a) }
 
-// exceeds reports whether a has a share of keys up to one of its keys that is by maxDrift greater than that of b.
+// exceeds reports whether, up to one of its keys, the share of a exceeds that of b by more than maxDrift.
 func exceeds(a, b []uint64) bool {
 	for i, key := range a {
 		upTo := sort.Search(len(b), func(j int) bool { return b[j] > key })
-		if float64(i+1)/float64(len(a))-float64(upTo)/float64(max(len(b), 1)) > maxDrift {
+		shareA := float64(i+1) / float64(len(a))
+		shareB := float64(upTo) / float64(max(len(b), 1))
+		if shareA-shareB > maxDrift {
 			return true
 		}
 	}

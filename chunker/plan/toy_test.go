@@ -18,7 +18,8 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// runToy is the function of the toy in engine.Strategies: it reads all records into memory and sorts them there.
+// runToy is the function of the toy in engine.Strategies: it reads all records into memory and sorts them
+// there.
 func runToy(ctx context.Context, r *engine.Run, _ *plan.Candidate) error {
 	start := time.Now()
 	size := r.Facts.Keyer.Layout().RecordSize
@@ -38,8 +39,8 @@ func runToy(ctx context.Context, r *engine.Run, _ *plan.Candidate) error {
 	return err
 }
 
-// TestToyStrategy sorts by a strategy that is no part of the product: chosen by its price, requested by its name, and
-// where it proves to be impossible.
+// TestToyStrategy sorts by a strategy that is no part of the product: chosen by its price, requested by its
+// name, and where it proves to be impossible.
 func TestToyStrategy(t *testing.T) {
 	impossible := func(context.Context, *engine.Run, *plan.Candidate) error {
 		return &plan.Impossible{Why: "the toy is broken"}

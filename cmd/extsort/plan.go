@@ -193,11 +193,14 @@ func (f *planFlags) pipes(a *app, files []string) []string {
 // time and the command. With --explain, it shows everything.
 func writePlan(w io.Writer, p *session.SortPlan, f *planFlags, shown planContext) {
 	opt := &f.opt
-	writeRows(w, []row{
+	rows := []row{
 		{"records", planRecords(p) + when(f.made.records+f.made.bytes > 0, ", assumed to be random") +
 			when(shown.pipe, "; assumed to be random, because a plan does not read pipes")},
 		{"strategy", string(p.Strategy) + when(p.Chunks > 1, ", %s", plural(p.Chunks, "chunk")) + ": " +
 			p.Strategy.Properties().Way},
+	}
+	rows = append(rows, planTransitions(p, false)...)
+	writeRows(w, append(rows, []row{
 		{"memory", "at most " + human.Bytes(p.MemoryLimit) + when(p.Unified, ", including the buffers of the device") +
 			when(p.UnusedMemory > 0, "; %s of it stays unused, which is faster here", human.Bytes(p.UnusedMemory))},
 		{"output", planOutput(p, opt) + when(shown.assumedOutput && planFills(p, opt), " (assumed, as there is no -o)") +
@@ -208,10 +211,24 @@ func writePlan(w io.Writer, p *session.SortPlan, f *planFlags, shown planContext
 		{"checkpoint", planCheckpoint(p)},
 		{"time", planTime(p)},
 		{"command", shown.command},
-	})
+	}...))
 	if f.report.explain {
 		explainPlan(w, p)
 	}
+}
+
+// planTransitions returns a row for each condition on which another strategy takes over during the
+// run. With parts, these are the conditions of a part of a partition.
+func planTransitions(p *session.SortPlan, parts bool) (rows []row) {
+	if len(p.Considered) == 0 {
+		return nil
+	}
+	for _, t := range p.Considered[0].Transitions {
+		if t.Part == parts {
+			rows = append(rows, row{"or", t.String()})
+		}
+	}
+	return rows
 }
 
 // planTime returns the predicted time, with advice on how to improve the prediction.
@@ -226,7 +243,7 @@ func planTime(p *session.SortPlan) string {
 func explainPlan(w io.Writer, p *session.SortPlan) {
 	size := int64(p.RecordSize)
 	fmt.Fprintln(w)
-	writeRows(w, []row{
+	writeRows(w, append(planTransitions(p, true), []row{
 		{"layout", p.Layout},
 		{"device", p.Device + ", " + plural(p.Workers, "worker thread")},
 		{"algorithm", p.Algorithm + when(p.DigitBits > 0, ", digits of %s", plural(p.DigitBits, "bit"))},
@@ -237,7 +254,7 @@ func explainPlan(w io.Writer, p *session.SortPlan) {
 		{"blocks", human.Bytes(int64(p.BlockBytes))},
 		{"direct I/O", planDirect(p)},
 		{"rates", planRates(p.Rates)},
-	})
+	}...))
 	if len(p.Stages) > 0 && p.Stages[0].Bytes > 0 { // otherwise the size of the input is unknown
 		lines := [][]string{{"stage", "bytes", "predicted", "rate"}}
 		for _, s := range p.Stages {

@@ -24,9 +24,12 @@ type variants struct {
 	tools []string // packages that may compare names, because they only test or measure
 	own   []string // files that may: the table and the files of variants
 
-	// constants maps each folder whose package declares the constants of the variants to the name
-	// of that package. The name of a constant is that of its variant, with one of affixes before
-	// or after it or without.
+	// ownFolder is the folder with the own file of each variant, NAME.go, which may name it. If it is not "", all other
+	// files may not assign the constants either.
+	ownFolder string
+
+	// constants maps each folder whose package declares the constants of the variants to the name of that package.
+	// The name of a constant is that of its variant, with one of affixes before or after it or without.
 	constants map[string]string
 	affixes   []string
 }
@@ -53,7 +56,8 @@ var tablesOfVariants = []variants{
 		names:     strategyNames(),
 		ask:       "chunker/plan/strategy.go",
 		tools:     []string{"cmd/compare", "internal/soak"},
-		own:       []string{"internal/engine/strategies.go"},
+		own:       []string{"internal/engine/strategies.go", "internal/session/options.go"},
+		ownFolder: "chunker/plan",
 		constants: map[string]string{"chunker/plan": "plan", "internal/session": "session", ".": "extsort"},
 		affixes:   []string{"Strategy", "Runs"},
 	},
@@ -121,6 +125,12 @@ func TestVariantsAreRows(t *testing.T) {
 						t.Errorf("%s/%s compares something with the %s %s: ask %s for a property",
 							f.folder, f.name, v.kind, name, v.ask)
 					}
+					for _, name := range v.assignedIn(f.syntax, f.folder) {
+						if !v.isOwnFile(f.goFile, name) {
+							t.Errorf("%s/%s assigns the %s %s: ask %s for a property, or follow the plan",
+								f.folder, f.name, v.kind, name, v.ask)
+						}
+					}
 				}
 			}
 		})
@@ -185,8 +195,27 @@ func (v *variants) comparedIn(file *ast.File, folder string) (found []string) {
 	return found
 }
 
-// named returns the variant that an expression in a folder names by its text or its constant, or
-// "".
+// assignedIn returns the variants that a file in a folder assigns to something, if this is not allowed.
+func (v *variants) assignedIn(file *ast.File, folder string) (found []string) {
+	if v.ownFolder == "" {
+		return nil
+	}
+	for node := range ast.Preorder(file) {
+		for _, value := range assigned(node) {
+			if name := v.named(value, folder); name != "" {
+				found = append(found, name)
+			}
+		}
+	}
+	return found
+}
+
+// isOwnFile reports whether a file is the own file of a variant.
+func (v *variants) isOwnFile(f goFile, variant string) bool {
+	return f.folder == v.ownFolder && f.name == strings.ReplaceAll(variant, "-", "")+".go"
+}
+
+// named returns the variant that an expression in a folder names by its text or its constant, or "".
 func (v *variants) named(operand ast.Expr, folder string) string {
 	switch e := operand.(type) {
 	case *ast.BasicLit:
@@ -241,9 +270,40 @@ func constantsOf(file *ast.File) (names []string) {
 	return names
 }
 
-// comparedWith returns the expressions that a node compares something with: the operands of ==
-// and !=, the cases of a switch, the keys of a map or an array, and the arguments of functions
-// that compare.
+// assigned returns the expressions that a node gives to something: by an assignment, a declaration, a field or an
+// element of a literal, a return or a send.
+func assigned(node ast.Node) []ast.Expr {
+	switch n := node.(type) {
+	case *ast.AssignStmt:
+		return n.Rhs
+	case *ast.ValueSpec:
+		return n.Values
+	case *ast.CompositeLit:
+		return valuesOf(n)
+	case *ast.ReturnStmt:
+		return n.Results
+	case *ast.SendStmt:
+		return []ast.Expr{n.Value}
+	case *ast.CallExpr:
+		return n.Args
+	}
+	return nil
+}
+
+// valuesOf returns the elements of a literal, without their keys.
+func valuesOf(literal *ast.CompositeLit) (values []ast.Expr) {
+	for _, element := range literal.Elts {
+		if pair, ok := element.(*ast.KeyValueExpr); ok {
+			values = append(values, pair.Value)
+		} else {
+			values = append(values, element)
+		}
+	}
+	return values
+}
+
+// comparedWith returns the expressions that a node compares something with: the operands of == and !=, the cases of a
+// switch, the keys of a map or an array, and the arguments of functions that compare.
 func comparedWith(node ast.Node) []ast.Expr {
 	switch n := node.(type) {
 	case *ast.BinaryExpr:
@@ -327,6 +387,12 @@ func f() {
 	_ = map[plan.Strategy]int{plan.Partition: 1}
 	_ = []plan.Strategy{plan.InCore}
 	s = plan.InCore
+	r.Strategy, n = plan.Merge, 1
+	change(s, session.Reread)
+	r = Change{Ran: plan.Copy}
+	var planned = plan.Sift
+	done <- plan.Partition
+	return plan.Spread
 
 	if name == "opencl" || info.Kind != device.GPU || "other" == name { }
 	_ = map[device.Kind]int{device.OpenCLCPU: 1}
@@ -341,11 +407,18 @@ func f() {
 
 		"kind of device": "gpu opencl-cpu",
 	}
+	wantAssigned := map[string]string{"strategy": "copy in-core merge partition reread sift spread"}
 	for _, v := range tablesOfVariants {
 		got := v.comparedIn(file, "format")
 		slices.Sort(got)
 		if strings.Join(got, " ") != want[v.kind] {
 			t.Errorf("%s: found %q, want %q", v.kind, got, want[v.kind])
+		}
+		got = v.assignedIn(file, "format")
+		slices.Sort(got)
+		got = slices.Compact(got)
+		if strings.Join(got, " ") != wantAssigned[v.kind] {
+			t.Errorf("%s: assigned %q, want %q", v.kind, got, wantAssigned[v.kind])
 		}
 	}
 }

@@ -9,23 +9,21 @@ import (
 	"github.com/extsort/extsort/internal/option"
 )
 
-// Describe returns the facts about a device that a plan needs for the given records.
-func Describe(d device.Device, f *plan.Facts) plan.Device {
+// Describe returns the facts about a device that a plan needs. chunks has the Keyer, the Algorithm
+// and the Sample of the chunks.
+func Describe(d device.Device, chunks device.ChunkOptions) plan.Device {
 	described := DescribeInfo(d.Info(), 0)
-	can := d.Capabilities(device.ChunkOptions{Keyer: f.Keyer, Algorithm: f.Request.Algorithm})
+	can := d.Capabilities(device.ChunkOptions{Keyer: chunks.Keyer, Algorithm: chunks.Algorithm})
 	described.WholeRecords = can.WholeRecords
 	described.Histogram = can.Histogram
 	described.Selects = can.Selects
 	described.SelectSeconds = can.SelectSeconds
 	options := func(c plan.Chunk) device.ChunkOptions {
-		return device.ChunkOptions{
-			Keyer:         f.Keyer,
-			BlockBytes:    c.BlockBytes,
-			Workers:       c.Workers,
-			Algorithm:     f.Request.Algorithm,
-			Sample:        f.Sample.Prefixes,
-			SourceRecords: c.SourceRecords,
-		}
+		opt := chunks
+		opt.BlockBytes = c.BlockBytes
+		opt.Workers = c.Workers
+		opt.SourceRecords = c.SourceRecords
+		return opt
 	}
 	described.Capacity = func(c plan.Chunk) int64 { return d.MaxRecords(options(c), c.MemoryBytes) }
 	described.StoredBlock = func(c plan.Chunk, records int64) int {

@@ -16,6 +16,8 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/dustin/go-humanize/english"
+
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
@@ -68,41 +70,61 @@ type Result struct {
 	Summary      *format.Summary // of the output, if it was verified
 }
 
-// A Change is a change of strategy: the planned one turned out to be impossible.
+// A Change is a change of strategy: a transition of the plan that the run has taken, or a requested
+// strategy that was impossible.
 type Change struct {
 	Planned plan.Strategy `json:"planned"`
 	Why     string        `json:"why"`
 	Ran     plan.Strategy `json:"ran"`
+	Parts   int           `json:"parts,omitempty"` // number of parts that changed; 0: the whole sort did
 }
 
 func (c Change) String() string {
+	if c.Parts > 0 {
+		parts := english.Plural(c.Parts, "part", "")
+		return fmt.Sprintf("%s by strategy %s: %s", parts, c.Ran, c.Why)
+	}
 	return fmt.Sprintf("from strategy %s to %s: %s", c.Planned, c.Ran, c.Why)
 }
 
-// Sort tries the possible candidates of the plan, one after another, until one of them succeeds.
-// If no record is wanted, it reads none.
+// Sort runs the first candidate of the plan. If it turns out to be impossible, Sort follows the
+// plan to the next one, until one of them succeeds. If no record is wanted, it reads none.
 func (r *Run) Sort(ctx context.Context) error {
-	all := r.Plan.Considered
 	if r.Facts.Request.Limit < 0 {
 		r.Result.Strategy = r.Plan.Strategy
 		return nil
 	}
 
 	input.AllowRemote(r.Input.Files, r.Plan.Sizes.RequestBytes)
-	for i := range all {
-		err := r.runCandidate(ctx, &all[i])
+	candidate := &r.Plan.Considered[0]
+	for {
+		err := r.runCandidate(ctx, candidate)
 		impossible, ok := errors.AsType[*plan.Impossible](err)
 		if !ok {
 			return err
 		}
-		if i+1 == len(all) || !all[i+1].Possible {
+		next := r.candidateAfter(candidate)
+		if next == nil {
 			return r.nothingLeft(impossible)
 		}
-		r.change(all[i].Strategy, all[i+1].Strategy, impossible.Why)
+		r.change(candidate.Strategy, next.Strategy, impossible.Why)
 		r.restart()
+		candidate = next
 	}
+}
 
-	return nil
+// candidateAfter returns the candidate that begins again if another one turns out to be impossible,
+// or nil if there is none.
+func (r *Run) candidateAfter(c *plan.Candidate) *plan.Candidate {
+	again := slices.IndexFunc(c.Transitions, func(t plan.Transition) bool { return t.Restart })
+	if again < 0 {
+		return nil
+	}
+	all := r.Plan.Considered
+	next := slices.IndexFunc(all, func(other plan.Candidate) bool {
+		return other.Strategy == c.Transitions[again].Then
+	})
+	return &all[next]
 }
 
 // nothingLeft returns the error if the last possible strategy turned out to be impossible. It
@@ -139,11 +161,50 @@ func (r *Run) runCandidate(ctx context.Context, c *plan.Candidate) error {
 // change records a change of strategy. It warns the user if the planned strategy was the one
 // requested.
 func (r *Run) change(planned, ran plan.Strategy, why string) {
-	c := Change{planned, why, ran}
+	c := Change{Planned: planned, Why: why, Ran: ran}
 	r.Result.Changes = append(r.Result.Changes, c)
 	if r.Facts.Request.Strategy == planned {
 		r.Warn(c.String())
 	}
+}
+
+// follow makes the transition that the plan of a candidate has for a condition.
+func (r *Run) follow(c *plan.Candidate, condition plan.Condition) error {
+	t, err := transition(c, condition)
+	if err != nil {
+		return err
+	}
+	r.change(c.Strategy, t.Then, string(condition))
+	r.Result.Strategy = t.Then
+	return nil
+}
+
+// followPart makes such a transition for a part of a partition.
+func (r *Run) followPart(c *plan.Candidate, condition plan.Condition) error {
+	t, err := transition(c, condition)
+	if err != nil {
+		return err
+	}
+	changes := r.Result.Changes
+	isSame := func(other Change) bool { return other.Parts > 0 && other.Why == string(condition) }
+	if i := slices.IndexFunc(changes, isSame); i >= 0 {
+		changes[i].Parts++
+		return nil
+	}
+	change := Change{Planned: c.Strategy, Why: string(condition), Ran: t.Then, Parts: 1}
+	r.Result.Changes = append(changes, change)
+	return nil
+}
+
+// transition returns the transition of a candidate for a condition. If there is none, the plan is
+// wrong.
+func transition(c *plan.Candidate, condition plan.Condition) (plan.Transition, error) {
+	t, ok := c.On(condition)
+	if !ok {
+		return t, fmt.Errorf("internal error: the plan for strategy %s does not say what to do if %s",
+			c.Strategy, condition)
+	}
+	return t, nil
 }
 
 // AskedFor records a change if the requested strategy is not the first one of the plan.

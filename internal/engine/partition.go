@@ -17,52 +17,63 @@ import (
 // little memory, parts are fewer and larger, and those that do not fit into a chunk are
 // partitioned again.
 func runPartition(ctx context.Context, r *Run, c *plan.Candidate) error {
-	p := &partitioning{
-		r:         r,
-		candidate: c,
-		meter:     r.Meter,
-	}
+	p := &partitioning{run: r, candidate: c}
 	if r.Input.Data.Records() < 0 {
-		return p.sortStream(ctx)
+		return newStreamSort(p).sort(ctx)
 	}
-	return p.sort(ctx, r.Input.Data, r.Facts.Sample.Sorted(), c.Chunks, r.Output)
+	return p.sortInput(ctx, r.Input.Data, r.Facts.Sample.Sorted())
 }
 
 // partitioning is a partition of the input, or of an oversized part.
 type partitioning struct {
-	r         *Run
+	run       *Run
 	candidate *plan.Candidate
-	meter     *Meter // the meter of the run, or a separate one for a part
-	depth     int    // 0 for the input, 1 for an oversized part of it, and so on
+	depth     int // 0 for the input, 1 for an oversized part of it, and so on
 }
 
-func (p *partitioning) sort(
-	ctx context.Context, data chunker.Dataset, keys []uint64, parts int, w device.BlockWriter,
-) error {
-	split, err := p.scatter(ctx, data, keys, parts)
+// sortInput partitions the records of the input and sorts the parts. keys is a sorted sample.
+func (p *partitioning) sortInput(
+	ctx context.Context, data chunker.Dataset, keys []uint64,
+) (err error) {
+	parts, err := p.scatterInput(ctx, data, keys)
 	if err != nil {
 		return err
 	}
-	return p.sortParts(ctx, split, w)
+	return p.sortPartsOfInput(ctx, parts)
+}
+
+func (p *partitioning) scatterInput(
+	ctx context.Context, data chunker.Dataset, keys []uint64,
+) (parts []*chunker.Partition, err error) {
+	r := p.run
+	err = r.inStage(plan.StagePartition, atInput, r.Input.DataBytes(), func() (err error) {
+		parts, err = p.scatter(ctx, data, keys, p.candidate.Chunks)
+		return err
+	})
+	return parts, err
+}
+
+func (p *partitioning) sortPartsOfInput(ctx context.Context, parts []*chunker.Partition) error {
+	r := p.run
+	return r.inStage(plan.StageParts, atOutput, r.Input.Bytes(), func() error {
+		return p.sortParts(ctx, parts, r.Output)
+	})
 }
 
 // scatter sends every record to its part, in a single pass. keys is a sorted sample.
 func (p *partitioning) scatter(
 	ctx context.Context, data chunker.Dataset, keys []uint64, parts int,
 ) ([]*chunker.Partition, error) {
-	p.meter.begin(plan.StagePartition, atInput, p.r.Input.DataBytes())
-	defer func() { p.meter.end(p.r.Input.Bytes()) }()
-
-	s := &p.r.Plan.Sizes
-	opt, fit := plan.FitParts(p.r.Facts, s, data.Records(), parts)
+	r := p.run
+	opt, fit := plan.FitParts(r.Facts, &r.Plan.Sizes, data.Records(), parts)
 	c := chunker.NewClassifier(keys, fit)
-	if err := p.r.beginSpill(p.candidate); err != nil {
+	if err := r.beginSpill(p.candidate); err != nil {
 		return nil, err
 	}
-	if err := p.r.pool.closeFree(); err != nil {
+	if err := r.pool.closeFree(); err != nil {
 		return nil, err
 	}
-	return chunker.Scatter(ctx, p.r.Input.Keyer, data, c, p.r.spill, opt)
+	return chunker.Scatter(ctx, r.Input.Keyer, data, c, r.spill, opt)
 }
 
 // sortParts sorts the parts that fit into a chunk, several at a time, and the others one by one
@@ -70,9 +81,6 @@ func (p *partitioning) scatter(
 func (p *partitioning) sortParts(
 	ctx context.Context, parts []*chunker.Partition, w device.BlockWriter,
 ) error {
-	p.meter.begin(plan.StageParts, atOutput, p.r.Input.Bytes())
-	defer func() { p.meter.end(p.r.Input.Bytes()) }()
-
 	group, groupCtx := safely.WithContext(ctx)
 	base := int64(0)
 	var src device.Source // of the next part
@@ -119,7 +127,7 @@ func (p *partitioning) readNext(ctx context.Context, parts []*chunker.Partition)
 		return nil, nil
 	}
 	src, err := parts[i].Cut(p.candidate.ChunkRecords)
-	input.ReadAhead(ctx, src, p.r.Facts.ReadAhead())
+	input.ReadAhead(ctx, src, p.run.Plan.Sizes.ReadAheadBytes)
 	return src, err
 }
 
@@ -134,25 +142,21 @@ func (p *partitioning) startPart(
 			return err
 		}
 	}
-	chunk, err := p.r.pool.load(ctx, src)
+	chunk, err := p.run.pool.load(ctx, src)
 	if err != nil {
 		return err
 	}
 	if err := part.Close(); err != nil {
-		p.r.pool.put(chunk)
+		p.run.pool.put(chunk)
 		return err
 	}
 
 	group.Go(func() error {
-		defer p.r.pool.put(chunk)
-		return p.r.sortTo(ctx, chunk, w, false)
+		defer p.run.pool.put(chunk)
+		return p.run.sortTo(ctx, chunk, w, false)
 	})
 	return nil
 }
-
-// maxDepth limits nested partitions. Each level costs a pass over the data and is worthwhile only
-// if the previous one made progress, whereas a merge always makes progress.
-const maxDepth = 3
 
 // sortOversized sorts a part that exceeds a chunk. If all keys are equal, the part is already
 // sorted. If a sample shows different keys, the part is partitioned again by the following
@@ -162,31 +166,47 @@ func (p *partitioning) sortOversized(
 ) error {
 	defer part.Close()
 
+	r := p.run
 	if part.AllEqual {
-		return part.Run.CopyTo(ctx, p.r.Plan.Sizes.Workers, w)
+		return part.Run.CopyTo(ctx, r.Plan.Sizes.Workers, w)
 	}
-	inner := &partitioning{
-		r:         p.r,
-		candidate: p.candidate,
-		meter:     &Meter{},
-		depth:     p.depth + 1,
+	sample, err := part.Sample(ctx, r.Input.Keyer, plan.SampleKeys)
+	if err != nil {
+		return err
 	}
-	if chunk := p.candidate.ChunkRecords; part.Records() > chunk && inner.depth < maxDepth {
-		sample, err := part.Sample(ctx, p.r.Input.Keyer, plan.SampleKeys)
-		if err != nil {
+	keys := sample.Sorted()
+	parts, condition, isPlanned := p.candidate.OnLargePart(keys, part.Records(), p.depth+1)
+	if !isPlanned {
+		if err := r.followPart(p.candidate, condition); err != nil {
 			return err
 		}
-		if keys := sample.Sorted(); len(keys) > 1 && !plan.Frequent(keys, len(keys)/2) {
-			return inner.sort(ctx, part, keys, plan.PartsOf(part.Records(), chunk), w)
-		}
 	}
+	if parts == 0 {
+		return p.mergePart(ctx, part, w)
+	}
+	inner := &partitioning{run: r, candidate: p.candidate, depth: p.depth + 1}
+	split, err := inner.scatter(ctx, part, keys, parts)
+	if err != nil {
+		return err
+	}
+	return inner.sortParts(ctx, split, w)
+}
 
-	m := &merging{
-		r:         p.r,
-		candidate: p.candidate,
-		data:      part,
-		to:        w,
-		meter:     &Meter{},
+// mergePart sorts a part to runs and merges them.
+func (p *partitioning) mergePart(
+	ctx context.Context, part *chunker.Partition, w device.BlockWriter,
+) error {
+	runs := newRunMaker(p.run, p.candidate, part)
+	first, err := runs.first(ctx)
+	switch {
+	case err != nil || first == nil:
+		return err
+	case first.isLast:
+		defer p.run.pool.put(first.chunk)
+		return p.run.sortTo(ctx, first.chunk, w, true)
 	}
-	return m.run(ctx)
+	if err := p.run.spillRuns(ctx, runs, first, allRuns); err != nil {
+		return err
+	}
+	return runs.merge(ctx, mergeTo(w))
 }

@@ -17,16 +17,16 @@ import (
 // record is moved and written once. If only the first records are wanted, the passes select few.
 func runReread(ctx context.Context, r *Run, c *plan.Candidate) error {
 	p := &passes{
-		r:      r,
-		keys:   r.Facts.Sample.Sorted(),
-		all:    r.Input.Data.Records(),
-		wanted: r.Facts.Wanted(),
-		limit:  math.MaxInt64,
+		r:         r,
+		candidate: c,
+		keys:      r.Facts.Sample.Sorted(),
+		all:       r.Input.Data.Records(),
+		limit:     math.MaxInt64,
+		share:     c.PassShare,
 	}
 	if first := r.Facts.First(); first >= 0 {
 		p.limit = first
 	}
-	p.planShare(c)
 	err := p.run(ctx)
 	if errors.Is(err, device.ErrTooMany) || errors.Is(err, errors.ErrUnsupported) {
 		return &plan.Impossible{Why: err.Error()}
@@ -36,34 +36,18 @@ func runReread(ctx context.Context, r *Run, c *plan.Candidate) error {
 
 // passes is the state between two passes.
 type passes struct {
-	r      *Run
-	keys   []uint64 // prefixes of the sample in ascending order
-	all    int64    // number of records in the input
-	limit  int64    // maximum number of records to write
-	wanted int64    // approximate number of leading records that are needed; -1 means all
-	share  float64  // maximum fraction of all records that a pass selects
-	most   float64  // fraction of all records that fits into a chunk
-	low    uint64   // least prefix that has not been selected yet
-	taken  int64    // number of records selected so far
+	r         *Run
+	candidate *plan.Candidate
+	keys      []uint64 // prefixes of the sample in ascending order
+	all       int64    // number of records in the input
+	limit     int64    // maximum number of records to write
+	share     float64  // maximum fraction of all records that the next pass selects
+	low       uint64   // least prefix that has not been selected yet
+	taken     int64    // number of records selected so far
 }
 
-// planShare determines the share of a pass: the planned one, or what fits into a chunk, or what a
-// limit requires. It leaves a margin, so that errors of the sample rarely make the selection
-// exceed a chunk.
-func (p *passes) planShare(c *plan.Candidate) {
-	p.most = 1 / float64(max(c.Chunks, 1))
-	if p.all > c.ChunkRecords {
-		passes := float64(p.all) / float64(c.ChunkRecords)
-		p.most = plan.PassFill(passes, len(p.keys)) / passes
-	}
-
-	p.share = p.most
-	if p.wanted >= 0 && len(p.keys) > 0 {
-		wanted := float64(p.wanted) / float64(max(p.all, 1))
-		keys := float64(len(p.keys))
-		p.share = min(p.most, wanted+4*math.Sqrt(wanted/keys)+8/keys)
-	}
-}
+// isLimited reports whether only the first records in order are needed.
+func (p *passes) isLimited() bool { return p.candidate.WantedRecords >= 0 }
 
 func (p *passes) run(ctx context.Context) error {
 	more, err := p.first(ctx)
@@ -76,8 +60,8 @@ func (p *passes) run(ctx context.Context) error {
 
 	for more && err == nil {
 		// there were fewer distinct keys than the limit requires
-		if p.r.Facts.Request.Unique && p.wanted >= 0 {
-			p.share = min(moreForKeys*p.share, p.most)
+		if p.r.Facts.Request.Unique && p.isLimited() {
+			p.share = min(moreForKeys*p.share, p.candidate.MaxPassShare)
 		}
 		more, err = p.pass(ctx, p.r.Input.readAgain(), func(int64) {})
 	}
@@ -148,7 +132,7 @@ func (p *passes) high() uint64 {
 		return math.MaxUint64
 	}
 	take := left / passes
-	if p.low == 0 && p.wanted >= 0 {
+	if p.low == 0 && p.isLimited() {
 		take = share
 	}
 	next := p.keys[min(from+int(take), len(p.keys)-1)]

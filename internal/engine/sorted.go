@@ -14,7 +14,7 @@ import (
 // MergeSorted merges inputs that are already sorted, in parallel if all of them support random
 // access. If an input is not sorted, it returns a *merge.DisorderError.
 func (r *Run) MergeSorted(ctx context.Context) error {
-	r.Result.Strategy = plan.Merge
+	r.Result.Strategy = r.Plan.Strategy
 	r.Result.MergeLevels = 1
 	r.Result.FanIn = len(r.Input.Files)
 	if r.Facts.Request.Limit < 0 {

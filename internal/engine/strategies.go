@@ -14,7 +14,7 @@ import (
 var Strategies = map[plan.Strategy]func(context.Context, *Run, *plan.Candidate) error{
 	plan.Copy:      runCopy,
 	plan.Sift:      runSift,
-	plan.InCore:    runMerge, // makes no runs if all records fit into the first chunk
+	plan.InCore:    runInCore,
 	plan.Reread:    runReread,
 	plan.Merge:     runMerge,
 	plan.Partition: runPartition,

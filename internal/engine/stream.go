@@ -11,53 +11,95 @@ import (
 	"github.com/extsort/extsort/device"
 )
 
-// sortStream sorts a stream of unknown length. It sorts the first chunks to runs. If the stream
+// streamSort sorts a stream of unknown length. It sorts the first chunks to runs. If the stream
 // ends there, it merges them. Otherwise it partitions these records and the rest of the stream,
 // using the keys of the runs to define the parts. If their distribution differs from that of the
 // start of the stream, the keys drift, and the rest of the stream cannot be predicted. It then
 // sorts the rest to more runs and merges them.
-func (p *partitioning) sortStream(ctx context.Context) error {
-	m := &merging{
-		r:         p.r,
-		candidate: p.candidate,
-		data:      p.r.Input.Data,
-		to:        p.r.Output,
-		meter:     p.meter,
-	}
-	m.beginRuns()
-	asked := p.r.Facts.Request.Strategy == p.candidate.Strategy
-	if m.most = plan.RunsOfStream; asked {
-		m.most = 1
-	}
-	if err := m.sortRuns(ctx); err != nil || len(m.runs) == 0 {
-		m.endStage()
+type streamSort struct {
+	*partitioning
+	runs *runMaker
+}
+
+func newStreamSort(p *partitioning) *streamSort {
+	return &streamSort{p, newRunMaker(p.run, p.candidate, p.run.Input.Data)}
+}
+
+func (s *streamSort) sort(ctx context.Context) error {
+	s.run.beginChunks(s.candidate)
+	goOn, err := s.start(ctx)
+	s.run.Meter.end(s.run.Input.Bytes())
+	if err != nil {
 		return err
 	}
+	return goOn(ctx)
+}
 
-	why := "the input ends after so few chunks that they are merged"
-	if m.next != nil {
-		keys, err := m.sample(ctx)
-		if err != nil || asked || !plan.Drift(p.r.Facts.Sample.Sorted(), keys) {
-			if m.endStage(); err == nil {
-				err = p.partitionRest(ctx, m, keys)
-			}
-			return err
-		}
-		why = "the first chunks have other keys than the start of the input"
+// start reads the first chunks and returns a function that does the rest. If the rest is a merge,
+// all runs have been made.
+func (s *streamSort) start(ctx context.Context) (goOn func(context.Context) error, err error) {
+	first, err := s.runs.first(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case first == nil:
+		return s.nothing, s.run.follow(s.candidate, plan.OneChunk)
+	case first.isLast:
+		goOn := func(ctx context.Context) error { return s.run.writeOnly(ctx, first.chunk) }
+		return goOn, s.run.follow(s.candidate, plan.OneChunk)
 	}
 
-	p.r.change(p.candidate.Strategy, plan.Merge, why)
-	p.r.Result.Strategy = plan.Merge
-	m.most = 0
-	return m.finish(ctx)
+	if err := s.run.spillRuns(ctx, s.runs, first, s.firstRuns()); err != nil {
+		return nil, err
+	}
+	if s.runs.next == nil {
+		return s.merge, s.run.follow(s.candidate, plan.FewChunks)
+	}
+	keys, err := s.sample(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if s.drifts(keys) {
+		if err := s.run.follow(s.candidate, plan.KeysDrift); err != nil {
+			return nil, err
+		}
+		return s.merge, s.runs.makeRest(ctx)
+	}
+	return func(ctx context.Context) error { return s.partition(ctx, keys) }, nil
+}
+
+// firstRuns returns how many chunks become runs before the stream is partitioned. One is enough if
+// the plan does not merge a short stream.
+func (s *streamSort) firstRuns() int {
+	if _, mayMerge := s.candidate.On(plan.FewChunks); mayMerge {
+		return plan.RunsOfStream
+	}
+	return 1
+}
+
+// drifts reports whether the plan depends on the keys of the first chunks, and these differ from
+// the keys of the sample.
+func (s *streamSort) drifts(keys []uint64) bool {
+	_, matters := s.candidate.On(plan.KeysDrift)
+	return matters && plan.Drift(s.run.Facts.Sample.Sorted(), keys)
+}
+
+// nothing sorts no records.
+func (s *streamSort) nothing(context.Context) error { return nil }
+
+// merge merges all runs.
+func (s *streamSort) merge(ctx context.Context) error {
+	return s.run.inStage(plan.StageMerge, atOutput, s.run.Input.Bytes(), func() error {
+		return s.runs.merge(ctx, mergeTo(s.run.Output))
+	})
 }
 
 // sample returns the sorted keys of some records of all runs.
-func (m *merging) sample(ctx context.Context) (keys []uint64, err error) {
-	for _, run := range m.runs {
-		sample, err := (&chunker.Partition{Run: run}).Sample(
-			ctx, m.r.Input.Keyer, plan.SampleKeys/len(m.runs),
-		)
+func (s *streamSort) sample(ctx context.Context) (keys []uint64, err error) {
+	each := plan.SampleKeys / len(s.runs.runs)
+	for _, run := range s.runs.runs {
+		part := &chunker.Partition{Run: run}
+		sample, err := part.Sample(ctx, s.run.Input.Keyer, each)
 		if err != nil {
 			return nil, err
 		}
@@ -67,22 +109,21 @@ func (m *merging) sample(ctx context.Context) (keys []uint64, err error) {
 	return keys, nil
 }
 
-// partitionRest partitions the records of the runs and the rest of the stream. keys is a sorted
-// sample.
-func (p *partitioning) partitionRest(ctx context.Context, m *merging, keys []uint64) error {
-	all := &resumed{Dataset: m.data}
-	for _, run := range m.runs {
+// partition partitions the records of the runs and the rest of the stream. keys is a sorted sample.
+func (s *streamSort) partition(ctx context.Context, keys []uint64) error {
+	all := &resumed{Dataset: s.run.Input.Data}
+	for _, run := range s.runs.runs {
 		all.sources = append(all.sources, run.Source(0, run.Blocks()))
 	}
-	all.sources = append(all.sources, m.next)
-	parts, err := p.scatter(ctx, all, keys, p.candidate.Chunks)
-	for _, run := range m.runs {
+	all.sources = append(all.sources, s.runs.next.source)
+	parts, err := s.scatterInput(ctx, all, keys)
+	for _, run := range s.runs.runs {
 		err = errors.Join(err, run.Close())
 	}
-	if err == nil {
-		err = p.sortParts(ctx, parts, p.r.Output)
+	if err != nil {
+		return err
 	}
-	return err
+	return s.sortPartsOfInput(ctx, parts)
 }
 
 // resumed is a stream from its beginning after some records have been read. sources provides

@@ -5,6 +5,7 @@ import (
 
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/cpu"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
@@ -56,6 +57,7 @@ func (u Usual) Plan(p *plan.Profile, workers int) (*plan.Plan, error) {
 	}
 	f.Sample = chunker.ImaginedSample(keyer, f.Records, plan.SampleKeys)
 	f.Sample.Enough = true
-	f.Devices = []plan.Device{engine.Describe(cpu.New(), f)}
+	chunks := device.ChunkOptions{Keyer: f.Keyer, Sample: f.Sample.Prefixes}
+	f.Devices = []plan.Device{engine.Describe(cpu.New(), chunks)}
 	return plan.Choose(f, p)
 }

@@ -39,29 +39,24 @@ func (s *session) openCheckpoint(ctx context.Context, readOnly bool) error {
 	return nil
 }
 
-// identify checks that the checkpoint belongs to this sort, and adds its state to the facts. If
-// work remains, the inputs must be readable at any offset. If the output is complete, no work
-// remains, and identify sets the plan.
-func (s *session) identify(f *plan.Facts) error {
+// identify checks that the checkpoint belongs to this sort, and returns its state, or nil if there is no checkpoint. If
+// work remains, the inputs must be readable at any offset.
+func (s *session) identify(f *plan.Facts) (*plan.Checkpoint, error) {
 	if s.run.Kept == nil {
-		return nil
+		return nil, nil
 	}
 	err := s.run.Kept.Identify(s.opt.identity(f, s.run.Input.Files), s.opt.Output)
-	f.Checkpoint = s.run.Kept.State()
-	if f.Checkpoint.Complete {
-		s.run.Plan = &SortPlan{Checkpoint: f.Checkpoint}
-		return err
-	}
-	if err != nil {
-		return err
+	state := s.run.Kept.State()
+	if err != nil || state.Complete {
+		return state, err
 	}
 	for _, in := range s.run.Input.Files {
 		if !in.Seekable() || in.IsDisk() {
-			return fmt.Errorf("checkpoint: %s cannot be read at an offset (compressed, in an archive, a pipe, "+
+			return nil, fmt.Errorf("checkpoint: %s cannot be read at an offset (compressed, in an archive, a pipe, "+
 				"or unreadable): write it to a plain file first", in.Name)
 		}
 	}
-	return nil
+	return state, nil
 }
 
 // identity returns everything that determines the bytes of the runs and of the output.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/drivers"
 	"github.com/extsort/extsort/internal/engine"
 )
@@ -52,35 +53,56 @@ func (o *Options) namedDevices() []string {
 	return slices.DeleteFunc(slices.Clone(o.Devices), func(name string) bool { return name == "auto" })
 }
 
-// openDevices opens the devices that the options name. By default, it opens the devices that make
-// the plan fastest.
-func (s *session) openDevices(ctx context.Context, profile *plan.Profile) error {
+// openDevices opens the devices that the options name, or else those with which the plan is fastest. It returns the
+// facts about them. f are all other facts.
+func (s *session) openDevices(ctx context.Context, f *plan.Facts, profile *plan.Profile) ([]plan.Device, error) {
+	o := deviceOpener{session: s, facts: f}
 	names := s.opt.namedDevices()
 	if len(names) == 0 {
-		return s.chooseDevices(ctx, profile)
-	}
-	for _, name := range names {
-		if err := s.openNamed(ctx, name); err != nil {
-			return err
+		if err := o.chooseDevices(ctx, profile); err != nil {
+			return nil, err
 		}
 	}
-	return nil
+	for _, name := range names {
+		if err := o.openNamed(ctx, name); err != nil {
+			return nil, err
+		}
+	}
+	for range s.opt.faults.moreDevices {
+		o.add(drivers.Host())
+	}
+	return o.opened, nil
 }
 
-// add adds an open device to the run and to its facts.
-func (s *session) add(d device.Device) {
-	if wrap := s.opt.faults.wrapDevice; wrap != nil {
+// A deviceOpener opens the devices of a run.
+type deviceOpener struct {
+	*session
+	facts  *plan.Facts // all except the devices
+	opened []plan.Device
+}
+
+// describe returns the facts about a device.
+func (o *deviceOpener) describe(d device.Device) plan.Device {
+	return engine.Describe(d, device.ChunkOptions{
+		Keyer:     o.facts.Keyer,
+		Algorithm: o.facts.Request.Algorithm,
+		Sample:    o.facts.Sample.Prefixes,
+	})
+}
+
+// add adds an open device to the run.
+func (o *deviceOpener) add(d device.Device) {
+	if wrap := o.opt.faults.wrapDevice; wrap != nil {
 		d = wrap(d)
 	}
-	s.run.Devices = append(s.run.Devices, d)
-	s.run.Facts.Devices = append(s.run.Facts.Devices, engine.Describe(d, s.run.Facts))
+	o.run.Devices = append(o.run.Devices, d)
+	o.opened = append(o.opened, o.describe(d))
 }
 
 // openNamed opens the devices that match a name, except those that are already open.
-func (s *session) openNamed(ctx context.Context, name string) error {
+func (o *deviceOpener) openNamed(ctx context.Context, name string) error {
 	if drivers.NamesHost(name) {
-		// Starts no other driver, which takes up to a second.
-		return s.openDevice(ctx, drivers.Host().Info())
+		return o.openDevice(ctx, drivers.Host().Info()) // starts no other driver, which takes up to a second
 	}
 	list := Devices(ctx)
 	if ctx.Err() != nil {
@@ -91,7 +113,7 @@ func (s *session) openNamed(ctx context.Context, name string) error {
 		return err
 	}
 	for _, info := range found {
-		if err := s.openDevice(ctx, info); err != nil {
+		if err := o.openDevice(ctx, info); err != nil {
 			return err
 		}
 	}
@@ -99,19 +121,19 @@ func (s *session) openNamed(ctx context.Context, name string) error {
 }
 
 // openDevice opens a device and adds it to the run, unless it is already open.
-func (s *session) openDevice(ctx context.Context, info device.Info) error {
+func (o *deviceOpener) openDevice(ctx context.Context, info device.Info) error {
 	isSame := func(d device.Device) bool { return d.Info().Index == info.Index }
-	if slices.ContainsFunc(s.run.Devices, isSame) {
+	if slices.ContainsFunc(o.run.Devices, isSame) {
 		return nil
 	}
-	if err := s.canSort(info); err != nil {
+	if err := o.canSort(info, o.facts.Keyer.Layout()); err != nil {
 		return err
 	}
-	d, err := drivers.Open(ctx, info, s.deviceOptions())
+	d, err := drivers.Open(ctx, info, o.deviceOptions())
 	if err != nil {
 		return err
 	}
-	s.add(d)
+	o.add(d)
 	return nil
 }
 
@@ -124,18 +146,19 @@ func (s *session) deviceOptions() device.OpenOptions {
 	}
 }
 
-// chooseDevices opens the devices besides the CPU with which the sort is predicted to end sooner,
-// or the CPU if there are none. It starts no driver if no device, however fast, would pay.
-func (s *session) chooseDevices(ctx context.Context, profile *plan.Profile) error {
+// chooseDevices opens the devices besides the CPU with which the sort is predicted to end sooner, or the CPU if there
+// are none. It starts no driver if no device, however fast, would pay.
+func (o *deviceOpener) chooseDevices(ctx context.Context, profile *plan.Profile) error {
 	host := drivers.Host()
-	onHost := *s.run.Facts
-	onHost.Devices = []plan.Device{engine.Describe(host, &onHost)}
+	onHost := *o.facts
+	onHost.Devices = []plan.Device{o.describe(host)}
 	pays := func(d plan.Device) bool { return plan.GPUPays(&onHost, profile, d) }
-	needed := s.canSort(host.Info()) != nil
+	layout := onHost.Keyer.Layout()
+	needed := o.canSort(host.Info(), layout) != nil
 
 	var note string
 	var failed error
-	if needed || drivers.MayAccelerate(onHost.Keyer.Layout()) && pays(plan.FastestGPU) {
+	if needed || drivers.MayAccelerate(layout) && pays(plan.FastestGPU) {
 		list := Devices(ctx)
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -144,46 +167,46 @@ func (s *session) chooseDevices(ctx context.Context, profile *plan.Profile) erro
 		for _, info := range list.Devices {
 			switch {
 			case info.Automatic && needed:
-				failed = errors.Join(failed, s.openDevice(ctx, info))
+				failed = errors.Join(failed, o.openDevice(ctx, info))
 			case info.Automatic:
-				s.openIfFaster(ctx, info, pays)
+				o.openIfFaster(ctx, info, pays)
 			}
 		}
 	}
-	if len(s.run.Devices) > 0 {
+	if len(o.opened) > 0 {
 		return nil
 	}
-	return withNote(errors.Join(s.openDevice(ctx, host.Info()), failed), note)
+	return withNote(errors.Join(o.openDevice(ctx, host.Info()), failed), note)
 }
 
-// canSort returns an error if a device cannot do what the options or the records require.
-func (s *session) canSort(info device.Info) error {
+// canSort returns an error if a device lacks what the options or the records ask of it.
+func (s *session) canSort(info device.Info, layout format.Layout) error {
 	if err := engine.CanSort(info, s.opt.Algorithm, s.opt.DigitBits); err != nil {
 		return err
 	}
-	return drivers.Supports(info, s.run.Facts.Keyer.Layout())
+	return drivers.Supports(info, layout)
 }
 
-// openIfFaster opens a device with which the sort is predicted to end sooner. If the prediction
-// depends on rates that are unknown, the device measures them.
-func (s *session) openIfFaster(ctx context.Context, info device.Info, pays func(plan.Device) bool) {
-	if s.canSort(info) != nil {
+// openIfFaster opens a device with which the sort is predicted to end sooner. If the prediction depends on rates that
+// are unknown, the device measures them.
+func (o *deviceOpener) openIfFaster(ctx context.Context, info device.Info, pays func(plan.Device) bool) {
+	if o.canSort(info, o.facts.Keyer.Layout()) != nil {
 		return
 	}
 	known := info.LinkRate > 0 && info.SortRate > 0
-	faster := pays(engine.DescribeInfo(info, s.opt.DeviceMemory))
+	faster := pays(engine.DescribeInfo(info, o.opt.DeviceMemory))
 	if !faster && known {
 		return
 	}
-	d, err := drivers.Open(ctx, info, s.deviceOptions())
+	d, err := drivers.Open(ctx, info, o.deviceOptions())
 	if err != nil {
 		return
 	}
 	if m, ok := d.(interface{ MeasureRates() error }); ok && !faster {
-		faster = m.MeasureRates() == nil && pays(engine.DescribeInfo(d.Info(), s.opt.DeviceMemory))
+		faster = m.MeasureRates() == nil && pays(engine.DescribeInfo(d.Info(), o.opt.DeviceMemory))
 	}
 	if faster {
-		s.add(d)
+		o.add(d)
 	} else {
 		_ = d.Close() // it was not needed
 	}

@@ -38,6 +38,21 @@ var (
 // the tail: the bytes held back, and room to move them.
 const tailBuffers = 2
 
+// gatherFacts returns all facts. It opens the devices that will sort, which depend on the other facts. If the
+// checkpoint is complete, it opens none.
+func (s *session) gatherFacts(ctx context.Context, p *plan.Profile,
+	diskOf func(string) plan.Disk) (*plan.Facts, error) {
+	f, err := factsOfData(ctx, &s.opt, s.run, p, diskOf)
+	if err != nil {
+		return nil, err
+	}
+	if f.Checkpoint, err = s.identify(f); err != nil || f.Checkpoint != nil && f.Checkpoint.Complete {
+		return f, err
+	}
+	f.Devices, err = s.openDevices(ctx, f, p)
+	return f, err
+}
+
 // factsOf returns the facts that are known without reading any records.
 func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 	f := &plan.Facts{
@@ -46,6 +61,8 @@ func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 		Seekable: in.Seekable(),
 		Remote:   in.Remote() || opt.faults.remote,
 		InPlace:  in.Overwritten() != nil,
+
+		ConcurrentInputs: opt.merge != nil,
 		Request: plan.Request{
 			Strategy:     opt.Strategy,
 			Unique:       opt.Unique || opt.Duplicates,
@@ -76,10 +93,10 @@ func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 	return f
 }
 
-// gather returns all facts except the devices: those of factsOf, a sample of the keys, and the
-// memory and disks of the machine. For a small sort, it skips the machine and the disks, because
-// examining them takes longer than the sort.
-func gather(ctx context.Context, opt *Options, run *engine.Run, p *plan.Profile,
+// factsOfData returns all facts except the checkpoint and the devices: those of factsOf, a sample of the keys, and the
+// memory and the disks of the machine. A small sort does without the machine and the disks, because asking takes longer
+// than sorting.
+func factsOfData(ctx context.Context, opt *Options, run *engine.Run, p *plan.Profile,
 	diskOf func(string) plan.Disk) (*plan.Facts, error) {
 	in := run.Input
 	f := factsOf(opt, in)

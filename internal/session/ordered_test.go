@@ -36,7 +36,7 @@ func TestLooksReversed(t *testing.T) {
 			t.Fatal(err)
 		}
 		profile, diskOf := machineProfile()
-		f, err := gather(t.Context(), &s.opt, s.run, profile, diskOf)
+		f, err := factsOfData(t.Context(), &s.opt, s.run, profile, diskOf)
 		if err := errors.Join(err, s.close()); err != nil {
 			t.Fatal(err)
 		}

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -155,9 +156,10 @@ type planFacts struct {
 
 // planned is what the golden file tells of a plan.
 type planned struct {
-	err        string // why there is none
-	candidates []plannedCandidate
-	device     string
+	err         string // why there is none
+	candidates  []plannedCandidate
+	transitions []plan.Transition // of the chosen candidate
+	device      string
 
 	chunkRecords, temp, stored, kept int64
 	chunks, fanIn, levels            int
@@ -375,12 +377,16 @@ func formatPlan(p planned) []string {
 			not = append(not, string(c.strategy))
 		}
 	}
-	return []string{
+	lines := []string{
 		fmt.Sprintf("\t%s | not %s", strings.Join(possible, ", "), cmp.Or(strings.Join(not, ", "), "any")),
 		fmt.Sprintf("\tdevice=%s chunk=%s chunks=%d fanin=%d levels=%d block=%s workers=%d temp=%s stored=%s kept=%s",
 			p.device, formatCount(p.chunkRecords), p.chunks, p.fanIn, p.levels, formatCount(int64(p.block)), p.workers,
 			formatCount(p.temp), formatEstimate(p.stored), formatCount(p.kept)),
 	}
+	for _, t := range p.transitions {
+		lines = append(lines, "\tor "+t.String())
+	}
+	return lines
 }
 
 func formatSeconds(s float64) string {
@@ -457,8 +463,10 @@ func (m *planMachine) plan(t *testing.T, f planFacts) planned {
 	}
 	defer s.close()
 	made := s.run.Plan
+	planAgain(t, s.run.Facts, made)
 	p := planned{
-		device: made.Device, chunkRecords: made.ChunkRecords,
+		transitions: made.Considered[0].Transitions,
+		device:      made.Device, chunkRecords: made.ChunkRecords,
 		temp: made.TempBytes, stored: made.StoredBytes, kept: made.KeptBytes,
 		chunks: made.Chunks, fanIn: made.FanIn, levels: made.MergeLevels, block: made.BlockBytes, workers: made.Workers,
 	}
@@ -466,6 +474,20 @@ func (m *planMachine) plan(t *testing.T, f planFacts) planned {
 		p.candidates = append(p.candidates, plannedCandidate{c.Strategy, c.Possible, c.Seconds})
 	}
 	return p
+}
+
+// planAgain checks that the planner is pure: the same facts give the same plan, and stay as they are.
+func planAgain(t *testing.T, facts *plan.Facts, want *plan.Plan) {
+	t.Helper()
+	profile, _ := machineProfile()
+	before := fmt.Sprintf("%+v", *facts)
+	got, err := plan.Choose(facts, profile)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("the same facts give another plan, error %v:\n%+v, want\n%+v", err, got, want)
+	}
+	if after := fmt.Sprintf("%+v", *facts); after != before {
+		t.Errorf("Choose changed the facts:\n%s, before\n%s", after, before)
+	}
 }
 
 // options are those of a sort with such facts.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
-	"github.com/extsort/extsort/internal/drivers"
 	"github.com/extsort/extsort/internal/engine"
 	"github.com/extsort/extsort/internal/safely"
 )
@@ -80,24 +79,16 @@ func prepare(ctx context.Context, opt Options, onlyPlan bool) (*session, error) 
 // choosePlan gathers the facts, opens the devices and chooses the plan. A complete checkpoint needs no other plan.
 func (s *session) choosePlan(ctx context.Context) error {
 	profile, diskOf := machineProfile()
-	facts, err := gather(ctx, &s.opt, s.run, profile, diskOf)
+	facts, err := s.gatherFacts(ctx, profile, diskOf)
 	if err != nil {
 		return err
 	}
-	if err := s.identify(facts); err != nil {
-		return err
-	}
-	if s.run.Plan != nil {
+	if c := facts.Checkpoint; c != nil && c.Complete {
+		s.run.Plan = &SortPlan{Checkpoint: c}
 		return nil
 	}
 
 	s.run.Facts = facts
-	if err := s.openDevices(ctx, profile); err != nil {
-		return err
-	}
-	for range s.opt.faults.moreDevices {
-		s.add(drivers.Host())
-	}
 	if s.run.Plan, err = plan.Choose(facts, profile); err != nil {
 		return err
 	}

@@ -83,7 +83,7 @@ func (s *session) retriesOnCPU(ctx context.Context, err error) bool {
 	}
 	isChosen := len(s.opt.namedDevices()) == 0
 	canRepeat := s.run.Input.Seekable() && s.run.Output.CanRestart()
-	return isChosen && canRepeat && s.canSort(drivers.Host().Info()) == nil
+	return isChosen && canRepeat && s.canSort(drivers.Host().Info(), s.run.Facts.Keyer.Layout()) == nil
 }
 
 // sortOnCPU repeats a sort on the CPU after the GPU that the plan chose failed with cause.

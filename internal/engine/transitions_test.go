@@ -1,0 +1,69 @@
+package engine
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/extsort/extsort/chunker/plan"
+)
+
+// TestFollow makes the transitions of a plan, and none that it does not have.
+func TestFollow(t *testing.T) {
+	const whole, part, other plan.Condition = "the sun shines", "the moon shines", "it rains"
+	c := &plan.Candidate{Strategy: "a", Transitions: []plan.Transition{
+		{If: whole, Then: "b"},
+		{If: part, Then: "c", Part: true},
+	}}
+	var warnings []string
+	r := &Run{
+		Facts: &plan.Facts{Request: plan.Request{Strategy: "a"}},
+		Warn:  func(message string) { warnings = append(warnings, message) },
+	}
+	for range 3 {
+		if err := r.followPart(c, part); err != nil {
+			t.Error(err)
+		}
+	}
+	if r.Result.Strategy != "" || len(warnings) != 0 {
+		t.Errorf("a part changed the strategy to %q, warnings %q", r.Result.Strategy, warnings)
+	}
+	if err := r.follow(c, whole); err != nil || r.Result.Strategy != "b" {
+		t.Errorf("strategy %q, error %v", r.Result.Strategy, err)
+	}
+	for _, follow := range []func(*plan.Candidate, plan.Condition) error{r.follow, r.followPart} {
+		if err := follow(c, other); err == nil || !strings.Contains(err.Error(), "it rains") {
+			t.Errorf("error %v", err)
+		}
+	}
+
+	want := []string{
+		"3 parts by strategy c: the moon shines",
+		"from strategy a to b: the sun shines",
+	}
+	var got []string
+	for _, change := range r.Result.Changes {
+		got = append(got, change.String())
+	}
+	if !slices.Equal(got, want) || !slices.Equal(warnings, want[1:]) {
+		t.Errorf("changes %q, want %q; warnings %q", got, want, warnings)
+	}
+}
+
+// TestCandidateAfter finds the candidate that begins again after another one turned out to be impossible.
+func TestCandidateAfter(t *testing.T) {
+	r := &Run{Plan: &plan.Plan{Considered: []plan.Candidate{
+		{Strategy: "a", Transitions: []plan.Transition{{Then: "c"}, {Then: "b", Restart: true}}},
+		{Strategy: "b", Transitions: []plan.Transition{{Then: "c"}}},
+		{Strategy: "c"},
+	}}}
+	all := r.Plan.Considered
+	if next := r.candidateAfter(&all[0]); next != &all[1] {
+		t.Errorf("after a comes %v", next)
+	}
+	for i := range all[1:] {
+		if next := r.candidateAfter(&all[1+i]); next != nil {
+			t.Errorf("after %s comes %v", all[1+i].Strategy, next)
+		}
+	}
+}
