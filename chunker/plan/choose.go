@@ -82,17 +82,17 @@ func (d *decision) planWith(r reserved) (*Plan, error) {
 		return nil, TooLittle(d.f)
 	}
 	all := c.weigh()
-	if err := c.canRun(&all[0]); err != nil {
+	if err := canRun(c, &all[0]); err != nil {
 		return nil, err
 	}
-	c.addTransitions(all)
-	return c.planOf(all), nil
+	addTransitions(c, all)
+	return planOf(c, all), nil
 }
 
 // canRun returns an error if even the best candidate cannot run.
-func (c *chooser) canRun(first *Candidate) error {
+func canRun(c *chooser, first *Candidate) error {
 	if !first.Possible && c.leastRoom > 0 {
-		return c.noRoom()
+		return noRoom(c)
 	}
 	needsMerge := first.Strategy.Properties().Spills && c.f.Records > c.capacity
 	if !first.Possible || needsMerge && !c.sizes.Merges(c.f) {
@@ -102,7 +102,7 @@ func (c *chooser) canRun(first *Candidate) error {
 }
 
 // noRoom returns the error if all strategies need more room for temporary data than there is.
-func (c *chooser) noRoom() error {
+func noRoom(c *chooser) error {
 	spill := &c.f.Spill
 	output := int64(0)
 	if spill.Output > 0 { // it may be smaller than what the output needs
@@ -112,7 +112,7 @@ func (c *chooser) noRoom() error {
 }
 
 // planOf returns the plan with these candidates, of which the first one runs.
-func (c *chooser) planOf(all []Candidate) *Plan {
+func planOf(c *chooser, all []Candidate) *Plan {
 	first := &all[0]
 	p := planned(c.f, c.sizes)
 	p.Device = deviceNames(c.f)
@@ -166,7 +166,9 @@ func deviceNames(f *Facts) string {
 
 // A chooser weighs the strategies for one division of the memory.
 type chooser struct {
-	*decision
+	f          *Facts
+	profile    *Profile
+	sorted     func() []uint64 // the sorted sample
 	sizes      Sizes
 	capacity   int64 // most records of a chunk on any device
 	prices     work
@@ -176,7 +178,13 @@ type chooser struct {
 }
 
 func (d *decision) chooser(r reserved) *chooser {
-	c := &chooser{decision: d, sizes: divide(d.f, r), outOfOrder: d.f.outOfOrder()}
+	c := &chooser{
+		f:          d.f,
+		profile:    d.profile,
+		sorted:     d.sorted,
+		sizes:      divide(d.f, r),
+		outOfOrder: d.f.outOfOrder(),
+	}
 	c.shareMemory(1)
 	if d.f.Records < 0 || d.f.Records > c.capacity || len(d.f.Devices) > 1 {
 		c.shareMemory(slotsOnGPU)

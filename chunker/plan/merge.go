@@ -34,12 +34,12 @@ var merging = Properties{
 
 func (c *chooser) merge() Candidate {
 	if c.f.Records < 0 {
-		return c.mergeStream()
+		return mergeStream(c)
 	}
 	a := Candidate{ChunkRecords: c.capacity, Possible: true, Why: "one pass to sort runs, one to merge them"}
 	a.Chunks, a.KeptRecords = c.cut(c.f.Records)
 	a.Levels = Levels(a.Chunks, c.sizes.FanIn)
-	merged, kept := c.mergedRecords(&a)
+	merged, kept := mergedRecords(c, &a)
 	a.KeptBytes = int64(kept) * int64(c.f.recordSize())
 	if a.KeptBytes > 0 {
 		a.Why += "; the last run stays in memory"
@@ -48,27 +48,34 @@ func (c *chooser) merge() Candidate {
 		a.ruleOut("too little memory for blocks of records this large")
 	}
 
-	spilled := max(merged-kept, 0)
-	a.TempBytes = int64(spilled) * int64(c.f.recordSize()) * int64(max(a.Levels, 1))
+	runs := runRecords{merged: merged, spilled: max(merged-kept, 0)}
+	a.TempBytes = int64(runs.spilled) * int64(c.f.recordSize()) * int64(max(a.Levels, 1))
 	a.RoomBytes = roomFor(a.TempBytes, c.storedBlock(a.ChunkRecords))
-	stored := spilled
-	packed := 0.0 // numbers that are compressed
+	runs.stored = runs.spilled
 	if keeps, numbers := c.packing(a.TempBytes); keeps < 1 {
-		stored = keeps * spilled
-		packed = spilled * float64(numbers)
+		runs.stored = keeps * runs.spilled
+		runs.packed = runs.spilled * float64(numbers)
 		a.StoredBytes = int64(keeps * float64(a.TempBytes))
 	}
 	fetches := 1 + rewritten(a.Chunks, c.sizes.FanIn) // how often a record is read back, on average
-	a.fetchedRecords = fetches * stored
+	a.fetchedRecords = fetches * runs.stored
 	a.Stages = []Stage{
-		c.stage(StageRuns, c.workOfRuns(&a, stored, packed)),
-		c.stage(StageMerge, c.workOfMerge(&a, merged, spilled, stored, packed)),
+		c.stage(StageRuns, workOfRuns(c, &a, &runs)),
+		c.stage(StageMerge, workOfMerge(c, &a, &runs)),
 	}
 	return c.withDiskTime(a, c.written(), a.fetchedRecords)
 }
 
+// runRecords are the numbers of records in all runs.
+type runRecords struct {
+	merged  float64 // in all runs
+	spilled float64 // of them, on disk
+	stored  float64 // the same, in units of records that are not compressed
+	packed  float64 // numbers of them that are compressed
+}
+
 // mergeStream returns the candidate for an input of unknown length.
-func (c *chooser) mergeStream() Candidate {
+func mergeStream(c *chooser) Candidate {
 	return Candidate{
 		Possible:     true,
 		Why:          "does not need to know the size of the input",
@@ -82,7 +89,7 @@ func (c *chooser) mergeStream() Candidate {
 
 // mergedRecords returns the number of records in all runs, and in the run that stays in memory. If only the
 // first records are wanted, no run needs more of them.
-func (c *chooser) mergedRecords(a *Candidate) (merged, kept float64) {
+func mergedRecords(c *chooser, a *Candidate) (merged, kept float64) {
 	merged = c.known()
 	kept = float64(min(a.KeptRecords, c.f.Records))
 	if limit := c.f.First(); limit >= 0 {
@@ -92,7 +99,7 @@ func (c *chooser) mergedRecords(a *Candidate) (merged, kept float64) {
 	return merged, kept
 }
 
-func (c *chooser) workOfRuns(a *Candidate, stored, packed float64) work {
+func workOfRuns(c *chooser, a *Candidate, runs *runRecords) work {
 	n := c.known()
 	sorted := n
 	if c.outOfOrder >= 0 {
@@ -104,27 +111,27 @@ func (c *chooser) workOfRuns(a *Candidate, stored, packed float64) work {
 		reads:   n,
 		touches: min(n, float64(a.ChunkRecords)),
 		sorts:   sorted,
-		stores:  stored,
-		packs:   packed,
+		stores:  runs.stored,
+		packs:   runs.packed,
 		starts:  1,
 	}
 }
 
-func (c *chooser) workOfMerge(a *Candidate, merged, spilled, stored, packed float64) work {
+func workOfMerge(c *chooser, a *Candidate, runs *runRecords) work {
 	again := rewritten(a.Chunks, c.sizes.FanIn)
-	runs := float64(min(a.Chunks, c.sizes.FanIn))
-	read := (1 + again) * c.blocksOf(spilled, c.storedBlock(a.ChunkRecords))
+	fanIn := float64(min(a.Chunks, c.sizes.FanIn))
+	read := (1 + again) * c.blocksOf(runs.spilled, c.storedBlock(a.ChunkRecords))
 	w := work{
-		stores:  again * stored,
-		fetches: (1 + again) * stored,
-		packs:   (1 + 2*again) * packed,
+		stores:  again * runs.stored,
+		fetches: (1 + again) * runs.stored,
+		packs:   (1 + 2*again) * runs.packed,
 		blocks:  read,
-		cuts:    read * runs,
+		cuts:    read * fanIn,
 		writes:  c.written(),
 	}
 	if !c.f.Reversed() { // otherwise the runs don't overlap and are only joined
-		w[merges] = (1 + again) * merged * math.Log2(max(runs, 2))
-		w[follows] = (1 + again) * merged
+		w[merges] = (1 + again) * runs.merged * math.Log2(max(fanIn, 2))
+		w[follows] = (1 + again) * runs.merged
 	}
 	return w
 }

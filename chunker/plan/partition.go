@@ -64,7 +64,7 @@ const partsInFlight = 2
 
 // chunkInFlight returns the records of a chunk that shares its memory with another one, or 0 if one at a time
 // is as fast.
-func (c *chooser) chunkInFlight() int64 {
+func chunkInFlight(c *chooser) int64 {
 	if !c.sizes.Queue.Output {
 		return 0
 	}
@@ -114,7 +114,7 @@ func (c *chooser) partition() Candidate {
 	}
 
 	s := c.scatter(a.ChunkRecords)
-	if half := c.chunkInFlight(); half > 0 {
+	if half := chunkInFlight(c); half > 0 {
 		if smaller := c.scatter(half); smaller.passes <= s.passes { // another pass would cost more than it saves
 			s = smaller
 			a.ChunkRecords = half
@@ -130,11 +130,11 @@ func (c *chooser) partition() Candidate {
 	if s.passes > 1 && a.Possible {
 		a.Why = fmt.Sprintf("%d passes to partition, %d parts at a time, and one to sort them", s.passes, s.fit)
 	}
-	a.Stages = c.stagesOfParts(&a, &s)
+	a.Stages = stagesOfParts(c, &a, &s)
 	return c.withDiskTime(a, c.known(), a.fetchedRecords)
 }
 
-func (c *chooser) stagesOfParts(a *Candidate, s *scattering) []Stage {
+func stagesOfParts(c *chooser, a *Candidate, s *scattering) []Stage {
 	n := c.known()
 	passes := float64(s.passes)
 	inMemory := float64(a.ChunkRecords) * float64(max(a.InFlight, 1))

@@ -48,8 +48,8 @@ func (c *chooser) reread() Candidate {
 		a.Chunks = min(a.Chunks, passesOf(wanted, a.ChunkRecords))
 	}
 
-	c.sharePasses(&a, wanted)
-	a.Why = c.rereadObstacle(&a, wanted)
+	sharePasses(c, &a, wanted)
+	a.Why = rereadObstacle(c, &a, wanted)
 	a.Possible = a.Why == ""
 	if a.Possible {
 		a.Why = "reads the input once for every chunk, without temporary data"
@@ -59,7 +59,7 @@ func (c *chooser) reread() Candidate {
 }
 
 // rereadObstacle returns why an input that can be read again cannot be sorted in passes, or "" if it can.
-func (c *chooser) rereadObstacle(a *Candidate, wanted int64) string {
+func rereadObstacle(c *chooser, a *Candidate, wanted int64) string {
 	few := wanted >= 0 && wanted <= c.f.Records/chunkOfLimit
 	switch {
 	case c.f.Records <= c.capacity && !few:
@@ -70,7 +70,7 @@ func (c *chooser) rereadObstacle(a *Candidate, wanted int64) string {
 		return rereadNeeds
 	case c.f.Devices[0].WholeRecords && a.Chunks > maxWholePasses:
 		return rereadNeeds
-	case !few && !c.keysFit(a.ChunkRecords):
+	case !few && !keysFit(c, a.ChunkRecords):
 		return rereadNeeds
 	}
 	return ""
@@ -78,7 +78,7 @@ func (c *chooser) rereadObstacle(a *Candidate, wanted int64) string {
 
 // sharePasses chooses the fraction of all records that a pass selects. It leaves a margin, so that the error of
 // the sample rarely makes a pass select more than fits in a chunk.
-func (c *chooser) sharePasses(a *Candidate, wanted int64) {
+func sharePasses(c *chooser, a *Candidate, wanted int64) {
 	keys := len(c.sorted())
 	a.WantedRecords = wanted
 	a.MaxPassShare = 1 / float64(max(a.Chunks, 1))
@@ -134,7 +134,7 @@ func (f *Facts) canReread() bool {
 func (f *Facts) staysCached() bool { return f.bytes() <= max(f.Memory/cachedInputPart, SmallBytes) }
 
 // keysFit reports whether no key of the sample is so frequent that its records may fill a chunk.
-func (c *chooser) keysFit(chunkRecords int64) bool {
+func keysFit(c *chooser, chunkRecords int64) bool {
 	const full = 0.9
 	keys := c.sorted()
 	share := full * float64(chunkRecords) / float64(max(c.f.Records, 1))

@@ -82,7 +82,7 @@ func (s *Sizes) siftBlock(f *Facts) (records int, index int64) {
 func (c *chooser) sift() Candidate {
 	a := Candidate{Why: "nearly sorted: the records out of order are sorted in memory"}
 	size := int64(c.f.recordSize())
-	memory := c.memoryToSift(&a)
+	memory := memoryToSift(c, &a)
 	a.ChunkRecords = max(memory, 0) / siftedShare / size
 	switch {
 	case !c.f.canSift():
@@ -109,7 +109,7 @@ func (c *chooser) sift() Candidate {
 
 // memoryToSift sets the number of records in a block, and returns the memory for records that are out of order
 // and for sorting them.
-func (c *chooser) memoryToSift(a *Candidate) int64 {
+func memoryToSift(c *chooser, a *Candidate) int64 {
 	size := int64(c.f.recordSize())
 	workers := int64(c.sizes.Workers)
 	records, index := c.sizes.siftBlock(c.f)

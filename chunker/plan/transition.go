@@ -51,7 +51,7 @@ func isLastResort(p Properties) bool { return p.LastResort }
 func spillsAll(p Properties) bool    { return p.SpillsAll }
 
 // addTransitions completes the possible candidates, which are first and in the order in which they are tried.
-func (c *chooser) addTransitions(all []Candidate) {
+func addTransitions(c *chooser, all []Candidate) {
 	for i := range all {
 		a := &all[i]
 		if !a.Possible {

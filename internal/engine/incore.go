@@ -26,7 +26,7 @@ func runInCore(ctx context.Context, r *Run, c *plan.Candidate) error {
 	case !only.isLast:
 		return cmp.Or(runs.readOn(ctx, only), errOneChunk)
 	}
-	return r.writeOnly(ctx, only.chunk)
+	return writeOnly(ctx, r, only.chunk)
 }
 
 // readOn reads the remaining chunks and drops them, because the error of a stream that is longer
@@ -40,9 +40,9 @@ func (m *runMaker) readOn(ctx context.Context, chunk *loadedChunk) (err error) {
 }
 
 // writeOnly sorts the only chunk, which holds all records, and writes it to the output.
-func (r *Run) writeOnly(ctx context.Context, chunk device.Chunk) error {
+func writeOnly(ctx context.Context, r *Run, chunk device.Chunk) error {
 	defer r.pool.put(chunk)
-	return r.inStage(plan.StageWrite, atOutput, r.Input.Bytes(), func() error {
+	return inStage(r, plan.StageWrite, atOutput, r.Input.Bytes(), func() error {
 		return r.sortTo(ctx, chunk, r.Output, true)
 	})
 }

@@ -10,7 +10,7 @@ import (
 // records fit into the first chunk, it writes them directly.
 func runMerge(ctx context.Context, r *Run, c *plan.Candidate) error {
 	m := &inputMerge{run: r, candidate: c, runs: newRunMaker(r, c, r.Input.Data)}
-	r.beginChunks(c)
+	beginChunks(r, c)
 	only, err := m.readAll(ctx)
 	r.Meter.end(r.Input.Bytes())
 
@@ -18,11 +18,11 @@ func runMerge(ctx context.Context, r *Run, c *plan.Candidate) error {
 	case err != nil:
 		return err
 	case only != nil:
-		return r.writeOnly(ctx, only.chunk)
+		return writeOnly(ctx, r, only.chunk)
 	case len(m.runs.runs) == 0: // there were no records
 		return nil
 	}
-	return r.inStage(plan.StageMerge, atOutput, r.Input.Bytes(), func() error {
+	return inStage(r, plan.StageMerge, atOutput, r.Input.Bytes(), func() error {
 		return m.runs.merge(ctx, m.mergeLast)
 	})
 }
@@ -46,17 +46,17 @@ func (m *inputMerge) readAll(ctx context.Context) (only *loadedChunk, err error)
 		return nil, err
 	}
 	if isEmpty := first == nil && len(m.runs.runs) == 0; isEmpty || m.runs.isOnly(first) {
-		return first, m.run.follow(m.candidate, plan.OneChunk)
+		return first, follow(m.run, m.candidate, plan.OneChunk)
 	}
 	if first == nil { // all runs are in the checkpoint
 		return nil, nil
 	}
-	return nil, m.run.spillRuns(ctx, m.runs, first, allRuns)
+	return nil, spillRuns(ctx, m.runs, first, allRuns)
 }
 
 // beginChunks begins the stage that reads the first chunk. For a stream it is not known yet whether
 // there are more chunks.
-func (r *Run) beginChunks(c *plan.Candidate) {
+func beginChunks(r *Run, c *plan.Candidate) {
 	if r.Input.Data.Records() > c.ChunkRecords {
 		r.Meter.begin(plan.StageRuns, atSpill, r.Input.DataBytes())
 	} else {
@@ -65,9 +65,9 @@ func (r *Run) beginChunks(c *plan.Candidate) {
 }
 
 // spillRuns creates the temporary files and sorts chunks to runs, beginning with a loaded one.
-func (r *Run) spillRuns(ctx context.Context, runs *runMaker, first *loadedChunk, limit int) error {
-	if err := r.beginSpill(runs.candidate); err != nil {
-		r.pool.put(first.chunk)
+func spillRuns(ctx context.Context, runs *runMaker, first *loadedChunk, limit int) error {
+	if err := runs.run.beginSpill(runs.candidate); err != nil {
+		runs.run.pool.put(first.chunk)
 		return err
 	}
 	return runs.makeRuns(ctx, first, limit)

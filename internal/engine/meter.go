@@ -79,7 +79,7 @@ func (m *Meter) end(bytes int64) {
 
 // inStage measures a function as a stage of the run in which totalBytes will pass a place; -1 means
 // not known.
-func (r *Run) inStage(name string, at place, totalBytes int64, do func() error) error {
+func inStage(r *Run, name string, at place, totalBytes int64, do func() error) error {
 	r.Meter.begin(name, at, totalBytes)
 	defer func() { r.Meter.end(r.Input.Bytes()) }()
 	return do()

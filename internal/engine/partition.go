@@ -46,7 +46,7 @@ func (p *partitioning) scatterInput(
 	ctx context.Context, data chunker.Dataset, keys []uint64,
 ) (parts []*chunker.Partition, err error) {
 	r := p.run
-	err = r.inStage(plan.StagePartition, atInput, r.Input.DataBytes(), func() (err error) {
+	err = inStage(r, plan.StagePartition, atInput, r.Input.DataBytes(), func() (err error) {
 		parts, err = p.scatter(ctx, data, keys, p.candidate.Chunks)
 		return err
 	})
@@ -55,7 +55,7 @@ func (p *partitioning) scatterInput(
 
 func (p *partitioning) sortPartsOfInput(ctx context.Context, parts []*chunker.Partition) error {
 	r := p.run
-	return r.inStage(plan.StageParts, atOutput, r.Input.Bytes(), func() error {
+	return inStage(r, plan.StageParts, atOutput, r.Input.Bytes(), func() error {
 		return p.sortParts(ctx, parts, r.Output)
 	})
 }
@@ -177,7 +177,7 @@ func (p *partitioning) sortOversized(
 	keys := sample.Sorted()
 	parts, condition, isPlanned := p.candidate.OnLargePart(keys, part.Records(), p.depth+1)
 	if !isPlanned {
-		if err := r.followPart(p.candidate, condition); err != nil {
+		if err := followPart(r, p.candidate, condition); err != nil {
 			return err
 		}
 	}
@@ -205,7 +205,7 @@ func (p *partitioning) mergePart(
 		defer p.run.pool.put(first.chunk)
 		return p.run.sortTo(ctx, first.chunk, w, true)
 	}
-	if err := p.run.spillRuns(ctx, runs, first, allRuns); err != nil {
+	if err := spillRuns(ctx, runs, first, allRuns); err != nil {
 		return err
 	}
 	return runs.merge(ctx, mergeTo(w))

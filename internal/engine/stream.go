@@ -26,7 +26,7 @@ func newStreamSort(p *partitioning) *streamSort {
 }
 
 func (s *streamSort) sort(ctx context.Context) error {
-	s.run.beginChunks(s.candidate)
+	beginChunks(s.run, s.candidate)
 	goOn, err := s.start(ctx)
 	s.run.Meter.end(s.run.Input.Bytes())
 	if err != nil {
@@ -43,24 +43,24 @@ func (s *streamSort) start(ctx context.Context) (goOn func(context.Context) erro
 	case err != nil:
 		return nil, err
 	case first == nil:
-		return s.nothing, s.run.follow(s.candidate, plan.OneChunk)
+		return s.nothing, follow(s.run, s.candidate, plan.OneChunk)
 	case first.isLast:
-		goOn := func(ctx context.Context) error { return s.run.writeOnly(ctx, first.chunk) }
-		return goOn, s.run.follow(s.candidate, plan.OneChunk)
+		goOn := func(ctx context.Context) error { return writeOnly(ctx, s.run, first.chunk) }
+		return goOn, follow(s.run, s.candidate, plan.OneChunk)
 	}
 
-	if err := s.run.spillRuns(ctx, s.runs, first, s.firstRuns()); err != nil {
+	if err := spillRuns(ctx, s.runs, first, s.firstRuns()); err != nil {
 		return nil, err
 	}
 	if s.runs.next == nil {
-		return s.merge, s.run.follow(s.candidate, plan.FewChunks)
+		return s.merge, follow(s.run, s.candidate, plan.FewChunks)
 	}
 	keys, err := s.sample(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if s.drifts(keys) {
-		if err := s.run.follow(s.candidate, plan.KeysDrift); err != nil {
+		if err := follow(s.run, s.candidate, plan.KeysDrift); err != nil {
 			return nil, err
 		}
 		return s.merge, s.runs.makeRest(ctx)
@@ -89,7 +89,7 @@ func (s *streamSort) nothing(context.Context) error { return nil }
 
 // merge merges all runs.
 func (s *streamSort) merge(ctx context.Context) error {
-	return s.run.inStage(plan.StageMerge, atOutput, s.run.Input.Bytes(), func() error {
+	return inStage(s.run, plan.StageMerge, atOutput, s.run.Input.Bytes(), func() error {
 		return s.runs.merge(ctx, mergeTo(s.run.Output))
 	})
 }

@@ -21,18 +21,18 @@ func TestFollow(t *testing.T) {
 		Warn:  func(message string) { warnings = append(warnings, message) },
 	}
 	for range 3 {
-		if err := r.followPart(c, part); err != nil {
+		if err := followPart(r, c, part); err != nil {
 			t.Error(err)
 		}
 	}
 	if r.Result.Strategy != "" || len(warnings) != 0 {
 		t.Errorf("a part changed the strategy to %q, warnings %q", r.Result.Strategy, warnings)
 	}
-	if err := r.follow(c, whole); err != nil || r.Result.Strategy != "b" {
+	if err := follow(r, c, whole); err != nil || r.Result.Strategy != "b" {
 		t.Errorf("strategy %q, error %v", r.Result.Strategy, err)
 	}
-	for _, follow := range []func(*plan.Candidate, plan.Condition) error{r.follow, r.followPart} {
-		if err := follow(c, other); err == nil || !strings.Contains(err.Error(), "it rains") {
+	for _, follow := range []func(*Run, *plan.Candidate, plan.Condition) error{follow, followPart} {
+		if err := follow(r, c, other); err == nil || !strings.Contains(err.Error(), "it rains") {
 			t.Errorf("error %v", err)
 		}
 	}
@@ -58,11 +58,11 @@ func TestCandidateAfter(t *testing.T) {
 		{Strategy: "c"},
 	}}}
 	all := r.Plan.Considered
-	if next := r.candidateAfter(&all[0]); next != &all[1] {
+	if next := candidateAfter(r.Plan, &all[0]); next != &all[1] {
 		t.Errorf("after a comes %v", next)
 	}
 	for i := range all[1:] {
-		if next := r.candidateAfter(&all[1+i]); next != nil {
+		if next := candidateAfter(r.Plan, &all[1+i]); next != nil {
 			t.Errorf("after %s comes %v", all[1+i].Strategy, next)
 		}
 	}
