@@ -24,12 +24,13 @@ type variants struct {
 	tools []string // packages that may compare names, because they only test or measure
 	own   []string // files that may: the table and the files of variants
 
-	// ownFolder is the folder with the own file of each variant, NAME.go, which may name it. If it is not "", all other
-	// files may not assign the constants either.
+	// ownFolder is the folder with the own file of each variant, NAME.go, which may name it. If it
+	// is not "", all other files may not assign the constants either.
 	ownFolder string
 
-	// constants maps each folder whose package declares the constants of the variants to the name of that package.
-	// The name of a constant is that of its variant, with one of affixes before or after it or without.
+	// constants maps each folder whose package declares the constants of the variants to the name
+	// of that package. The name of a constant is that of its variant, with one of affixes before or
+	// after it or without.
 	constants map[string]string
 	affixes   []string
 }
@@ -195,7 +196,8 @@ func (v *variants) comparedIn(file *ast.File, folder string) (found []string) {
 	return found
 }
 
-// assignedIn returns the variants that a file in a folder assigns to something, if this is not allowed.
+// assignedIn returns the variants that a file in a folder assigns to something, if this is not
+// allowed.
 func (v *variants) assignedIn(file *ast.File, folder string) (found []string) {
 	if v.ownFolder == "" {
 		return nil
@@ -215,7 +217,8 @@ func (v *variants) isOwnFile(f goFile, variant string) bool {
 	return f.folder == v.ownFolder && f.name == strings.ReplaceAll(variant, "-", "")+".go"
 }
 
-// named returns the variant that an expression in a folder names by its text or its constant, or "".
+// named returns the variant that an expression in a folder names by its text or its constant, or
+// "".
 func (v *variants) named(operand ast.Expr, folder string) string {
 	switch e := operand.(type) {
 	case *ast.BasicLit:
@@ -270,8 +273,8 @@ func constantsOf(file *ast.File) (names []string) {
 	return names
 }
 
-// assigned returns the expressions that a node gives to something: by an assignment, a declaration, a field or an
-// element of a literal, a return or a send.
+// assigned returns the expressions that a node gives to something: by an assignment, a declaration,
+// a field or an element of a literal, a return or a send.
 func assigned(node ast.Node) []ast.Expr {
 	switch n := node.(type) {
 	case *ast.AssignStmt:
@@ -302,8 +305,9 @@ func valuesOf(literal *ast.CompositeLit) (values []ast.Expr) {
 	return values
 }
 
-// comparedWith returns the expressions that a node compares something with: the operands of == and !=, the cases of a
-// switch, the keys of a map or an array, and the arguments of functions that compare.
+// comparedWith returns the expressions that a node compares something with: the operands of == and
+// !=, the cases of a switch, the keys of a map or an array, and the arguments of functions that
+// compare.
 func comparedWith(node ast.Node) []ast.Expr {
 	switch n := node.(type) {
 	case *ast.BinaryExpr:

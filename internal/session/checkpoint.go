@@ -39,8 +39,8 @@ func (s *session) openCheckpoint(ctx context.Context, readOnly bool) error {
 	return nil
 }
 
-// identify checks that the checkpoint belongs to this sort, and returns its state, or nil if there is no checkpoint. If
-// work remains, the inputs must be readable at any offset.
+// identify checks that the checkpoint belongs to this sort, and returns its state, or nil if there
+// is no checkpoint. If work remains, the inputs must be readable at any offset.
 func (s *session) identify(f *plan.Facts) (*plan.Checkpoint, error) {
 	if s.run.Kept == nil {
 		return nil, nil

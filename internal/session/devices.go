@@ -53,8 +53,8 @@ func (o *Options) namedDevices() []string {
 	return slices.DeleteFunc(slices.Clone(o.Devices), func(name string) bool { return name == "auto" })
 }
 
-// openDevices opens the devices that the options name, or else those with which the plan is fastest. It returns the
-// facts about them. f are all other facts.
+// openDevices opens the devices that the options name, or else those with which the plan is
+// fastest. It returns the facts about them. f are all other facts.
 func (s *session) openDevices(ctx context.Context, f *plan.Facts, profile *plan.Profile) ([]plan.Device, error) {
 	o := deviceOpener{session: s, facts: f}
 	names := s.opt.namedDevices()
@@ -146,8 +146,8 @@ func (s *session) deviceOptions() device.OpenOptions {
 	}
 }
 
-// chooseDevices opens the devices besides the CPU with which the sort is predicted to end sooner, or the CPU if there
-// are none. It starts no driver if no device, however fast, would pay.
+// chooseDevices opens the devices besides the CPU with which the sort is predicted to end sooner,
+// or the CPU if there are none. It starts no driver if no device, however fast, would pay.
 func (o *deviceOpener) chooseDevices(ctx context.Context, profile *plan.Profile) error {
 	host := drivers.Host()
 	onHost := *o.facts
@@ -187,8 +187,8 @@ func (s *session) canSort(info device.Info, layout format.Layout) error {
 	return drivers.Supports(info, layout)
 }
 
-// openIfFaster opens a device with which the sort is predicted to end sooner. If the prediction depends on rates that
-// are unknown, the device measures them.
+// openIfFaster opens a device with which the sort is predicted to end sooner. If the prediction
+// depends on rates that are unknown, the device measures them.
 func (o *deviceOpener) openIfFaster(ctx context.Context, info device.Info, pays func(plan.Device) bool) {
 	if o.canSort(info, o.facts.Keyer.Layout()) != nil {
 		return

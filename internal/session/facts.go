@@ -38,8 +38,8 @@ var (
 // the tail: the bytes held back, and room to move them.
 const tailBuffers = 2
 
-// gatherFacts returns all facts. It opens the devices that will sort, which depend on the other facts. If the
-// checkpoint is complete, it opens none.
+// gatherFacts returns all facts. It opens the devices that will sort, which depend on the other
+// facts. If the checkpoint is complete, it opens none.
 func (s *session) gatherFacts(ctx context.Context, p *plan.Profile,
 	diskOf func(string) plan.Disk) (*plan.Facts, error) {
 	f, err := factsOfData(ctx, &s.opt, s.run, p, diskOf)
@@ -93,9 +93,9 @@ func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 	return f
 }
 
-// factsOfData returns all facts except the checkpoint and the devices: those of factsOf, a sample of the keys, and the
-// memory and the disks of the machine. A small sort does without the machine and the disks, because asking takes longer
-// than sorting.
+// factsOfData returns all facts except the checkpoint and the devices: those of factsOf, a sample
+// of the keys, and the memory and the disks of the machine. A small sort does without the machine
+// and the disks, because asking takes longer than sorting.
 func factsOfData(ctx context.Context, opt *Options, run *engine.Run, p *plan.Profile,
 	diskOf func(string) plan.Disk) (*plan.Facts, error) {
 	in := run.Input
