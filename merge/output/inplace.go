@@ -6,13 +6,56 @@ import (
 	"os"
 
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/human"
 )
 
+// oldContent protects the data that a stream overwrites.
+type oldContent interface {
+	// begin is called before each write. It returns an error if the output may not be written.
+	begin() error
+
+	// finish is called when the output has been written completely.
+	finish() error
+}
+
+// nothing is the oldContent of a stream that overwrites no input.
+type nothing struct{}
+
+func (nothing) begin() error { return nil }
+
+func (nothing) finish() error { return nil }
+
+// An overwrite is the oldContent of a stream that overwrites a file which is also an input. The
+// file stays intact until the whole input has been read and there is space for the output.
+type overwrite struct {
+	ops       operations
+	to        io.Writer
+	name      string                      // of the file; for messages
+	allow     func(now os.FileInfo) error // Options.InPlace
+	mostBytes func() int64                // maximum size of the output; at most 0 if it is not known
+	allowed   bool                        // begin has succeeded
+	reserved  bool                        // the file may have reserved space after its end
+}
+
+func newOverwrite(to io.Writer, opt Options) *overwrite {
+	o := &overwrite{
+		ops:       newOperations(opt.Fault),
+		to:        to,
+		name:      opt.Overwrites,
+		allow:     opt.InPlace,
+		mostBytes: opt.mostBytes,
+	}
+	if opt.Compression != format.None {
+		o.mostBytes = func() int64 { return -1 }
+	}
+	return o
+}
+
 // file returns the open file that the stream is written to, or nil if the stream is another kind
 // of writer.
-func (e *streamEnd) file() *os.File {
-	switch to := e.to.(type) {
+func (o *overwrite) file() *os.File {
+	switch to := o.to.(type) {
 	case *stream:
 		return to.file
 	case *File:
@@ -24,39 +67,39 @@ func (e *streamEnd) file() *os.File {
 }
 
 // begin checks, once, that the output may be written.
-func (e *streamEnd) begin() error {
-	if e.inPlace == nil {
+func (o *overwrite) begin() error {
+	if o.allowed {
 		return nil
 	}
 	var now os.FileInfo
-	if file := e.file(); file != nil {
+	if file := o.file(); file != nil {
 		var err error
 		if now, err = file.Stat(); err != nil {
 			return device.WithoutPath(err)
 		}
 	}
-	if err := e.inPlace(now); err != nil {
+	if err := o.allow(now); err != nil {
 		return err
 	}
-	if err := e.reserveGrowth(now); err != nil {
+	if err := o.reserveGrowth(now); err != nil {
 		return err
 	}
-	e.inPlace = nil
+	o.allowed = true
 	return nil
 }
 
 // reserveGrowth reserves the space that the output needs beyond the file it overwrites, including
 // the holes of that file. If the disk became full during the write, neither the old nor the new
 // content would be complete.
-func (e *streamEnd) reserveGrowth(now os.FileInfo) error {
-	if now == nil || !now.Mode().IsRegular() || e.mostBytes == nil {
+func (o *overwrite) reserveGrowth(now os.FileInfo) error {
+	if now == nil || !now.Mode().IsRegular() {
 		return nil
 	}
-	bytes := e.mostBytes()
+	bytes := o.mostBytes()
 	if bytes <= 0 {
 		return nil
 	}
-	file := e.file()
+	file := o.file()
 	from := now.Size()
 	if !appends(file) {
 		var err error
@@ -65,38 +108,28 @@ func (e *streamEnd) reserveGrowth(now os.FileInfo) error {
 		}
 	}
 
-	err := e.attempt("reserve growth", func() error {
+	err := o.ops.perform("reserve growth", func() error {
 		if err := checkSizeLimit(from + bytes); err != nil {
 			return err
 		}
-		e.reserved = true
+		o.reserved = true
 		return reserveInPlace(file, now, from, bytes)
 	})
 	if err != nil {
-		return fmt.Errorf("%s is unchanged: an output of %s does not fit over it: %w", e.name,
+		return fmt.Errorf("%s is unchanged: an output of %s does not fit over it: %w", o.name,
 			human.Bytes(bytes), device.WithoutPath(err))
 	}
 	return nil
 }
 
-// attempt calls do, unless the fault hook returns an error for the operation.
-func (e *streamEnd) attempt(operation string, do func() error) error {
-	if e.fault != nil {
-		if err := e.fault(operation); err != nil {
-			return err
-		}
-	}
-	return do()
-}
-
-// cutOff truncates an old file after the output that was written over it. Otherwise a shorter
+// finish truncates an old file after the output that was written over it. Otherwise a shorter
 // output would end with old records, or with garbage after a compressed stream.
-func (e *streamEnd) cutOff() error {
-	if err := e.begin(); err != nil { // in case nothing was written
+func (o *overwrite) finish() error {
+	if err := o.begin(); err != nil { // in case nothing was written
 		return err
 	}
-	file := e.file()
-	if file == nil || appends(file) && !e.reserved {
+	file := o.file()
+	if file == nil || appends(file) && !o.reserved {
 		return nil
 	}
 	info, err := file.Stat()
@@ -107,7 +140,7 @@ func (e *streamEnd) cutOff() error {
 	if !appends(file) {
 		end, err = file.Seek(0, io.SeekCurrent)
 	}
-	if err == nil && (end < info.Size() || e.reserved) {
+	if err == nil && (end < info.Size() || o.reserved) {
 		err = file.Truncate(end)
 	}
 	if err != nil {

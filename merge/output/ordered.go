@@ -1,0 +1,224 @@
+package output
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync/atomic"
+
+	"github.com/extsort/extsort/chunker/input/pipe"
+	"github.com/extsort/extsort/format"
+)
+
+// newStream returns a sink that writes sequentially: to a stream, or through a compressor to a
+// file.
+func newStream(ctx context.Context, to io.Writer, opt Options) (*Sink, error) {
+	end := newStreamEnd(ctx, to, opt)
+	var err error
+	end.compressor, err = format.NewWriter(end, opt.Compression, opt.Compressors)
+	if err != nil {
+		return nil, errors.Join(err, end.giveUp())
+	}
+
+	w := &inOrder{end: end, opt: opt}
+	w.headed = headedWriter{w: end.compressor}
+	w.records = NewStreamSink(&w.headed, opt.RecordSize)
+	s := &Sink{
+		BlockWriter: w.records,
+		Kind:        kindOf(to),
+		Abort:       end.abort,
+		commit:      w.commit,
+		begun:       end.begun.Load,
+	}
+	if err := s.begin(&w.headed, opt); err != nil {
+		return nil, errors.Join(err, s.Abort())
+	}
+	return s, nil
+}
+
+// kindOf returns the kind of an output that is written sequentially.
+func kindOf(to io.Writer) Kind {
+	if _, isStream := to.(*stream); isStream {
+		return KindStream
+	}
+	if _, isOutput := to.(Output); isOutput {
+		return KindOrdered
+	}
+	return KindStream
+}
+
+// newStreamEnd returns the end of a stream. The caller adds its compressor.
+func newStreamEnd(ctx context.Context, to io.Writer, opt Options) *streamEnd {
+	end := &streamEnd{
+		last: pipe.NewWriter(to),
+		old:  nothing{},
+	}
+	if _, canAbort := to.(interface{ Abort() error }); !canAbort {
+		end.last = pipe.NewInterruptible(ctx, to)
+	}
+	if opt.InPlace != nil {
+		end.old = newOverwrite(to, opt)
+	}
+	out, isOutput := to.(Output)
+	if !isOutput {
+		out = foreign{to}
+	}
+	end.out = out
+	return end
+}
+
+// inOrder writes an output from beginning to end: header, records, tail.
+type inOrder struct {
+	records *StreamSink
+	headed  headedWriter
+	end     *streamEnd
+	opt     Options
+}
+
+// commit writes the tail after the given number of records and completes the output.
+func (w *inOrder) commit(ctx context.Context, records int64) error {
+	if err := w.records.turns.finish(records); err != nil {
+		return err
+	}
+	if len(w.opt.header(0)) > 0 && w.opt.Records >= 0 && records != w.opt.Records {
+		return fmt.Errorf("the header of the output says %d records, but there are %d", w.opt.Records, records)
+	}
+	if err := w.headed.writeHeader(); err != nil { // there were no records
+		return err
+	}
+	tail, err := w.opt.tail()
+	if err != nil {
+		return err
+	}
+	if len(tail) > 0 {
+		if _, err := w.end.compressor.Write(tail); err != nil {
+			return err
+		}
+	}
+	return w.end.commit(ctx)
+}
+
+// A headedWriter writes a header before the first bytes it receives. Until then nothing of the
+// output is written, and a file that is both input and output is intact.
+type headedWriter struct {
+	w      io.Writer
+	header []byte // nil after it is written
+}
+
+func (h *headedWriter) Write(p []byte) (int, error) {
+	if err := h.writeHeader(); err != nil {
+		return 0, err
+	}
+	return h.w.Write(p)
+}
+
+// writeHeader writes the header unless it has been written.
+func (h *headedWriter) writeHeader() error {
+	header := h.header
+	h.header = nil
+	if len(header) == 0 {
+		return nil
+	}
+	_, err := h.w.Write(header)
+	return err
+}
+
+// A streamEnd is the end of an output that is written sequentially: a compressor, followed by a
+// pipe or file.
+type streamEnd struct {
+	compressor io.WriteCloser
+	last       io.WriteCloser // writes to out and leaves it open
+	out        Output
+	old        oldContent
+	closed     atomic.Bool // rejects further writes
+	begun      atomic.Bool // a byte has been written
+}
+
+// Write receives the output of the compressor.
+func (e *streamEnd) Write(p []byte) (int, error) {
+	if e.closed.Load() {
+		return 0, io.ErrClosedPipe
+	}
+	if err := e.old.begin(); err != nil {
+		return 0, err
+	}
+	n, err := e.last.Write(p)
+	if n > 0 {
+		e.begun.Store(true)
+	}
+	return n, err
+}
+
+func (e *streamEnd) commit(ctx context.Context) error {
+	if err := errors.Join(e.compressor.Close(), e.last.Close()); err != nil {
+		return err
+	}
+	if err := e.old.finish(); err != nil {
+		return err
+	}
+	return e.out.Commit(ctx, -1)
+}
+
+// abort gives up the stream. The compressor must not write the end of a complete stream.
+func (e *streamEnd) abort() error {
+	if e.closed.Swap(true) {
+		return nil
+	}
+	e.compressor.Close() // ends its goroutines
+	return e.giveUp()
+}
+
+// giveUp is abort for a stream without a compressor.
+func (e *streamEnd) giveUp() error {
+	e.last.Close()
+	return e.out.Abort()
+}
+
+// foreign is a stream that belongs to the caller and stays open.
+type foreign struct{ io.Writer }
+
+// Commit reports an error of the file system that occurs only when a file is closed.
+func (f foreign) Commit(context.Context, int64) error {
+	file, ok := f.Writer.(*os.File)
+	if !ok {
+		return nil
+	}
+	if err := closeCopy(file); err != nil {
+		return fmt.Errorf("close %s: %w", file.Name(), err)
+	}
+	return nil
+}
+
+// Abort does nothing: written data cannot be taken back.
+func (foreign) Abort() error { return nil }
+
+// StreamSink is a BlockWriter that writes blocks in order to a stream, such as a pipe or a
+// compressor. Calls wait for their turn. After the first error, which may be syscall.EPIPE, all
+// calls return that error.
+type StreamSink struct {
+	w     io.Writer
+	size  int // record size in bytes
+	turns turns
+}
+
+// NewStreamSink returns a sink for records of recordSize bytes.
+func NewStreamSink(w io.Writer, recordSize int) *StreamSink {
+	return &StreamSink{w: w, size: recordSize}
+}
+
+// WriteBlock writes recs after all earlier records have been written.
+func (s *StreamSink) WriteBlock(ctx context.Context, first int64, recs []byte) error {
+	if err := s.turns.wait(ctx, first); err != nil {
+		return err
+	}
+	err := context.Cause(ctx)
+	if err == nil && len(recs) > 0 {
+		if _, err = s.w.Write(recs); err != nil {
+			err = fmt.Errorf("write record %d (byte %d): %w", first, first*int64(s.size), err)
+		}
+	}
+	s.turns.pass(first+int64(len(recs)/s.size), err)
+	return err
+}
