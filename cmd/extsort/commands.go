@@ -81,6 +81,8 @@ type verbRow struct {
 // verbTable lists the verbs in the order of the help.
 var verbTable = []verbRow{
 	{"show what files contain", infoCommand},
+	{"print records as text", printCommand},
+	{"convert lines of text to records", parseCommand},
 	{"put records into a random order", shuffleCommand},
 	{"write test data", (*app).genCommand},
 	{"predict how a sort would run", (*app).planCommand},

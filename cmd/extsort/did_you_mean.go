@@ -55,6 +55,8 @@ func beginning(name string) []byte {
 var otherVerbs = map[string]string{
 	"sort": "extsort FILE", "check": "extsort -c", "verify": "extsort -c", "merge": "extsort -m",
 	"uniq": "extsort -u",
+	"dump": "extsort print", "export": "extsort print", "show": "extsort print", "view": "extsort print",
+	"tail": "extsort print --tail N", "import": "extsort parse", "convert": "extsort parse",
 	"head": "extsort --limit N", "top": "extsort --limit N", "shuf": "extsort shuffle", "stat": "extsort info",
 	"text": "extsort --stats=text", "json": "extsort --stats=json", "quiet": "extsort -c=quiet",
 }

@@ -16,6 +16,7 @@ type flagValues struct {
 	tune      tuneFlags
 	demo      demoFlags
 	dist      distFlags
+	text      textFlags
 }
 
 // A flagGroup is a row of flagTable: flags below one heading of the help.
@@ -43,7 +44,10 @@ var flagTable = []flagGroup{
 	{"Record layout: one of -t, -R, -f", "shuffle", []defineFlag{
 		typeFlag, recordSizeFlag, fieldsFlag, recognizedFormatFlag, memberFlag,
 	}},
-	{"Record layout: one of -t, -R, -f", "gen, dist plan", []defineFlag{
+	{"Record layout: one of -t, -R, -f", "print", []defineFlag{
+		typeFlag, recordSizeFlag, fieldsFlag, keyFlag, recognizedFormatFlag, memberFlag,
+	}},
+	{"Record layout: one of -t, -R, -f", "gen, parse, dist plan", []defineFlag{
 		typeFlag, recordSizeFlag, fieldsFlag, keyFlag, formatFlag,
 	}},
 	{"Record layout: one of -t, -R, -f", "info", []defineFlag{
@@ -56,6 +60,10 @@ var flagTable = []flagGroup{
 	{"Inputs", "plan", []defineFlag{
 		files0Flag, filesFlag, partFlag, skipBytesFlag, skipTailFlag, keepHeaderFlag, decompressFlag, rawFlag,
 	}},
+	{"What to print", "print", []defineFlag{selectionFlags, columnsFlag}},
+	{"Inputs", "print", []defineFlag{skipBytesFlag, recordsFlag, skipTailFlag, decompressFlag, rawFlag}},
+	{"Lines", "print", []defineFlag{printFormFlag, headerFlag}},
+	{"Lines", "parse", []defineFlag{parseFormFlag, headerFlag, decompressFlag}},
 	{"Inputs", "info", []defineFlag{skipBytesFlag, recordsFlag, skipTailFlag, decompressFlag, rawFlag}},
 	{"Inputs", "dist plan", []defineFlag{files0Flag, filesFlag, skipBytesFlag, recordsFlag, skipTailFlag}},
 
@@ -68,6 +76,7 @@ var flagTable = []flagGroup{
 	{"What to write", "gen", []defineFlag{genDataFlags}},
 	{"Output", "sort, plan, shuffle", []defineFlag{outputFlag, compressFlag, splitFlag}},
 	{"Output", "gen", []defineFlag{outputFlag, compressFlag}},
+	{"Output", "print, parse", []defineFlag{outputFlag, compressFlag, parallelFlag}},
 	{"Output", "dist cat", []defineFlag{distCatFlags}},
 	{"Output: one of -o, --into", "dist plan", []defineFlag{distOutputFlags}},
 	{"Tasks", "dist plan", []defineFlag{distPlanFlags}},

@@ -179,7 +179,7 @@ Usage:
   extsort [flags] [FILE ...]   sort to standard output, or to -o FILE
   extsort -c [flags] [FILE]    check that FILE is sorted
   extsort -m [flags] FILE ...  merge files that are sorted
-  extsort VERB [flags]         info, shuffle, gen, plan, devices, dist, help
+  extsort VERB [flags]         info, print, parse, shuffle, gen, plan, help
 
   -t TYPE             plain numbers: u8 to u128, i8 to i128, f32, f64, bytesN
   -R BYTES            the record size

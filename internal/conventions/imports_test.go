@@ -18,6 +18,7 @@ var layers = []string{"format", "device", "chunker", "merge", "engine", "session
 var packageLayers = []struct{ folder, layer string }{
 	{"format", "format"},
 	{"format/formattest", "format"},
+	{"format/textform", "format"},
 
 	{"device", "device"},
 	{"device/arena", "device"},

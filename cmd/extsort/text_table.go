@@ -1,0 +1,111 @@
+package main
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/textform"
+)
+
+// A textTable prints records in aligned columns: numbers to the right, text to the left.
+type textTable struct {
+	encoder *textform.Encoder
+	titles  []string
+	widths  []int // in characters
+	room    int   // of the terminal; 0: any number of characters
+	shown   int   // the number of columns that fit
+	cells   []string
+}
+
+func newTextTable(encoder *textform.Encoder, columns []format.Column, room int) *textTable {
+	t := &textTable{encoder: encoder, room: room, shown: len(columns)}
+	for _, c := range columns {
+		title := printable(c.Name)
+		t.titles = append(t.titles, title)
+		t.widths = append(t.widths, utf8.RuneCountInString(title))
+	}
+	return t
+}
+
+const (
+	columnGap    = 2 // blanks between columns
+	leastColumn  = 8 // long text is not cut to fewer characters
+	omissionMark = "…"
+)
+
+// measure sets the widths of the columns to those of some records, and makes them fit the terminal.
+func (t *textTable) measure(recs []byte, size int) {
+	for ; len(recs) > 0; recs = recs[size:] {
+		t.cells = t.encoder.Cells(t.cells[:0], recs[:size])
+		for i, cell := range t.cells {
+			t.widths[i] = max(t.widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	if t.room == 0 {
+		return
+	}
+
+	for t.total() > t.room {
+		widest := -1
+		for i, width := range t.widths {
+			if !t.encoder.IsNumber(i) && width > leastColumn && (widest < 0 || width > t.widths[widest]) {
+				widest = i
+			}
+		}
+		if widest < 0 {
+			break
+		}
+		t.widths[widest]--
+	}
+	for t.shown > 1 && t.total() > t.room {
+		t.shown--
+	}
+}
+
+// total returns the width of a row.
+func (t *textTable) total() int {
+	total := -columnGap
+	for _, width := range t.widths[:t.shown] {
+		total += columnGap + width
+	}
+	if t.shown < len(t.widths) {
+		total += columnGap + utf8.RuneCountInString(omissionMark)
+	}
+	return total
+}
+
+func (t *textTable) appendRow(dst, rec []byte) []byte {
+	t.cells = t.encoder.Cells(t.cells[:0], rec)
+	return t.appendCells(dst, t.cells)
+}
+
+func (t *textTable) appendCells(dst []byte, cells []string) []byte {
+	start := len(dst)
+	for i, cell := range cells[:t.shown] {
+		if i > 0 {
+			dst = append(dst, "  "...)
+		}
+		blanks := t.widths[i] - utf8.RuneCountInString(cell)
+		if blanks < 0 && t.room > 0 && !t.encoder.IsNumber(i) {
+			runes := []rune(cell)
+			cell = string(runes[:max(t.widths[i]-1, 0)]) + omissionMark
+			blanks = 0
+		}
+		padding := strings.Repeat(" ", max(blanks, 0))
+		if t.encoder.IsNumber(i) {
+			dst = append(dst, padding...)
+			dst = append(dst, cell...)
+		} else {
+			dst = append(dst, cell...)
+			dst = append(dst, padding...)
+		}
+	}
+	if t.shown < len(cells) {
+		dst = append(dst, "  "+omissionMark...)
+	}
+	for len(dst) > start && dst[len(dst)-1] == ' ' {
+		dst = dst[:len(dst)-1]
+	}
+	return append(dst, '\n')
+}
