@@ -92,9 +92,13 @@ func (r *run) read(out io.Reader) error {
 func (r *run) follow(e event) {
 	name := e.Package + " " + e.Test
 	switch e.Action {
-	case "run":
+	case "run", "cont":
 		r.mu.Lock()
 		r.running[name] = time.Now()
+		r.mu.Unlock()
+	case "pause":
+		r.mu.Lock()
+		delete(r.running, name)
 		r.mu.Unlock()
 	case "build-output":
 		r.print(strings.TrimSuffix(e.Output, "\n"))
