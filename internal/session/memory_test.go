@@ -171,8 +171,7 @@ func TestMemoryLimit(t *testing.T) {
 	if testing.Short() || raceEnabled || runtime.GOOS != "linux" {
 		t.Skip("not in short mode, not with the race detector, and only where the system tells the memory in use")
 	}
-	t.Parallel()
-	for i, c := range memoryCases {
+	for i, c := range memoryCases { // apart from other tests, whose syncs would wait for all that these write
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			in := filepath.Join(t.TempDir(), "in")
