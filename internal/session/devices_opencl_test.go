@@ -34,9 +34,11 @@ func TestUnknownDeviceIsMeasured(t *testing.T) {
 	}
 	defer s.close()
 	profile, diskOf := machineProfile()
-	if s.run.Facts, err = gather(t.Context(), &s.opt, s.run, profile, diskOf); err != nil {
+	facts, err := factsOfData(t.Context(), &s.opt, s.run, profile, diskOf)
+	if err != nil {
 		t.Fatal(err)
 	}
+	opener := deviceOpener{session: s, facts: facts}
 	asked := 0
 	pays := func(gpu plan.Device) bool {
 		asked++
@@ -44,14 +46,14 @@ func TestUnknownDeviceIsMeasured(t *testing.T) {
 	}
 	info := list[0]
 	info.LinkRate, info.SortRate = 0, 0
-	if s.openIfFaster(t.Context(), info, pays); len(s.run.Devices) != 1 || asked != 2 {
+	if opener.openIfFaster(t.Context(), info, pays); len(s.run.Devices) != 1 || asked != 2 {
 		t.Fatalf("%d devices are open, %d times it was asked whether one pays", len(s.run.Devices), asked)
 	}
 	if got := s.run.Devices[0].Info(); got.LinkRate <= 0 || got.SortRate <= 0 {
 		t.Errorf("opened with link %g, sort %g", got.LinkRate, got.SortRate)
 	}
 	info.LinkRate, info.SortRate = 1e9, 1e9
-	if s.openIfFaster(t.Context(), info, func(gpu plan.Device) bool { return false }); len(s.run.Devices) != 1 {
+	if opener.openIfFaster(t.Context(), info, func(gpu plan.Device) bool { return false }); len(s.run.Devices) != 1 {
 		t.Error("a device that is known to be slow was opened")
 	}
 	if got := engine.DescribeInfo(info, 1<<20); got.Memory > 1<<20 {
