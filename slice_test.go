@@ -24,8 +24,8 @@ func sliceSizes() []int {
 	return []int{0, 1, 2, 3, 100, 32_767, 32_768, 100_003}
 }
 
-// TestSortSliceNumbers compares SortSlice with sort.SliceStable for all types of numbers, in both directions, with and
-// without a key function.
+// TestSortSliceNumbers compares SortSlice with sort.SliceStable for all types of numbers, in both
+// directions, with and without a key function.
 func TestSortSliceNumbers(t *testing.T) {
 	t.Parallel()
 	testNumbers[int](t)
@@ -56,7 +56,8 @@ func testNumbers[V integer](t *testing.T) {
 		for _, n := range sliceSizes() {
 			values := make([]V, n)
 			for i := range values {
-				values[i] = V(random.Uint64()) >> (random.UintN(8) * 8 % 64) // also small ones, and equal ones
+				// Also small ones, and equal ones.
+				values[i] = V(random.Uint64()) >> (random.UintN(8) * 8 % 64)
 			}
 			ascending := func(a, b V) bool { return a < b }
 			descending := func(a, b V) bool { return a > b }
@@ -111,8 +112,8 @@ func TestSortSliceFloats(t *testing.T) {
 	}
 }
 
-// checkFloats sorts floats by value, by a key and in descending order. The bits of totalOrder compare as signed numbers
-// once all but the sign of negative ones are inverted.
+// checkFloats sorts floats by value, by a key and in descending order. The bits of totalOrder
+// compare as signed numbers once all but the sign of negative ones are inverted.
 func checkFloats[F float32 | float64](t *testing.T, values []F, bits func(F) int64, invert int64) {
 	t.Helper()
 	rank := func(f F) int64 {
@@ -147,7 +148,8 @@ func checkFloats[F float32 | float64](t *testing.T, values []F, bits func(F) int
 	}
 }
 
-// padded has padding after small fields, key fields of all kinds and a pointer that is not part of the key.
+// padded has padding after small fields, key fields of all kinds and a pointer that is not part
+// of the key.
 type padded struct {
 	flag  bool `extsort:"4"`
 	total int64
@@ -177,7 +179,8 @@ func (p padded) less(q padded) bool {
 	) < 0
 }
 
-// TestSortSliceStructs sorts structs with padding, nested fields and pointers, by tags and by functions.
+// TestSortSliceStructs sorts structs with padding, nested fields and pointers, by tags and by
+// functions.
 func TestSortSliceStructs(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(5, 6))
@@ -186,7 +189,7 @@ func TestSortSliceStructs(t *testing.T) {
 		for i := range values {
 			v := &values[i]
 			v.flag = random.IntN(2) == 0
-			v.total = int64(i) // tells equal elements apart
+			v.total = int64(i) // distinguishes equal elements
 			v.small = int16(random.IntN(5) - 2)
 			v.ratio = float32(random.IntN(5) - 2)
 			v.inner.code[random.IntN(3)] = byte(random.IntN(2))
@@ -209,8 +212,8 @@ func TestSortSliceStructs(t *testing.T) {
 	}
 }
 
-// randomName returns a short or long name, with long common prefixes and with zeros, which only a comparison of the
-// whole string orders.
+// randomName returns a short or long name, with long common prefixes and with zeros, which only a
+// comparison of the whole string orders.
 func randomName(random *rand.Rand) string {
 	name := strings.Repeat("common prefix ", random.IntN(3))
 	for range random.IntN(4) {
@@ -290,7 +293,8 @@ func refuse[T any](t *testing.T, s []T, want string, keys ...extsort.Key[T]) {
 	}
 }
 
-// TestSortSliceFails makes a key function panic and cancels the sort. Both leave the slice unchanged.
+// TestSortSliceFails makes a key function panic and cancels the sort. Both leave the slice
+// unchanged.
 func TestSortSliceFails(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{1000, 200_000} {

@@ -204,7 +204,8 @@ func (c *Classifier) plant() {
 	for i := 1; i < len(c.tree); i++ {
 		// The left subtree of node i has 1<<below − 1 nodes.
 		below := levels - bits.Len(uint(i))
-		if inOrder := (2*i+1)<<below - 1<<levels - 1; inOrder < len(c.splitters) {
+		inOrder := (2*i+1)<<below - 1<<levels - 1
+		if inOrder < len(c.splitters) {
 			c.tree[i] = c.splitters[inOrder]
 		}
 	}

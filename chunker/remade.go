@@ -180,7 +180,8 @@ func (s *remadeSource) Next(
 		made = place(first, n)
 		return read[:n*s.m.from]
 	})
-	if end := s.base + first + int64(n); err == nil && s.m.MaxRecords > 0 &&
+	end := s.base + first + int64(n)
+	if err == nil && s.m.MaxRecords > 0 &&
 		end > s.m.MaxRecords {
 		return first, 0, fmt.Errorf(
 			"there are more than %d records: use positions of type u64", s.m.MaxRecords,

@@ -103,7 +103,8 @@ func readBigann(r io.Reader) (count, dimension int64, err error) {
 
 // array describes vectors of the given dimension.
 func (b bigannFormat) array(dimension int64) (*Array, error) {
-	if most := int64(MaxRecordSize / b.value.Size); dimension < 1 ||
+	most := int64(MaxRecordSize / b.value.Size)
+	if dimension < 1 ||
 		dimension > most {
 		return nil, fmt.Errorf(
 			"a dimension of %d at byte 4 is impossible (1 to %d): is this a %s file?",

@@ -207,7 +207,8 @@ func (p *piece) scatter(recs []byte, numbers []uint64, stride int) {
 	size := p.size
 	up := p.up & 63
 	p.turnBy(numbers, -p.turn)
-	if spread, flip := p.spread, p.flip; spread|flip != 0 {
+	spread, flip := p.spread, p.flip
+	if spread|flip != 0 {
 		// the sign bit is not in spread; it has its original value after the flip is undone
 		for i, v := range numbers {
 			v ^= flip

@@ -291,7 +291,8 @@ func (d *decompressor) explain(err error) error {
 	if err == nil || err == io.EOF {
 		return err
 	}
-	if _, tooFar := errors.AsType[*windowError](err); tooFar {
+	_, tooFar := errors.AsType[*windowError](err)
+	if tooFar {
 		err = fmt.Errorf(
 			"it needs a window of more than %d MiB; decompress it first, or raise %v: %w",
 			d.windowBytes>>20, option.MemoryBytes, err,

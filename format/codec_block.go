@@ -116,7 +116,8 @@ func MaxCompressed(n int, c Compression) int {
 // MaxCompressed(len(src), c); the coder supports c; src contains whole records; dst and src do
 // not overlap
 func (b *BlockCoder) Compress(dst, src []byte, c Compression) ([]byte, error) {
-	if need := MaxCompressed(len(src), c); len(dst) < need {
+	need := MaxCompressed(len(src), c)
+	if len(dst) < need {
 		return nil, fmt.Errorf(
 			"compress block of %d bytes: %d bytes of room, %d needed", len(src), len(dst),
 			need,

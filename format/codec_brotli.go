@@ -53,7 +53,8 @@ func newBrotliReader(
 	if err != nil {
 		return nil, err
 	}
-	if window := brotliStreamWindow(first); window > max(windowBytes, CommonWindow) {
+	window := brotliStreamWindow(first)
+	if window > max(windowBytes, CommonWindow) {
 		return nil, &windowError{fmt.Errorf(
 			"its window has %d MiB", window>>20,
 		)}

@@ -22,7 +22,8 @@ func (d *decompressor) newPlain() (io.ReadCloser, error) {
 // Economize makes a reader from NewReader use no more than LeanMemory, at the cost of some speed.
 // It has no effect after the first Read.
 func Economize(r io.Reader) {
-	if d, ok := r.(*decompressor); ok {
+	d, ok := r.(*decompressor)
+	if ok {
 		d.lean = true
 	}
 }

@@ -50,7 +50,8 @@ func legacyLZ4(first []byte) string {
 	if len(first) < 8 {
 		return ""
 	}
-	if size := binary.LittleEndian.Uint32(first[4:]); size == 0 ||
+	size := binary.LittleEndian.Uint32(first[4:])
+	if size == 0 ||
 		size > mostBytes {
 		return ""
 	}

@@ -154,7 +154,8 @@ func (z *s2Reader) skip(r io.Reader) error {
 		_, err = io.Copy(io.Discard, r)
 	}
 	missing := false // bytes of the chunk, which the s2 package does not check
-	if chunk, ok := r.(*io.LimitedReader); ok {
+	chunk, ok := r.(*io.LimitedReader)
+	if ok {
 		missing = chunk.N > 0
 	}
 

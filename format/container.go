@@ -181,7 +181,8 @@ func (r Recognition) guess(f file) (*container, Spec, bool) {
 		if c.guess == nil {
 			continue
 		}
-		if s, ok := c.guess(f); ok {
+		s, ok := c.guess(f)
+		if ok {
 			return c, s, true
 		}
 	}

@@ -34,7 +34,8 @@ func FindCount(
 	header []byte, recordSize int, records int64, name string,
 ) *CountField {
 	for _, find := range []func([]byte, int, int64, string) *CountField{findIDX, findVectors} {
-		if field := find(header, recordSize, records, name); field != nil {
+		field := find(header, recordSize, records, name)
+		if field != nil {
 			return field
 		}
 	}

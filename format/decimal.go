@@ -167,7 +167,8 @@ func decimalText(key []byte) string {
 	var buffer [16]byte
 	copy(buffer[16-len(key):], key)
 	text := strconv.FormatUint(binary.BigEndian.Uint64(buffer[:]), 16)
-	if low := binary.BigEndian.Uint64(buffer[8:]); text == "0" {
+	low := binary.BigEndian.Uint64(buffer[8:])
+	if text == "0" {
 		text = strconv.FormatUint(low, 16)
 	} else {
 		text += fmt.Sprintf("%016x", low)

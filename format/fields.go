@@ -73,7 +73,8 @@ func parseNamedField(word string, next int) (Column, error) {
 
 	offset := next
 	typeName := place
-	if before, after, found := strings.Cut(place, ":"); found &&
+	before, after, found := strings.Cut(place, ":")
+	if found &&
 		isDigits(before) {
 		at, err := strconv.Atoi(before)
 		if err != nil {
@@ -115,7 +116,8 @@ func parseNamedField(word string, next int) (Column, error) {
 
 // briefTypeError shortens the list of types in an error, which is long next to a list of fields.
 func briefTypeError(name string, err error) error {
-	if text := err.Error(); strings.HasPrefix(text, "unknown type") {
+	text := err.Error()
+	if strings.HasPrefix(text, "unknown type") {
 		return fmt.Errorf(
 			"unknown type %q: use a type such as u64, i32be, f64 or bytes16",
 			name,

@@ -390,7 +390,8 @@ func (g *Generator) reversed(index uint64) uint64 {
 }
 
 func (g *Generator) nearlySorted(index uint64) uint64 {
-	if choice := mix(g.seed ^ choiceSeed + index*golden); choice%nearlySorted == 0 {
+	choice := mix(g.seed ^ choiceSeed + index*golden)
+	if choice%nearlySorted == 0 {
 		return mix(choice)
 	}
 	return g.sorted(index)

@@ -194,7 +194,8 @@ func (h *Header) CheckRecords(recs []byte, at int64) error {
 	size := int64(h.layout.RecordSize)
 	for start := -(at % size); start < int64(len(recs)); start += size {
 		for i, c := range h.begin {
-			if j := start + int64(i); j >= 0 && j < int64(len(recs)) &&
+			j := start + int64(i)
+			if j >= 0 && j < int64(len(recs)) &&
 				recs[j] != c {
 				return fmt.Errorf(
 					"%s: record %d (byte %d) has a different dimension than the first record, %d: "+

@@ -113,7 +113,8 @@ func (k *Keyer) Compare(a, b []byte) int {
 	}
 	for i := range k.pieces {
 		p := &k.pieces[i]
-		if c := cmp.Compare(p.value(a), p.value(b)); c != 0 {
+		c := cmp.Compare(p.value(a), p.value(b))
+		if c != 0 {
 			return c
 		}
 	}

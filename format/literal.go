@@ -46,13 +46,15 @@ func parseLiteral(text string) (v any, err error) {
 }
 
 func toJSON(token string) string {
-	if at := strings.IndexAny(token, `'"`); at >= 0 {
+	at := strings.IndexAny(token, `'"`)
+	if at >= 0 {
 		return stringToJSON(token[at+1 : len(token)-1])
 	}
 	if token[0] >= '0' && token[0] <= '9' {
 		return strings.TrimSuffix(token, "L")
 	}
-	if word, ok := jsonTokens[strings.TrimLeft(token, ", \t\r\n")]; ok {
+	word, ok := jsonTokens[strings.TrimLeft(token, ", \t\r\n")]
+	if ok {
 		return word
 	}
 	return noToken

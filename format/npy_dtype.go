@@ -133,7 +133,8 @@ func (a *Array) addField(
 		why := fmt.Sprintf(
 			"field %.99q is an array: give the element as %v OFFSET:TYPE", name, option.Keys,
 		)
-		if inside := a.Fields[before:]; len(inside) == 1 &&
+		inside := a.Fields[before:]
+		if len(inside) == 1 &&
 			inside[0].Why == "" {
 			why += fmt.Sprintf(
 				", the first of which is %d:%v", offset, inside[0].Type,
@@ -252,7 +253,8 @@ func countedDtype(dtype string, columns int) (string, error) {
 		return "[('value', " + dtype + "), " + count, nil
 	}
 	for _, item := range fields {
-		if entry, ok := item.([]any); ok && len(entry) > 0 &&
+		entry, ok := item.([]any)
+		if ok && len(entry) > 0 &&
 			entry[0] == "count" {
 			return "", errors.New(
 				"the array already has a field named count: rename it",
@@ -399,7 +401,8 @@ func listed[T any](all []T, name func(T) string) string {
 	for _, item := range all[:min(len(all), 12)] {
 		names = append(names, fmt.Sprintf("%.99s", name(item)))
 	}
-	if more := len(all) - len(names); more > 0 {
+	more := len(all) - len(names)
+	if more > 0 {
 		names = append(names, fmt.Sprintf("and %d more", more))
 	}
 	return strings.Join(names, ", ")

@@ -90,7 +90,8 @@ func Members(r io.ReaderAt, size int64) (all []Member, err error) {
 	d.left = math.MaxInt64
 	archive.RegisterDecompressor(zip.Deflate, flate.NewReader)
 	for _, f := range archive.File {
-		if name, ok := strings.CutSuffix(f.Name, ".npy"); ok {
+		name, ok := strings.CutSuffix(f.Name, ".npy")
+		if ok {
 			all = append(all, Member{name, int64(f.UncompressedSize64), f})
 		}
 	}

@@ -83,7 +83,8 @@ func (r Recognition) CheckPacked(first []byte) error {
 		}
 	}
 
-	if f := recognise(foreignCompressions, first); f != nil {
+	f := recognise(foreignCompressions, first)
+	if f != nil {
 		return fmt.Errorf(
 			"this is compressed with %s: decompress it first (%s -dc FILE | extsort ...); or "+
 				"%v none to sort its bytes as they are",
@@ -105,7 +106,8 @@ func (r Recognition) CheckRecords(s Spec, first []byte) error {
 			option.Raw,
 		)
 	}
-	if f := recognise(foreignFiles, first); f != nil {
+	f := recognise(foreignFiles, first)
+	if f != nil {
 		return fmt.Errorf(
 			"this is %s: %s; or %v to sort its bytes as they are", f.name, f.advice(),
 			option.Raw,

@@ -46,7 +46,8 @@ func NewSummary(l Layout, o Order, sum Checksum) Summary {
 	if l.isNumeric() {
 		s.Order += ", zeros and NaNs equal"
 	}
-	if first, last := o.Ends(); o.Records > 0 {
+	first, last := o.Ends()
+	if o.Records > 0 {
 		s.FirstKey, s.LastKey = hex.EncodeToString(first), hex.EncodeToString(last)
 		s.First, s.Last = l.KeyText(first), l.KeyText(last)
 	}

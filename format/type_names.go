@@ -91,7 +91,8 @@ func numpyNamed(order, letter, size string) (t Type, ok bool) {
 	}
 
 	for i := range numberTypes {
-		if n := &numberTypes[i]; n.npy == letter+size {
+		n := &numberTypes[i]
+		if n.npy == letter+size {
 			return n.typeOf(bigEndian), true
 		}
 	}

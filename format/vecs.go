@@ -90,7 +90,8 @@ func vectorColumns(before, recordSize int, value Type) []Column {
 
 // layout returns the layout of vectors of the given dimension.
 func (v vecsFormat) layout(s Spec, dimension int) (Layout, error) {
-	if most := (MaxRecordSize - vecsDimension) / v.value.Size; dimension < 1 ||
+	most := (MaxRecordSize - vecsDimension) / v.value.Size
+	if dimension < 1 ||
 		dimension > most {
 		return Layout{}, fmt.Errorf(
 			"a dimension of %d at byte 0 is impossible (1 to %d): is this a %s file?",

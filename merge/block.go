@@ -81,7 +81,8 @@ func (b *block) release() {
 
 // checkOrder returns a DisorderError if a record of b belongs before its predecessor.
 func (b *block) checkOrder(k *format.Keyer) error {
-	if i := firstDisorder(k, b.keys, b.recs); i >= 0 {
+	i := firstDisorder(k, b.keys, b.recs)
+	if i >= 0 {
 		size := k.Layout().RecordSize
 		key := k.Append(nil, b.recs[i*size:])
 		before := k.Append(nil, b.recs[(i-1)*size:])

@@ -31,7 +31,8 @@ func (in Sorted) Within(low, high, page int64) Sorted {
 
 		at += low
 
-		if size := int64(len(p)); at < from ||
+		size := int64(len(p))
+		if at < from ||
 			(at-from+1)*size > int64(len(kept)) {
 			kept = slices.Grow(kept[:0], int(page*size))[:page*size]
 			from = min(max(at-page/2, low), high-page)

@@ -116,7 +116,8 @@ func mergeSome(
 	ctx context.Context, opt Options, group, runs []*spill.Run, w device.BlockWriter,
 ) error {
 	err := Merge(ctx, opt, group, w)
-	if disorder, ok := errors.AsType[*DisorderError](err); ok {
+	disorder, ok := errors.AsType[*DisorderError](err)
+	if ok {
 		disorder.Input = slices.Index(runs, group[disorder.Input])
 	}
 	return err

@@ -98,7 +98,8 @@ func (m *streaming) read(ctx context.Context, f *feed, r io.Reader) error {
 			return err
 		}
 		if m.opt.CheckOrder {
-			if k := m.opt.Keyer; len(last) > 0 &&
+			k := m.opt.Keyer
+			if len(last) > 0 &&
 				k.Compare(last, b.recs[:len(last)]) > 0 {
 				return &DisorderError{b.input, b.first, k.Append(nil, b.recs), k.Append(nil, last)}
 			}

@@ -259,7 +259,8 @@ func (s *Strays) Source() device.Source {
 
 // WriteBlock stores sorted strays. It is a device.BlockWriter.
 func (s *Strays) WriteBlock(_ context.Context, first int64, recs []byte) error {
-	if end := first*s.size + int64(len(recs)); end > s.n*s.size {
+	end := first*s.size + int64(len(recs))
+	if end > s.n*s.size {
 		return fmt.Errorf(
 			"internal error: byte %d of %d of strays", end, s.n*s.size,
 		)

@@ -62,7 +62,8 @@ func (v *view) keyOf(i int) []byte {
 
 // compare compares two records of the block by their keys.
 func (v *view) compare(i, j int) int {
-	if c := cmp.Compare(v.prefixes[i], v.prefixes[j]); c != 0 ||
+	c := cmp.Compare(v.prefixes[i], v.prefixes[j])
+	if c != 0 ||
 		v.keyer.KeySize() <= 8 {
 		return c
 	}
@@ -71,7 +72,8 @@ func (v *view) compare(i, j int) int {
 
 // compareKey compares a record with a normalized key.
 func (v *view) compareKey(i int, key []byte) int {
-	if c := cmp.Compare(v.prefixes[i], format.PrefixOf(key)); c != 0 ||
+	c := cmp.Compare(v.prefixes[i], format.PrefixOf(key))
+	if c != 0 ||
 		v.keyer.KeySize() <= 8 {
 		return c
 	}

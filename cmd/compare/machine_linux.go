@@ -11,7 +11,8 @@ import (
 
 func (m *machine) look(dir string) {
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
-		if model := labelled(text, "model name"); model != "" {
+		model := labelled(text, "model name")
+		if model != "" {
 			m.CPU = model
 		}
 	}
@@ -30,7 +31,8 @@ func (m *machine) look(dir string) {
 // labelled returns the value of the first line "label : value".
 func labelled(text []byte, label string) string {
 	for line := range bytes.Lines(text) {
-		if name, value, ok := bytes.Cut(line, []byte(":")); ok &&
+		name, value, ok := bytes.Cut(line, []byte(":"))
+		if ok &&
 			string(bytes.TrimSpace(name)) == label {
 			return string(bytes.TrimSpace(value))
 		}

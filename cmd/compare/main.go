@@ -37,7 +37,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	case err == nil, errors.Is(err, pflag.ErrHelp):
 		return 0
 	case errors.As(context.Cause(ctx), &stop):
-		if number, ok := stop.signal.(syscall.Signal); ok {
+		number, ok := stop.signal.(syscall.Signal)
+		if ok {
 			return 128 + int(number)
 		}
 	}

@@ -54,7 +54,8 @@ func kibibytes(text []byte, label string) int64 {
 		if !ok {
 			continue
 		}
-		if words := bytes.Fields(rest); len(words) > 0 {
+		words := bytes.Fields(rest)
+		if len(words) > 0 {
 			n, _ := strconv.ParseInt(string(words[0]), 10, 64)
 			return n << 10
 		}

@@ -35,7 +35,8 @@ func (r *report) writeSVG(w io.Writer) error {
 	var panels bytes.Buffer
 	top := 0.0
 	for _, s := range r.Workloads {
-		if done := s.finished(); len(done) > 0 {
+		done := s.finished()
+		if len(done) > 0 {
 			fmt.Fprintf(&panels, "<g transform=\"translate(0,%v)\">\n", top)
 			top += s.drawPanel(&panels, done)
 			panels.WriteString("</g>\n")

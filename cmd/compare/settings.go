@@ -215,7 +215,8 @@ func (s tableSettings) defaultSize() string {
 
 // defaultDir returns a directory for large files. /tmp is in memory on many systems.
 func defaultDir() string {
-	if dir := os.Getenv("TMPDIR"); dir != "" {
+	dir := os.Getenv("TMPDIR")
+	if dir != "" {
 		return dir
 	}
 	if info, err := os.Stat("/var/tmp"); err == nil && info.IsDir() {

@@ -122,10 +122,12 @@ const tmpfsRoom = 6
 // openTmpfs creates the directory for rows in tmpfs.
 func (t *table) openTmpfs() error {
 	dir := t.shop.table.tmpfs
-	if fs := describeMachine(dir).FileSystem; fs != inTmpfs {
+	fs := describeMachine(dir).FileSystem
+	if fs != inTmpfs {
 		return fmt.Errorf("%s is no tmpfs", dir)
 	}
-	if free := freeMemory(dir); free < tmpfsRoom*t.shop.bytes {
+	free := freeMemory(dir)
+	if free < tmpfsRoom*t.shop.bytes {
 		return fmt.Errorf(
 			"%s has room for %s of %s",
 			dir,

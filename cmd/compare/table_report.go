@@ -256,7 +256,8 @@ func (t *tableReport) columns() []column {
 			return seconds(r.autos[i])
 		}})
 	}
-	if n := len(t.start.Versions); n > 1 {
+	n := len(t.start.Versions)
+	if n > 1 {
 		title := t.start.Versions[n-1].Name + " / " + t.start.Versions[0].Name
 		all = append(all, column{title, false, func(r rowResult) string {
 			return strings.TrimSpace(times(r.change()) + " " + r.slower())
@@ -349,7 +350,8 @@ func (t *tableReport) complain(b *strings.Builder) {
 	for _, bound := range all {
 		var found []string
 		for _, r := range t.results {
-			if text := bound.beyond(r); text != "" {
+			text := bound.beyond(r)
+			if text != "" {
 				found = append(found, r.name+": "+text)
 			}
 		}

@@ -143,7 +143,8 @@ func (shop *workshop) versions(ctx context.Context) []string {
 // prepare returns a command that runs in the directory.
 func (shop *workshop) prepare(ctx context.Context, c command) *exec.Cmd {
 	name := c[0]
-	if path, ok := shop.tools[name]; ok {
+	path, ok := shop.tools[name]
+	if ok {
 		name = path
 	}
 	cmd := exec.CommandContext(ctx, name, c[1:]...)
@@ -190,7 +191,8 @@ func failure(ctx context.Context, c command, err error, said []byte) error {
 		return context.Cause(ctx)
 	}
 	lines := strings.Split(strings.TrimSpace(string(said)), "\n")
-	if last := lines[len(lines)-1]; last != "" {
+	last := lines[len(lines)-1]
+	if last != "" {
 		err = errors.New(strings.TrimPrefix(last, c[0]+": "))
 	}
 	return fmt.Errorf("%s: %w", c[0], err)

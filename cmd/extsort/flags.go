@@ -36,7 +36,8 @@ func (g group) add(v pflag.Value, name, usage string) definition {
 	f := g.flags.VarPF(v, name, letter, usage)
 	// Only for the help; the variable already has its default.
 	f.DefValue = cmp.Or(otherwise, v.String())
-	if words := choices(f); len(words) > 0 {
+	words := choices(f)
+	if len(words) > 0 {
 		f.Usage += ": " + inWords(words)
 	}
 	return definition{f}
@@ -230,14 +231,16 @@ func parseFieldList(s string) (string, error) {
 		return "", err
 	}
 	where := ""
-	if name, isFile := strings.CutPrefix(text, "@"); isFile {
+	name, isFile := strings.CutPrefix(text, "@")
+	if isFile {
 		where = name + ": "
 		if text, err = readFieldList(name); err != nil {
 			return "", err
 		}
 	}
 	if _, err := format.ParseFields(text); err != nil {
-		if _, missing := os.Stat(s); missing == nil {
+		_, missing := os.Stat(s)
+		if missing == nil {
 			return "", fmt.Errorf(
 				"%w (to read the list from a file: @%s)", err, s,
 			)
@@ -270,7 +273,8 @@ func fieldHint(list string) string {
 	for word := range strings.FieldsSeq(strings.ReplaceAll(list, ",", " ")) {
 		_, place, _ := strings.Cut(word, "=")
 		name := place[strings.LastIndex(place, ":")+1:]
-		if _, known := format.NamedType(name); known || name == "" {
+		_, known := format.NamedType(name)
+		if known || name == "" {
 			continue
 		}
 		if near := typeHint(name); near != "" {
@@ -306,7 +310,8 @@ func memberFlag(g group, v *flagValues) {
 // error refers to the help.
 func validateRecord(spec format.Spec) error {
 	err := spec.Validate()
-	if near := nearestType(spec); err != nil && near != "" {
+	near := nearestType(spec)
+	if err != nil && near != "" {
 		err = fmt.Errorf("%w (did you mean %s?)", err, near)
 	}
 	if slices.Contains([]string{"csv", "tsv", "txt", "text", "json"}, strings.ToLower(spec.Format)) &&
@@ -318,7 +323,8 @@ func validateRecord(spec format.Spec) error {
 	isName := func(key string) bool {
 		return strings.IndexAny(key, "0123456789") != 0
 	}
-	if i := slices.IndexFunc(spec.Keys, isName); i >= 0 && err != nil &&
+	i := slices.IndexFunc(spec.Keys, isName)
+	if i >= 0 && err != nil &&
 		spec.Format+spec.Fields == "" {
 		// One error for all such keys, instead of one for each.
 		return fmt.Errorf("key %q: only NumPy arrays have field names (for a pipe, add -f npy); "+
@@ -513,7 +519,8 @@ func batchSizeFlag(g group, v *flagValues) {
 func strategyHints() string {
 	var hints []string
 	for _, s := range plan.Requestable() {
-		if hint := plan.Strategy(s).Properties().Hint; hint != "" {
+		hint := plan.Strategy(s).Properties().Hint
+		if hint != "" {
 			hints = append(hints, s+": "+hint)
 		}
 	}
@@ -630,7 +637,8 @@ func addGroups(cmd *cobra.Command, groups ...group) {
 // offerValues registers the values of flags for shell completion.
 func offerValues(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		if words := slices.Concat(choices(f), f.Annotations[offered]); len(words) > 0 {
+		words := slices.Concat(choices(f), f.Annotations[offered])
+		if len(words) > 0 {
 			// An error would mean a second registration, which is impossible, because flag names
 			// are unique.
 			_ = cmd.RegisterFlagCompletionFunc(f.Name,
@@ -647,7 +655,8 @@ func offerValues(cmd *cobra.Command) {
 func hideConflicts(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		for _, other := range f.Annotations[refusedWith] {
-			if conflicting := flagTyped(cmd.Flags(), other); conflicting != nil {
+			conflicting := flagTyped(cmd.Flags(), other)
+			if conflicting != nil {
 				cmd.MarkFlagsMutuallyExclusive(f.Name, conflicting.Name)
 			}
 		}
@@ -659,10 +668,12 @@ func hideConflicts(cmd *cobra.Command) {
 
 // flagTyped returns the flag with this usual form (-o, --limit), or nil.
 func flagTyped(flags *pflag.FlagSet, name string) *pflag.Flag {
-	if long, ok := strings.CutPrefix(name, "--"); ok {
+	long, ok := strings.CutPrefix(name, "--")
+	if ok {
 		return flags.Lookup(long)
 	}
-	if letter := strings.TrimPrefix(name, "-"); len(letter) == 1 {
+	letter := strings.TrimPrefix(name, "-")
+	if len(letter) == 1 {
 		return flags.ShorthandLookup(letter)
 	}
 	return nil

@@ -125,7 +125,8 @@ func addDates(shown []info.Record) {
 		return
 	}
 	for i := range shown[0].Parts {
-		if c, ok := clockOf(valuesOf(shown, i)); ok {
+		c, ok := clockOf(valuesOf(shown, i))
+		if ok {
 			for _, record := range shown {
 				// valuesOf has already parsed it.
 				number, _ := strconv.ParseInt(record.Parts[i].Value, 10, 64)

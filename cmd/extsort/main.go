@@ -151,7 +151,8 @@ func errorLine(err error) string {
 	for _, text := range all[:min(len(all), maxErrors)] {
 		lines = append(lines, printable(shortened(text)))
 	}
-	if more := len(all) - len(lines); more > 0 {
+	more := len(all) - len(lines)
+	if more > 0 {
 		lines = append(lines, fmt.Sprintf("and %d more errors", more))
 	}
 	return strings.Join(lines, "; ")

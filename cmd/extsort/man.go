@@ -148,7 +148,8 @@ func manualFlags(w io.Writer, cmd *cobra.Command) {
 		if f.Hidden {
 			return
 		}
-		if title := strings.Join(f.Annotations[groupTitle], ""); title != last &&
+		title := strings.Join(f.Annotations[groupTitle], "")
+		if title != last &&
 			title != "" {
 			fmt.Fprintf(w, ".SS %q\n", title)
 			last = title

@@ -54,7 +54,8 @@ func (f *reportFlags) json() (file string, ok bool) {
 
 // open opens the file of --stats=json:FILE, if there is one.
 func (f *reportFlags) open(ctx context.Context, taken []place) (err error) {
-	if file, _ := f.json(); file != "" {
+	file, _ := f.json()
+	if file != "" {
 		f.side, err = openSide(ctx, "--stats=json", file, taken...)
 	}
 	return err

@@ -10,7 +10,8 @@ import (
 // dieOf returns the exit status that represents a signal, on a system where a process cannot send
 // itself a signal.
 func dieOf(s os.Signal) int {
-	if number, ok := s.(syscall.Signal); ok {
+	number, ok := s.(syscall.Signal)
+	if ok {
 		return 128 + int(number)
 	}
 	return exitError

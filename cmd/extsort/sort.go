@@ -174,7 +174,8 @@ func (f *sortFlags) contradictions(files []string) (faults []error) {
 // checkFolder rejects an invalid -T even if the data is so small that nothing is spilled.
 func checkFolder(name string) error {
 	info, err := os.Stat(name)
-	if path, ok := errors.AsType[*os.PathError](err); ok {
+	path, ok := errors.AsType[*os.PathError](err)
+	if ok {
 		return fmt.Errorf("-T %s: %w", name, path.Err)
 	}
 	if err == nil && !info.IsDir() {
@@ -218,7 +219,8 @@ func (a *app) warn(message string) {
 func (a *app) produce(ctx context.Context, f *sortFlags, opt session.Options,
 	run func(context.Context, session.Options) (*session.Report, error)) error {
 	isArray := opt.Argsort == "" && opt.Record.Container().IsArray
-	if doubt := misnamed(opt.Output, opt.Compress, isArray); doubt != "" &&
+	doubt := misnamed(opt.Output, opt.Compress, isArray)
+	if doubt != "" &&
 		opt.Warn != nil {
 		opt.Warn(doubt)
 	}
@@ -243,7 +245,8 @@ func (a *app) produce(ctx context.Context, f *sortFlags, opt session.Options,
 	err = countedFrom(err, opt.SkipBytes)
 	progress.Close()
 	f.report.keep(report)
-	if _, ok := errors.AsType[*session.DisorderError](err); ok {
+	_, ok := errors.AsType[*session.DisorderError](err)
+	if ok {
 		return fmt.Errorf("%w (leave out -m to sort it)", err)
 	}
 	if err == nil {
@@ -343,7 +346,8 @@ func (a *app) check(
 	if err == nil {
 		progress.Done("checked", read.Done, read.Elapsed.Seconds())
 	}
-	if _, ok := errors.AsType[*session.DisorderError](err); report == nil ||
+	_, ok := errors.AsType[*session.DisorderError](err)
+	if report == nil ||
 		err != nil && !ok {
 		return err
 	}

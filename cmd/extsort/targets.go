@@ -184,7 +184,8 @@ func inSet(name, of string) bool {
 
 // compressedSuffix returns the suffix of a name that selects a compression, or "".
 func compressedSuffix(name string) string {
-	if codec, _ := format.ParseCompression("", name); codec == format.None {
+	codec, _ := format.ParseCompression("", name)
+	if codec == format.None {
 		return ""
 	}
 	return filepath.Ext(name)

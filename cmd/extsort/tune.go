@@ -263,7 +263,8 @@ func showTuning(ctx context.Context, w io.Writer) error {
 		}
 	}
 	for _, info := range session.Devices(ctx).Devices {
-		if t := opencl.LoadTuning(info); t != nil {
+		t := opencl.LoadTuning(info)
+		if t != nil {
 			fmt.Fprintf(
 				w, "\n%d: %s (%s)\n", info.Index, info.Name, info.Driver,
 			)

@@ -52,7 +52,8 @@ func (v *value[T]) choices() []string { return v.words }
 
 // choices returns the possible values of a flag, or nil if it accepts other values, too.
 func choices(f *pflag.Flag) []string {
-	if v, ok := f.Value.(interface{ choices() []string }); ok {
+	v, ok := f.Value.(interface{ choices() []string })
+	if ok {
 		return v.choices()
 	}
 	return nil
@@ -140,7 +141,8 @@ func expandShorthand(s string) string {
 		return strconv.FormatInt(1<<exponent, 10) + parts[3]
 	}
 	digits := strings.ReplaceAll(parts[2], "_", "")
-	if n, ok := new(big.Rat).SetString(digits); ok && n.IsInt() {
+	n, ok := new(big.Rat).SetString(digits)
+	if ok && n.IsInt() {
 		digits = n.Num().String()
 	} else if ok {
 		exact := n.FloatString(len(digits)) // there are at most this many digits after the point
@@ -165,7 +167,8 @@ func parsePlain(s string, parse func(string) (int64, error)) (int64, error) {
 	if err == nil {
 		return n, nil
 	}
-	if _, asGiven := parse(s); asGiven != nil {
+	_, asGiven := parse(s)
+	if asGiven != nil {
 		return 0, asGiven // this error shows the text that the user wrote
 	}
 	return 0, err
@@ -218,7 +221,8 @@ func parsePart(s string) (session.Part, error) {
 func parseSplit(opt *session.Options) func(string) (string, error) {
 	return func(s string) (string, error) {
 		var err error
-		if files, notFiles := strconv.ParseUint(expandShorthand(s), 10, 64); notFiles != nil {
+		files, notFiles := strconv.ParseUint(expandShorthand(s), 10, 64)
+		if notFiles != nil {
 			opt.SplitBytes, err = parseSize(s)
 		} else if opt.SplitFiles = int(min(files, session.MaxSplitFiles)); files != uint64(opt.SplitFiles) ||
 			files == 0 {
@@ -291,7 +295,8 @@ func oneOf[T ~string](to *T, kind string, words ...string) pflag.Value {
 }
 
 func parseStats(s string) (string, error) {
-	if name, toFile := strings.CutPrefix(s, "json:"); toFile && name != "" {
+	name, toFile := strings.CutPrefix(s, "json:")
+	if toFile && name != "" {
 		return s, nil
 	}
 	return s, checkWord(s, []string{"text", "json", "json:FILE"})

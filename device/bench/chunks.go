@@ -30,7 +30,8 @@ func (b *chunks) Time(ctx context.Context, c Case, runs int) (Timing, error) {
 	if !slices.Contains(b.Info().Algorithms, c.Algorithm) {
 		return Timing{}, fmt.Errorf("%w: algorithm %s", ErrCannot, c.Algorithm)
 	}
-	if p := c.Params; p != (algo.Params{}) && p != (algo.Params{DigitBits: 8}) {
+	p := c.Params
+	if p != (algo.Params{}) && p != (algo.Params{DigitBits: 8}) {
 		return Timing{}, fmt.Errorf(
 			"%w: %s with parameters", ErrCannot, c.Algorithm,
 		)

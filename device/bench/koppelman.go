@@ -72,7 +72,8 @@ func (t tiling) balancedTile(c costs) float64 {
 	low := 1.0
 	high := wanted + 2 // x·lg(x) is 0 at 1, and more than wanted at wanted + 2
 	for high-low > 1e-6 {
-		if middle := (low + high) / 2; middle*math.Log2(middle) < wanted {
+		middle := (low + high) / 2
+		if middle*math.Log2(middle) < wanted {
 			low = middle
 		} else {
 			high = middle

@@ -36,7 +36,8 @@ func NewReport(bed Bed, view string, runs int) Report {
 	r := Report{
 		Schema: 1, Device: info.Name, Driver: info.Driver, Kind: info.Kind, View: view, Clock: ClockDevice, Runs: runs,
 	}
-	if _, ok := bed.(*chunks); ok {
+	_, ok := bed.(*chunks)
+	if ok {
 		r.Clock = ClockHost
 	}
 	if r.Runs == 0 {

@@ -158,7 +158,8 @@ func deviceWords(c Case) ([]byte, error) {
 		words, int64(c.Key.WordBytes), c.Key.WordBytes, binary.LittleEndian,
 	)
 	for i := range c.Records {
-		if at := words[i*int64(c.Key.WordBytes):]; c.Key.WordBytes == 8 {
+		at := words[i*int64(c.Key.WordBytes):]
+		if c.Key.WordBytes == 8 {
 			binary.NativeEndian.PutUint64(at, key(i))
 		} else {
 			binary.NativeEndian.PutUint32(at, uint32(key(i)))

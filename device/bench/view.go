@@ -153,7 +153,8 @@ func (s Scope) checkMemory(cases []Case) error {
 	c := slices.MaxFunc(cases, func(a, b Case) int {
 		return cmp.Compare(chunksBytes(a), chunksBytes(b))
 	})
-	if need := chunksBytes(c); s.Memory > 0 && need > s.Memory {
+	need := chunksBytes(c)
+	if s.Memory > 0 && need > s.Memory {
 		return fmt.Errorf("%d keys of %s need %s bytes of memory, but there are %s: use a smaller --max",
 			c.Records, c.Key, humanize.Comma(need), humanize.Comma(s.Memory))
 	}

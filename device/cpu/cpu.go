@@ -119,7 +119,8 @@ func (*Device) BlockBytes(opt device.ChunkOptions, records int64) int {
 // MaxRecords returns the size of the largest chunk within memoryBytes. If a histogram fits, there
 // is practically no limit.
 func (*Device) MaxRecords(opt device.ChunkOptions, memoryBytes int64) int64 {
-	if _, ok := newHistogramSizes(opt, memoryBytes); ok && memoryBytes > 0 {
+	_, ok := newHistogramSizes(opt, memoryBytes)
+	if ok && memoryBytes > 0 {
 		return maxTallied
 	}
 	tooMany := sort.Search(1<<40, func(n int) bool {
@@ -146,7 +147,8 @@ func (d *Device) NewChunk(
 	s := newSizes(opt, opt.Records)
 	need := s.memory()
 	tooLittle := opt.MemoryBytes > 0 && need > opt.MemoryBytes
-	if h, ok := newHistogramSizes(opt, opt.MemoryBytes); ok &&
+	h, ok := newHistogramSizes(opt, opt.MemoryBytes)
+	if ok &&
 		(tooLittle || opt.Records >= int64(valuesOf(h.record))) {
 		return newHistogram(opt, h), nil
 	}

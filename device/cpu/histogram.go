@@ -282,7 +282,8 @@ func (h *histogram) records(dst []byte, first, count int64) []byte {
 	i := sort.Search(len(h.ends), func(i int) bool { return h.ends[i] > first })
 
 	for at := int64(0); at < count; i++ {
-		if end := min(h.ends[i]-first, count); end > at {
+		end := min(h.ends[i]-first, count)
+		if end > at {
 			radix.Fill(
 				dst[at*size:end*size], h.values[i*h.record:(i+1)*h.record]...,
 			)

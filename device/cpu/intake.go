@@ -80,7 +80,8 @@ const sampledPerBucket = 32
 
 // sample returns the prefixes of some records, if any are known.
 func (in *intake) sample(opt *device.ChunkOptions) []uint64 {
-	if s, ok := in.src.(device.Sampled); ok && len(s.Sample()) > 0 {
+	s, ok := in.src.(device.Sampled)
+	if ok && len(s.Sample()) > 0 {
 		return s.Sample()
 	}
 	return opt.Sample

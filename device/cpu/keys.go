@@ -41,7 +41,9 @@ func (k *keys[E]) fromPrefix(prefix uint64) E {
 func (k *keys[E]) tieBits(int) uint {
 	return 0
 }
-func (k *keys[E]) keysOf(_ *worker[E, E], elems []E, _ int) []E {
+func (k *keys[E]) keysOf(
+	_ *worker[E, E], elems []E, _ int,
+) []E {
 	return elems
 }
 
@@ -72,13 +74,17 @@ func (k *keys[E]) tied(_ context.Context, l *leaf[E]) error {
 
 // finish uses out if possible: like w.a, it is in the cache. Other memory makes the moves take
 // 1.5 times as long.
-func (k *keys[E]) finish(w *worker[E, E], l *leaf[E], out []byte) []E {
+func (k *keys[E]) finish(
+	w *worker[E, E], l *leaf[E], out []byte,
+) []E {
 	dst := w.a[:l.count]
-	if room := len(out) / int(unsafe.Sizeof(dst[0])); k.view &&
+	room := len(out) / int(unsafe.Sizeof(dst[0]))
+	if k.view &&
 		int64(room) >= l.count {
 		dst = arena.View[E](out)[:l.count]
 	}
-	if inBlocks := l.count - l.counted; inBlocks > 0 {
+	inBlocks := l.count - l.counted
+	if inBlocks > 0 {
 		sortBlocks(w, k.pool, l, dst[:inBlocks])
 	}
 	if l.counted > 0 {
@@ -102,10 +108,14 @@ func sortBlocks[E radix.Element](
 	w.radix.Sort(dst, w.b[:len(dst)], w.blocks, s)
 }
 
-func (k *keys[E]) gather(_ *worker[E, E], dst []byte, sorted []E) []byte {
+func (k *keys[E]) gather(
+	_ *worker[E, E], dst []byte, sorted []E,
+) []byte {
 	return k.records(dst, sorted)
 }
-func (k *keys[E]) place(_ *worker[E, E], dst, sorted []E) {
+func (k *keys[E]) place(
+	_ *worker[E, E], dst, sorted []E,
+) {
 	copy(dst, sorted)
 }
 

@@ -122,10 +122,13 @@ func (l *loading[K, E]) work(
 	}
 }
 
-func (l *loading[K, E]) scatter(w *worker[K, E], recs []byte, first int64) {
+func (l *loading[K, E]) scatter(
+	w *worker[K, E], recs []byte, first int64,
+) {
 	left := 0
 	l.eachBatch(w, recs, first, func(keys []K, elems []E) {
-		if s := l.selection; !s.takesAll() {
+		s := l.selection
+		if !s.takesAll() {
 			within := 0
 			if l.pipeline.sizes.whole {
 				within = radix.WithinBoth(keys, elems, s.low, s.span)

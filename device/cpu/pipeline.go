@@ -149,7 +149,9 @@ const equalPiece = 512
 // pieces returns the elements of a leaf in consecutive pieces, after skipping some. They are in
 // input order, if that is known, or in sorted order after finishing. The caller may recycle the
 // blocks of a piece that it has received.
-func (p *pipeline[K, E]) pieces(l *leaf[K], skip int64) iter.Seq[[]E] {
+func (p *pipeline[K, E]) pieces(
+	l *leaf[K], skip int64,
+) iter.Seq[[]E] {
 	return func(yield func([]E) bool) {
 		rest := func(piece []E) bool {
 			skipped := min(skip, int64(len(piece)))

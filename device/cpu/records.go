@@ -276,7 +276,8 @@ func (b *batch) bitRanges(from, n int) []uint64 {
 }
 
 func (r *records) less(a, b uint64) bool {
-	if c := r.keyer.Compare(r.record(a), r.record(b)); c != 0 {
+	c := r.keyer.Compare(r.record(a), r.record(b))
+	if c != 0 {
 		return c < 0
 	}
 	return r.index(a) < r.index(b)
@@ -324,7 +325,8 @@ const tiesAhead = 24
 func (r *records) prefetchTies(a []uint64, from, end int, tieBits uint) int {
 	for from < min(end, len(a)) {
 		next := endOfTie(a, from, tieBits)
-		if n := next - from; n > 1 && n < batchRecords {
+		n := next - from
+		if n > 1 && n < batchRecords {
 			r.prefetch(a[from:next])
 		}
 		from = next

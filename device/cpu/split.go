@@ -113,7 +113,8 @@ func (s splitter[K, E]) splitAround(
 		return nil, err
 	}
 	at := 0
-	if first := s.pipeline.pool.Content(rest[0].Head)[:1]; s.pipeline.kind.keysOf(nil, first, l.from)[0] < value {
+	first := s.pipeline.pool.Content(rest[0].Head)[:1]
+	if s.pipeline.kind.keysOf(nil, first, l.from)[0] < value {
 		at = 1
 	}
 	return slices.Insert(rest, at, equal), nil
@@ -228,10 +229,13 @@ func blockOf[E arena.Word](p *pool.Pool[E], piece []E) uint32 {
 // merge joins neighboring leaves with at most the given number of elements together, and packs
 // all leaves. This limits the number of leaves and of partial blocks, however often buckets are
 // split.
-func (s splitter[K, E]) merge(leaves []leaf[K], most int64) []leaf[K] {
+func (s splitter[K, E]) merge(
+	leaves []leaf[K], most int64,
+) []leaf[K] {
 	merged := leaves[:0]
 	for _, l := range leaves {
-		if n := len(merged); n > 0 && merged[n-1].joins(&l) &&
+		n := len(merged)
+		if n > 0 && merged[n-1].joins(&l) &&
 			merged[n-1].count+l.count <= most {
 			s.pipeline.pool.Join(&merged[n-1].List, l.List)
 			merged[n-1].count += l.count

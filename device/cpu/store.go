@@ -40,7 +40,9 @@ func (p *pipeline[K, E]) Store(
 }
 
 // release counts the records of a task as stored.
-func (p *pipeline[K, E]) release(t task[K], left []atomic.Int64) {
+func (p *pipeline[K, E]) release(
+	t task[K], left []atomic.Int64,
+) {
 	for _, l := range t.leaves {
 		if l.done {
 			l.count = t.count

@@ -125,7 +125,9 @@ func (c *wholes[R]) inPlace() bool {
 const keyRest = 64
 
 // keysOf returns the prefixes of the keys of words, or the rest of these keys.
-func (c *wholes[R]) keysOf(w *worker[uint64, R], words []R, from int) []uint64 {
+func (c *wholes[R]) keysOf(
+	w *worker[uint64, R], words []R, from int,
+) []uint64 {
 	keys := w.keys[:len(words)]
 	if from == keyRest {
 		c.keyer.BitRanges(keys, arena.ByteView(words), keyRest, 64)
@@ -178,7 +180,8 @@ func unpad[R word](dst []byte, words []R, size int) {
 // end of the given number of bytes.
 func wholeWords[R word](bytes, size int) int {
 	var word R
-	if most := bytes - int(unsafe.Sizeof(word)); most >= 0 {
+	most := bytes - int(unsafe.Sizeof(word))
+	if most >= 0 {
 		return most/size + 1
 	}
 	return 0
@@ -219,7 +222,8 @@ func (c *wholes[R]) finish(
 			refs[i] = keyBits<<indexBits | uint64(i)
 		}
 	}
-	if left := keyBits - from; left <= 2*radix.DigitBits {
+	left := keyBits - from
+	if left <= 2*radix.DigitBits {
 		// The references are already ordered by position, so these bits need not be sorted.
 		w.radix.SortBits(refs, tmp, 0, indexBits+uint(held-left), left)
 		return refs
@@ -232,14 +236,17 @@ func (c *wholes[R]) finish(
 // refine sorts neighbors whose references tie although their keys may differ in later bits.
 // References contain the key from bit from on. They contain the rest of most keys, so ties nearly
 // always have equal keys and are already in order.
-func (c *wholes[R]) refine(w *worker[uint64, R], refs, tmp []uint64, from int) {
+func (c *wholes[R]) refine(
+	w *worker[uint64, R], refs, tmp []uint64, from int,
+) {
 	tieBits := w.references.tieBits(from)
 	if tieBits == 0 {
 		return
 	}
 	for i, end := 0, 0; i < len(refs); i = end {
 		end = endOfTie(refs, i, tieBits)
-		if group := refs[i:end]; len(group) > 1 && !c.sameKeys(w, group) {
+		group := refs[i:end]
+		if len(group) > 1 && !c.sameKeys(w, group) {
 			w.references.settle(&w.radix, group, tmp[i:end], from)
 		}
 	}
@@ -248,7 +255,9 @@ func (c *wholes[R]) refine(w *worker[uint64, R], refs, tmp []uint64, from int) {
 // sameKeys reports whether all records of a group have the same key bits, and therefore equal
 // keys. For equal keys with different bits, such as two zeros, it returns false; settle then
 // finds that they are equal.
-func (c *wholes[R]) sameKeys(w *worker[uint64, R], group []uint64) bool {
+func (c *wholes[R]) sameKeys(
+	w *worker[uint64, R], group []uint64,
+) bool {
 	recs := arena.View[uint64](arena.ByteView(w.recs))
 	mask := w.references.indexMask()
 	words := uint64(len(c.key))
@@ -289,7 +298,9 @@ func (c *wholes[R]) gather(
 	return dst
 }
 
-func (c *wholes[R]) place(w *worker[uint64, R], dst []R, refs []uint64) {
+func (c *wholes[R]) place(
+	w *worker[uint64, R], dst []R, refs []uint64,
+) {
 	recs := w.recs
 	mask := w.references.indexMask()
 	dst = dst[:len(refs)]

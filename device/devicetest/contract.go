@@ -133,7 +133,8 @@ func testReuse(t *testing.T, d device.Device) {
 				for _, dist := range []string{"uniform", "equal", "exponential"} {
 					c.Recs = Distributions[dist](l, n, random())
 					checkOn(t, chunk, c)
-					if stats := chunk.Stats(); stats.Records != int64(n) {
+					stats := chunk.Stats()
+					if stats.Records != int64(n) {
 						t.Errorf(
 							"stats tell of %d records, want %d",
 							stats.Records,
@@ -417,7 +418,8 @@ func testOptions(t *testing.T, d device.Device) {
 			Recs:   uniform(u64, 1000, random()),
 			Limit:  -1,
 		})
-		if stats := chunk.Stats(); stats.Algorithm != opt.Algorithm {
+		stats := chunk.Stats()
+		if stats.Algorithm != opt.Algorithm {
 			t.Errorf(
 				"stats name algorithm %q, want %q",
 				stats.Algorithm,

@@ -182,7 +182,8 @@ func compare(t testing.TB, got, want []byte, size int) {
 		return
 	}
 	for at := 0; at < len(got); at += size {
-		if a, b := got[at:at+size], want[at:at+size]; !bytes.Equal(a, b) {
+		a, b := got[at:at+size], want[at:at+size]
+		if !bytes.Equal(a, b) {
 			t.Fatalf(
 				"record %d of %d is %x, want %x", at/size, len(got)/size, a, b,
 			)

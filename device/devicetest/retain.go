@@ -133,7 +133,8 @@ func readRetained(
 				return
 			}
 			copy(dst, recs)
-			if key := k.Append(nil, dst[:l.RecordSize]); !bytes.Equal(key, b.Key) {
+			key := k.Append(nil, dst[:l.RecordSize])
+			if !bytes.Equal(key, b.Key) {
 				faults[i] = fmt.Errorf(
 					"the index has key %x for block %d, which begins with %x",
 					b.Key,

@@ -35,7 +35,8 @@ func testCapabilities(t *testing.T, d device.Device) {
 		k := keyer(t, l)
 		opt := c.options(k)
 		can := d.Capabilities(opt)
-		if blocks := d.BlockBytes(opt, opt.Records); blocks < l.RecordSize ||
+		blocks := d.BlockBytes(opt, opt.Records)
+		if blocks < l.RecordSize ||
 			blocks > opt.BlockBytes {
 			t.Errorf(
 				"%s: stored in blocks of %d bytes, asked for %d",

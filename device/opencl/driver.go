@@ -41,7 +41,8 @@ func (driver) Supports(layout format.Layout) error {
 func (driver) List(context.Context) ([]device.Info, error) {
 	list, err := Devices()
 	for i := range list {
-		if t := LoadTuning(list[i]); t != nil {
+		t := LoadTuning(list[i])
+		if t != nil {
 			list[i].LinkRate = t.LinkRate
 			list[i].SortRate = t.SortRate
 		}

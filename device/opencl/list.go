@@ -33,7 +33,8 @@ func devices() ([]*cl.Device, error) {
 	if errors.Is(err, ErrUnavailable) {
 		why := "no libOpenCL.so.1, or no driver in /etc/OpenCL/vendors"
 		for _, name := range []string{"CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "GPU_DEVICE_ORDINAL"} {
-			if shown, set := os.LookupEnv(name); set {
+			shown, set := os.LookupEnv(name)
+			if set {
 				why += fmt.Sprintf(", or %s=%s hides all devices", name, shown)
 			}
 		}

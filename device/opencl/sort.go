@@ -244,7 +244,8 @@ func (c *chunk) choice(kind KeyKind, n int64) (name string, p algo.Params) {
 		p.DigitBits = cmp.Or(digitBits, p.DigitBits)
 		return name, p
 	}
-	if best, ok := tuning.best(kind, n); ok {
+	best, ok := tuning.best(kind, n)
+	if ok {
 		return best.Algorithm, best.Params
 	}
 	if name = c.session.radix(); name == "onesweep" {

@@ -128,7 +128,8 @@ func (s *storer) recordsPerBlock() int {
 
 func (s *storer) download(p piece) (ready *cl.Event, err error) {
 	c := s.chunk
-	if size := c.shape.size; c.shape.bare {
+	size := c.shape.size
+	if c.shape.bare {
 		ready, err = c.session.down.Read(
 			p.slot.Pinned, c.out, p.first*int64(size), p.n*size,
 		)

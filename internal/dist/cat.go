@@ -78,7 +78,8 @@ type joined []*remote.Object
 
 func (all joined) ReadAt(p []byte, at int64) (n int, err error) {
 	for _, object := range all {
-		if end := min(at+int64(len(p)-n), object.Size); at < end && err == nil {
+		end := min(at+int64(len(p)-n), object.Size)
+		if at < end && err == nil {
 			var m int
 			m, err = object.ReadAt(p[n:n+int(end-at)], at)
 			n += m

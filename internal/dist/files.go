@@ -36,7 +36,8 @@ func (p *Plan) path(names ...string) string {
 // makeFolders rejects objects that already exist: a part never replaces one.
 func (p *Plan) makeFolders(ctx context.Context) error {
 	folders := []string{p.folder, p.path(runs.folder), p.path(cuts.folder), p.path(parts.folder)}
-	if name, _ := p.partFile(0); remote.Is(name) {
+	name, _ := p.partFile(0)
+	if remote.Is(name) {
 		_, err := remote.Open(ctx, name)
 		if err == nil {
 			err = fmt.Errorf(

@@ -98,7 +98,8 @@ func indexes(
 		name := indexFile(p.runFile(k))
 		keys := levelsOf(p, k)
 		info, err := os.Stat(name)
-		if due := (keys[0] + keys[1]) * KeyBytes(p); err == nil &&
+		due := (keys[0] + keys[1]) * KeyBytes(p)
+		if err == nil &&
 			info.Size() != due {
 			err = fmt.Errorf("has %d bytes instead of %d", info.Size(), due)
 		}

@@ -44,7 +44,8 @@ func (w *Worker) merge(ctx context.Context, k int) (*session.Report, error) {
 	opt.Sink = to
 	opt.Verify = true
 	report, err := session.Merge(ctx, opt)
-	if _, ok := errors.AsType[*session.DisorderError](err); ok {
+	_, ok := errors.AsType[*session.DisorderError](err)
+	if ok {
 		err = fmt.Errorf(
 			"%w: the file was changed (remove it, and run its task again)", err,
 		)

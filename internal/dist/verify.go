@@ -37,7 +37,8 @@ type Manifest struct {
 func (w *Worker) Verify(ctx context.Context, keepRuns bool) (*Manifest, error) {
 	m, err := w.Plan.manifest()
 	finished := err == nil
-	if damaged := errors.Is(err, errDamaged); damaged ||
+	damaged := errors.Is(err, errDamaged)
+	if damaged ||
 		errors.Is(err, fs.ErrNotExist) {
 		m, err = w.Plan.join(ctx, damaged)
 		if err == nil {
@@ -51,8 +52,10 @@ func (w *Worker) Verify(ctx context.Context, keepRuns bool) (*Manifest, error) {
 		err = allThere(ctx, w.Plan)
 	}
 	// Incomplete uploads of killed attempts.
-	if first, _ := w.Plan.partFile(0); err == nil && remote.Is(first) {
-		if left := remote.Forget(ctx, strings.TrimSuffix(first, number(0))); left != nil {
+	first, _ := w.Plan.partFile(0)
+	if err == nil && remote.Is(first) {
+		left := remote.Forget(ctx, strings.TrimSuffix(first, number(0)))
+		if left != nil {
 			w.Tell(left.Error()) // an incomplete upload only costs space
 		}
 	}

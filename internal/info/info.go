@@ -276,7 +276,8 @@ func (l *look) readArray() {
 func (l *look) countRecords(announced int64) {
 	r := l.report
 	r.Records = announced
-	if data := l.src.data - r.HeaderBytes; l.src.data >= 0 {
+	data := l.src.data - r.HeaderBytes
+	if l.src.data >= 0 {
 		data = max(data, 0)
 		r.Records = data / int64(r.RecordSize)
 		r.LeftOver = data % int64(r.RecordSize)

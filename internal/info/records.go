@@ -38,7 +38,8 @@ func (l *look) show() (shown []Record, err error) {
 	records := l.report.Records
 	header := l.report.HeaderBytes
 	if size == 0 && len(l.report.RecordSizes) > 0 {
-		if likely := l.report.RecordSizes[0]; likely.LeftOver == 0 ||
+		likely := l.report.RecordSizes[0]
+		if likely.LeftOver == 0 ||
 			likely.Header > 0 {
 			size = int64(likely.RecordSize)
 			records = likely.Records

@@ -75,7 +75,8 @@ func (s *source) beginSection(
 		return err
 	}
 	s.data = max(s.bytes-opt.SkipBytes-opt.SkipTail, 0)
-	if behind := max(s.bytes-opt.SkipBytes, 0); behind < opt.SkipTail {
+	behind := max(s.bytes-opt.SkipBytes, 0)
+	if behind < opt.SkipTail {
 		s.fault = fmt.Errorf(
 			"it has %d bytes, fewer than the %d to skip after its records",
 			behind,

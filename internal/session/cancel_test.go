@@ -13,8 +13,9 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestCancelledWhileReaderBlocks cancels calls that wait for a Reader that is not a file and never returns. They end
-// within 100 ms. Load on the machine may delay a single attempt, but not repeated ones.
+// TestCancelledWhileReaderBlocks cancels calls that wait for a Reader that is not a file and
+// never returns. They end within 100 ms. Load on the machine may delay a single attempt, but not
+// repeated ones.
 func TestCancelledWhileReaderBlocks(t *testing.T) {
 	records := make([]byte, 32<<20) // more than fits a chunk
 	for name, begin := range map[string][]byte{
@@ -33,7 +34,7 @@ func TestCancelledWhileReaderBlocks(t *testing.T) {
 	}
 }
 
-// cancelBlocked cancels a sort when its input blocks, and tells how long it took to end.
+// cancelBlocked cancels a sort while its input blocks and returns how long it took to end.
 func cancelBlocked(t *testing.T, begin []byte) time.Duration {
 	blocks := &blockedReader{reached: make(chan struct{}), until: make(chan struct{})}
 	defer close(blocks.until)
@@ -41,7 +42,7 @@ func cancelBlocked(t *testing.T, begin []byte) time.Duration {
 	var start time.Time
 	go func() {
 		<-blocks.reached
-		time.Sleep(20 * time.Millisecond) // for what was read before to be sorted, mostly
+		time.Sleep(20 * time.Millisecond) // so that most of the previous records have been sorted
 		start = time.Now()
 		cancel()
 	}()
@@ -62,8 +63,8 @@ func (r *blockedReader) Read([]byte) (int, error) {
 	return 0, io.EOF
 }
 
-// TestCancelledWhileWriting cancels calls that wait for a writer that never returns, or for an fsync, in each phase
-// that writes. They end soon and return the cause.
+// TestCancelledWhileWriting cancels calls that wait for a writer that never returns, or for an
+// fsync, in each phase that writes. They end soon and return the cause.
 func TestCancelledWhileWriting(t *testing.T) {
 	u64, npy := format.Spec{Type: "u64"}, format.Spec{Format: "npy"}
 	recs := kindNamed("u64").make(t, "uniform", 20_000, seeded(t))
@@ -76,7 +77,8 @@ func TestCancelledWhileWriting(t *testing.T) {
 		"reread":      {Record: u64, Strategy: Reread},
 		"copy":        {Record: u64},
 		"compress":    {Record: u64, Compress: "gzip"},
-		"commit":      {Record: npy, Unique: true, Strategy: MergeRuns}, // records that wait for their number
+		// Records that wait for their number.
+		"commit": {Record: npy, Unique: true, Strategy: MergeRuns},
 	} {
 		t.Run("writer/"+name, func(t *testing.T) {
 			data := recs
@@ -120,7 +122,8 @@ func TestCancelledWhileWriting(t *testing.T) {
 	}
 }
 
-// checkCancelled cancels a sort that waits when reached is closed. 100 ms are due, and a busy machine has more.
+// checkCancelled cancels a sort that waits when reached is closed. 100 ms are due, and a busy
+// machine has more.
 func checkCancelled(t *testing.T, opt Options, reached <-chan struct{}) {
 	t.Helper()
 	stop := errors.New("enough")

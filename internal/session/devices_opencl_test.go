@@ -19,7 +19,8 @@ import (
 	"github.com/extsort/extsort/internal/engine"
 )
 
-// A device of which nothing is known is measured where its rates decide, and opened if they are good enough.
+// A device that was not measured before is measured if its rates matter, and opened if they are
+// good enough.
 func TestUnknownDeviceIsMeasured(t *testing.T) {
 	list, err := opencl.Devices()
 	if err != nil {
@@ -61,7 +62,8 @@ func TestUnknownDeviceIsMeasured(t *testing.T) {
 	}
 }
 
-// unifiedChild is set in the process that sorts for TestMemoryLimitOnUnifiedDevice, to a case and the input.
+// unifiedChild is set in the process that sorts for TestMemoryLimitOnUnifiedDevice, to a case and
+// the input.
 const unifiedChild = "EXTSORT_TEST_UNIFIED"
 
 var unifiedCases = []struct {
@@ -71,8 +73,9 @@ var unifiedCases = []struct {
 
 const unifiedLimit = 64 << 20
 
-// A device's buffers in the host's memory count against the memory limit. Each case runs twice, in processes of their
-// own: the first may have to build kernels, which takes the driver memory that nobody can limit.
+// A device's buffers in host memory count towards the memory limit. Each case runs twice, each
+// time in a process of its own, because the first run may build kernels, for which the driver
+// takes memory without a limit.
 func TestMemoryLimitOnUnifiedDevice(t *testing.T) {
 	if os.Getenv(unifiedChild) != "" {
 		sortOnUnifiedDevice(t)

@@ -18,7 +18,9 @@ var errInjected = errors.New("injected fault")
 // injector fails operation number failAt of all that pass through its doubles, counted from 0.
 type injector struct {
 	failAt int64
-	panics bool // then it panics with the error, unless the operation closes something, which would stay open
+	// Then it panics with the error, unless the operation closes something, which would stay
+	// open.
+	panics bool
 	count  atomic.Int64
 	failed atomic.Pointer[string] // name of the operation that failed
 }
@@ -37,7 +39,8 @@ func (i *injector) step(operation string) error {
 	return errInjected
 }
 
-// faults are the seams with doubles in all of them. Without unnamed files the output has a temporary name.
+// faults are the seams with doubles in all of them. Without unnamed files the output has a
+// temporary name.
 func (i *injector) faults(unnamed bool) faults {
 	return faults{
 		wrapDataset: func(d chunker.Dataset) chunker.Dataset { return &faultDataset{d, i} },
@@ -132,8 +135,8 @@ func (c *faultChunk) Store(ctx context.Context, limit int64, drain bool, w devic
 	return errors.Join(c.Chunk.Store(ctx, limit, drain, w), c.step("store"))
 }
 
-// Select and Retain pass on to the chunk: those of the CPU can do all, but for Select of what they are not asked
-// for.
+// Select and Retain call the methods of the chunk. The CPU supports both, except Select for
+// layouts without it.
 
 func (c *faultChunk) Select(ctx context.Context, src device.Source, low, high uint64) (int64, uint64, error) {
 	n, last, err := c.Chunk.Select(ctx, src, low, high)

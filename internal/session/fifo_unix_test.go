@@ -16,8 +16,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestCancelledWhileWaiting cancels calls that wait for a writer to open a pipe. They end, and only the old output is
-// left.
+// TestCancelledWhileWaiting cancels calls that wait for a writer to open a pipe. They end, and
+// only the old output is left.
 func TestCancelledWhileWaiting(t *testing.T) {
 	for name, run := range map[string]func(context.Context, Options) error{
 		"sort":  func(ctx context.Context, opt Options) error { _, err := Sort(ctx, opt); return err },
@@ -25,7 +25,7 @@ func TestCancelledWhileWaiting(t *testing.T) {
 		"check": func(ctx context.Context, opt Options) error { _, err := Check(ctx, checkOptions(opt)); return err },
 	} {
 		for wait, bytes := range map[string]int{"opening": -1, "first read": 0, "read": 8, "after spill": 32 << 20} {
-			if bytes > 8 && name != "sort" { // what is in no order would end the others
+			if bytes > 8 && name != "sort" { // data out of order would end the other calls
 				continue
 			}
 			t.Run(name+", "+wait, func(t *testing.T) {
@@ -68,8 +68,8 @@ func TestCancelledWhileWaiting(t *testing.T) {
 	}
 }
 
-// TestPlanOfUnopenedFIFO plans a sort of a FIFO without a writer. The plan does not wait for a writer, keeps the
-// output and stores nothing.
+// TestPlanOfUnopenedFIFO plans a sort of a FIFO without a writer. The plan does not wait for a
+// writer, keeps the output and stores nothing.
 func TestPlanOfUnopenedFIFO(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	if err := unix.Mkfifo(fifo, 0o600); err != nil {
@@ -107,7 +107,7 @@ func TestPlanOfUnopenedFIFO(t *testing.T) {
 	}
 }
 
-// writeSome writes so many bytes to a FIFO, which stays open until the test ends.
+// writeSome writes the given number of bytes to a FIFO, which stays open until the test ends.
 func writeSome(t *testing.T, fifo string, bytes int) {
 	t.Helper()
 	w, err := os.OpenFile(fifo, os.O_WRONLY, 0)

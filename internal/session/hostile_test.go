@@ -34,8 +34,8 @@ type hostile struct {
 
 const impossible = "all inputs can have at most 1 EiB"
 
-// hostileInputs have headers that lie, and compressed streams that grow. What they cost is bounded by the memory limit,
-// and each ends with an error or with an output.
+// hostileInputs contains headers with wrong numbers, and compressed streams that expand
+// enormously. The memory limit must hold, and each sort must end with an error or an output.
 var hostileInputs = []hostile{
 	{name: "sosd of 2^64-1 keys", spec: sosdSpec, input: lyingSosd(math.MaxUint64), want: "is impossible"},
 	{name: "sosd of 2^60-1 keys", spec: sosdSpec, input: lyingSosd(1<<60 - 1), want: impossible},
@@ -88,8 +88,8 @@ func text(s string) func(io.Writer) error {
 	}
 }
 
-// filled has n zeros after what it begins with. They are made when they are written: what the table holds counts as
-// memory of each sort.
+// filled writes begin and then n zeros. It generates the zeros during the write, because the
+// test's own memory would count towards the memory of each sort.
 func filled(begin string, n int64) func(io.Writer) error {
 	return func(w io.Writer) error {
 		zeros, err := os.Open("/dev/zero")
@@ -211,7 +211,8 @@ func TestReadHostileInput(t *testing.T) {
 		t.Errorf("%d MiB of memory at the peak, the limit is %d MiB", peak>>20, limit>>20)
 	}
 	refused := err != nil && strings.Contains(err.Error(), h.want) && len(err.Error()) < 600
-	cutShort := err != nil && !piped && strings.Contains(err.Error(), "the file was cut short") // known of a file at once
+	// Known of a file at once.
+	cutShort := err != nil && !piped && strings.Contains(err.Error(), "the file was cut short")
 	if (h.want != "" || err != nil) && !(h.want != "" && refused) && !cutShort {
 		t.Errorf("error %v, want %q", err, h.want)
 	}

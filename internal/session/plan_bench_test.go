@@ -15,9 +15,10 @@ import (
 
 var gridBytes = flag.Int64("grid-bytes", 256<<20, "size of the files of BenchmarkPlanner")
 
-// BenchmarkPlanner holds the planner's choice against the strategies that it could have forced, over a grid of records,
-// distributions and memory limits. The strategies take turns, and the medians are reported, in seconds; regret is
-// that of the strategy which auto chose as a multiple of the best one's.
+// BenchmarkPlanner holds the planner's choice against the strategies that it could have forced,
+// over a grid of records, distributions and memory limits. The strategies take turns, and the
+// medians are reported, in seconds; regret is that of the strategy which auto chose as a multiple
+// of the best one's.
 //
 //	go test -run - -bench Planner -benchtime 5x ./internal/session -args -grid-bytes 1073741824
 func BenchmarkPlanner(b *testing.B) {
@@ -42,7 +43,8 @@ func BenchmarkPlanner(b *testing.B) {
 	}
 }
 
-// plannerKinds are bare keys, small records of either size of word that they are moved in, and large ones.
+// plannerKinds are bare keys, small records of either size of word that they are moved in, and
+// large ones.
 func plannerKinds() []kind {
 	return []kind{
 		kindNamed("u32be"), kindNamed("u64"),
@@ -67,7 +69,7 @@ func benchmarkPlanner(b *testing.B, opt Options) {
 		strategies = append(strategies[1:], first)
 		for _, strategy := range strategies {
 			opt.Strategy = strategy
-			os.Remove(opt.Output) // replacing a file would be paid by whoever comes next
+			os.Remove(opt.Output) // otherwise, the next sort would pay for replacing the file
 			start := time.Now()
 			report, err := Sort(b.Context(), opt)
 			if err != nil {

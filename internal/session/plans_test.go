@@ -32,8 +32,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata/plans.txt with the plans as they are now")
 
-// The size of the second-level cache, from which chunks take the size of their buckets, is that of the golden plans on
-// every machine, and so is the profile. The cache is looked at once, so it is set before anything asks for it.
+// The size of the second-level cache, from which chunks take the size of their buckets, is that
+// of the golden plans on every machine, and so is the profile. The cache is looked at once, so it
+// is set before anything asks for it.
 func init() {
 	cpuid.CPU.Cache.L2 = 1 << 20
 	machineProfile = func() (*plan.Profile, func(string) plan.Disk) {
@@ -43,7 +44,8 @@ func init() {
 
 const plansFile = "../../testdata/plans.txt"
 
-// TestGoldenPlans compares the plan for each row of facts in testdata/plans.txt with the plan in the file. With
+// TestGoldenPlans compares the plan for each row of facts in testdata/plans.txt with the plan in
+// the file. With
 // -update it rewrites the plans; the commit explains the changes.
 func TestGoldenPlans(t *testing.T) {
 	if *update && os.Getenv("CI") != "" {
@@ -87,7 +89,7 @@ type planRow struct {
 	plan  []string
 }
 
-// readPlans reads the golden file. What it cannot read fails the test.
+// readPlans parses the golden file. A line that it cannot parse fails the test.
 func readPlans(t *testing.T) (rows []planRow) {
 	t.Helper()
 	content, err := os.ReadFile(plansFile)
@@ -122,18 +124,20 @@ func readPlans(t *testing.T) (rows []planRow) {
 	return rows
 }
 
-// planFacts are what a plan is made from. Sizes are bytes, rates bytes a second.
+// planFacts are the facts for a plan. Sizes are in bytes, rates in bytes per second.
 type planFacts struct {
-	records int64       // -1: not known
-	record  format.Spec // what a record is
+	records int64       // -1: unknown
+	record  format.Spec // description of a record
 	sample  string      // one of format.Distributions
 	limit   int64       // 0: all
 	unique  bool
 
-	input     string // file, pipe, remote: an object of a store; gzip, zstd, s2: a compressed stream
-	cached    bool   // the page cache holds the input
-	disk      float64
-	output    string // file, pipe, remote: an object of a store, inplace: the file that is the input
+	// File, pipe, remote: an object of a store; gzip, zstd, s2: a compressed stream.
+	input  string
+	cached bool // the page cache holds the input
+	disk   float64
+	// File, pipe, remote: an object of a store, inplace: the file that is the input.
+	output    string
 	compress  string // of the output
 	tmpfs     bool   // the output is in memory
 	spillDisk bool   // the spill is not
@@ -150,13 +154,13 @@ type planFacts struct {
 	gpuLink, gpuSort     float64 // 0: not known
 
 	strategy   Strategy
-	codec      string // of spill
-	checkpoint bool   // of which nothing is done
+	codec      string // for spill files
+	checkpoint bool   // an empty one
 }
 
-// planned is what the golden file tells of a plan.
+// planned is the part of a plan that the golden file contains.
 type planned struct {
-	err         string // why there is none
+	err         string // why there is no plan
 	candidates  []plannedCandidate
 	transitions []plan.Transition // of the chosen candidate
 	device      string
@@ -205,7 +209,7 @@ var factParsers = map[string]func(f *planFacts, value string) error{
 	"checkpoint": func(f *planFacts, v string) error { return parseYes(&f.checkpoint, v) },
 }
 
-// parseFacts reads a line of key=value words. What it does not name is as in defaults.
+// parseFacts parses a line of key=value words. The other facts are those of defaults.
 func parseFacts(defaults planFacts, line string) (planFacts, error) {
 	f, seen := defaults, map[string]bool{}
 	for _, word := range strings.Fields(line) {
@@ -232,8 +236,8 @@ func parseDefaults(line string) (planFacts, error) {
 	return parseFacts(planFacts{}, line)
 }
 
-// TestDisksOfFacts checks that the disk of an input file is part of the facts, and that standard input and imagined
-// inputs have none.
+// TestDisksOfFacts checks that the disk of an input file is part of the facts, and that standard
+// input and imagined inputs have none.
 func TestDisksOfFacts(t *testing.T) {
 	kept := machineProfile
 	defer func() { machineProfile = kept }()
@@ -271,8 +275,8 @@ func TestDisksOfFacts(t *testing.T) {
 	}
 }
 
-// TestImaginedInputIsAskedAhead plans for an imagined input. Its rate is that of its disk with several concurrent
-// requests, as in a real sort.
+// TestImaginedInputIsAskedAhead plans for an imagined input. Its rate is that of its disk with
+// several concurrent requests, as in a real sort.
 func TestImaginedInputIsAskedAhead(t *testing.T) {
 	kept := machineProfile
 	defer func() { machineProfile = kept }()
@@ -309,7 +313,8 @@ func TestFactsAreRead(t *testing.T) {
 	}
 }
 
-// parseCount reads a whole number, with Ki, Mi … for powers of 1024 and K, M … for those of 1000; -1 for unknown.
+// parseCount parses a whole number with Ki, Mi … for powers of 1024 and K, M … for powers of
+// 1000. "unknown" is -1.
 func parseCount[T int | int64](to *T, value string) error {
 	if value == "unknown" {
 		*to = -1
@@ -327,7 +332,8 @@ func parseRate(to *float64, value string) error {
 	return err
 }
 
-// parseRates reads bytes a second that a disk is read at, written at, and both, each way: 3G/2G/1G; none: not measured.
+// parseRates reads bytes a second that a disk is read at, written at, and both, each way:
+// 3G/2G/1G; none: not measured.
 func parseRates(f *planFacts, value string) error {
 	if f.rates = (plan.Disk{}); value == "none" {
 		return nil
@@ -364,7 +370,8 @@ func parseRecord(f *planFacts, value string) error {
 	return f.record.Validate()
 }
 
-// formatPlan shows a plan in lines that begin with a tab: the candidates, the chosen one first, and its figures.
+// formatPlan shows a plan in lines that begin with a tab: the candidates, the chosen one first,
+// and its figures.
 func formatPlan(p planned) []string {
 	if p.err != "" {
 		return []string{"\terror: " + p.err}
@@ -411,7 +418,8 @@ func formatEstimate(n int64) string {
 	return threeDigits(x) + []string{"", "K", "M", "G", "T", "P", "E"}[unit]
 }
 
-// formatCount shows a whole number so that parseCount reads it, with the greatest power of 1024 that divides it.
+// formatCount shows a whole number so that parseCount reads it, with the greatest power of 1024
+// that divides it.
 func formatCount(n int64) string {
 	if n < 0 {
 		return "unknown"
@@ -423,9 +431,9 @@ func formatCount(n int64) string {
 	return strconv.FormatInt(n, 10) + []string{"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"}[unit]
 }
 
-// planMachine makes plans by today's planner, of data that are nowhere and for machines that are not this one.
+// planMachine makes plans with the current planner for simulated data on simulated machines.
 type planMachine struct {
-	empty   string // a file in place of every input
+	empty   string // a file that is used for every input
 	samples map[string]plan.Sample
 }
 
@@ -490,7 +498,7 @@ func planAgain(t *testing.T, facts *plan.Facts, want *plan.Plan) {
 	}
 }
 
-// options are those of a sort with such facts.
+// options returns the options of a sort with these facts.
 func (m *planMachine) options(t *testing.T, f planFacts) Options {
 	t.Helper()
 	opt := Options{
@@ -559,7 +567,7 @@ var compressedStarts = map[string]string{
 	"s2":   "\xff\x06\x00\x00S2sTwO",
 }
 
-// plannedData is a dataset of which there is a sample only.
+// plannedData is a dataset that consists only of a sample.
 type plannedData struct {
 	chunker.Dataset
 	facts   planFacts
@@ -568,7 +576,8 @@ type plannedData struct {
 
 func (d plannedData) Records() int64 { return d.facts.records }
 
-// Sample gives the keys of records where a real dataset has them: in groups all over a file, at the start of a stream.
+// Sample gives the keys of records where a real dataset has them: in groups all over a file, at
+// the start of a stream.
 func (d plannedData) Sample(_ context.Context, k *format.Keyer, n int) (plan.Sample, error) {
 	layout := k.Layout()
 	n = plan.SampleLimit(n, layout.RecordSize)
@@ -624,7 +633,7 @@ func makeSample(layout format.Layout, dist string, records int64, n, group int) 
 	return s, nil
 }
 
-// roomyStore tells of the room that the facts have.
+// roomyStore has as much free space as the facts say.
 type roomyStore struct {
 	spill.Disk
 	free int64
@@ -663,8 +672,9 @@ func (g plannedGPU) Capabilities(device.ChunkOptions) device.Capabilities {
 
 func (g plannedGPU) BlockBytes(opt device.ChunkOptions, _ int64) int { return opt.BlockBytes }
 
-// MaxRecords is about that of an OpenCL device: bare keys lie there twice; of records keys and indexes, twice, with the
-// records beside them or in the memory of the host.
+// MaxRecords returns about the same as for an OpenCL device. The device stores bare keys twice.
+// For records, it stores keys and indexes twice, next to the records, which are on the device or
+// in host memory.
 func (g plannedGPU) MaxRecords(opt device.ChunkOptions, memoryBytes int64) int64 {
 	layout := opt.Keyer.Layout()
 	size, room := int64(layout.RecordSize), g.facts.gpuMemory/16*15

@@ -32,7 +32,7 @@ func (c *canceller) End() {
 	c.passed = 0
 }
 
-// recorder is a Progress that keeps what it was told.
+// recorder is a Progress that records all calls.
 type recorder struct {
 	mu     sync.Mutex
 	phases []string

@@ -18,8 +18,9 @@ type kind struct {
 	spec format.Spec
 }
 
-// kinds has what takes different ways through the program: bare keys of one machine word and of two, keys that
-// the order of their bytes is and that it is not, payloads, odd sizes, keys wider than a word.
+// kinds has what takes different ways through the program: bare keys of one machine word and of
+// two, keys that the order of their bytes is and that it is not, payloads, odd sizes, keys wider
+// than a word.
 var kinds = []kind{
 	{"u64", format.Spec{Type: "u64"}},
 	{"u32be", format.Spec{Type: "u32be"}},
@@ -52,7 +53,8 @@ func (k kind) layout(t testing.TB) format.Layout {
 	return header.Layout()
 }
 
-// make makes n records. What is not key carries the record's position, so that a sort that is not stable shows.
+// make returns n records. The bytes outside of the key contain the record's position, so that an
+// unstable sort is detected.
 func (k kind) make(t testing.TB, dist string, n int, r *rand.Rand) []byte {
 	t.Helper()
 	layout := k.layout(t)
@@ -87,7 +89,8 @@ func sprinkleFloats(l format.Layout, recs []byte, r *rand.Rand) {
 			}
 			x := specials[r.IntN(len(specials))]
 			if f.Type.Size == 8 {
-				binary.LittleEndian.PutUint64(recs[at:], math.Float64bits(x)^r.Uint64N(2)) // and NaNs with payloads
+				// And NaNs with payloads.
+				binary.LittleEndian.PutUint64(recs[at:], math.Float64bits(x)^r.Uint64N(2))
 			} else {
 				binary.LittleEndian.PutUint32(recs[at:], math.Float32bits(float32(x)))
 			}
@@ -112,8 +115,8 @@ func stampPositions(l format.Layout, recs []byte) {
 	}
 }
 
-// reference is what a sort of recs with these options has to give: by slices.SortStableFunc, and one record after
-// another.
+// reference returns the expected output of a sort of recs with these options. It uses
+// slices.SortStableFunc and processes one record at a time.
 func reference(t testing.TB, l format.Layout, recs []byte, opt Options) []byte {
 	t.Helper()
 	if opt.Reverse {

@@ -38,7 +38,7 @@ func remoteRecords(t testing.TB, n int64, seed uint64) []byte {
 	return data
 }
 
-// sortedLocally is what a sort of local files gives.
+// sortedLocally returns the output of a sort of local files.
 func sortedLocally(t *testing.T, opt Options, inputs ...[]byte) []byte {
 	t.Helper()
 	for i, content := range inputs {
@@ -56,8 +56,8 @@ func sortedLocally(t *testing.T, opt Options, inputs ...[]byte) []byte {
 	return out.Bytes()
 }
 
-// TestRemoteSorts sorts objects and files with each strategy. The server sometimes answers 503 or breaks the
-// connection.
+// TestRemoteSorts sorts objects and files with each strategy. The server sometimes answers 503 or
+// breaks the connection.
 func TestRemoteSorts(t *testing.T) {
 	server := remotetest.Start(t)
 	a, b := remoteRecords(t, 200_000, 1), remoteRecords(t, 50_001, 2)
@@ -97,7 +97,8 @@ func TestRemoteSorts(t *testing.T) {
 	}
 }
 
-// TestRemoteIsReadOnce counts the bytes that a server sends to a sort that spills, and to a sort of ordered data.
+// TestRemoteIsReadOnce counts the bytes that a server sends to a sort that spills, and to a sort
+// of ordered data.
 func TestRemoteIsReadOnce(t *testing.T) {
 	server := remotetest.Start(t)
 	record := format.Spec{RecordSize: 16, Keys: []string{"0:u64"}}
@@ -114,14 +115,15 @@ func TestRemoteIsReadOnce(t *testing.T) {
 		if _, err := Sort(t.Context(), opt); err != nil || !bytes.Equal(out.Bytes(), sorted) {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if sent := server.Bytes.Load(); sent > int64(len(data))*13/10 { // the sample is of 512 places, 512 bytes each
+		// The sample is of 512 places, 512 bytes each.
+		if sent := server.Bytes.Load(); sent > int64(len(data))*13/10 {
 			t.Errorf("%s: %d bytes were sent of an input of %d", name, sent, len(data))
 		}
 	}
 }
 
-// TestLateAnswer delays the first records until nearly all others were read. Only the section of the input that
-// contains them waits.
+// TestLateAnswer delays the first records until nearly all others were read. Only the section of
+// the input that contains them waits.
 func TestLateAnswer(t *testing.T) {
 	server := remotetest.Start(t)
 	record := format.Spec{RecordSize: 16, Keys: []string{"0:u64"}}
@@ -162,7 +164,8 @@ func rangeOf(r *http.Request) (first, last int64) {
 	return first, last
 }
 
-// TestRemoteChange checks that an input that changes while it is read is refused, without an output.
+// TestRemoteChange checks that an input that changes while it is read is refused, without an
+// output.
 func TestRemoteChange(t *testing.T) {
 	server := remotetest.Start(t)
 	old, changed := remoteRecords(t, 1<<18, 4), remoteRecords(t, 1<<18, 5)
@@ -173,7 +176,8 @@ func TestRemoteChange(t *testing.T) {
 		var change sync.Once
 		server.Wrap(func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				if first, last := rangeOf(r); last-first > 8<<10 { // the sample is read, and others wait for the change
+				// The sample is read, and others wait for the change.
+				if first, last := rangeOf(r); last-first > 8<<10 {
 					change.Do(func() {
 						if err := server.Put("in", changed); err != nil {
 							t.Error(err)
@@ -200,7 +204,8 @@ func TestRemoteChange(t *testing.T) {
 	}
 }
 
-// TestRemoteThroughput logs the time and the number of requests of a check whose server has a latency of 20 ms.
+// TestRemoteThroughput logs the time and the number of requests of a check whose server has a
+// latency of 20 ms.
 func TestRemoteThroughput(t *testing.T) {
 	server := remotetest.Start(t)
 	data := remoteRecords(t, 4<<20, 6) // 64 MiB

@@ -13,7 +13,8 @@ import (
 	"github.com/extsort/extsort/chunker/spill"
 )
 
-// reservingStore has files that take room as a disk does past the page cache: pages that are reserved or written.
+// reservingStore has files that take room as a disk does past the page cache: pages that are
+// reserved or written.
 type reservingStore struct {
 	spill.Disk
 	room, used, most, reservations atomic.Int64
@@ -41,7 +42,8 @@ func (f *reservingFile) Allocate(offset, bytes int64) error {
 	return f.take(offset, bytes)
 }
 
-// take takes the pages of a stretch that are not taken, or none where there is too little room.
+// take allocates the pages of a range that are not allocated yet, or none if there is too little
+// space.
 func (f *reservingFile) take(offset, bytes int64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -71,10 +73,12 @@ func (f *reservingFile) WriteAt(p []byte, offset int64) (int, error) {
 	return f.File.WriteAt(p, offset)
 }
 
-func (f *reservingFile) Release(offset, bytes int64) {} // the plan counts on no room that is given back
+// The plan counts on no room that is given back.
+func (f *reservingFile) Release(offset, bytes int64) {}
 
-// TestReservedRoomIsPlanned sorts with direct I/O and less and less space, on a disk that reserves space on request.
-// A sort that was planned does not run out of space. With much space, it uses hardly more than planned.
+// TestReservedRoomIsPlanned sorts with direct I/O and less and less space, on a disk that
+// reserves space on request. A sort that was planned does not run out of space. With much space,
+// it uses hardly more than planned.
 func TestReservedRoomIsPlanned(t *testing.T) {
 	inLittleMemory(t, pastCacheMemory)
 	k := kindNamed("gensort")
@@ -112,8 +116,8 @@ func TestReservedRoomIsPlanned(t *testing.T) {
 	}
 }
 
-// TestTemporaryFilesInMemory checks that a temporary directory in memory causes one warning if the sort may spill.
-// Its free space is the memory beyond the limit.
+// TestTemporaryFilesInMemory checks that a temporary directory in memory causes one warning if
+// the sort may spill. Its free space is the memory beyond the limit.
 func TestTemporaryFilesInMemory(t *testing.T) {
 	memory, onDisk := systemMemory, isOnDisk
 	defer func() { systemMemory, isOnDisk = memory, onDisk }()

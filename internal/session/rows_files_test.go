@@ -21,11 +21,11 @@ import (
 	"github.com/extsort/extsort/internal/sorttest"
 )
 
-// rowData are the records of a row and what a sort must write of them.
+// rowData contains the records of a row and the expected output.
 type rowData struct {
 	layout    format.Layout
 	recs      []byte // of all inputs
-	part      []byte // those that are sorted
+	part      []byte // the records to sort
 	selection sorttest.Selection
 	want      sorttest.Reference
 }
@@ -36,7 +36,7 @@ func (d *rowData) selectsAll() bool {
 	return !s.Unique && !s.Duplicates && s.Limit == 0
 }
 
-// setRecords makes the records and computes what a sort must write.
+// setRecords generates the records and computes the expected output.
 func (s *rowSort) setRecords(t *testing.T, r *rand.Rand) {
 	t.Helper()
 	plain, spec, err := sorttest.Spec(s.Settings)
@@ -97,15 +97,16 @@ type rowContainer struct {
 	spec      format.Spec
 	size      int // of a record
 	dimension int // of a vector or row
-	npy       int // the size of a header of npy, as other programs write it; 0: as this program does
-	skip      int // bytes before the records that are no part of a format
+	// The size of a header of npy, as other programs write it; 0: as this program does.
+	npy  int
+	skip int // foreign bytes before the records
 }
 
-// foreignHeader is what stands before the records of a file that no format describes.
+// foreignHeader precedes the records of a file without a known format.
 var foreignHeader = []byte{0xf1, 0xf2, 0xf3, 0, 0, 0, 0xf4, 0xf5, 0xf6}
 
-// newRowContainer returns the container that a row names. The keys of a container of rows or vectors, which spec has as
-// offsets, become numbers of components.
+// newRowContainer returns the container that a row names. The keys of a container of rows or
+// vectors, which spec has as offsets, become numbers of components.
 func newRowContainer(t *testing.T, s sorttest.Settings, spec *format.Spec, layout format.Layout) rowContainer {
 	t.Helper()
 	c := rowContainer{format: spec.Format, size: layout.RecordSize}
@@ -139,7 +140,8 @@ func newRowContainer(t *testing.T, s sorttest.Settings, spec *format.Spec, layou
 // componentBytes is the size of a component of a vector.
 const componentBytes = 4
 
-// componentKeys returns the keys of a layout as numbers of components, the first of which is at an offset.
+// componentKeys returns the keys of a layout as numbers of components. first is the offset of
+// component 0.
 func componentKeys(layout format.Layout, first int) (keys []string) {
 	for _, f := range layout.Key {
 		key := strconv.Itoa((f.Offset - first) / componentBytes)
@@ -271,7 +273,8 @@ func (s *rowSort) setInputs(t *testing.T, dir string, r *rand.Rand) {
 	s.opt.Raw = form != "gzip" && form != "mixed" && s.opt.Record.Format == ""
 }
 
-// writeOnce writes a file, unless it has these contents already: the input of a checkpoint must not change.
+// writeOnce writes a file, unless it has these contents already: the input of a checkpoint must
+// not change.
 func writeOnce(t *testing.T, name string, content []byte) {
 	t.Helper()
 	if now, err := os.ReadFile(name); err == nil && bytes.Equal(now, content) {
@@ -286,7 +289,7 @@ func writeOnce(t *testing.T, name string, content []byte) {
 type rowOutput struct {
 	form   string
 	names  []string // of the files that may be in the directory of the output
-	old    []byte   // what the output had before; nil: nothing, or it is an input
+	old    []byte   // previous content of the output; nil: there was none, or the output is an input
 	buffer bytes.Buffer
 	sink   keptSink
 	opened []*os.File
@@ -477,7 +480,7 @@ func (s *rowSort) checkOutput(t *testing.T) {
 		t.Fatalf("%d bytes were written, %d are due; the first difference is in record %d", len(got), len(want.Bytes),
 			sorttest.FirstDifference(got, want.Bytes, want.Size))
 	}
-	for i, name := range s.files { // those that are not overwritten
+	for i, name := range s.files { // inputs that are not overwritten
 		isOutput := name == s.opt.Output || s.output.form == "link" && i == 0
 		if isOutput || s.output.isOver() && i == s.output.over {
 			continue

@@ -186,7 +186,7 @@ func (s *rowSort) resume(t *testing.T) {
 	s.checkLeftovers(t)
 }
 
-// outcomeOf returns what a row can show of a report.
+// outcomeOf returns the values of a report that a row can contain.
 func outcomeOf(r *Report) sorttest.Outcome {
 	var stages []string
 	for _, phase := range r.Detail.Phases {
@@ -211,10 +211,10 @@ func outcomeOf(r *Report) sorttest.Outcome {
 	}
 }
 
-// changing matches the parts of an error that are not the same in every run.
+// changing matches the parts of an error that vary between runs.
 var changing = regexp.MustCompile(`(write record \d+ \(byte \d+\): )?(write out/out at byte \d+: )?`)
 
-// errorText returns an error on one line, without the parts that are not the same in every run.
+// errorText returns an error as one line, without the parts that vary between runs.
 func (s *rowSort) errorText(err error) string {
 	if errors.Is(err, errStopped) {
 		return errStopped.Error()
@@ -246,7 +246,8 @@ func (s *rowSort) checkReport(t *testing.T, r *Report) {
 	if p.open || len(p.faults) > 0 {
 		t.Errorf("progress: %q, a phase is open at the end: %t", p.faults, p.open)
 	}
-	observed := r.Detail.Phases[len(r.Detail.Phases)-len(p.phases):] // what came before was not announced
+	// Without the phases before the plan.
+	observed := r.Detail.Phases[len(r.Detail.Phases)-len(p.phases):]
 	for i, total := range p.totals {
 		if observed[i].Name != p.phases[i] {
 			t.Errorf("phase %q is called %q in the report", p.phases[i], observed[i].Name)
@@ -293,7 +294,8 @@ func (s *rowSort) checkLeftovers(t *testing.T) {
 	}
 }
 
-// checkFailure checks what a failed or cancelled sort leaves: the old output, the inputs, and no other file.
+// checkFailure checks what a failed or cancelled sort leaves: the old output, the inputs, and no
+// other file.
 func (s *rowSort) checkFailure(t *testing.T, err error) {
 	t.Helper()
 	if want := s.output.failure(s.Settings["stop"]); want != nil && !errors.Is(err, want) {
@@ -369,7 +371,7 @@ type killedRow struct {
 	Seed     uint64
 }
 
-// runKilled sorts in a process that kills itself, checks what is left of it, and sorts again.
+// runKilled sorts in a process that kills itself, checks the files that it left, and sorts again.
 func runKilled(t *testing.T, row killedRow) sorttest.Outcome {
 	t.Helper()
 	text, err := json.Marshal(row)
@@ -411,7 +413,8 @@ func readDir(t *testing.T, dir string) map[string][]byte {
 	return files
 }
 
-// checkKilled checks the files that a killed sort left: the inputs, the old output and at most one other file.
+// checkKilled checks the files that a killed sort left: the inputs, the old output and at most
+// one other file.
 func (s *rowSort) checkKilled(t *testing.T, in, out map[string][]byte) {
 	t.Helper()
 	if left := leftIn(t, s.tempDir); len(left) > 0 {

@@ -34,13 +34,14 @@ var plainKinds = []plainKind{
 	}},
 }
 
-// make makes n records with about so many keys.
+// make returns n records with about the given number of distinct keys.
 func (k plainKind) make(n, keys int, r *rand.Rand) []byte {
 	recs := make([]byte, n*k.size)
 	for i := range n {
 		rec := recs[i*k.size : (i+1)*k.size]
 		for at := range rec {
-			rec[at] = byte(i >> (at % 3 * 8)) // what is not key says where the record was
+			// The bytes outside of the key contain the record's position.
+			rec[at] = byte(i >> (at % 3 * 8))
 		}
 		key := fmt.Appendf(nil, "%020d", r.IntN(max(keys, 1)))
 		switch k.size {
@@ -71,7 +72,8 @@ func (k plainKind) order(recs []byte, reverse bool) []int {
 	return at
 }
 
-// selected are positions of records that opt wants, in their order, and how many records each stands for.
+// selected returns the positions of the records that opt selects, in output order, and the number
+// of equal records for each.
 func (k plainKind) selected(recs []byte, opt Options) (at []int, counts []uint64) {
 	order := k.order(recs, opt.Reverse)
 	for from, to := 0, 0; from < len(order); from = to {
@@ -111,8 +113,8 @@ func (k plainKind) want(recs []byte, opt Options) []byte {
 	return out
 }
 
-// TestMergeGroups merges sorted files, and writes the last record of each key, or one with its count, or the first
-// record of keys that occur several times.
+// TestMergeGroups merges sorted files, and writes the last record of each key, or one with its
+// count, or the first record of keys that occur several times.
 func TestMergeGroups(t *testing.T) {
 	t.Parallel()
 	r := seeded(t)

@@ -20,8 +20,9 @@ import (
 
 var seedFlag = flag.Uint64("seed", 0, "seed of the random numbers of the tests; 0: a new one")
 
-// TestMain runs the garbage collector less often: the tests make much garbage, and collecting it took a third of their
-// time. Plans use the rates of a usual machine, so that a row has the same outcome everywhere.
+// TestMain runs the garbage collector less often: the tests make much garbage, and collecting it
+// took a third of their time. Plans use the rates of a usual machine, so that a row has the same
+// outcome everywhere.
 func TestMain(m *testing.M) {
 	if os.Getenv("EXTSORT_PROFILE") == "" {
 		os.Setenv("EXTSORT_PROFILE", "default")
@@ -32,13 +33,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The chunks and blocks of most tests: a few thousand records are then many chunks of several blocks.
+// The chunks and blocks of most tests: a few thousand records are then many chunks of several
+// blocks.
 const (
 	testChunkRecords = 512
 	testBlockBytes   = 1 << 10
 )
 
-// anyStrategy lists the strategies that can be requested on one device, with Auto. Each gives the same bytes.
+// anyStrategy lists the strategies that can be requested on one device, with Auto. Each gives the
+// same bytes.
 var anyStrategy = func() (all []Strategy) {
 	for _, name := range plan.Requestable() {
 		if s := Strategy(name); !s.Properties().ManyDevices {
@@ -48,8 +51,8 @@ var anyStrategy = func() (all []Strategy) {
 	return all
 }()
 
-// TestAnyStrategyIsTested checks that anyStrategy lists every strategy that users can request, except Spread, which
-// needs several devices.
+// TestAnyStrategyIsTested checks that anyStrategy lists every strategy that users can request,
+// except Spread, which needs several devices.
 func TestAnyStrategyIsTested(t *testing.T) {
 	all := []Strategy{Auto}
 	for _, row := range plan.Strategies {
@@ -70,7 +73,8 @@ func small(opt Options) Options {
 	return opt
 }
 
-// variant fills in what must not change the sorted bytes: memory, workers, fan-in, strategy, spill, verification.
+// variant fills in what must not change the sorted bytes: memory, workers, fan-in, strategy,
+// spill, verification.
 func variant(opt Options, size int, r *rand.Rand) Options {
 	opt.MemoryBytes = int64(MinMemory + r.IntN(32<<20))
 	opt.Workers = 1 + r.IntN(4)
@@ -91,8 +95,8 @@ func describe(o Options) string {
 		o.faults.chunkRecords, len(o.Inputs), len(o.Sources), filepath.Base(o.Output), o.Compress)
 }
 
-// withInputs gives the sort the bytes of data: as standard input, as one file, or as several that are cut
-// between records, some of them compressed and some empty.
+// withInputs gives the sort the bytes of data: as standard input, as one file, or as several that
+// are cut between records, some of them compressed and some empty.
 func withInputs(t *testing.T, opt Options, data []byte, size int, r *rand.Rand) Options {
 	t.Helper()
 	switch r.IntN(3) {
@@ -176,7 +180,7 @@ func decompressed(t testing.TB, data []byte) []byte {
 	return plain
 }
 
-// sortToBytes sorts to a file or to standard output, as opt says, and returns what was written there.
+// sortToBytes sorts to a file or to standard output, as selected by opt, and returns the output.
 func sortToBytes(t *testing.T, opt Options) ([]byte, *Report, error) {
 	t.Helper()
 	var stdout bytes.Buffer
@@ -220,8 +224,8 @@ func effort(n int) int {
 	return n
 }
 
-// TestOptionsOfCallsAreThoseOfASort checks that the fields of the options of other calls have the names and types of
-// those of a sort.
+// TestOptionsOfCallsAreThoseOfASort checks that the fields of the options of other calls have the
+// names and types of those of a sort.
 func TestOptionsOfCallsAreThoseOfASort(t *testing.T) {
 	all := reflect.TypeFor[Options]()
 	for _, c := range []struct {

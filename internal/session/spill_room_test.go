@@ -16,7 +16,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// narrowStore has files on the disk that take so many bytes together, in pages.
+// narrowStore has files on a disk with space for the given number of bytes, counted in pages.
 type narrowStore struct {
 	spill.Disk
 	room, used, most atomic.Int64
@@ -52,8 +52,8 @@ func (f narrowFile) Release(offset, bytes int64) {
 	f.File.Release(offset, bytes)
 }
 
-// TestSpillFitsTheRoom sorts with less and less space for temporary files. The sort reads the input again if
-// possible, or is refused in advance. It never runs out of space.
+// TestSpillFitsTheRoom sorts with less and less space for temporary files. The sort reads the
+// input again if possible, or is refused in advance. It never runs out of space.
 func TestSpillFitsTheRoom(t *testing.T) {
 	if format.NewPacker(format.Bare(format.Type{Kind: format.Unsigned, Size: 8})) == nil {
 		t.Skip("nothing is packed on this machine")
@@ -66,7 +66,7 @@ func TestSpillFitsTheRoom(t *testing.T) {
 		var strategies []string
 		refused := 0
 		for share := 16; share >= 0; share-- {
-			for _, piped := range []bool{true, false} { // what goes to a pipe is not read again
+			for _, piped := range []bool{true, false} { // output in a pipe is not read again
 				store := &narrowStore{}
 				store.room.Store(int64(len(data)) * int64(share) / 12)
 				opt := Options{Record: k.spec, Inputs: []string{writeFile(t, data)}, MemoryBytes: 64 << 20, Workers: 2}
@@ -102,8 +102,9 @@ func TestSpillFitsTheRoom(t *testing.T) {
 	}
 }
 
-// TestNothingElseIsPossible sorts an input that looks sorted but is not, without space to spill. Strategy sift sorts
-// it. If that is impossible too, the sort is refused and keeps the old output.
+// TestNothingElseIsPossible sorts an input that looks sorted but is not, without space to spill.
+// Strategy sift sorts it. If that is impossible too, the sort is refused and keeps the old
+// output.
 func TestNothingElseIsPossible(t *testing.T) {
 	k := kindNamed("gensort")
 	size := k.layout(t).RecordSize
@@ -133,8 +134,8 @@ func TestNothingElseIsPossible(t *testing.T) {
 	}
 }
 
-// TestOutputTakesRoomOfSpill checks that there is no plan if a file system has space for the temporary files or for
-// the output, but not for both.
+// TestOutputTakesRoomOfSpill checks that there is no plan if a file system has space for the
+// temporary files or for the output, but not for both.
 func TestOutputTakesRoomOfSpill(t *testing.T) {
 	ask := isOnDisk
 	defer func() { isOnDisk = ask }()
@@ -157,7 +158,8 @@ func TestOutputTakesRoomOfSpill(t *testing.T) {
 		{"", 0, MergeRuns},
 		{filepath.Join(opt.TempDirs[0], "out"), 0, ""},
 		{filepath.Join(opt.TempDirs[0], "out"), 10_000, MergeRuns},
-		{filepath.Join(opt.TempDirs[0], "out.gz"), 0, MergeRuns}, // it is not known how large it will be
+		// It is not known how large it will be.
+		{filepath.Join(opt.TempDirs[0], "out.gz"), 0, MergeRuns},
 	} {
 		opt.Output, opt.Limit, opt.Stdout = c.output, c.limit, &bytes.Buffer{}
 		report, err := Plan(t.Context(), opt)

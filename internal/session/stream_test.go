@@ -10,10 +10,11 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// chunkOfStream is how many records the chunks of these tests have: enough that two samples of them are alike.
+// chunkOfStream is how many records the chunks of these tests have: enough that two samples of
+// them are alike.
 const chunkOfStream = 80_000
 
-// streamOf is n keys with so many values from least on, and where each stood.
+// streamOf returns n records: a key with one of several values from least on, and the position.
 func streamOf(r *rand.Rand, n int, least, values uint64) []byte {
 	var recs []byte
 	for i := range n {
@@ -23,8 +24,9 @@ func streamOf(r *rand.Rand, n int, least, values uint64) []byte {
 	return recs
 }
 
-// TestStreamStrategies sorts streams of unknown length. One that fits a chunk is sorted in core, a few chunks are
-// merged, and more chunks are partitioned by their keys, unless the keys differ from those at the start.
+// TestStreamStrategies sorts streams of unknown length. One that fits a chunk is sorted in core,
+// a few chunks are merged, and more chunks are partitioned by their keys, unless the keys differ
+// from those at the start.
 func TestStreamStrategies(t *testing.T) {
 	t.Setenv("EXTSORT_PROFILE", "default")
 	r := seeded(t)

@@ -125,7 +125,8 @@ func (s *scenario) run(
 		hung: hung,
 	}
 	o.stdout, o.stderr = out.Bytes(), complaints.Bytes()
-	if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); ok &&
+	status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus)
+	if ok &&
 		status.Signaled() {
 		o.signal = status.Signal()
 	}

@@ -91,7 +91,8 @@ func chooseTails(s *scenario, r *rand.Rand) {
 // fileOf returns the uncompressed content of an input file.
 func fileOf(s *scenario, in input) []byte {
 	header := s.layout.header(len(in.records) / s.layout.size)
-	if foreign := paddedNpyHeader(header, in.header); foreign != nil {
+	foreign := paddedNpyHeader(header, in.header)
+	if foreign != nil {
 		header = foreign
 	}
 	return slices.Concat(in.before, header, in.records, in.after)

@@ -17,7 +17,8 @@ func randomRecords(
 	r *rand.Rand, l layout, count int, distribution, order string,
 ) []byte {
 	records := randomBytes(r, count*l.size)
-	if choose := keySource(r, l, distribution); choose != nil {
+	choose := keySource(r, l, distribution)
+	if choose != nil {
 		for at := 0; at < len(records); at += l.size {
 			record := records[at : at+l.size]
 			from := choose()

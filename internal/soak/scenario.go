@@ -170,7 +170,8 @@ func (s *scenario) chooseInputs(r *rand.Rand) {
 		s.inputs[0].stdin = "pipe"
 	}
 	for i := range s.inputs {
-		if in := &s.inputs[i]; in.stdin != "" && in.kind == "brotli" {
+		in := &s.inputs[i]
+		if in.stdin != "" && in.kind == "brotli" {
 			in.kind = "gzip" // brotli is recognized only by the name
 		}
 	}
@@ -294,7 +295,8 @@ func (s *scenario) chooseDevice(r *rand.Rand, m machine) {
 		return
 	}
 	name := d.algorithms[r.IntN(len(d.algorithms))]
-	if isQuadratic := strings.HasPrefix(name, "selection"); !isQuadratic ||
+	isQuadratic := strings.HasPrefix(name, "selection")
+	if !isQuadratic ||
 		s.count <= 20_000 {
 		s.flags = append(s.flags, "--algorithm", name)
 	}

@@ -73,7 +73,8 @@ func readSet(t *trial) (all []byte, err error) {
 	var records int64
 	for i, file := range index.Files {
 		want := fmt.Sprintf("%s.%03d", filepath.Base(name), i)
-		if said := cmp.Or(string(file.Raw), file.Name); said != want {
+		said := cmp.Or(string(file.Raw), file.Name)
+		if said != want {
 			return nil, fmt.Errorf(
 				"file %d of the set is %q, not %q", i, said, want,
 			)

@@ -274,7 +274,8 @@ func (t *trial) judgeWords(o outcome) error {
 			errorsSaid++
 		}
 	}
-	if failed := o.exit > 0; errorsSaid > 1 || failed != (errorsSaid == 1) {
+	failed := o.exit > 0
+	if errorsSaid > 1 || failed != (errorsSaid == 1) {
 		return fmt.Errorf(
 			"%s with %d lines of errors: %s", o.status(), errorsSaid, o.stderr,
 		)

@@ -90,11 +90,13 @@ var ErrFull = errors.New(
 // ErrFull. That can only happen if the sizes of the chunk are wrong, and the calling inner loop
 // has no other way to fail. device.Each converts the panic to an error of the worker.
 func (p *Pool[E]) Take(zone, most int) uint32 {
-	if first := p.takeOf(&p.Zones[zone], most); first != None {
+	first := p.takeOf(&p.Zones[zone], most)
+	if first != None {
 		return first
 	}
 	for i := range p.Zones {
-		if b := p.takeOf(&p.Zones[i], 1); b != None {
+		b := p.takeOf(&p.Zones[i], 1)
+		if b != None {
 			p.Zones[i].Lent.Store(true)
 			return b
 		}

@@ -57,7 +57,9 @@ func (a *Appender[E]) start(part int) uint64 {
 // Append appends records to the buffers of the given parts until a buffer is full. It returns the
 // number of records appended, and the part whose buffer must be emptied before the next call. If
 // it appends all records, full is -1.
-func (a *Appender[E]) Append(recs []byte, parts []uint32) (done, full int) {
+func (a *Appender[E]) Append(
+	recs []byte, parts []uint32,
+) (done, full int) {
 	elems := arena.View[E](recs)
 	for done < len(elems) {
 		end := min(done+MaxNumbers, len(elems))

@@ -27,7 +27,8 @@ func NewBuckets[E Element](low, high E, count int, tieBits uint) Buckets[E] {
 	low = low >> tieBits << tieBits
 	width := uint(bits.Len64(uint64(high - low)))
 	shift := tieBits
-	if digit := uint(bits.Len(uint(count)) - 1); width > digit {
+	digit := uint(bits.Len(uint(count)) - 1)
+	if width > digit {
 		shift = max(shift, width-digit)
 	}
 	return Buckets[E]{

@@ -44,7 +44,9 @@ func (r *Sorter[E]) cellCounts(digit int) *uint32 {
 
 // sortCells is sort for elements that suit cells. If it returns false, the contents of dst and
 // tmp are undefined, and blocks contains its original elements in some order.
-func (r *Sorter[E]) sortCells(dst, tmp []E, blocks [][]E, s span[E]) bool {
+func (r *Sorter[E]) sortCells(
+	dst, tmp []E, blocks [][]E, s span[E],
+) bool {
 	n := len(dst)
 	if !hasVectors || lastBit[E]() != 63 || n < cellsThreshold ||
 		r.backoff.skip() {
@@ -55,14 +57,17 @@ func (r *Sorter[E]) sortCells(dst, tmp []E, blocks [][]E, s span[E]) bool {
 		return true
 	}
 
-	if inPlace := &blocks[0][0] == &dst[0]; s.Width <= cellBits && !inPlace {
+	inPlace := &blocks[0][0] == &dst[0]
+	if s.Width <= cellBits && !inPlace {
 		tmp = dst // no octets follow
 	}
 	return r.cellSort(dst, tmp, blocks, s)
 }
 
 // cellSort sorts the elements of blocks by cells into dst. It uses tmp, which may be dst.
-func (r *Sorter[E]) cellSort(dst, tmp []E, blocks [][]E, s span[E]) bool {
+func (r *Sorter[E]) cellSort(
+	dst, tmp []E, blocks [][]E, s span[E],
+) bool {
 	n := len(dst)
 	// 4 elements per cell on average, or at least 2
 	digit := min(bits.Len(uint(n-1))-2, cellBits, s.Width)
@@ -91,7 +96,9 @@ func (r *Sorter[E]) cellSort(dst, tmp []E, blocks [][]E, s span[E]) bool {
 
 // sortParts sorts more elements than fit into the second-level cache twice. It first partitions
 // them by their leading bits, so that each part fits.
-func (r *Sorter[E]) sortParts(dst, tmp []E, blocks [][]E, s span[E]) {
+func (r *Sorter[E]) sortParts(
+	dst, tmp []E, blocks [][]E, s span[E],
+) {
 	digit := min(max(bits.Len(uint(len(dst)/partOf)), 4), partBits)
 	shift := s.Width - digit
 	low := uint64(s.low)
@@ -106,7 +113,8 @@ func (r *Sorter[E]) sortParts(dst, tmp []E, blocks [][]E, s span[E]) {
 
 	for i, end := range ends[:1<<digit] {
 		to := int(end)
-		if part := dst[from:to]; len(part) > 0 {
+		part := dst[from:to]
+		if len(part) > 0 {
 			r.sortPart(part, tmp[from:to], span[E]{s.low + E(i)<<shift, shift})
 		}
 		from = to

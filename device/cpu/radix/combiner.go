@@ -112,7 +112,9 @@ func (c *combiner[E]) writeLine(bucket int, to, n uint64) {
 }
 
 // Carve takes n elements from memory, plus the bytes that align the rest to a cache line.
-func Carve[E arena.Word](memory []byte, n int) (cut []E, rest []byte) {
+func Carve[E arena.Word](
+	memory []byte, n int,
+) (cut []E, rest []byte) {
 	cut = arena.View[E](memory)[:n:n]
 	return cut, memory[WholeLines(len(arena.ByteView(cut))):]
 }

@@ -60,7 +60,9 @@ func withinLoop[E Element](a []E, kept, start int, low, span E) int {
 }
 
 // WithinBoth is Within for keys. It moves the words in the same way.
-func WithinBoth[E Element, R arena.Word](keys []E, words []R, low, span E) int {
+func WithinBoth[E Element, R arena.Word](
+	keys []E, words []R, low, span E,
+) int {
 	kept := 0
 	words = words[:len(keys)]
 	for i, key := range keys {

@@ -70,7 +70,9 @@ func candidatesOf[E Element](sample []E, b Buckets[E]) []candidate[E] {
 // Majority keys are the elements of a sample that are the majority of their bucket and occur at
 // least least times. If there are more than limit, MajorityKeys returns the most frequent ones.
 // It returns nil if none exist.
-func MajorityKeys[E Element](sample []E, b Buckets[E], limit, least int) []E {
+func MajorityKeys[E Element](
+	sample []E, b Buckets[E], limit, least int,
+) []E {
 	if limit == 0 {
 		return nil
 	}

@@ -160,7 +160,8 @@ func (b *Buckets[E]) histograms(sample []E) (above, below []int) {
 		below = make([]int, b.cellOf((b.center-1)>>b.Shift)+1)
 	}
 	for _, e := range sample {
-		if distance, isBelow := b.distance(e); isBelow {
+		distance, isBelow := b.distance(e)
+		if isBelow {
 			below[b.cellOf(distance>>b.Shift)]++
 		} else {
 			above[b.cellOf(distance>>b.Shift)]++

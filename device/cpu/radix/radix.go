@@ -113,7 +113,9 @@ type pass struct {
 
 // Sort sorts the elements of blocks, which are within s, into dst. tmp has the same length as
 // dst.
-func (r *Sorter[E]) Sort(dst, tmp []E, blocks [][]E, s span[E]) {
+func (r *Sorter[E]) Sort(
+	dst, tmp []E, blocks [][]E, s span[E],
+) {
 	if len(dst) <= smallSort {
 		concat(dst, blocks)
 		insertionSort(dst)
@@ -125,12 +127,15 @@ func (r *Sorter[E]) Sort(dst, tmp []E, blocks [][]E, s span[E]) {
 }
 
 // sortByDigits is sort by passes. It works for any elements.
-func (r *Sorter[E]) sortByDigits(dst, tmp []E, blocks [][]E, s span[E]) {
+func (r *Sorter[E]) sortByDigits(
+	dst, tmp []E, blocks [][]E, s span[E],
+) {
 	p := pass{digit: DigitBits, count: ranked(len(dst))}
 	if p.count == 1 {
 		p.digit = min(DigitBits, uint(bits.Len(uint(len(dst))))+2)
 	}
-	if rest := s.Width - p.count*int(p.digit); rest > 0 {
+	rest := s.Width - p.count*int(p.digit)
+	if rest > 0 {
 		p.shift = uint(rest)
 	} else {
 		p = exactly(s.Width)
@@ -152,7 +157,9 @@ func exactly(width int) pass {
 
 // SortBits sorts a by width bits, from bit shift up, of the difference between an element and
 // low. It is stable. tmp has the same length as a.
-func (r *Sorter[E]) SortBits(a, tmp []E, low E, shift uint, width int) {
+func (r *Sorter[E]) SortBits(
+	a, tmp []E, low E, shift uint, width int,
+) {
 	p := exactly(width)
 	p.shift = shift
 	r.reorder(a, tmp, [][]E{a}, low, p)
@@ -170,7 +177,9 @@ func (r *Sorter[E]) SortInPlace(a, tmp []E) {
 
 // reorder makes the passes of p over the elements of blocks, and leaves the result in dst. It
 // skips digits that are the same in all elements. blocks may be dst.
-func (r *Sorter[E]) reorder(dst, tmp []E, blocks [][]E, low E, p pass) {
+func (r *Sorter[E]) reorder(
+	dst, tmp []E, blocks [][]E, low E, p pass,
+) {
 	r.count(blocks, low, p)
 	live := r.live[:0]
 	for at := range p.count {
@@ -268,7 +277,9 @@ func exclusiveScan(counts *[digits]uint64, n uint64) (constant bool) {
 }
 
 // move makes pass at: it moves the elements of blocks to the positions given by the counters.
-func (r *Sorter[E]) move(to []E, blocks [][]E, low E, at int, p pass) {
+func (r *Sorter[E]) move(
+	to []E, blocks [][]E, low E, at int, p pass,
+) {
 	for _, block := range blocks {
 		moveBlock(
 			to, block, low, p.shift+uint(at)*p.digit, p.digit, &r.counts[at],

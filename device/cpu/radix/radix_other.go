@@ -35,6 +35,8 @@ func numberVectors[E Element](*Buckets[E], []uint32, []E) (done int) {
 }
 
 // sortCells returns false: this processor cannot sort in registers. See cells_amd64.go.
-func (r *Sorter[E]) sortCells([]E, []E, [][]E, span[E]) bool {
+func (r *Sorter[E]) sortCells(
+	[]E, []E, [][]E, span[E],
+) bool {
 	return false
 }

@@ -58,7 +58,9 @@ func NewScatterer[K Element, E arena.Word](
 // Reset empties the first buckets; only these may be used until the next Reset. Their blocks come
 // from the given number of zones, starting at zone, at most ahead at a time. Keys in majority are
 // counted, if it is not nil. Reset drops blocks to recycle, which are left by cancelled work.
-func (s *Scatterer[K, E]) Reset(buckets, zone, zones, ahead int, majority []K) {
+func (s *Scatterer[K, E]) Reset(
+	buckets, zone, zones, ahead int, majority []K,
+) {
 	s.used = buckets
 	s.zone = zone
 	s.zones = zones
@@ -84,7 +86,9 @@ func (s *Scatterer[K, E]) empty(bucket int) {
 }
 
 // Add distributes elems by their keys.
-func (s *Scatterer[K, E]) Add(b *Buckets[K], keys []K, elems []E) {
+func (s *Scatterer[K, E]) Add(
+	b *Buckets[K], keys []K, elems []E,
+) {
 	if s.added += len(elems); s.added > maxUncounted {
 		s.emptyCounters()
 	}
@@ -124,7 +128,8 @@ func (s *Scatterer[K, E]) flush(bucket int) {
 // full.
 func (s *Scatterer[K, E]) makeRoom(bucket int) uint64 {
 	p := s.pool
-	if to := s.to[bucket]; to&s.blockMask != 0 {
+	to := s.to[bucket]
+	if to&s.blockMask != 0 {
 		return to
 	}
 	l := &s.Lists[bucket]
@@ -146,7 +151,8 @@ func (s *Scatterer[K, E]) ZoneOf(bucket int) int {
 // zone. If keys are nearly sorted, or if there is only one zone, workers would otherwise wait for
 // each other at the lock of the zone.
 func (s *Scatterer[K, E]) takeBlock(bucket int) uint32 {
-	if zone := s.ZoneOf(bucket); zone != s.from {
+	zone := s.ZoneOf(bucket)
+	if zone != s.from {
 		s.GiveBack()
 		s.from = zone
 		s.taking = 1
@@ -214,10 +220,12 @@ func (s *Scatterer[K, E]) DropFrom(from int) (elements int64) {
 func (s *Scatterer[K, E]) Finish() {
 	s.emptyCounters()
 	for bucket := range s.used {
-		if rest := s.inLine(bucket); rest > 0 {
+		rest := s.inLine(bucket)
+		if rest > 0 {
 			s.writeLine(bucket, s.makeRoom(bucket), rest)
 		}
-		if l := s.Lists[bucket]; l.Tail != pool.None {
+		l := s.Lists[bucket]
+		if l.Tail != pool.None {
 			s.pool.Used[l.Tail] = uint32((s.to[bucket]-1)&s.blockMask) + 1
 		}
 	}

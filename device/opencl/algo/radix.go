@@ -84,7 +84,8 @@ func (x *radix) sort(r *run, fromBit, toBit int) {
 		return
 	}
 	tieBit := x.leading.tieBit(seen, r.d.N, fromBit, toBit)
-	if p, ok := x.window.plan(r, seen, fromBit, toBit, seen.varying(digitsOf(tieBit, toBit, x.passes.bits()))); ok {
+	p, ok := x.window.plan(r, seen, fromBit, toBit, seen.varying(digitsOf(tieBit, toBit, x.passes.bits())))
+	if ok {
 		if x.window.sort(x, r, p, toBit) {
 			return
 		}
@@ -110,7 +111,8 @@ func (x *radix) digits(r *run, seen *sampled, fromBit, lowBit, toBit int) {
 			return flags[d.place] == 0
 		})
 		// Keys that are not in the sample.
-		if p, ok := x.window.plan(r, seen, lowBit, toBit, len(varying)); ok {
+		p, ok := x.window.plan(r, seen, lowBit, toBit, len(varying))
+		if ok {
 			if !x.window.sort(x, r, p, toBit) {
 				x.digits(r, &sampled{}, fromBit, lowBit, toBit)
 			}

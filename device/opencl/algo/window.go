@@ -150,7 +150,8 @@ func outside(n int64, starts []uint64, least, most uint64) (low, high int64) {
 	if least > 0 {
 		low = int64(starts[1])
 	}
-	if end := uint64(len(starts)) - 1; least+end < most {
+	end := uint64(len(starts)) - 1
+	if least+end < most {
 		high = n - int64(starts[end])
 	}
 	return low, high

@@ -81,7 +81,8 @@ func failure(op string, err error) error {
 		return nil
 	}
 	kind := ErrDevice
-	if _, ok := errors.AsType[binding.BuildError](err); ok {
+	_, ok := errors.AsType[binding.BuildError](err)
+	if ok {
 		kind = ErrBuild
 	} else if known, ok := kinds[err]; ok {
 		kind = known

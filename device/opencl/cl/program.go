@@ -52,7 +52,8 @@ func (c *Context) Build(source string, defines Defines) (*Program, error) {
 
 // buildFailure extracts the lines of the first errors from the log.
 func buildFailure(device, options string, err error) error {
-	if build, ok := errors.AsType[binding.BuildError](err); ok {
+	build, ok := errors.AsType[binding.BuildError](err)
+	if ok {
 		err = errors.New(firstLines(string(build), 8))
 	}
 	return failedAs(
@@ -87,7 +88,8 @@ func (p *Program) Release() {
 func (p *Program) Kernel(name string) (*Kernel, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if k := p.kernels[name]; k != nil {
+	k := p.kernels[name]
+	if k != nil {
 		return k, nil
 	}
 	raw, err := p.raw.CreateKernel(name)

@@ -138,7 +138,8 @@ func (q *Queue) Fill(dst *Buffer, word uint32) (*Event, error) {
 
 // inside rejects transfers past the end of a buffer, on which some drivers crash.
 func inside(op string, b *Buffer, offset int64, n int) error {
-	if end := offset + int64(n); offset < 0 || end > b.Bytes {
+	end := offset + int64(n)
+	if offset < 0 || end > b.Bytes {
 		return failure(
 			op,
 			fmt.Errorf(
@@ -195,7 +196,8 @@ func Wait(events ...*Event) error {
 		if e == nil {
 			continue
 		}
-		if status := eventStatus(e.raw); status < 0 &&
+		status := eventStatus(e.raw)
+		if status < 0 &&
 			status != failedDependency {
 			return failure(e.op, asError(status))
 		}

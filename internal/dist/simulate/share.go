@@ -98,7 +98,8 @@ func (s Sort) stages(c *Cluster) []stage {
 	)}
 	begin := []phase{start, c.asks(2*runs, 1)}
 	// A cut reads two blocks of keys of each run, a merge two blocks of records.
-	if every := float64(s.IndexEvery); every > 0 {
+	every := float64(s.IndexEvery)
+	if every > 0 {
 		first := run / float64(s.RecordBytes) / every / every
 		second := atOnce * 2 * every
 		cut = []phase{start, c.asks(2*runs, 1), c.asks(
@@ -166,7 +167,8 @@ func (s *simulation) build() {
 	drive := float64(s.Disk)
 	for i := range s.Nodes {
 		turns := s.fails()
-		if at, known := s.Losses[i]; known {
+		at, known := s.Losses[i]
+		if known {
 			turns = at.Seconds()
 		}
 		own := [noTask]*resource{in, out, asked, add(network), add(network), add(drive)}
