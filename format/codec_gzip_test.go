@@ -12,7 +12,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// TestGzipMembers reads streams of several members, with zeros or other bytes behind them.
+// TestGzipMembers reads streams of several members, followed by zeros or other bytes.
 func TestGzipMembers(t *testing.T) {
 	pack := func(text string) []byte {
 		var packed bytes.Buffer

@@ -48,7 +48,7 @@ func TestReadArray(t *testing.T) {
 	}
 }
 
-// TestNumber holds that the place of a value is the value, whatever its direction.
+// TestNumber checks that the number of a key equals its value, for both directions.
 func TestNumber(t *testing.T) {
 	values := []float64{0, 1, -1, 127, -128, 255, 1000, -1000, 65535, 1 << 40, -1 << 40, 0.5, -0.25,
 		math.Inf(1), math.Inf(-1)}
@@ -88,7 +88,7 @@ func normalized(t *testing.T, f Field, rec []byte) []byte {
 	return k.Append(nil, rec)
 }
 
-// encodeNumber is a value as a type holds it; false: the type has no such value.
+// encodeNumber encodes a value in a type. It returns false if the type has no such value.
 func encodeNumber(t Type, v float64) ([]byte, bool) {
 	var b []byte
 	switch {

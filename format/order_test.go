@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// referenceOrder is Order by definition, one pair of records after the other.
+// referenceOrder computes an Order by definition, from pairs of adjacent records.
 func referenceOrder(k *Keyer, recs []byte) Order {
 	size := k.Layout().RecordSize
 	o := Order{Records: int64(len(recs) / size), FirstDisorder: -1, FirstDuplicate: -1}
@@ -125,7 +125,8 @@ func TestChecksumIsASumOfHashes(t *testing.T) {
 	}
 }
 
-// TestChecksumSumsTheLibrarysHashes holds each way to compute a CRC-32 to the library.
+// TestChecksumSumsTheLibrarysHashes compares each way of computing a CRC-32 with the standard
+// library.
 func TestChecksumSumsTheLibrarysHashes(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 7))
 	for size := 1; size <= 101; size++ {
@@ -210,7 +211,7 @@ func BenchmarkChecksum(b *testing.B) {
 	}
 }
 
-// TestChecksumsAreTakenApart holds what Without leaves of a sum, and that a sum comes back from its text.
+// TestChecksumsAreTakenApart checks Without, and that a checksum can be parsed from its text.
 func TestChecksumsAreTakenApart(t *testing.T) {
 	recs := make([]byte, 8*1000)
 	rand.NewChaCha8([32]byte{1}).Read(recs)

@@ -17,7 +17,8 @@ func sortRecords(k *Keyer, recs []byte) []byte {
 	return bytes.Join(list, nil)
 }
 
-// packedRecords are n records: of random bytes, of few values, all alike, and with numbers on both sides of 0.
+// packedRecords returns n records: with random bytes, with few values, all equal, and with
+// numbers on both sides of 0.
 func packedRecords(r *rand.Rand, n, size int) map[string][]byte {
 	all := map[string][]byte{}
 	for _, kind := range []string{"uniform", "few", "equal", "around 0"} {
@@ -74,7 +75,8 @@ func TestPackGivesBackWhatItTook(t *testing.T) {
 	}
 }
 
-// checkPack packs records into exactly the memory that MaxCompressed asks for, with a guard behind it, and back.
+// checkPack packs records into exactly MaxCompressed bytes, followed by guard bytes, and unpacks
+// them.
 func checkPack(t *testing.T, p *Packer, what string, recs []byte) {
 	t.Helper()
 	memory := bytes.Repeat([]byte{0xa5}, MaxCompressed(len(recs), Delta)+16)
@@ -106,24 +108,26 @@ func TestPackMakesSmaller(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, c := range []struct {
 		spec string
-		bits float64 // at most, of a record
+		bits float64 // maximum per record
 		fill func(rec []byte)
 	}{
 		{spec: "8 0:u64", bits: 64 - 14 + 3},
-		{spec: "8 0:f64be:desc", bits: 64 - 14 + 3}, // of random bits, so that their order is that of numbers
+		{spec: "8 0:f64be:desc", bits: 64 - 14 + 3}, // random bits, whose order is that of numbers
 		{spec: "4 0:i32", bits: 32 - 14 + 3},
 		{spec: "16 0:u128", bits: 128 - 14 + 4},
 		{spec: "16 8:u64", bits: 128 - 14 + 4},
-		{spec: "5 0:bytes5", bits: 40 - 14 + 4}, // the column has 4 bytes of the 5
-		{spec: "8 0:u16 2:u32", bits: 55},       // the column has 2 bytes of 6
+		{spec: "5 0:bytes5", bits: 40 - 14 + 4}, // the column has 4 of the 5 bytes
+		{spec: "8 0:u16 2:u32", bits: 55},       // the column has 2 of the 6 bytes
 		{spec: "16 0:u64", bits: 64 - 14 + 3 + 10, fill: func(rec []byte) { // from -256 to 255
 			sign := rec[9] & 1 * 255
 			for i := range 7 {
 				rec[9+i] = sign
 			}
 		}},
-		{spec: "16 8:u64", bits: 64 - 14 + 3 + 21, fill: func(rec []byte) { clear(rec[2:8]) }},          // numbers below 2^16
-		{spec: "16 0:u64", bits: 64 - 14 + 3 + 5, fill: func(rec []byte) { copy(rec[8:], "constant") }}, // only bases
+		// Numbers below 2^16.
+		{spec: "16 8:u64", bits: 64 - 14 + 3 + 21, fill: func(rec []byte) { clear(rec[2:8]) }},
+		// Only bases.
+		{spec: "16 0:u64", bits: 64 - 14 + 3 + 5, fill: func(rec []byte) { copy(rec[8:], "constant") }},
 	} {
 		k := keyer(t, c.spec)
 		p := NewPacker(k.Layout())
@@ -141,16 +145,18 @@ func TestPackMakesSmaller(t *testing.T) {
 			t.Errorf("%s: %.1f bits a record, %.1f expected at most", c.spec, got, c.bits)
 		}
 		if c.fill != nil {
-			continue // bytes outside the key are not in a sample
+			continue // a sample does not contain bytes outside the key
 		}
 		got := float64(len(packed)) / float64(len(recs))
-		if want := p.Keeps(n); math.Abs(got-want) > 0.035 { // a bit of 32, as widths are whole
+		// One of 32 bits, because widths are whole numbers.
+		if want := p.Keeps(n); math.Abs(got-want) > 0.035 {
 			t.Errorf("%s: %.3f is left, %.3f was foreseen", c.spec, got, want)
 		}
 	}
 }
 
-// TestPackerIsForShortRecords: of longer ones the key is a small part.
+// TestPackerIsForShortRecords checks the maximum record size: in longer records, the key is only
+// a small part.
 func TestPackerIsForShortRecords(t *testing.T) {
 	for size, want := range map[int]bool{1: true, 128: true, 129: false, 1 << 16: false} {
 		if got := NewPacker(Whole(size)) != nil; got != (want && !hostBigEndian) {
@@ -186,7 +192,7 @@ func FuzzPack(f *testing.F) {
 		}
 		checkPack(t, p, "fuzz", data[:len(data)/p.size*p.size])
 		damaged := append(slices.Clone(data), make([]byte, packPadding)...)[:len(data)]
-		p.Unpack(make([]byte, 200*p.size), damaged) // may fail, not panic
+		p.Unpack(make([]byte, 200*p.size), damaged) // may fail, but must not panic
 	})
 }
 

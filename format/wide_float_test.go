@@ -21,8 +21,8 @@ func extended(t Type, high uint16, low uint64) []byte {
 	return b
 }
 
-// TestExtendedFloatsAreInOrder compares values that a processor produces, from a float64 or a
-// neighbor of one, as numbers.
+// TestExtendedFloatsAreInOrder compares floats with their numerical order. A processor can
+// produce them, because each is a float64 or a neighbor of one.
 func TestExtendedFloatsAreInOrder(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
 	for _, name := range []string{"f80", "f80in96", "f80in128", "f80be", "f80in96be", "f80in128be"} {
@@ -39,7 +39,7 @@ func TestExtendedFloatsAreInOrder(t *testing.T) {
 			if math.IsInf(v, 0) {
 				high, low = high&0x8000|0x7fff, 1<<63
 			} else if low > 0 {
-				low |= r.Uint64N(1 << r.IntN(12)) // more digits than a float64 has
+				low |= r.Uint64N(1 << r.IntN(12)) // more bits than a float64 has
 			}
 			exact, _ := wideValue(high, low)
 			recs, values = append(recs, extended(typ, high, low)), append(values, exact)
@@ -62,7 +62,8 @@ func TestExtendedFloatsAreInOrder(t *testing.T) {
 	}
 }
 
-// TestExtendedFloatsThatNoProcessorMakes has them at the places that the comment of wideFloat names.
+// TestExtendedFloatsThatNoProcessorMakes checks their positions in the order, which the comment
+// of wideFloat describes.
 func TestExtendedFloatsThatNoProcessorMakes(t *testing.T) {
 	type bits struct {
 		high uint16
@@ -71,9 +72,12 @@ func TestExtendedFloatsThatNoProcessorMakes(t *testing.T) {
 	rising := []bits{
 		{0xffff, 1<<63 | 1}, {0xffff, 1 << 63}, {0xffff, 1}, {0xfffe, math.MaxUint64}, {0x8001, 1 << 63},
 		{0x8000, 1 << 63}, {0x8000, 1}, {0x8000, 0},
-		{0, 0}, {0, 1}, {0, 1<<63 - 1}, {0, 1 << 63}, {0, math.MaxUint64}, // zero, subnormals, pseudo-denormals
-		{1, 0}, {1, 1<<63 - 1}, {1, 1 << 63}, {0x3fff, 1}, {0x3fff, 1 << 63}, // unnormals before numbers
-		{0x7ffe, math.MaxUint64}, {0x7fff, 0}, {0x7fff, 1}, {0x7fff, 1 << 63}, // pseudo-infinity, pseudo-NaN, Inf
+		// Zero, subnormals, pseudo-denormals.
+		{0, 0}, {0, 1}, {0, 1<<63 - 1}, {0, 1 << 63}, {0, math.MaxUint64},
+		// Unnormals before numbers.
+		{1, 0}, {1, 1<<63 - 1}, {1, 1 << 63}, {0x3fff, 1}, {0x3fff, 1 << 63},
+		// Pseudo-infinity, pseudo-NaN, Inf.
+		{0x7ffe, math.MaxUint64}, {0x7fff, 0}, {0x7fff, 1}, {0x7fff, 1 << 63},
 		{0x7fff, 1<<63 | 1}, {0x7fff, math.MaxUint64}, // NaNs
 	}
 	for _, name := range []string{"f80", "f80in128be"} {
@@ -89,7 +93,7 @@ func TestExtendedFloatsThatNoProcessorMakes(t *testing.T) {
 	}
 }
 
-// TestPaddingIsNoKey has values whose padding differs: they are equal, and so not bare.
+// TestPaddingIsNoKey checks that floats with different padding are equal, and therefore not bare.
 func TestPaddingIsNoKey(t *testing.T) {
 	for _, name := range []string{"f80in96", "f80in128", "f80in96be", "f80in128be"} {
 		typ := must(ParseType(name))
@@ -117,7 +121,7 @@ type special struct {
 	class float64
 }
 
-// specials are floats of a type, among them all kinds of NaNs, in any order.
+// specialFloats returns floats of a type, including all kinds of NaNs, in any order.
 func specialFloats(typ Type) (all []special) {
 	put := func(v uint64, class float64) {
 		b := binary.LittleEndian.AppendUint64(nil, v)[:typ.Size]
@@ -182,7 +186,7 @@ func TestNumericFloats(t *testing.T) {
 	}
 }
 
-// checkNumeric looks at floats that are sorted by k.
+// checkNumeric checks floats that k has sorted.
 func checkNumeric(t *testing.T, k *Keyer, all []special) {
 	t.Helper()
 	f := k.Layout().Key[0]
@@ -216,7 +220,7 @@ func checkNumeric(t *testing.T, k *Keyer, all []special) {
 	}
 }
 
-// TestPackNumericFloats packs records sorted by keys from which no record could be rebuilt.
+// TestPackNumericFloats packs records sorted by keys from which the records cannot be rebuilt.
 func TestPackNumericFloats(t *testing.T) {
 	for _, name := range []string{"f32be", "f64", "f80", "f80in96be", "f80in128"} {
 		f := Field{Type: must(ParseType(name)), Numeric: true}

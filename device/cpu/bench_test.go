@@ -25,7 +25,7 @@ var benchDistributions = []string{
 	"uniform", "zipf", "few", "equal", "sorted", "reversed", "nearlySorted", "low", "exponential",
 }
 
-// BenchmarkSort sorts from memory to memory: Load copies from a slice, Store to another.
+// BenchmarkSort sorts from one slice to another.
 func BenchmarkSort(b *testing.B) {
 	n := 1 << *benchSize
 	for _, layout := range []struct {
@@ -80,7 +80,7 @@ func benchmarkSort(b *testing.B, l format.Layout, n int, dist string) {
 	defer chunk.Close()
 	sorted := make([]byte, len(recs))
 	for i := 0; i < len(sorted); i += 4096 {
-		sorted[i] = 1 // touch it here, not in the loop
+		sorted[i] = 1 // touched here, so that the loop does not measure page faults
 	}
 	w := device.BlockWriterFunc(func(_ context.Context, first int64, block []byte) error {
 		copy(sorted[first*int64(l.RecordSize):], block)
@@ -119,8 +119,8 @@ var benchCache struct {
 	recs []byte
 }
 
-// benchData makes the data of a benchmark, or has them still: go test calls a benchmark more than
-// once.
+// benchData returns the data of a benchmark. It caches the data, because go test calls a
+// benchmark more than once.
 func benchData(l format.Layout, n int, dist string) []byte {
 	benchCache.Lock()
 	defer benchCache.Unlock()
@@ -132,9 +132,9 @@ func benchData(l format.Layout, n int, dist string) []byte {
 	return benchCache.recs
 }
 
-// BenchmarkTiny is all of the work for the smallest inputs, which must not pay for what large
-// ones need: of known size (a file) and of unknown size (a pipe, whose chunk is made for much
-// more).
+// BenchmarkTiny measures sorts of the smallest inputs, which must not pay for preparations that
+// only large inputs need. The size is known (a file) or unknown (a pipe, whose chunk is much
+// larger).
 func BenchmarkTiny(b *testing.B) {
 	l := format.Bare(format.Type{Kind: format.Unsigned, Size: 8})
 	recs := devicetest.Distributions["uniform"](l, 128, rand.New(rand.NewPCG(1, 2)))

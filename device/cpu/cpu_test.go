@@ -15,8 +15,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestConformance believes in a tiny cache, so that a few records make many buckets and some that
-// must be cut again.
+// TestConformance simulates a tiny cache, so that a few records fill many buckets, some of which
+// must be split.
 func TestConformance(t *testing.T) {
 	inCache(t, 16<<10)
 	devicetest.Run(t, func(testing.TB) device.Device { return New() })
@@ -28,7 +28,7 @@ func inCache(t *testing.T, bytes int) {
 	t.Cleanup(func() { leafBytes = before })
 }
 
-// TestLarge sorts chunks that are large for the cache of this machine.
+// TestLarge sorts chunks that are much larger than the cache of this machine.
 func TestLarge(t *testing.T) {
 	dists := []string{"zipf", "uniform", "outlier"}
 	if testing.Short() {
@@ -49,8 +49,8 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// TestFewBlocks takes most of the free blocks away before Sort, so that buckets are cut into few
-// at a time.
+// TestFewBlocks takes most of the free blocks before Sort, so that buckets are split into few
+// buckets at a time.
 func TestFewBlocks(t *testing.T) {
 	inCache(t, 64<<10)
 	dists := []string{"exponential", "zipf", "uniform", "outlier"}
@@ -147,7 +147,8 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestBlocksSuffice: every worker may leave a block of every bucket all but empty.
+// TestBlocksSuffice checks the number of blocks if every worker leaves a nearly empty block in
+// every bucket.
 func TestBlocksSuffice(t *testing.T) {
 	for _, l := range []format.Layout{layoutOf(t, "u8"), layoutOf(t, "u32"), layoutOf(t, "u64"),
 		layoutOf(t, "bytes12"), layoutOf(t, "bytes100")} {
@@ -168,8 +169,9 @@ func TestBlocksSuffice(t *testing.T) {
 	}
 }
 
-// TestSegmentsSuffice: of records that are moved whole and read four times, all workers may read
-// all, unless they are many for a small chunk.
+// TestSegmentsSuffice checks the number of segments for records that are moved whole and read
+// four times. All workers must be able to read everything, except in a small chunk with many
+// workers.
 func TestSegmentsSuffice(t *testing.T) {
 	for _, l := range []format.Layout{{RecordSize: 8, Key: layoutOf(t, "u32").Key},
 		{RecordSize: 12, Key: layoutOf(t, "u64").Key}, layoutOf(t, "u128")} {
@@ -225,7 +227,7 @@ func TestFewerRecordsFit(t *testing.T) {
 	}
 }
 
-// TestMemory compares what chunks allocate with what MaxRecords counts.
+// TestMemory compares the memory of chunks with the memory that MaxRecords counts.
 func TestMemory(t *testing.T) {
 	ctx := context.Background()
 	for _, l := range []format.Layout{
@@ -243,7 +245,7 @@ func TestMemory(t *testing.T) {
 				opt := device.ChunkOptions{Keyer: k, BlockBytes: 1 << 20, Workers: workers, MemoryBytes: memory}
 				opt.Records = New().MaxRecords(opt, memory)
 				if opt.Records == 0 || memory > 1<<30 {
-					continue // more than this machine may have, but it could be computed
+					continue // too much for some machines, although it could be computed
 				}
 				made, err := New().NewChunk(ctx, opt)
 				if err != nil {
@@ -260,7 +262,7 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// allocated makes all workers of a chunk and adds up its memory.
+// allocated creates all workers of a chunk and returns the total memory.
 func allocated(t *testing.T, made device.Chunk) int64 {
 	switch c := made.(type) {
 	case *elementPipeline[uint32]:
@@ -304,7 +306,7 @@ func allocatedBy[K radix.Element, E arena.Word](t *testing.T, c *pipeline[K, E])
 	return int64(total)
 }
 
-// FuzzSort sorts bytes as records of a layout made of bytes.
+// FuzzSort sorts random bytes as records of a random layout.
 func FuzzSort(f *testing.F) {
 	f.Add([]byte{7, 2, 3, 1, 0, 1}, []byte("some records of seven bytes, none of them in order"), uint8(3))
 	f.Add([]byte{8, 0, 0, 0, 3, 0}, make([]byte, 4096), uint8(1))
@@ -325,8 +327,8 @@ func FuzzSort(f *testing.F) {
 	})
 }
 
-// fuzzLayout reads a record size and fields of four bytes each: kind and direction, offset, size,
-// and the rest of it.
+// fuzzLayout decodes a record size, and fields of four bytes each: kind and direction, offset,
+// size, and other properties.
 func fuzzLayout(shape []byte) format.Layout {
 	if len(shape) == 0 {
 		return format.Layout{}
@@ -338,7 +340,7 @@ func fuzzLayout(shape []byte) format.Layout {
 	return l
 }
 
-// fuzzField makes a field of each kind, though not always a valid one.
+// fuzzField returns a field, which may be invalid.
 func fuzzField(kind, offset, size, rest byte) format.Field {
 	kinds := []format.Kind{format.Unsigned, format.Signed, format.Float, format.Bytes}
 	if rest&2 != 0 {

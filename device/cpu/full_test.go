@@ -16,12 +16,11 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// fullCases is how many chunks TestNeverFull fills.
+// fullCases is the number of chunks that TestNeverFull fills.
 const fullCases = 3000
 
-// TestNeverFull fills chunks of exactly the size that MaxRecords allows with data that is hard on
-// blocks: whatever the distribution, the sample, the workers and the source, there is always a
-// block where one is needed.
+// TestNeverFull fills chunks of exactly MaxRecords records with data that needs many blocks. The
+// pool must never run out of blocks, with any distribution, sample, number of workers and source.
 func TestNeverFull(t *testing.T) {
 	before := unitBytes
 	defer func() { unitBytes = before }()
@@ -43,7 +42,7 @@ func TestNeverFull(t *testing.T) {
 	}
 }
 
-// fullLayouts are bare keys, records that are moved whole and wide ones.
+// fullLayouts returns layouts of bare keys, of records that are moved whole, and of wide records.
 func fullLayouts(t *testing.T) (layouts []format.Layout) {
 	for size := 3; size <= 8; size++ {
 		layouts = append(layouts, layoutOf(t, fmt.Sprint("bytes", size)))
@@ -54,7 +53,7 @@ func fullLayouts(t *testing.T) (layouts []format.Layout) {
 		recordsOf(40, format.Type{Kind: format.Bytes, Size: 30}), recordsOf(24, u64))
 }
 
-// fullCase is one chunk, and what its records are made with.
+// fullCase is one chunk, with the parameters of its records.
 type fullCase struct {
 	l       format.Layout
 	memory  int64
@@ -71,7 +70,7 @@ func (c fullCase) String() string {
 		c.memory, c.workers, c.records, c.skew, c.sample, c.how)
 }
 
-// run loads a chunk and sorts and stores it.
+// run loads, sorts and stores a chunk.
 func (c *fullCase) run(ctx context.Context) error {
 	k, err := format.NewKeyer(c.l)
 	if err != nil {
@@ -104,7 +103,7 @@ func (c *fullCase) run(ctx context.Context) error {
 		return err
 	}
 	defer made.Close()
-	for range 1 + c.r.IntN(2) { // the second time with the memory as the first leaves it
+	for range 1 + c.r.IntN(2) { // the second time, the memory contains data of the first time
 		if err := c.fill(ctx, made, recs, more > 1); err != nil {
 			return err
 		}
@@ -112,7 +111,7 @@ func (c *fullCase) run(ctx context.Context) error {
 	return nil
 }
 
-// fill checks all but the order of Select's records, which its own tests do.
+// fill checks everything except the order of selected records, which other tests check.
 func (c *fullCase) fill(ctx context.Context, made device.Chunk, recs []byte, selects bool) error {
 	src := &devicetest.Source{Recs: recs, Size: c.l.RecordSize}
 	if c.how == "Load of a pipe" {
@@ -183,7 +182,7 @@ func (c *fullCase) make(n int) []byte {
 			x = pick(c.r, 0, math.MaxUint64, x, x>>32)
 		case "clumps":
 			x = x>>clump ^ two*(x%uint64(1+clumps))
-		case "alternate": // with a key that comes some times
+		case "alternate": // with a key that occurs several times
 			first := uint64(i/per) * gap
 			if x = first + gap/4 + x%(gap/2); i%per <= times {
 				x = first + uint64(i%per/times)
@@ -198,7 +197,7 @@ func (c *fullCase) make(n int) []byte {
 	return recs
 }
 
-// put makes a key of x, the most significant byte first; a wide one ends with it.
+// put stores x as a big-endian key. A wide key ends with it.
 func (c *fullCase) put(key []byte, x uint64) {
 	var b [8]byte
 	binary.BigEndian.PutUint64(b[:], x)
@@ -214,7 +213,7 @@ func (c *fullCase) put(key []byte, x uint64) {
 	}
 }
 
-// sampleOf is a sample of the records, or one that misleads.
+// sampleOf returns a sample of the records, or a misleading one.
 func (c *fullCase) sampleOf(recs []byte) []uint64 {
 	sample := devicetest.Sampled(c.l, recs, 1+c.r.IntN(2000))
 	high := ^uint64(0) >> (64 - min(64, 8*c.l.KeySize()))

@@ -38,7 +38,7 @@ func TestSortCancelled(t *testing.T) {
 		r := rand.New(rand.NewPCG(31, 32))
 		recs := devicetest.Distributions["uniform"](l, n, r)
 		sample := devicetest.Sampled(l, recs, 1000)
-		// All in the first of the buckets that are cut by the sample.
+		// All records are in the first of the buckets that the sample defines.
 		narrow := make([]byte, len(recs))
 		for at := 0; at < len(recs); at += l.RecordSize {
 			binary.LittleEndian.PutUint64(narrow[at:], r.Uint64()>>20)
@@ -73,8 +73,9 @@ func TestSortCancelled(t *testing.T) {
 	}
 }
 
-// TestCountedElementsHaveRoom has large buckets cut until hardly a block is free, and then one
-// whose majority key was counted, for which there must be room if it cannot be cut.
+// TestCountedElementsHaveRoom splits large buckets until hardly any block is free, and then a
+// bucket whose majority key was counted. If it cannot be split, there must be space for the
+// counted elements.
 func TestCountedElementsHaveRoom(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a search through sizes")
@@ -131,7 +132,7 @@ func TestCountedElementsHaveRoom(t *testing.T) {
 				t.Fatal(err)
 			}
 			got := sortAndStore(t, made, 8)
-			// As much, but faster sorted than by devicetest.
+			// The result equals that of devicetest, but this is faster.
 			keys := slices.Clone(arena.View[uint64](recs))
 			slices.Sort(keys)
 			if !bytes.Equal(got, arena.ByteView(keys)) {

@@ -17,7 +17,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestPad moves records of every size to words and back, and writes no byte beyond them.
+// TestPad converts records of every size to words and back, without writing beyond them.
 func TestPad(t *testing.T) {
 	for size := 1; size <= maxWhole; size++ {
 		if size <= 8 {
@@ -49,8 +49,9 @@ func testPad[R word](t *testing.T, size int) {
 	}
 }
 
-// TestOrderAdmits has workers read units of any size in any order: there is always room for the
-// segments of those admitted, and they are in the order of the input at the end.
+// TestOrderAdmits simulates workers that read units of random sizes in random order. There must
+// always be space for the segments of admitted workers, and the segments must end up in input
+// order.
 func TestOrderAdmits(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for range 2000 {
@@ -110,8 +111,8 @@ func newChunkOf(t *testing.T, l format.Layout, recs []byte) device.Chunk {
 	return c
 }
 
-// tardySource delivers one record at a time at first, so that only the first worker continues. At
-// the end of the chunk's capacity it delivers late and only in part, when the first worker finds
+// tardySource first delivers one record at a time, so that only the first worker continues. When
+// the chunk is nearly full, it delivers late and incompletely, just when the first worker finds
 // no space left.
 type tardySource struct {
 	devicetest.Source
@@ -143,8 +144,8 @@ func (s *tardySource) Next(limit int, place func(first int64, n int) []byte) (fi
 	return first, n, nil
 }
 
-// TestLoadTakesAll: whatever workers have left by then, the chunk is full or the source at its
-// end after Load.
+// TestLoadTakesAll checks that after Load either the chunk is full or the source has ended,
+// although some workers have stopped.
 func TestLoadTakesAll(t *testing.T) {
 	const n = 50_001
 	l := layoutOf(t, "bytes12")
@@ -162,18 +163,18 @@ func TestLoadTakesAll(t *testing.T) {
 	}
 }
 
-// TestSplitSharesBlocks has one large bucket and some that are a little too large, in a chunk
-// that is full: none of them takes the blocks that the others need.
+// TestSplitSharesBlocks has one large bucket and several that are slightly too large, in a full
+// chunk. No bucket may take the blocks that others need.
 func TestSplitSharesBlocks(t *testing.T) {
 	l := format.Layout{RecordSize: 16, Key: []format.Field{{Type: format.Type{Kind: format.Unsigned, Size: 8}}}}
 	r := rand.New(rand.NewPCG(13, 14))
 	const n = 400_000
 	recs := make([]byte, 16*n)
 	for i := range n {
-		key := r.Uint64() // uniform at first, as the buckets are made for
+		key := r.Uint64() // uniform at first, like the sample for the buckets
 		switch {
 		case i > n/2 && i%2 == 0:
-			key = 1<<63 + key>>12 // the large one
+			key = 1<<63 + key>>12 // in the large bucket
 		case i > n/2:
 			key = key%20<<58 + key>>16
 		}

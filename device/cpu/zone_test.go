@@ -15,21 +15,21 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// The chunks that there are.
+// The types of chunks.
 type (
 	elementPipeline[E radix.Element] = pipeline[E, E]
 	wholePipeline[R word]            = pipeline[uint64, R]
 )
 
-// zonedChunk is a chunk with several zones, as only large ones have them.
+// zonedChunk is a chunk with several zones, which normally only a large chunk has.
 type zonedChunk struct {
 	device.Chunk
 	size  int          // bytes of a record
 	zones []pool.Zone  // of its pool
-	used  func() []int // the zones that its leaves are of
+	used  func() []int // zones of the leaves
 }
 
-// zoned makes a chunk for recs with zones and small extents.
+// zoned creates a chunk for recs with several zones and small extents.
 func zoned(t *testing.T, l format.Layout, recs []byte, zones int) zonedChunk {
 	t.Helper()
 	k, err := format.NewKeyer(l)
@@ -130,7 +130,7 @@ func layoutOf(t *testing.T, name string) format.Layout {
 	return format.Bare(typ)
 }
 
-// TestDrainZones gives zones back while later ones are still to be stored.
+// TestDrainZones frees zones while later ones are still being stored.
 func TestDrainZones(t *testing.T) {
 	eachZoned(t, func(t *testing.T, c zonedChunk, want []byte) {
 		w := devicetest.Collector{Size: c.size}
@@ -146,7 +146,7 @@ func TestDrainZones(t *testing.T) {
 	})
 }
 
-// heldExtents is the number of zones that could have been given back and were not.
+// heldExtents returns the number of zones that could have been freed but were not.
 func heldExtents(c zonedChunk) int {
 	n := 0
 	for _, zone := range slices.Compact(c.used()) {

@@ -11,14 +11,16 @@ import (
 	"testing"
 )
 
-// namingStep is the state of a sort before an operation on the file system, as a kill would leave it.
+// namingStep is the state of a sort before an operation on the file system, as a kill would leave
+// it.
 type namingStep struct {
 	operation     string
 	outputs, runs string // copies of the two directories
 }
 
-// TestKilledWhileNaming kills a sort with a checkpoint before each operation after all files of its set are written.
-// An index always belongs to a complete set, the old or the new one, and the same command always makes the new one.
+// TestKilledWhileNaming kills a sort with a checkpoint before each operation after all files of
+// its set are written. An index always belongs to a complete set, the old or the new one, and the
+// same command always makes the new one.
 func TestKilledWhileNaming(t *testing.T) {
 	t.Parallel()
 	k := kindNamed("u64")
@@ -78,7 +80,8 @@ func TestKilledWhileNaming(t *testing.T) {
 	}
 }
 
-// namingSteps runs a sort and copies what is there before each operation since its first file was synced.
+// namingSteps runs a sort and copies all files before each operation after the first sync of a
+// file.
 func namingSteps(t *testing.T, opt Options) (steps []namingStep) {
 	t.Helper()
 	var mu sync.Mutex // files are finished by several goroutines
@@ -91,7 +94,8 @@ func namingSteps(t *testing.T, opt Options) (steps []namingStep) {
 			return nil
 		}
 		step, err := copyStep(t, operation, opt)
-		for range 100 { // another goroutine may rename a file between the listing and the copy of it
+		// Another goroutine may rename a file between the listing and the copy of it.
+		for range 100 {
 			if !errors.Is(err, os.ErrNotExist) {
 				break
 			}

@@ -56,8 +56,8 @@ func (s countedSource) Next(most int, place func(int64, int) []byte) (int64, int
 	return first, n, err
 }
 
-// interrupted fails one operation of the sort after the other, until it comes to its end, and gives the number of
-// failures and of records that were read in all.
+// interrupted fails one operation of the sort after the other, until it comes to its end, and
+// gives the number of failures and of records that were read in all.
 func interrupted(t *testing.T, opt Options, failAt func() int64, vary func(*Options)) (failures int, read int64) {
 	t.Helper()
 	var records atomic.Int64
@@ -94,8 +94,8 @@ func checkKept(t *testing.T, opt Options, want []byte, what string) {
 	}
 }
 
-// TestCheckpointGoesOn repeatedly fails random operations of sorts with random options. The output equals that of an
-// undisturbed sort.
+// TestCheckpointGoesOn repeatedly fails random operations of sorts with random options. The
+// output equals that of an undisturbed sort.
 func TestCheckpointGoesOn(t *testing.T) {
 	t.Parallel()
 	r := seeded(t)
@@ -111,7 +111,8 @@ func TestCheckpointGoesOn(t *testing.T) {
 			opt.Limit = 1 + r.Int64N(300)
 		}
 		what, attempts := describe(opt), int64(0)
-		failAt := func() int64 { attempts++; return r.Int64N(400 + 20*attempts) } // a last merge may be begun anew each time
+		// A last merge may start over each time.
+		failAt := func() int64 { attempts++; return r.Int64N(400 + 20*attempts) }
 		failures, _ := interrupted(t, opt, failAt, func(o *Options) {
 			o.Workers = 1 + r.IntN(4)
 			o.BatchSize = []int{0, 0, 2, 3, 20}[r.IntN(5)]
@@ -123,8 +124,8 @@ func TestCheckpointGoesOn(t *testing.T) {
 	}
 }
 
-// TestCheckpointReadsOnce interrupts a sort often. It reads again only the input that was in flight, and nothing once
-// all runs exist.
+// TestCheckpointReadsOnce interrupts a sort often. It reads again only the input that was in
+// flight, and nothing once all runs exist.
 func TestCheckpointReadsOnce(t *testing.T) {
 	t.Parallel()
 	const n, chunk, inFlight = 3000, 40, 3
@@ -141,7 +142,8 @@ func TestCheckpointReadsOnce(t *testing.T) {
 	}
 }
 
-// cutOff gives a sort that failed when its output was to be finished, so that all runs and most of the output are kept.
+// cutOff gives a sort that failed when its output was to be finished, so that all runs and most
+// of the output are kept.
 func cutOff(t *testing.T, n int) (Options, []byte) {
 	t.Helper()
 	k := kindNamed("u64")
@@ -160,8 +162,8 @@ func cutOff(t *testing.T, n int) (Options, []byte) {
 	return opt, reference(t, k.layout(t), data, opt)
 }
 
-// TestCheckpointKeepsTheLastMerge checks that the output bytes that a checkpoint has are not written again, and that
-// a plan says so.
+// TestCheckpointKeepsTheLastMerge checks that the output bytes that a checkpoint has are not
+// written again, and that a plan says so.
 func TestCheckpointKeepsTheLastMerge(t *testing.T) {
 	t.Parallel()
 	opt, want := cutOff(t, 3000)
@@ -194,8 +196,8 @@ func TestCheckpointKeepsTheLastMerge(t *testing.T) {
 	}
 }
 
-// TestCheckpointOfAnotherSort checks that a sort refuses the checkpoint of another sort, names the difference, and
-// changes nothing.
+// TestCheckpointOfAnotherSort checks that a sort refuses the checkpoint of another sort, names
+// the difference, and changes nothing.
 func TestCheckpointOfAnotherSort(t *testing.T) {
 	t.Parallel()
 	for what, change := range map[string]func(o *Options){
@@ -242,7 +244,8 @@ func TestCheckpointOfAnotherSort(t *testing.T) {
 	}
 }
 
-// TestCheckpointTogetherWith checks that a checkpoint is refused with options that it cannot be combined with.
+// TestCheckpointTogetherWith checks that a checkpoint is refused with options that it cannot be
+// combined with.
 func TestCheckpointTogetherWith(t *testing.T) {
 	t.Parallel()
 	k := kindNamed("u64")
@@ -295,8 +298,8 @@ func TestCheckpointIsLocked(t *testing.T) {
 	checkKept(t, opt, want, "again")
 }
 
-// TestCheckpointIsDamaged changes bytes of a checkpoint. The result is either an error with a remedy or the right
-// bytes.
+// TestCheckpointIsDamaged changes bytes of a checkpoint. The result is either an error with a
+// remedy or the right bytes.
 func TestCheckpointIsDamaged(t *testing.T) {
 	t.Parallel()
 	r := seeded(t)
@@ -327,8 +330,9 @@ func keptFile(t *testing.T, opt Options) string {
 	return ""
 }
 
-// TestKeptOutputIsDamaged truncates the unfinished output in a checkpoint, changes its bytes, and replaces its files.
-// The final output always has the right bytes: damaged parts are written again, and the others are kept.
+// TestKeptOutputIsDamaged truncates the unfinished output in a checkpoint, changes its bytes, and
+// replaces its files. The final output always has the right bytes: damaged parts are written
+// again, and the others are kept.
 func TestKeptOutputIsDamaged(t *testing.T) {
 	t.Parallel()
 	r := seeded(t)
@@ -416,8 +420,8 @@ func TestKeptOutputIsDamaged(t *testing.T) {
 	}
 }
 
-// TestKeptOutputOfOtherRecords damages the unfinished output of sorts whose output differs from the sorted input
-// records. Verification checks the records in the file.
+// TestKeptOutputOfOtherRecords damages the unfinished output of sorts whose output differs from
+// the sorted input records. Verification checks the records in the file.
 func TestKeptOutputOfOtherRecords(t *testing.T) {
 	t.Parallel()
 	r := seeded(t)
@@ -427,7 +431,8 @@ func TestKeptOutputOfOtherRecords(t *testing.T) {
 		"reverse": func(o *Options) { o.Reverse = true },
 	} {
 		kept := 0
-		for tries := 0; tries < 100 && kept < effort(8); tries++ { // what is written may end before it is entered
+		// A row may end before its output is entered.
+		for tries := 0; tries < 100 && kept < effort(8); tries++ {
 			k := kindNamed("u64")
 			opt := keptSort(t, k, k.make(t, "uniform", 3000, r), Options{Workers: 1 + r.IntN(3)})
 			change(&opt)
@@ -481,8 +486,8 @@ func damage(t *testing.T, name string, r *rand.Rand) {
 	}
 }
 
-// TestCheckpointOfNothing checks that a sort in one chunk, and a sort that fails before its first run, leave no
-// checkpoint directory.
+// TestCheckpointOfNothing checks that a sort in one chunk, and a sort that fails before its first
+// run, leave no checkpoint directory.
 func TestCheckpointOfNothing(t *testing.T) {
 	t.Parallel()
 	k := kindNamed("u64")
@@ -504,7 +509,8 @@ func TestCheckpointOfNothing(t *testing.T) {
 	checkKept(t, opt, reference(t, k.layout(t), data, opt), "failed")
 }
 
-// endedEarly are sorts that end when the output has its name, and the checkpoint's folder is still there.
+// endedEarly are sorts that end when the output has its name, and the checkpoint's folder is
+// still there.
 var endedEarly = map[string]func(o *Options){
 	"new":        func(*Options) {},
 	"in place":   func(o *Options) { o.Inputs = []string{o.Output} },
@@ -514,7 +520,8 @@ var endedEarly = map[string]func(o *Options){
 	"compressed": func(o *Options) { o.Inputs, o.Compress = []string{o.Output}, "zstd" },
 }
 
-// endEarly gives a sort that ended so, with the checkpoint as it would be after a kill, and the output that is due.
+// endEarly gives a sort that ended so, with the checkpoint as it would be after a kill, and the
+// output that is due.
 func endEarly(t *testing.T, k kind, n int, change func(o *Options)) (opt Options, want []byte) {
 	t.Helper()
 	data := k.make(t, "few", n, seeded(t))
@@ -541,8 +548,8 @@ func endEarly(t *testing.T, k kind, n int, change func(o *Options)) (opt Options
 	return opt, reference(t, k.layout(t), data, opt)
 }
 
-// TestCheckpointOfCompleteOutput checks that the same command only removes the checkpoint if the output already has
-// its name.
+// TestCheckpointOfCompleteOutput checks that the same command only removes the checkpoint if the
+// output already has its name.
 func TestCheckpointOfCompleteOutput(t *testing.T) {
 	t.Parallel()
 	for name, change := range endedEarly {
@@ -569,8 +576,8 @@ func TestCheckpointOfCompleteOutput(t *testing.T) {
 	}
 }
 
-// TestCheckpointOfAnotherOutput checks that a file under the output's name is not mistaken for the output if it is
-// incomplete or belongs to another sort.
+// TestCheckpointOfAnotherOutput checks that a file under the output's name is not mistaken for
+// the output if it is incomplete or belongs to another sort.
 func TestCheckpointOfAnotherOutput(t *testing.T) {
 	t.Parallel()
 	touch := func(name string) error { return os.Chtimes(name, time.Now(), time.Now().Add(time.Hour)) }

@@ -13,7 +13,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// inFiles writes records into so many files, some of them empty.
+// inFiles distributes records to the given number of files, some of them empty.
 func inFiles(t *testing.T, data []byte, size, n int, r *rand.Rand) (names []string) {
 	t.Helper()
 	for ; n > 1; n-- {
@@ -50,8 +50,8 @@ func TestSortsSlices(t *testing.T) {
 	}
 }
 
-// TestSlicesHaveHeaders sorts slices of files whose header counts the records. Each output is a file of the same
-// format.
+// TestSlicesHaveHeaders sorts slices of files whose header counts the records. Each output is a
+// file of the same format.
 func TestSlicesHaveHeaders(t *testing.T) {
 	t.Parallel()
 	keys := func(of ...uint64) (file []byte) {
@@ -141,8 +141,8 @@ func TestCheckpointIsOfOnePart(t *testing.T) {
 	checkKept(t, opt, reference(t, k.layout(t), data[300*8:600*8], opt), "part 1/3")
 }
 
-// TestMergesParts merges each part separately. Concatenated, the parts equal the whole merge, and their sizes are
-// balanced.
+// TestMergesParts merges each part separately. Concatenated, the parts equal the whole merge, and
+// their sizes are balanced.
 func TestMergesParts(t *testing.T) {
 	r := seeded(t)
 	for _, name := range []string{"u64", "u8", "rec7", "gensort", "wide key"} {
@@ -173,7 +173,8 @@ func TestMergesParts(t *testing.T) {
 	}
 }
 
-// checkParts merges n parts and holds them against the whole. known: by cuts that are computed once, in two shares.
+// checkParts merges n parts and holds them against the whole. known: by cuts that are computed
+// once, in two shares.
 func checkParts(t *testing.T, opt MergeOptions, whole []byte, records, n int64, known bool) {
 	t.Helper()
 	if known {
@@ -208,7 +209,8 @@ func checkParts(t *testing.T, opt MergeOptions, whole []byte, records, n int64, 
 	}
 }
 
-// TestPartsSeeDisorder puts one record out of order at any position. At least one of the parts fails and names it.
+// TestPartsSeeDisorder puts one record out of order at any position. At least one of the parts
+// fails and names it.
 func TestPartsSeeDisorder(t *testing.T) {
 	t.Parallel()
 	k := kindNamed("u64")
@@ -274,8 +276,8 @@ func TestPartsOfMergesAreRefused(t *testing.T) {
 	}
 }
 
-// TestSummariesOfPartsAddUp merges parts with verification. Combined, their summaries equal that of a check of the
-// whole.
+// TestSummariesOfPartsAddUp merges parts with verification. Combined, their summaries equal that
+// of a check of the whole.
 func TestSummariesOfPartsAddUp(t *testing.T) {
 	t.Parallel()
 	r := seeded(t)

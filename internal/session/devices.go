@@ -102,7 +102,8 @@ func (o *deviceOpener) add(d device.Device) {
 // openNamed opens the devices that match a name, except those that are already open.
 func (o *deviceOpener) openNamed(ctx context.Context, name string) error {
 	if drivers.NamesHost(name) {
-		return o.openDevice(ctx, drivers.Host().Info()) // starts no other driver, which takes up to a second
+		// Starts no other driver, which takes up to a second.
+		return o.openDevice(ctx, drivers.Host().Info())
 	}
 	list := Devices(ctx)
 	if ctx.Err() != nil {
@@ -146,8 +147,8 @@ func (s *session) deviceOptions() device.OpenOptions {
 	}
 }
 
-// chooseDevices opens the devices besides the CPU with which the sort is predicted to end sooner,
-// or the CPU if there are none. It starts no driver if no device, however fast, would pay.
+// chooseDevices opens the devices other than the CPU that shorten the predicted time of the sort,
+// or else the CPU. It starts no driver if not even the fastest device would pay off.
 func (o *deviceOpener) chooseDevices(ctx context.Context, profile *plan.Profile) error {
 	host := drivers.Host()
 	onHost := *o.facts
@@ -179,7 +180,7 @@ func (o *deviceOpener) chooseDevices(ctx context.Context, profile *plan.Profile)
 	return withNote(errors.Join(o.openDevice(ctx, host.Info()), failed), note)
 }
 
-// canSort returns an error if a device lacks what the options or the records ask of it.
+// canSort returns an error if a device cannot do what the options or the records require.
 func (s *session) canSort(info device.Info, layout format.Layout) error {
 	if err := engine.CanSort(info, s.opt.Algorithm, s.opt.DigitBits); err != nil {
 		return err

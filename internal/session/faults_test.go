@@ -21,7 +21,7 @@ import (
 type faultCase struct {
 	name string
 	opt  Options
-	data []byte // what goes in: as a file, or as standard input if the case says so
+	data []byte // input data, in a file or in standard input
 	pipe bool
 	want []byte
 	run  func(context.Context, Options) (*Report, error)
@@ -69,11 +69,12 @@ func faultCases(t *testing.T) []faultCase {
 	return cases
 }
 
-// maxOperations is far above what the cases need: beyond it a case does not come to its end.
+// maxOperations is far above the number of operations of all cases. A case that exceeds it hangs.
 const maxOperations = 2000
 
-// TestFaultsExhaustively fails operation 0, 1, 2 … of a sort until the sort succeeds; short tests fail every third.
-// After each failure the old output is unchanged, no other file is left, and no goroutine is running.
+// TestFaultsExhaustively fails operation 0, 1, 2 … of a sort until the sort succeeds; short tests
+// fail every third. After each failure the old output is unchanged, no other file is left, and no
+// goroutine is running.
 func TestFaultsExhaustively(t *testing.T) {
 	for _, c := range faultCases(t) {
 		t.Run(c.name, func(t *testing.T) {
@@ -99,9 +100,10 @@ func TestFaultsExhaustively(t *testing.T) {
 	}
 }
 
-// TestPanicsExhaustively makes operation 0, 1, 2 … of a sort panic, in any goroutine. Sort returns the panic as an
-// error with its stack. Afterwards the old output is unchanged, no other file is left, and no goroutine is running.
-// Operations that close files are left out: after a panic a file may stay open.
+// TestPanicsExhaustively makes operation 0, 1, 2 … of a sort panic, in any goroutine. Sort
+// returns the panic as an error with its stack. Afterwards the old output is unchanged, no other
+// file is left, and no goroutine is running. Operations that close files are left out: after a
+// panic a file may stay open.
 func TestPanicsExhaustively(t *testing.T) {
 	for _, c := range faultCases(t) {
 		t.Run(c.name, func(t *testing.T) {
@@ -129,7 +131,7 @@ func TestPanicsExhaustively(t *testing.T) {
 	}
 }
 
-// attempt runs the case once in new folders and looks at what it leaves.
+// attempt runs the case once in new directories and checks the files that it leaves.
 func (c *faultCase) attempt(t *testing.T, in *injector, unnamed bool) error {
 	t.Helper()
 	outDir, tempDir := t.TempDir(), t.TempDir()
@@ -164,7 +166,7 @@ func (c *faultCase) attempt(t *testing.T, in *injector, unnamed bool) error {
 	return err
 }
 
-// closings are the operations after which the output has its name already: what they say is a warning.
+// closings are operations after the output has received its name. Their errors are warnings.
 var closings = []string{"close spill", "close input"}
 
 // checkAttempt compares error and output with the fault.
@@ -210,8 +212,8 @@ func leftIn(t *testing.T, folder string) []string {
 	return names
 }
 
-// waitForGoroutines waits until as many goroutines run as before: one that has done its work may take a moment
-// to end.
+// waitForGoroutines waits until as many goroutines run as before: one that has done its work may
+// take a moment to end.
 func waitForGoroutines(t *testing.T, before int, in *injector) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
@@ -237,7 +239,7 @@ func sosdHeader(n int) []byte {
 	return header.Encode(int64(n))
 }
 
-// lateFault is a dataset of which a record can be read once, and not again.
+// lateFault is a dataset whose records can be read only once.
 type lateFault struct {
 	chunker.Dataset
 	splits int
@@ -260,12 +262,13 @@ func (s *lateSource) Next(most int, place func(int64, int) []byte) (int64, int, 
 	if first > 0 {
 		return first, n, err
 	}
-	time.Sleep(10 * time.Millisecond) // others read on, and wait until the first records are written
+	// Others read on, and wait until the first records are written.
+	time.Sleep(10 * time.Millisecond)
 	return first, 0, errInjected
 }
 
-// TestCopyEndsWhenReadingFails fails one worker of a copy while the blocks of other workers wait for its records. The
-// copy ends.
+// TestCopyEndsWhenReadingFails fails one worker of a copy while the blocks of other workers wait
+// for its records. The copy ends.
 func TestCopyEndsWhenReadingFails(t *testing.T) {
 	t.Parallel()
 	k := kindNamed("u64")

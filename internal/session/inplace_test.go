@@ -58,7 +58,8 @@ func openToWrite(t *testing.T, name string, flag int) *os.File {
 	return f
 }
 
-// TestInPlaceAppends appends the sorted records to their input. Nothing is truncated, even if the output is empty.
+// TestInPlaceAppends appends the sorted records to their input. Nothing is truncated, even if the
+// output is empty.
 func TestInPlaceAppends(t *testing.T) {
 	t.Parallel()
 	k := kindNamed("u64")
@@ -82,7 +83,8 @@ func TestInPlaceAppends(t *testing.T) {
 	}
 }
 
-// TestMergeRefusesInPlace merges into one of the inputs in every way. Each merge fails and loses nothing.
+// TestMergeRefusesInPlace merges into one of the inputs in every way. Each merge fails and loses
+// nothing.
 func TestMergeRefusesInPlace(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS != "linux" {
@@ -106,10 +108,10 @@ func TestMergeRefusesInPlace(t *testing.T) {
 	}
 }
 
-// incomplete is what the error of a sort says that has begun to overwrite an input.
+// incomplete is the text of the error if a sort fails after it has begun to overwrite an input.
 const incomplete = "was being overwritten and is now incomplete"
 
-// checkUndamaged holds that the file is what it was, or that the error says that it is not.
+// checkUndamaged checks that the file is unchanged, or that the error mentions the damage.
 func checkUndamaged(t *testing.T, what, file string, old []byte, err error) {
 	t.Helper()
 	got, readErr := os.ReadFile(file)
@@ -121,8 +123,9 @@ func checkUndamaged(t *testing.T, what, file string, old []byte, err error) {
 	}
 }
 
-// TestInPlaceFaults fails each operation of a sort over its input. Until the first byte is overwritten, the file
-// stays as it was, header included. After that, the error says that it is damaged.
+// TestInPlaceFaults fails each operation of a sort over its input. Until the first byte is
+// overwritten, the file stays as it was, header included. After that, the error says that it is
+// damaged.
 func TestInPlaceFaults(t *testing.T) {
 	words := kindNamed("u64")
 	recs := words.make(t, "uniform", 300, seeded(t))
@@ -187,8 +190,8 @@ func (d touchedData) Records() int64 {
 	return d.Dataset.Records()
 }
 
-// TestInPlaceNoticesChanges changes a file that is about to be overwritten. The sort notices this even with
-// verification, whose checksum is then that of the changed records.
+// TestInPlaceNoticesChanges changes a file that is about to be overwritten. The sort notices this
+// even with verification, whose checksum is then that of the changed records.
 func TestInPlaceNoticesChanges(t *testing.T) {
 	t.Parallel()
 	k := kindNamed("u64")

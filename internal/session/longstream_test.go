@@ -48,8 +48,9 @@ func (e endNoticed) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// TestRunsAreMergedWhileMoreCome sorts a stream with so many chunks that the indexes of the runs exceed their memory.
-// Some runs are merged before all of them exist. Equal keys stay in order.
+// TestRunsAreMergedWhileMoreCome sorts a stream with more chunks than there is memory for the
+// indexes of their runs. Some runs are merged before all of them exist. Equal keys must stay in
+// order.
 func TestRunsAreMergedWhileMoreCome(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

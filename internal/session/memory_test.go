@@ -26,10 +26,12 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// memoryChild is set in the process that sorts: only a process of its own has a peak that is the sort's alone.
+// memoryChild is set in the process that sorts: only a process of its own has a peak that is the
+// sort's alone.
 const memoryChild = "EXTSORT_TEST_MEMORY"
 
-// longData is how many MiB the endless cases of memoryCases have; none of them runs where it is not set.
+// longData is how many MiB the endless cases of memoryCases have; none of them runs where it is
+// not set.
 const longData = "EXTSORT_TEST_LONG_MIB"
 
 // longMiB is that number; 0: it is not set.
@@ -38,7 +40,8 @@ func longMiB() (mib int64) {
 	return mib
 }
 
-// memoryCases are sorts that need more than their memory limit if anything is forgotten in dividing it.
+// memoryCases are sorts that need more than their memory limit if anything is forgotten in
+// dividing it.
 var memoryCases = []struct {
 	name     string
 	spec     format.Spec
@@ -56,10 +59,11 @@ var memoryCases = []struct {
 
 	blockBytes int // of the blocks of temporary data; 0: as planned
 
-	packed  []packedFiles // the input, cut into files that are compressed; nil: it is one file as it is
-	merge   bool          // each of these files is sorted, and they are merged
-	part    Part          // of the merge: what a task of dist merges; zero: all of it
-	garbage int64         // MiB that may be allocated in Go's heap; 0: as usual
+	// The input, cut into files that are compressed; nil: it is one file as it is.
+	packed  []packedFiles
+	merge   bool  // each of these files is sorted, and they are merged
+	part    Part  // part of the merge, like in a task of dist; zero: all
+	garbage int64 // MiB that may be allocated in Go's heap; 0: as usual
 }{
 	{name: "merge", spec: gensortSpec, strategy: MergeRuns, mib: 300, limit: 64, spill: 310},
 	{name: "partition", spec: gensortSpec, strategy: Partition, mib: 300, limit: 64, spill: 310},
@@ -133,8 +137,9 @@ var memoryCases = []struct {
 }
 
 const (
-	smallBlock = 2 << 10 // so small that the index of the blocks of some MiB is longer than its share of the memory
-	plainFile  = "plain" // the codec of files that are not compressed
+	// So small that the index of the blocks of some MiB is longer than its share of the memory.
+	smallBlock = 2 << 10
+	plainFile  = "plain" // the codec of uncompressed files
 )
 
 var (
@@ -142,8 +147,8 @@ var (
 	wideSpec    = format.Spec{RecordSize: 64 << 10, Keys: []string{"0:u64"}}
 )
 
-// TestCachedSpill checks how much of the spilled data stays in the page cache: a part of the memory, or everything if
-// it is in a file system in memory.
+// TestCachedSpill checks how much of the spilled data stays in the page cache: a part of the
+// memory, or everything if it is in a file system in memory.
 func TestCachedSpill(t *testing.T) {
 	cached := func(folders ...string) int64 {
 		f := plan.Facts{Memory: systemMemory(), Spill: plan.Spill{OnDisk: slices.ContainsFunc(folders, isOnDisk)}}
@@ -246,7 +251,9 @@ func TestSortInLittleMemory(t *testing.T) {
 	if c.mib > 512 { // all is merged twice, by blocks of 32 KiB
 		most = 2 * c.mib
 	}
-	if c.endless { // a manifest takes some more, and what is spilled depends on how much there is
+	// A manifest takes some more memory, and the number of spilled bytes depends on the free
+	// memory.
+	if c.endless {
 		c.spill, most = 8*longMiB(), 4*longMiB()
 	}
 	if c.garbage > 0 {
@@ -285,7 +292,8 @@ func packedInputs(in string, packed []packedFiles) (names []string) {
 	return names
 }
 
-// packInputs cuts a file of 8-byte keys into files, and compresses each such that its decompressor takes much memory.
+// packInputs cuts a file of 8-byte keys into files, and compresses each such that its
+// decompressor takes much memory.
 func packInputs(t *testing.T, in string, packed []packedFiles, sorted bool) {
 	t.Helper()
 	names := packedInputs(in, packed)
@@ -355,7 +363,8 @@ func sortedKeys(data []byte) []byte {
 	return sorted
 }
 
-// checkSortedKeys checks that a file has the keys of another, in order, or one of equal parts of these.
+// checkSortedKeys checks that a file has the keys of another, in order, or one of equal parts of
+// these.
 func checkSortedKeys(t *testing.T, output, in string, part Part) {
 	t.Helper()
 	data, err := os.ReadFile(in)
@@ -373,8 +382,9 @@ func checkSortedKeys(t *testing.T, output, in string, part Part) {
 	}
 }
 
-// TestTooLittleToMerge checks that a sort that might need a merge with more memory is refused before it spills. The
-// error names a sufficient limit: the sort works with it, and fails with 1 MiB less.
+// TestTooLittleToMerge checks that a sort that might need a merge with more memory is refused
+// before it spills. The error names a sufficient limit: the sort works with it, and fails with 1
+// MiB less.
 func TestTooLittleToMerge(t *testing.T) {
 	t.Parallel()
 	spec := format.Spec{RecordSize: 1 << 20, Keys: []string{"0:u64"}}
@@ -421,7 +431,7 @@ type onlyReader struct{ f *os.File }
 
 func (o onlyReader) Read(p []byte) (int, error) { return o.f.Read(p) }
 
-// writeGenerated writes records of a distribution, of about so many bytes.
+// writeGenerated writes about the given number of bytes of records with a distribution.
 func writeGenerated(t testing.TB, name string, l format.Layout, dist string, bytes int64) {
 	t.Helper()
 	records := bytes / int64(l.RecordSize)

@@ -16,7 +16,7 @@ import (
 	"github.com/extsort/extsort/internal/fields"
 )
 
-// mergeOptions are those that a merge has.
+// mergeOptions returns the options of a merge that equal those of opt.
 func mergeOptions(opt Options) MergeOptions {
 	m := fields.Shared[MergeOptions](opt)
 	m.faults = opt.faults
@@ -26,7 +26,7 @@ func mergeOptions(opt Options) MergeOptions {
 // mergeAs is a merge in place of a sort.
 func mergeAs(ctx context.Context, opt Options) (*Report, error) { return Merge(ctx, mergeOptions(opt)) }
 
-// mergeToBytes merges into a pipe or a file, and returns what is there.
+// mergeToBytes merges into a pipe or a file and returns the output.
 func mergeToBytes(t *testing.T, opt MergeOptions) ([]byte, error) {
 	t.Helper()
 	var stdout bytes.Buffer
@@ -35,8 +35,8 @@ func mergeToBytes(t *testing.T, opt MergeOptions) ([]byte, error) {
 	return stdout.Bytes(), err
 }
 
-// sortedPieces cuts records into pieces, each of them sorted by itself. Joined in their order and sorted, they are
-// what a stable merge of them gives.
+// sortedPieces divides records into pieces and sorts each of them. A stable merge of the pieces
+// must equal a stable sort of the concatenated pieces.
 func sortedPieces(t *testing.T, l format.Layout, recs []byte, n int, opt Options, r *rand.Rand) [][]byte {
 	t.Helper()
 	var pieces [][]byte
@@ -91,8 +91,8 @@ func TestMerge(t *testing.T) {
 	}
 }
 
-// TestMergeNamesFirstDisorder merges inputs of which one is out of order in many places. The error names the first
-// place.
+// TestMergeNamesFirstDisorder merges inputs, one of them with several places out of order. The
+// error must name the first place.
 func TestMergeNamesFirstDisorder(t *testing.T) {
 	t.Parallel()
 	k := kindNamed("u64")
@@ -111,8 +111,8 @@ func TestMergeNamesFirstDisorder(t *testing.T) {
 	}
 }
 
-// TestMergeDisorder checks that the error names the input that is out of order, and the record, in one level and in
-// several.
+// TestMergeDisorder checks that the error names the input that is out of order, and the record,
+// in one level and in several.
 func TestMergeDisorder(t *testing.T) {
 	t.Parallel()
 	k := kindNamed("u64")

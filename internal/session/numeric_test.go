@@ -17,7 +17,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// numericCase is a kind of record with a float and an index, which shows whether equal keys keep their order.
+// numericCase is a kind of record with a float and an index, which shows whether equal keys keep
+// their order.
 type numericCase struct {
 	spec  format.Spec
 	size  int
@@ -54,7 +55,8 @@ var numericCases = map[string]numericCase{
 	},
 }
 
-// Decimals have several codes for the same value: the index chooses one of them, and shows whether the order is stable.
+// Decimals have several codes for the same value: the index chooses one of them, and shows
+// whether the order is stable.
 func init() {
 	numericCases["packed4"] = numericCase{
 		spec: format.Spec{Type: "packed4"}, size: 4,
@@ -136,7 +138,8 @@ func fromX87(significand uint64, exponent uint16) float64 {
 	return math.Copysign(v, 1-2*float64(exponent>>15))
 }
 
-// compare is the numeric order: equal numbers are equal, and so are NaNs, which are at one end whatever the direction.
+// compare is the numeric order: equal numbers are equal, and so are NaNs, which are at one end
+// whatever the direction.
 func (c numericCase) compare(opt Options) func(a, b []byte) int {
 	return func(a, b []byte) int {
 		x, y := c.read(a), c.read(b)
@@ -185,8 +188,9 @@ func (c numericCase) records(n int, r *rand.Rand) (recs [][]byte) {
 	return recs
 }
 
-// TestSortNumeric compares numeric sorts of every strategy with a stable sort by ==, also with only unique records,
-// with counts, and with only duplicates. It then checks and merges the result.
+// TestSortNumeric compares numeric sorts of every strategy with a stable sort by ==, also with
+// only unique records, with counts, and with only duplicates. It then checks and merges the
+// result.
 func TestSortNumeric(t *testing.T) {
 	t.Parallel()
 	r := seeded(t)
@@ -243,7 +247,7 @@ func (c numericCase) expected(opt Options, recs [][]byte) (out []byte) {
 	return out
 }
 
-// checkAgain checks what is sorted, and merges its halves.
+// checkAgain checks sorted records and merges their halves.
 func (c numericCase) checkAgain(t *testing.T, opt Options, sorted []byte) {
 	t.Helper()
 	half := len(sorted) / c.size / 2 * c.size
@@ -259,7 +263,8 @@ func (c numericCase) checkAgain(t *testing.T, opt Options, sorted []byte) {
 	}
 }
 
-// TestNumericSortsAreOthers checks that a checkpoint of a sort in total order does not continue with a numeric sort.
+// TestNumericSortsAreOthers checks that a checkpoint of a sort in total order does not continue
+// with a numeric sort.
 func TestNumericSortsAreOthers(t *testing.T) {
 	opt := Options{Record: format.Spec{Type: "f64"}, Output: t.TempDir() + "/out"}
 	keyer, err := format.NewKeyer(format.Bare(format.Type{Kind: format.Float, Size: 8}))

@@ -53,8 +53,8 @@ func choosing(choose func(low, high uint64) (uint64, error)) func(device.Device)
 	}
 }
 
-// TestPasses sorts in chunks that take fewer records than requested, as if memory were slow: inputs that fit one
-// chunk, and larger ones.
+// TestPasses sorts in chunks that take fewer records than requested, as if memory were slow:
+// inputs that fit one chunk, and larger ones.
 func TestPasses(t *testing.T) {
 	t.Parallel()
 	r := seeded(t)
@@ -129,8 +129,8 @@ func TestPassesOfFewKeys(t *testing.T) {
 	}
 }
 
-// TestPassesInVain makes a device refuse to select records, or find more than it can hold. The sort falls back to the
-// next strategy. Other errors are returned.
+// TestPassesInVain makes a device refuse to select records, or find more than it can hold. The
+// sort falls back to the next strategy. Other errors are returned.
 func TestPassesInVain(t *testing.T) {
 	t.Parallel()
 	r := seeded(t)
@@ -190,7 +190,8 @@ func failingPass(at int, err error) func(device.Chunk) device.Chunk {
 	}
 }
 
-// TestPassesForFew checks that one pass is read, and hardly anything is kept, if few records are wanted.
+// TestPassesForFew checks that one pass is read, and hardly anything is kept, if few records are
+// wanted.
 func TestPassesForFew(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -210,8 +211,8 @@ func TestPassesForFew(t *testing.T) {
 	}
 }
 
-// TestPassesForFewDistinct takes the number of records that a limit of distinct keys is expected to need, and more if
-// they have too few distinct keys.
+// TestPassesForFewDistinct takes the number of records that a limit of distinct keys is expected
+// to need, and more if they have too few distinct keys.
 func TestPassesForFewDistinct(t *testing.T) {
 	t.Parallel()
 	r := seeded(t)
@@ -279,8 +280,8 @@ func TestPassesGreatestKey(t *testing.T) {
 	}
 }
 
-// TestPassesToAStream writes to a stream in one pass. Several passes need a request, because the stream may lead back
-// to the input.
+// TestPassesToAStream writes to a stream in one pass. Several passes need a request, because the
+// stream may lead back to the input.
 func TestPassesToAStream(t *testing.T) {
 	t.Parallel()
 	r := seeded(t)
@@ -315,7 +316,8 @@ func TestPassesToAStream(t *testing.T) {
 	}
 }
 
-// TestPassesChanged changes the input between two passes. The sort fails, unless the input only grew.
+// TestPassesChanged changes the input between two passes. The sort fails, unless the input only
+// grew.
 func TestPassesChanged(t *testing.T) {
 	t.Parallel()
 	r := seeded(t)
@@ -333,7 +335,8 @@ func TestPassesChanged(t *testing.T) {
 			data := k.make(t, "uniform", 3000, r)
 			opt := small(Options{Record: k.spec, Strategy: Reread, Inputs: []string{writeFile(t, data)},
 				Output: filepath.Join(t.TempDir(), "out")})
-			if many { // so many that their descriptors are closed
+			// With this many files, their descriptors are closed.
+			if many {
 				for range 600 {
 					opt.Inputs = append(opt.Inputs, writeFile(t, nil))
 				}

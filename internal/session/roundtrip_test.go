@@ -16,8 +16,9 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestReadsItsOwnOutput writes each container with few records and with none, with every option that leaves out
-// records. It reads the files again: as a file, from a pipe, compressed, and in a merge.
+// TestReadsItsOwnOutput writes each container with few records and with none, with every option
+// that leaves out records. It reads the files again: as a file, from a pipe, compressed, and in a
+// merge.
 func TestReadsItsOwnOutput(t *testing.T) {
 	r := seeded(t)
 	for name, c := range containers(t, r) {
@@ -83,7 +84,8 @@ func TestReadsItsOwnOutput(t *testing.T) {
 	}
 }
 
-// readsAgain sorts a file that has been written, in the ways in which a file can be handed over, and expects it back.
+// readsAgain sorts a file that has been written, in the ways in which a file can be handed over,
+// and expects it back.
 func readsAgain(t *testing.T, way string, spec format.Spec, file string) {
 	t.Helper()
 	want, err := os.ReadFile(file)
@@ -167,7 +169,8 @@ func zipped(t *testing.T, array []byte) []byte {
 	return file.Bytes()
 }
 
-// TestEmptyVectorsBesideOthers sorts files without vectors, of any dimension, before, between and after other files.
+// TestEmptyVectorsBesideOthers sorts files without vectors, of any dimension, before, between and
+// after other files.
 func TestEmptyVectorsBesideOthers(t *testing.T) {
 	t.Parallel()
 	k := kind{"fvecs", format.Spec{RecordSize: 16, Keys: []string{"8:f32"}}}
@@ -184,7 +187,8 @@ func TestEmptyVectorsBesideOthers(t *testing.T) {
 	}
 }
 
-// paddedNpy is an array of u64 with a header of so many bytes, as old versions of NumPy and other programs write it.
+// paddedNpy returns an array of u64 with a header of the given size, as written by old versions
+// of NumPy and by other programs.
 func paddedNpy(header int, recs []byte) []byte {
 	text := fmt.Sprintf("{'descr': '<u8', 'fortran_order': False, 'shape': (%d,), }", len(recs)/8)
 	text += strings.Repeat(" ", header-10-1-len(text)) + "\n"

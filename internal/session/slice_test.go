@@ -16,7 +16,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// sortedByOracle sorts records of a size by their first byte: stable, with what the options leave of them.
+// sortedByOracle sorts records by their first byte, stably, and applies the other options.
 func sortedByOracle(data []byte, size int, opt Options) []byte {
 	recs := slices.Collect(slices.Chunk(slices.Clone(data), size))
 	sort.SliceStable(recs, func(i, j int) bool {
@@ -34,7 +34,8 @@ func sortedByOracle(data []byte, size int, opt Options) []byte {
 	return bytes.Join(recs, nil)
 }
 
-// TestSlicesAndSequences compares SortSlice and Records with a plain stable sort, in core and out of core.
+// TestSlicesAndSequences compares SortSlice and Records with a plain stable sort, in core and out
+// of core.
 func TestSlicesAndSequences(t *testing.T) {
 	t.Parallel()
 	const size = 7
@@ -84,7 +85,8 @@ func checkSequence(t *testing.T, name string, data, want []byte, opt Options) {
 	}
 }
 
-// TestRecordsOfOtherForm checks that Records yields records with counts, and indexes instead of records.
+// TestRecordsOfOtherForm checks that Records yields records with counts, and indexes instead of
+// records.
 func TestRecordsOfOtherForm(t *testing.T) {
 	t.Parallel()
 	for want, opt := range map[string]Options{
@@ -126,7 +128,8 @@ func TestRecordsPassHeaders(t *testing.T) {
 	}
 }
 
-// TestRecordsEnd ends an iteration early: by breaking the loop, by cancelling the context, by an error.
+// TestRecordsEnd ends an iteration early: by breaking the loop, by cancelling the context, by an
+// error.
 func TestRecordsEnd(t *testing.T) {
 	data := make([]byte, 8<<20)
 	spill := t.TempDir()

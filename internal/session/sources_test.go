@@ -30,7 +30,7 @@ func asSource(t *testing.T, name string, r *rand.Rand) Source {
 	return Source{Name: "bytes", At: bytes.NewReader(data), Size: int64(len(data))}
 }
 
-// keptSink is a Sink that tells how it ended.
+// keptSink is a Sink that records how it ended.
 type keptSink struct {
 	bytes.Buffer
 	ends   []string

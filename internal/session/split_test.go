@@ -12,7 +12,7 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// splitFiles are what the files of a set have, decompressed.
+// splitFiles returns the decompressed contents of the files of a set.
 func splitFiles(t *testing.T, name string) (files [][]byte) {
 	t.Helper()
 	text, err := os.ReadFile(name + ".index")
@@ -37,8 +37,8 @@ func splitFiles(t *testing.T, name string) (files [][]byte) {
 	return files
 }
 
-// TestSortSplit checks that the concatenated files of a set equal the output in one file, for all ways to sort and to
-// merge, and that all records of a key are in one file.
+// TestSortSplit checks that the concatenated files of a set equal the output in one file, for all
+// ways to sort and to merge, and that all records of a key are in one file.
 func TestSortSplit(t *testing.T) {
 	t.Parallel()
 	r := seeded(t)
@@ -90,8 +90,8 @@ func checkCuts(t *testing.T, k plainKind, files [][]byte, size int) {
 	}
 }
 
-// TestSortSplitForms splits arrays, indexes and shuffled records, which have no key. Each file of a split array is an
-// array.
+// TestSortSplitForms splits arrays, indexes and shuffled records, which have no key. Each file of
+// a split array is an array.
 func TestSortSplitForms(t *testing.T) {
 	t.Parallel()
 	recs := kindNamed("f64").make(t, "few", 1500, seeded(t))

@@ -12,7 +12,7 @@ import (
 	"github.com/extsort/extsort/device/cpu"
 )
 
-// several devices in place of one: the first is the real one, of which others are made beside it.
+// onDevices replaces the device by several: the real one and copies of it.
 func onDevices(opt Options, n int) Options {
 	opt.Strategy = Spread
 	opt.faults.moreDevices = n - 1

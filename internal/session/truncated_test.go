@@ -51,7 +51,7 @@ func TestTruncatedInput(t *testing.T) {
 	k := kindNamed("u64")
 	for name, c := range map[string]struct {
 		dist     string
-		strategy Strategy // the one that must run; "" if there is none
+		strategy Strategy // the strategy that must run; "": none
 		chunk    int64    // records of a chunk; 0: everything
 		packed   bool
 		opt      Options

@@ -51,7 +51,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// checkOptions are those that a check has, of one input.
+// checkOptions returns the options for a check of one input that equal those of opt.
 func checkOptions(opt Options) CheckOptions {
 	c := fields.Shared[CheckOptions](opt)
 	c.faults = opt.faults
@@ -61,7 +61,8 @@ func checkOptions(opt Options) CheckOptions {
 	return c
 }
 
-// checkOrderOf checks data as a file, as a pipe and compressed. The first record that is out of order is at.
+// checkOrderOf checks data as a file, as a pipe and compressed. The first record that is out of
+// order is at.
 func checkOrderOf(t *testing.T, opt Options, data []byte, at int64) {
 	t.Helper()
 	header, err := opt.Record.NewHeader()
@@ -176,7 +177,7 @@ func TestCheckErrors(t *testing.T) {
 
 const liarRecords = 3000
 
-// liar is a device whose chunks change what goes out.
+// liar is a device whose chunks modify the records that they store.
 type liar struct {
 	device.Device
 	lie func(recs []byte) []byte
@@ -195,7 +196,8 @@ type liarChunk struct {
 func (c *liarChunk) Store(ctx context.Context, limit int64, drain bool, w device.BlockWriter) error {
 	lie := func(ctx context.Context, first int64, recs []byte) error {
 		recs = slices.Clone(recs)
-		if first+int64(len(recs)/8) == liarRecords { // in the last block: a gap before it would be waited for
+		// In the last block: a gap before it would be waited for.
+		if first+int64(len(recs)/8) == liarRecords {
 			recs = c.device.lie(recs)
 		}
 		return w.WriteBlock(ctx, first, recs)
@@ -203,7 +205,8 @@ func (c *liarChunk) Store(ctx context.Context, limit int64, drain bool, w device
 	return c.Chunk.Store(ctx, limit, drain, device.BlockWriterFunc(lie))
 }
 
-// TestVerify makes a device fail in ways that only verification can detect, or that must be detected without it.
+// TestVerify makes a device fail in ways that only verification can detect, or that must be
+// detected without it.
 func TestVerify(t *testing.T) {
 	t.Parallel()
 	k := kindNamed("u64")
@@ -214,9 +217,10 @@ func TestVerify(t *testing.T) {
 	}{
 		"honest":   {lie: func(recs []byte) []byte { return recs }},
 		"disorder": {lie: func(recs []byte) []byte { swapRecords(recs, 8, 3); return recs }},
-		"changed":  {lie: func(recs []byte) []byte { recs[0]++; return recs }}, // little-endian: hardly moves the key
-		"doubled":  {lie: func(recs []byte) []byte { copy(recs[8:16], recs[:8]); return recs }},
-		"lost":     {lie: func(recs []byte) []byte { return recs[:len(recs)-8] }, noticed: true},
+		// Little-endian: hardly moves the key.
+		"changed": {lie: func(recs []byte) []byte { recs[0]++; return recs }},
+		"doubled": {lie: func(recs []byte) []byte { copy(recs[8:16], recs[:8]); return recs }},
+		"lost":    {lie: func(recs []byte) []byte { return recs[:len(recs)-8] }, noticed: true},
 	} {
 		for _, verify := range []bool{false, true} {
 			for _, toFile := range []bool{false, true} {
@@ -272,8 +276,8 @@ func TestLostRecords(t *testing.T) {
 	}
 }
 
-// TestVerifiedGetsAllOnce checks that Options.Verified receives each output record once, at its position, for every
-// kind of output.
+// TestVerifiedGetsAllOnce checks that Options.Verified receives each output record once, at its
+// position, for every kind of output.
 func TestVerifiedGetsAllOnce(t *testing.T) {
 	t.Parallel()
 	k := kindNamed("rec7")

@@ -8,14 +8,14 @@ import (
 	"testing"
 )
 
-// withoutOctets runs a test as on a processor that cannot sort octets.
+// withoutOctets runs a test like on a processor that cannot sort octets.
 func withoutOctets(t *testing.T, test func(t *testing.T)) {
 	defer func(had bool) { hasVectors = had }(hasVectors)
 	hasVectors = false
 	test(t)
 }
 
-// askingAhead runs a test as on a processor that asks for lines ahead, and as on one that does not.
+// askingAhead runs a test with and without prefetching of lines, which depends on the processor.
 func askingAhead(t *testing.T, test func(t *testing.T)) {
 	defer func(before int) { unasked = before }(unasked)
 	for _, unasked = range []int{allUnasked, askedAhead} {
@@ -87,7 +87,7 @@ func testCells(t *testing.T) {
 	}
 }
 
-// TestScanCellsOfMany has counters that exceed what squares can be taken of.
+// TestScanCellsOfMany uses counters that are too large to be squared.
 func TestScanCellsOfMany(t *testing.T) {
 	if !hasVectors {
 		t.Skip("this processor cannot sort octets")
@@ -105,8 +105,8 @@ func TestScanCellsOfMany(t *testing.T) {
 	}
 }
 
-// TestSortOctets compares with octets that slices sorts, in place and not, with the greatest
-// element among the others.
+// TestSortOctets compares with octets that package slices sorts, in place and not, including the
+// largest possible element.
 func TestSortOctets(t *testing.T) {
 	if !hasVectors {
 		t.Skip("this processor cannot sort octets")
@@ -140,7 +140,7 @@ func randomWords(r *rand.Rand, n int) []uint64 {
 	return a
 }
 
-// FuzzCells sorts with cells and without, elements of few and of many bits.
+// FuzzCells sorts elements of few and of many bits, with cells and without.
 func FuzzCells(f *testing.F) {
 	f.Add(uint64(1), uint16(500), uint8(64), uint8(0))
 	f.Add(uint64(2), uint16(5000), uint8(13), uint8(3))
@@ -149,7 +149,7 @@ func FuzzCells(f *testing.F) {
 	f.Add(uint64(5), uint16(60000), uint8(50), uint8(128))
 	f.Fuzz(func(t *testing.T, seed uint64, n uint16, width, majority uint8) {
 		r := rand.New(rand.NewPCG(seed, 17))
-		a := make([]uint64, max(2*int(n), 1)) // more than partsThreshold, at times
+		a := make([]uint64, max(2*int(n), 1)) // sometimes more than partsThreshold
 		value := r.Uint64()
 		for i := range a {
 			if a[i] = r.Uint64() >> (64 - min(width, 64)); r.IntN(256) < int(majority) {
@@ -177,7 +177,7 @@ func TestAllButOneWithoutOctets(t *testing.T) {
 	withoutOctets(t, testAllButOne[uint32])
 }
 
-// TestWithinLoop is TestWithin without vectors.
+// TestWithinLoop is TestWithin without vector instructions.
 func TestWithinLoop(t *testing.T) {
 	withoutOctets(t, testWithin[uint64])
 	withoutOctets(t, testWithin[uint32])

@@ -7,8 +7,9 @@ import (
 	"testing"
 )
 
-// TestFittedBuckets cuts samples of many shapes: the buckets follow each other without gaps,
-// elements that differ in their tie bits only share one, and they are no more than asked for.
+// TestFittedBuckets fits buckets to many kinds of samples. The buckets must be adjacent, elements
+// that differ only in their tie bits must share one, and there must be at most the requested
+// number of buckets.
 func TestFittedBuckets(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 8))
 	for name, draw := range map[string]func() uint64{
@@ -39,7 +40,7 @@ func TestFittedBuckets(t *testing.T) {
 	}
 }
 
-// floatKey is the normalized key of a float.
+// floatKey returns the normalized key of a float.
 func floatKey(f float64) uint64 {
 	bits := math.Float64bits(f)
 	return bits ^ (uint64(int64(bits)>>63) | 1<<63)
@@ -74,12 +75,13 @@ func checkCut(t *testing.T, b Buckets[uint64], low, high uint64, count int, tieB
 	}
 }
 
-// signed is the normalized key of an integer whose distance from zero has any number of bits.
+// signed returns the normalized key of a random integer whose magnitude has a random number of
+// bits.
 func signed(r *rand.Rand) uint64 { return uint64(int64(r.Uint64())>>r.IntN(64)) ^ 1<<63 }
 
-// TestFittedBucketsAreEven holds what fitting is for: floats, and integers of any number of bits
-// from 21 on, spread over buckets about as evenly as others. Of shorter ones there are too few
-// for a map to part them.
+// TestFittedBucketsAreEven checks the purpose of fitting: floats, and integers with any number of
+// bits from 21 on, must be distributed about as evenly as uniform keys. The cells cannot separate
+// shorter integers.
 func TestFittedBucketsAreEven(t *testing.T) {
 	for name, draw := range map[string]func(r *rand.Rand) uint64{
 		"floats":     func(r *rand.Rand) uint64 { return floatKey(r.NormFloat64()) },

@@ -37,8 +37,8 @@ func testScatterTwins[E Element](t *testing.T) {
 	}
 }
 
-// TestNumberTwins holds the numbers of buckets, of eight elements at once and of one after the
-// other, to their definition.
+// TestNumberTwins compares the bucket numbers of eight elements at once, and of single elements,
+// with the definition.
 func TestNumberTwins(t *testing.T) {
 	t.Run("u32", testNumberTwins[uint32])
 	t.Run("u64", testNumberTwins[uint64])
@@ -47,7 +47,7 @@ func TestNumberTwins(t *testing.T) {
 func testNumberTwins[E Element](t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	for _, n := range []int{0, 1, 7, 8, 9, 16, 1000} {
-		for range 10 { // other ranges
+		for range 10 { // several ranges
 			eachCut(t, r, n, func(t *testing.T, b Buckets[E], elems []E) {
 				want := numbered(&b, elems)
 				loop, all := make([]uint32, n+1), make([]uint32, n+1)
@@ -62,8 +62,8 @@ func testNumberTwins[E Element](t *testing.T) {
 	}
 }
 
-// eachCut cuts random ranges into plain and fitted buckets and tests with n elements in and
-// around them.
+// eachCut divides random ranges into plain and fitted buckets and calls test with n elements in
+// and around each range.
 func eachCut[E Element](t *testing.T, r *rand.Rand, n int, test func(t *testing.T, b Buckets[E], elems []E)) {
 	for _, count := range []int{1, 2, 7, 64, MaxBuckets} {
 		low, high := E(r.Uint64()), E(r.Uint64())
@@ -90,8 +90,8 @@ func eachCut[E Element](t *testing.T, r *rand.Rand, n int, test func(t *testing.
 	}
 }
 
-// someMajority makes about half of elems equal to a few of them, at most one in each bucket,
-// which it gives.
+// someMajority replaces about half of elems by a few values, at most one per bucket. It returns
+// these values.
 func someMajority[E Element](r *rand.Rand, b Buckets[E], elems []E) []E {
 	var values []E
 	majority := make([]E, b.Count())
@@ -145,7 +145,7 @@ func scattered[E Element](t *testing.T, b Buckets[E], majority []E, elems []E, l
 	return content
 }
 
-// numbered gives the buckets of elems by their definition.
+// numbered returns the bucket of each element according to the definition.
 func numbered[E Element](b *Buckets[E], elems []E) []uint32 {
 	numbers := make([]uint32, len(elems))
 	for i, e := range elems {
@@ -154,7 +154,7 @@ func numbered[E Element](b *Buckets[E], elems []E) []uint32 {
 	return numbers
 }
 
-// TestCountersAreEmptied has more elements come than the counters hold.
+// TestCountersAreEmptied adds more elements than the counters can count.
 func TestCountersAreEmptied(t *testing.T) {
 	p, err := pool.New[uint64](20, 64, 1)
 	if err != nil {
@@ -221,8 +221,8 @@ func TestBlocksAhead(t *testing.T) {
 	}
 }
 
-// dense has elements from low to high on both sides of a center: as many at each of several
-// distances, each half of the one before.
+// dense returns a sample that is dense around a center between low and high. It contains equally
+// many elements at each of several distances, where each distance is half of the previous one.
 func dense[E Element](r *rand.Rand, low, high, center E) []E {
 	sample := make([]E, 10_000)
 	for i := range sample {
