@@ -263,11 +263,15 @@ func (f keptFile) Close() error { return f.file.Close() }
 // that it was merged from. All this happens in the background.
 func (c *Checkpoint) keep(run *Run, replaced []*Run, s *Spill) error {
 	c.background.Go(func() error {
-		err := c.sync(run)
+		kept := newKeptRun(run)
+		err := kept.writeBlocks(c.folder)
+		if err == nil {
+			err = c.sync(run)
+		}
 		if err == nil {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			err = c.kept.putRun(newKeptRun(run))
+			err = c.kept.putRun(kept)
 		}
 
 		if err != nil {
@@ -289,7 +293,8 @@ func (c *Checkpoint) keep(run *Run, replaced []*Run, s *Spill) error {
 	return nil
 }
 
-// sync makes the blocks and the index of a run durable, and the names of their files.
+// sync makes the blocks and the index of a run durable, and the names of their files. The manifest may
+// name a file only after that: a crash may keep the new manifest and lose older changes of names.
 func (c *Checkpoint) sync(run *Run) error {
 	var all safely.Group
 	for i, end := range run.ends {

@@ -23,7 +23,7 @@ func TestCompleteOutputIsRemembered(t *testing.T) {
 	}
 	stuck := filepath.Join(folder, spillPrefix+"1")
 	file, err := os.Create(out)
-	if err = errors.Join(err, c.Identify(Identity{{"the sort", "x"}}, out), c.kept.putRun(&keptRun{}),
+	if err = errors.Join(err, c.Identify(Identity{{"the sort", "x"}}, out), putRun(c, &keptRun{}),
 		c.SetOutput(KeptOutput{Name: RawName(out)}), c.SetComplete(file), file.Close(),
 		os.MkdirAll(filepath.Join(stuck, "x"), 0o700)); err != nil {
 		t.Fatal(err)
@@ -128,8 +128,8 @@ func filledCheckpoint(t *testing.T, folder string) {
 	blocks := []Block{{Records: 40, Bytes: 320, Sum: 77, Key: []byte("01234567")}}
 	err = errors.Join(
 		c.Identify(Identity{{"the output", "/a/na\xffme"}, {"the sample", "x"}}, "/missing"),
-		c.kept.putRun(&keptRun{Origin: Origin{Records: 40}, Blocks: blocks}),
-		c.kept.putRun(&keptRun{Origin: Origin{First: 40, Records: 9}, Blocks: blocks}),
+		putRun(c, &keptRun{Origin: Origin{Records: 40}, Blocks: blocks}),
+		putRun(c, &keptRun{Origin: Origin{First: 40, Records: 9}, Blocks: blocks}),
 		c.SetOutput(KeptOutput{Name: ".na\xffme", Inode: 7, Mode: 0o600}),
 	)
 	c.SetWritten(written, func() error { return nil }, true)
@@ -316,4 +316,9 @@ func TestStretchesAreFew(t *testing.T) {
 		}
 		from = s.Records
 	}
+}
+
+// putRun adds a run with its index file to a checkpoint.
+func putRun(c *Checkpoint, run *keptRun) error {
+	return errors.Join(run.writeBlocks(c.folder), c.kept.putRun(run))
 }

@@ -361,11 +361,9 @@ func writeDurably(name string, text []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// putRun adds a run to the manifest and removes the runs that it was merged from.
+// putRun adds a run to the manifest and removes the runs that it was merged from. REQUIRES: the files of
+// the run are durable, and their names
 func (m *manifest) putRun(run *keptRun) error {
-	if err := run.writeBlocks(m.folder); err != nil {
-		return err
-	}
 	next := m.kept
 	var replaced []*keptRun
 	next.Runs = nil
@@ -406,7 +404,7 @@ func (r *keptRun) indexName() string {
 	return fmt.Sprintf("%s%d-%s", runIndexPrefix, r.First, r.Index.Sum)
 }
 
-// writeBlocks writes the index file. Its name becomes durable together with the manifest.
+// writeBlocks writes the index file. Its name is not durable yet.
 func (r *keptRun) writeBlocks(folder string) error {
 	if r.Long != nil {
 		return nil

@@ -101,6 +101,27 @@ func TestModelFindsMissingSyncOfCheckpoint(t *testing.T) {
 	}
 }
 
+// TestRunIsDurableBeforeItsManifest crashes the machine right after a manifest that names a run got its name. Only
+// that name survives of everything that is not durable then, as if the disk had reordered the changes of names.
+func TestRunIsDurableBeforeItsManifest(t *testing.T) {
+	needStrace(t)
+	c := newCrashed(t, keptJobs()[0], nil)
+	for _, line := range c.entered {
+		lost := c.h.all(line)
+		for e := range lost {
+			for path := range e.names {
+				if filepath.Base(path) == "manifest" {
+					delete(lost, e)
+				}
+			}
+		}
+		c.judge(t, c.h.after(line, lost))
+	}
+	if len(c.faults) > 0 || len(c.entered) == 0 {
+		t.Errorf("%d manifests name a run, the faults are %q", len(c.entered), c.faults)
+	}
+}
+
 // all returns the loss of everything that is not durable.
 func (h *history) all(moment int) losses {
 	lost := losses{}
