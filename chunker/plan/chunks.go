@@ -6,12 +6,11 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// slotsOnGPU is the number of chunks that are in flight on a GPU when there is more than one chunk: one is
-// loaded while another is sorted or stored. The CPU's steps share its processors: there one large chunk is
-// better.
+// slotsOnGPU is the number of chunks in flight on a GPU if there is more than one chunk: one is loaded while
+// another is sorted or stored. On the CPU all steps share the processors, so one large chunk is better.
 const slotsOnGPU = 2
 
-// SlotsOf is the number of chunks that are in flight on a device.
+// SlotsOf returns the number of chunks in flight on a device.
 func (s *Sizes) SlotsOf(d *Device) int {
 	if d.Host {
 		return 1
@@ -19,7 +18,7 @@ func (s *Sizes) SlotsOf(d *Device) int {
 	return s.Slots
 }
 
-// divide shares the memory among the chunks of all devices.
+// shareMemory divides the memory among the chunks of all devices, with a number of slots on each GPU.
 func (c *chooser) shareMemory(slots int) {
 	c.sizes.Slots = slots
 	total := 0
@@ -30,13 +29,12 @@ func (c *chooser) shareMemory(slots int) {
 	c.capacity = c.chunkRecords(0)
 }
 
-// chunk is a chunk of so much memory, of a source that has more records.
+// chunk returns a chunk with some memory. source is the number of records that it selects from; 0: it takes all.
 func (s *Sizes) chunk(memory, source int64) Chunk {
 	return Chunk{memory, s.BlockBytes, s.Workers, source}
 }
 
-// chunkRecords is the number of records that a chunk can have on every device, of a source that has more of
-// them.
+// chunkRecords returns the most records of a chunk on every device, if it selects from the records of a source.
 func (c *chooser) chunkRecords(source int64) int64 {
 	capacity := int64(math.MaxInt64)
 	if c.f.Request.ChunkRecords > 0 {
@@ -48,7 +46,7 @@ func (c *chooser) chunkRecords(source int64) int64 {
 	return capacity
 }
 
-// capacityOf is that number for one device, whose chunks in flight share its memory.
+// capacityOf returns that number for one device. Its chunks in flight share its memory.
 func (c *chooser) capacityOf(d *Device, source int64) int64 {
 	slots := int64(c.sizes.SlotsOf(d))
 	if d.Unified {
@@ -57,7 +55,7 @@ func (c *chooser) capacityOf(d *Device, source int64) int64 {
 	return d.Capacity(c.sizes.chunk(c.sizes.ChunkBytes, source)) / slots
 }
 
-// storedBlock is the size of the blocks of a run: small chunks are stored in smaller ones.
+// storedBlock returns the size of the blocks of a run: small chunks are stored in smaller blocks.
 func (c *chooser) storedBlock(records int64) int {
 	if !c.f.onHost() {
 		return c.sizes.BlockBytes
@@ -65,10 +63,10 @@ func (c *chooser) storedBlock(records int64) int {
 	return c.f.Devices[0].StoredBlock(c.sizes.chunk(c.sizes.ChunkBytes, 0), records)
 }
 
-// cut chooses the chunks of the records. The last one is not spilled but merged from where it was sorted. The
-// merge needs buffers beside it, so that chunks are smaller than one that may use all of the memory, of which
-// none stays. The chunks of several devices share the host's memory, and those of a GPU lie in its own: what of
-// these stays depends on nothing that could be cut for it.
+// cut returns the number of runs, and the size of the chunks if the last one is merged from memory (0: it is not).
+// The merge needs buffers in addition to that chunk, so the chunks are smaller than one that may use all of the
+// memory. Only the CPU alone does this: chunks of several devices share the host's memory, and those of a GPU are
+// in its own.
 func (c *chooser) cut(records int64) (runs int, stays int64) {
 	least := int((records + c.capacity - 1) / max(c.capacity, 1))
 	if !c.f.onHost() || records <= c.capacity {
@@ -85,8 +83,8 @@ func (c *chooser) cut(records int64) (runs int, stays int64) {
 	return least, 0
 }
 
-// NextChunk is how many records the next chunk has at most, of those that are left; negative: not known. Where
-// the last chunk stays in memory the first one is the smaller: of 1.2 chunks 0.2 are spilled.
+// NextChunk returns the most records of the next chunk. left is the number of records that are left; negative: not
+// known. If the last chunk stays in memory, the first one is the smallest: of 1.2 chunks only 0.2 are spilled.
 func (a *Candidate) NextChunk(left int64) int64 {
 	if left <= 0 || a.KeptRecords == 0 {
 		return a.ChunkRecords
@@ -94,8 +92,8 @@ func (a *Candidate) NextChunk(left int64) int64 {
 	return (left-1)%a.KeptRecords + 1
 }
 
-// staying is the number of records of a chunk that can stay in memory beside a merge of runs. The chunk that
-// they are loaded into is made for more, and wastes a little more for that.
+// staying returns the most records of a chunk that can stay in memory during a merge of a number of runs. The chunk
+// is made for more records than that, which wastes a little memory.
 func (c *chooser) staying(runs int) int64 {
 	const waste = 12
 	merge := mergeMemory(c.f.Keyer, c.sizes.BlockBytes, c.sizes.Workers, runs)
@@ -103,33 +101,34 @@ func (c *chooser) staying(runs int) int64 {
 	return min(c.f.Devices[0].Capacity(c.sizes.chunk(memory, 0)), c.capacity)
 }
 
-// WithoutMerge is the memory that a merge of runs does not need.
+// WithoutMerge returns the memory that a merge of a number of runs does not need.
 func (s *Sizes) WithoutMerge(f *Facts, runs int) int64 {
 	return s.Without(mergeMemory(f.Keyer, s.BlockBytes, s.Workers, runs))
 }
 
-// Without is the memory beside bytes that are in use, but for what the Go heap keeps of the phase before.
+// Without returns the memory that is left if some bytes are in use. The Go heap keeps a little from the phase
+// before.
 func (s *Sizes) Without(bytes int64) int64 { return s.Budget.Chunks() - s.Budget.Chunks()/64 - bytes }
 
 const (
-	// partFill is how full a part's chunk is meant to be, so that the sample's error rarely makes one too
+	// partFill is the intended fill of the chunk of a part, so that the error of the sample rarely makes a part too
 	// large.
 	partFill = 0.85
 
 	minScatterBlock = 4 << 10 // a page
 
-	// LeastStored is the number of entries of an index that are worth a write. A writer keeps fewer in memory,
-	// whatever the share of the indexes.
+	// LeastStored is the least number of index entries that are worth a write. A writer keeps fewer in memory, even
+	// if the indexes have no memory left.
 	LeastStored = 8
 )
 
-// partsOf is the number of parts for records in chunks of a capacity.
+// partsOf returns the number of parts for records in chunks of a capacity.
 func partsOf(records, capacity int64) int {
 	return int(max(1, math.Ceil(float64(records)/(partFill*float64(max(capacity, 1))))))
 }
 
-// FitParts settles how a pass over records fills the parts or, where memory is too little, fewer, which are
-// partitioned again: then as few as need no pass more, so that few have to be.
+// FitParts returns how a pass over records fills the parts. If there is too little memory for all parts, it fills
+// fewer, which are partitioned again. Then it fills as few as possible without needing another pass.
 func FitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit int) {
 	if opt, fit = fitParts(f, s, records, parts); fit < parts {
 		passes := Levels(parts, fit)
@@ -138,9 +137,8 @@ func FitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit in
 	return opt, fit
 }
 
-// fitParts does so for parts of which as many as possible are filled: every worker has a block of each in
-// memory, and the smaller the blocks, the larger their index, which is in a file but for its share of the
-// memory.
+// fitParts fills as many of the parts as possible. Every worker has a block of each part in memory. The smaller the
+// blocks, the larger their index; what exceeds its share of the memory is in a file.
 func fitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit int) {
 	memory, size := s.Budget.Chunks(), f.recordSize()
 	opt = Scatter{Workers: s.readers(f, parts), UnitBytes: MaxUnitBytes}
@@ -171,11 +169,11 @@ func fitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit in
 	}
 }
 
-// sectionBlock is the least block of a part for which there are more workers than processors.
+// sectionBlock is the least size of the blocks of a part if there are more workers than processors.
 const sectionBlock = 64 << 10
 
-// readers is how many workers read a section each. What comes over a network is late at times, and then its
-// section waits, since a section is read in order: with more of them the others go on.
+// readers returns how many workers read one section each. Network reads can stall, and a section is read in order,
+// so remote inputs get more sections than there are processors.
 func (s *Sizes) readers(f *Facts, parts int) int {
 	if !f.Remote {
 		return s.Workers
@@ -185,12 +183,12 @@ func (s *Sizes) readers(f *Facts, parts int) int {
 }
 
 const (
-	sectionsEach  = 8 // that a worker reads one after another where some take longer than others
-	sectionBlocks = 4 // of a part, that such a section fills at least: the last one is a part of a block
+	sectionsEach  = 8 // number of sections that a worker reads one after another, as some take longer than others
+	sectionBlocks = 4 // least number of blocks of a part that such a section fills; the last one is not full
 )
 
-// sections is in how many of them the workers share the bytes of an input: the more, the less the last is
-// waited for.
+// sections returns the number of sections of an input. The more there are, the shorter is the wait for the last
+// one.
 func (o *Scatter) sections(f *Facts, bytes int64, parts int) int {
 	if !f.Remote {
 		return o.Workers
@@ -199,11 +197,11 @@ func (o *Scatter) sections(f *Facts, bytes int64, parts int) int {
 	return max(o.Workers, int(min(int64(sectionsEach*o.Workers), fit)))
 }
 
-// cachedSpillPart is the part of the memory that spill stays in until it is read back: Linux begins to write it
-// to the disk when what is dirty exceeds a tenth of the memory that is not in use.
+// cachedSpillPart is the denominator of the share of the memory in which temporary data stays until it is read
+// back. Linux starts to write dirty pages to the disk when they exceed a tenth of the unused memory.
 const cachedSpillPart = 16
 
-// CachedSpill is how many bytes of spill are read back from memory, in all likelihood.
+// CachedSpill returns how many bytes of temporary data are likely to be read back from memory.
 func (f *Facts) CachedSpill() int64 {
 	if !f.Spill.OnDisk || f.Memory == 0 {
 		return math.MaxInt64
@@ -214,13 +212,11 @@ func (f *Facts) CachedSpill() int64 {
 // readAhead returns the most bytes of input that may be requested before they are needed.
 func (f *Facts) readAhead() int64 { return max(f.Memory/cachedSpillPart, SmallBytes) }
 
-// minPacked is the most that packing may leave for a plan to count on it: blocks are tried first when they are
-// there.
+// minPacked is the largest compression ratio that a plan relies on. During the run, blocks are compressed on trial.
 const minPacked = 0.95
 
-// packing is what compression leaves of runs that take temp bytes without it, as far as that can be told
-// before, and how many numbers of each record it packs; 1 where that cannot be told, or runs stay in memory, as
-// they are.
+// packing returns the compression ratio of runs that take temp bytes uncompressed, and how many numbers of each
+// record are packed. The ratio is 1 if it cannot be predicted, or if the runs stay in memory uncompressed.
 func (c *chooser) packing(temp int64) (keeps float64, numbers int) {
 	keeps, numbers = 1, 1
 	codec := c.f.Request.SpillCodec
@@ -240,13 +236,12 @@ func (c *chooser) packing(temp int64) (keeps float64, numbers int) {
 	return keeps, numbers
 }
 
-// repeatBytes is the part that a compression of strings leaves of a record that is the same as the one before
-// it.
+// repeatBytes is the fraction that compression leaves of a record that equals the one before it.
 const repeatBytes = 1.0 / 16
 
-// repeated is what is left of bare keys in order where each that was seen before takes next to nothing. A key
-// is new as often as the sample has keys that it has once (I. J. Good, "The population frequencies of species
-// and the estimation of population parameters", 1953), and in a run, which has more keys, less often.
+// repeated returns the compression ratio of bare keys in order if a key that occurred before takes next to nothing.
+// The share of new keys is that of the keys which the sample has once (I. J. Good, "The population frequencies of
+// species and the estimation of population parameters", 1953). A run has more keys, so fewer of them are new.
 func repeated(keys []uint64) float64 {
 	if len(keys) == 0 {
 		return 1

@@ -2,17 +2,16 @@ package plan
 
 import "math"
 
-// FastestGPU is a GPU that none exceeds by so much that it would matter: where even that does not pay, no
-// driver need be started to find out which GPUs there are.
+// FastestGPU is faster than any GPU. If even this one does not pay, no driver needs to be started to list the GPUs.
 var FastestGPU = Device{GPU: true, Memory: 1 << 40, LinkBytes: 64e9, SortBytes: 400e9}
 
-// gpuShare is the part of a GPU's memory that records can have: keys lie there twice.
+// gpuShare is the fraction of a GPU's memory that records can use: it contains the keys twice.
 const gpuShare = 0.4
 
-// GPUPays reports whether the sort is predicted to end sooner on a GPU than on the CPU, whose facts f are.
-// Reading and writing files takes the same time with both, and goes on while the GPU works; but what fits the
-// memory of only one of them need not be spilled there. An input of unknown size is sorted on the CPU, and what
-// is in order is copied.
+// GPUPays reports whether the sort is predicted to end sooner on a GPU than on the CPU, which is the device of f.
+// Reading and writing files takes the same time with both and overlaps with the work of the GPU. Data that fits in
+// the memory of only one of them is spilled only with the other. An input of unknown size is sorted on the CPU, and
+// data in order is copied.
 func GPUPays(f *Facts, p *Profile, gpu Device) bool {
 	if f.Records < 0 || f.ordered() || f.Mirrored() || f.Devices[0].Histogram {
 		return false
@@ -20,7 +19,7 @@ func GPUPays(f *Facts, p *Profile, gpu Device) bool {
 	return gpuGain(f, p, gpu) > 0
 }
 
-// gpuGain is by how many seconds the sort is predicted to be faster.
+// gpuGain returns by how many seconds the sort is predicted to be faster.
 func gpuGain(f *Facts, p *Profile, gpu Device) float64 {
 	host := p.price(f, f.Request.Workers)
 	n, size := float64(f.Records), float64(f.recordSize())

@@ -5,11 +5,10 @@ import (
 	"math"
 )
 
-// Profile is what is known of a machine: the rates by which the cost of each strategy is predicted. Rates are
-// those of one worker; a power or a number of workers says how they add up. `extsort tune` writes the profile
-// of a machine.
+// A Profile has the rates of a machine, from which the cost of each strategy is predicted. Rates are those of one
+// worker. A power or a number of workers says how they add up. `extsort tune` writes the profile of a machine.
 type Profile struct {
-	Machine string `json:"machine"` // which one, how it was measured, and when
+	Machine string `json:"machine"` // the machine, and how and when it was measured
 
 	ReadBytes  float64 `json:"read_bytes"`  // bytes/s from the page cache
 	WriteBytes float64 `json:"write_bytes"` // bytes/s to new pages of the page cache
@@ -17,13 +16,13 @@ type Profile struct {
 	CopyBytes  float64 `json:"copy_bytes"`  // bytes/s in memory
 	DiskBytes  float64 `json:"disk_bytes"`  // bytes/s of a disk that was not measured, each way
 
-	Touch   float64 `json:"touch_seconds"`   // a byte of memory that nobody has touched
+	Touch   float64 `json:"touch_seconds"`   // a byte of memory that is touched for the first time
 	Sort    float64 `json:"sort_seconds"`    // a key of 8 bytes, in memory
-	Move    float64 `json:"move_seconds"`    // more for a small record that is sorted whole
-	Count   float64 `json:"count_seconds"`   // a record of which the key is counted, and which is made anew
+	Move    float64 `json:"move_seconds"`    // in addition for a small record that is sorted whole
+	Count   float64 `json:"count_seconds"`   // a record whose key is counted and written again
 	Gather  float64 `json:"gather_seconds"`  // to fetch a record from a random place, besides its bytes
 	Scatter float64 `json:"scatter_seconds"` // to classify a record and send it to its part
-	Plain   float64 `json:"plain_seconds"`   // more for a record that is not moved as a word
+	Plain   float64 `json:"plain_seconds"`   // in addition for a record that is not moved as a word
 	Merge   float64 `json:"merge_seconds"`   // a bare key of up to 8 bytes and a level of two-way merges
 	Refer   float64 `json:"refer_seconds"`   // the same for a key with a reference to its record
 	Follow  float64 `json:"follow_seconds"`  // to make such a reference and to follow it
@@ -45,8 +44,8 @@ type Profile struct {
 	GPUSortBytes float64 `json:"gpu_sort_bytes"` // bytes/s of keys that such a GPU sorts
 }
 
-// DefaultProfile is the profile of a machine of which nothing was measured. Other machines differ from it, but
-// which strategy is the fastest depends on ratios.
+// DefaultProfile returns the profile of a machine that has not been measured. Other machines have other rates, but
+// the fastest strategy depends on ratios of rates.
 func DefaultProfile() *Profile {
 	return &Profile{
 		Machine:   "2-core EPYC (Zen 5), extsort tune, 2026-11",
@@ -59,10 +58,10 @@ func DefaultProfile() *Profile {
 	}
 }
 
-// Rates is the part of a profile that reports show.
+// Rates are the part of a profile that reports show.
 type Rates struct {
 	Machine            string  `json:"machine"`
-	Measured           bool    `json:"measured"` // on this machine, by extsort tune; else those of another
+	Measured           bool    `json:"measured"` // measured on this machine by extsort tune, not the defaults
 	ReadBytes          float64 `json:"read_bytes_per_second"`
 	WriteBytes         float64 `json:"write_bytes_per_second"`
 	CopyBytes          float64 `json:"copy_bytes_per_second"`
@@ -73,7 +72,7 @@ type Rates struct {
 	DiskBytes          float64 `json:"disk_bytes_per_second"`
 }
 
-// Rates are the part that reports show.
+// Rates returns the part of the profile that reports show.
 func (p *Profile) Rates() Rates {
 	return Rates{
 		Machine: p.Machine, Measured: p.Machine != DefaultProfile().Machine,
@@ -83,35 +82,35 @@ func (p *Profile) Rates() Rates {
 	}
 }
 
-// work is the amount of each kind of work in a stage of a strategy, or what a unit of each costs. The cost of a
-// stage is the sum of its amounts, each times its price.
+// work is the amount of each kind of work in a stage of a strategy, or the price of a unit of each in seconds. The
+// cost of a stage is the sum of its amounts, each times its price.
 type work [kindsOfWork]float64
 
 // The kinds of work.
 const (
 	reads    = iota // records read from the input
-	looks           // records read from the input and looked at by a pass that may leave them out
-	touches         // records of the first chunk, whose memory nobody has touched
+	looks           // records read from the input by a pass that takes some of them
+	touches         // records of the first chunk, whose memory is touched for the first time
 	sorts           // records sorted
 	scatters        // records sent to their parts
-	sifts           // records that are looked at for what is out of order
+	sifts           // records whose order is checked
 	merges          // records times levels of two-way merges
-	follows         // records that a merge moves by references
-	stores          // records written to spill, while the input is read
-	fetches         // records read back, while the output is written
-	rereads         // of those that a disk has to give, in the last stage
-	packs           // of those, numbers that are packed or unpacked
-	blocks          // blocks read back from spill
-	cuts            // blocks times the runs that are cut where they end
+	follows         // records that a merge moves by reference
+	stores          // records written to temporary files while the input is read
+	fetches         // records read back while the output is written
+	rereads         // records read back from a disk in the last stage
+	packs           // numbers of records that are compressed or decompressed
+	blocks          // blocks read back from temporary files
+	cuts            // blocks, times the runs that are cut at the end of each
 	parts           // parts
 	writes          // records written to the output
-	waits           // bytes that the disk of the output has to take before the run can go on
-	starts          // 1 where the run begins
-	syncs           // 1 where the output is made durable
+	waits           // bytes that the run waits for until the disk of the output has them
+	starts          // 1 at the start of the run
+	syncs           // 1 if the output is made durable
 	kindsOfWork
 )
 
-// cost is the seconds that w takes at these prices.
+// cost returns the seconds that w takes at these prices.
 func (w work) cost(prices work) (seconds float64) {
 	for kind, amount := range w {
 		seconds += amount * prices[kind]
@@ -120,13 +119,13 @@ func (w work) cost(prices work) (seconds float64) {
 }
 
 const (
-	MoveCopies    = 8 // copies that sorting a small record whole takes
-	ScatterCopies = 3 // copies that sending a record to its part takes
+	MoveCopies    = 8 // copies of a small record that is sorted whole
+	ScatterCopies = 3 // copies of a record that is sent to its part
 
-	newPages = 0.2 // the part of an output's pages that nobody has used lately, as those by which WriteBytes is measured
+	newPages = 0.2 // fraction of the pages of an output that were not used recently
 )
 
-// price says what each kind of work costs on this machine for these facts, by the workers of a run.
+// price returns the price of each kind of work on this machine for these facts and a number of workers.
 func (p *Profile) price(f *Facts, workers int) work {
 	size, n := float64(f.recordSize()), float64(workers)
 	spill := size / p.SpillBytes / min(n, p.Spillers)
@@ -161,7 +160,7 @@ func (p *Profile) price(f *Facts, workers int) work {
 	return pr
 }
 
-// copies is the seconds in which some workers copy a record, as to the memory of a request.
+// copies returns the seconds in which some workers copy a record, for instance to the memory of a request.
 func (p *Profile) copies(f *Facts, workers int) float64 {
 	return float64(f.recordSize()) / p.CopyBytes / float64(workers)
 }
@@ -169,8 +168,8 @@ func (p *Profile) copies(f *Facts, workers int) float64 {
 // bare reports whether a record is its key and fits a word, so that a merge moves it alone.
 func bare(f *Facts) bool { return f.Keyer.Layout().IsBare() && f.Keyer.KeySize() <= 8 }
 
-// touch is the seconds that n workers take longer with a record that goes to memory which nobody has touched:
-// the system has yet to find it, and on a virtual machine its host, too.
+// touch returns the additional seconds that n workers need for a record in memory that is touched for the first
+// time: the system has to provide the memory, and on a virtual machine the host has to, too.
 func (p *Profile) touch(f *Facts, size, n float64) float64 {
 	if f.onGPUs() || f.onHost() && f.Devices[0].Histogram {
 		return 0
@@ -178,7 +177,7 @@ func (p *Profile) touch(f *Facts, size, n float64) float64 {
 	return size * p.Touch / math.Pow(n, p.SortPower)
 }
 
-// sort is the seconds in which n workers sort a record in memory.
+// sort returns the seconds in which n workers sort a record in memory.
 func (p *Profile) sort(f *Facts, size, n float64) float64 {
 	var host Device
 	for _, d := range f.Devices {
@@ -196,7 +195,7 @@ func (p *Profile) sort(f *Facts, size, n float64) float64 {
 	return seconds / math.Pow(n, p.SortPower)
 }
 
-// IsDisk reports whether bytes/s are those of a disk, not of the page cache.
+// IsDisk reports whether a rate in bytes/s is that of a disk, not of the page cache.
 func (p *Profile) IsDisk(rate float64) bool { return rate < p.ReadBytes/cachedPart }
 
 // isCold reports whether the trial read of the input came from a disk.
@@ -204,8 +203,8 @@ func (p *Profile) isCold(f *Facts) bool {
 	return f.ReadRate > 0 && (f.FromDisk || p.IsDisk(f.ReadRate))
 }
 
-// read is the seconds in which workers who read the page cache so many times as fast as one read a record: a
-// disk does not give it faster to several.
+// read returns the seconds to read a record. times is how many times faster than one worker the workers read the
+// page cache. A disk is as fast with one worker as with several.
 func (p *Profile) read(f *Facts, size, times float64) float64 {
 	if p.isCold(f) {
 		return size / f.ReadRate
@@ -213,7 +212,7 @@ func (p *Profile) read(f *Facts, size, times float64) float64 {
 	return size / p.ReadBytes / times
 }
 
-// look is the seconds in which a pass reads a record and may leave it out.
+// look returns the seconds in which a pass reads a record that it may not take.
 func (p *Profile) look(f *Facts, size, n float64) float64 {
 	seconds := p.read(f, size, math.Pow(n, p.LookPower))
 	for _, d := range f.Devices {
@@ -222,8 +221,8 @@ func (p *Profile) look(f *Facts, size, n float64) float64 {
 	return seconds
 }
 
-// on is the rates of a disk. One that was not measured is taken to do one thing after another, and not to be
-// faster than the trial read of an input that is there.
+// on returns the rates of a disk. A disk that was not measured is assumed to read or write one at a time, and to be
+// no faster than the trial read of an input on it.
 func (p *Profile) on(f *Facts, d Disk) Disk {
 	most := p.DiskBytes
 	if d.Is(&f.Disk) && p.isCold(f) {
@@ -235,8 +234,8 @@ func (p *Profile) on(f *Facts, d Disk) Disk {
 	return d
 }
 
-// spilling is the seconds that a byte of spill takes to its disk and back or, of a disk that reads the input
-// and takes the output at the same time, that it takes longer.
+// spilling returns the seconds in which a byte of temporary data is written to its disk and read back. If the disk
+// reads the input or writes the output at the same time, these are the additional seconds.
 func (p *Profile) spilling(f *Facts) (store, fetch float64) {
 	d := p.on(f, f.Spill.Disk)
 	store, fetch = 1/d.Write, 1/d.Fetch
@@ -249,10 +248,10 @@ func (p *Profile) spilling(f *Facts) (store, fetch float64) {
 	return store, fetch
 }
 
-// cachedPart says from which part of the page cache's rate on data is taken to lie in it.
+// cachedPart is the denominator of the fraction of the page cache's rate from which on data counts as cached.
 const cachedPart = 3.6
 
-// gpus is what GPUs do together.
+// gpus returns the combined rates and memory of GPUs.
 func (p *Profile) gpus(devices []Device) (sum Device) {
 	for _, d := range devices {
 		d = p.assume(d)
@@ -261,14 +260,14 @@ func (p *Profile) gpus(devices []Device) (sum Device) {
 	return sum
 }
 
-// assume fills in rates that were not measured.
+// assume returns a device with assumed rates in place of those that were not measured.
 func (p *Profile) assume(d Device) Device {
 	d.LinkBytes, d.SortBytes = cmp.Or(d.LinkBytes, p.LinkBytes), cmp.Or(d.SortBytes, p.GPUSortBytes)
 	return d
 }
 
-// sortOnGPUs is the seconds that a record takes on GPUs. Their transfers go on beside reading and writing, and
-// cost what they take longer.
+// sortOnGPUs returns the seconds that a record takes on GPUs. Transfers overlap with reading and writing, so only
+// their additional time counts.
 func (p *Profile) sortOnGPUs(gpus Device, size float64, pr work) float64 {
 	link := size / gpus.LinkBytes
 	return size/gpus.SortBytes + max(link-pr[reads], 0) + max(link-pr[writes], 0)

@@ -1,32 +1,31 @@
 package plan
 
-// Queue is the requests by which a run reads and writes past the page cache. What does not stay there until it
-// is read again gains nothing from it, and pays for a copy, for the pages that have to be found for it, and for
-// those that are thrown out.
+// A Queue describes the requests of direct I/O. Data that does not stay in the page cache until it is read again
+// gains nothing from it, but costs a copy, free pages for it, and the pages that it evicts.
 type Queue struct {
-	Requests int // half of which read; 0: all goes through the page cache
-	Bytes    int // of memory of each
+	Requests int // half of them read; 0: no direct I/O
+	Bytes    int // memory of each
 
-	Input, Output bool // go by them, beside spill
+	Input, Output bool // use direct I/O, like temporary files
 }
 
 const (
-	// RequestBytes is the memory of a request. Fewer than leastRequests do not keep a disk busy, and
-	// mostRequests do for any; they take a queueShare of the memory at most, and where that is little they get
-	// smaller, but hold a block of a part.
+	// RequestBytes is the memory of a request. Fewer than leastRequests do not keep a disk busy, and mostRequests
+	// keep any disk busy. They get at most the share of the memory of which queueShare is the denominator. If that
+	// is little, they become smaller, but each holds a block of a part.
 	RequestBytes      = 1 << 20
 	leastRequestBytes = MaxUnitBytes
 	leastRequests     = 16
 	mostRequests      = 48
 	queueShare        = 16
 
-	// cacheShare is the part of the memory beside the limit that spill may fill so that it is still there when
-	// it is read back; the input and the output pass through the rest.
+	// cacheShare is the denominator of the share of the memory beyond the limit that temporary data may fill
+	// without being evicted before it is read back. The input and the output pass through the rest.
 	cacheShare = 2
 )
 
-// queue is the requests of what the page cache does not hold: spill, and files beside it. Whether it holds the
-// input, which it may as well, of tells.
+// queue returns the requests for temporary files, the input and the output, if the page cache is too small. Whether
+// the input is in the page cache is decided by of.
 func (f *Facts) queue(bytes int64) Queue {
 	q := Queue{Bytes: RequestBytes}
 	for q.Bytes > leastRequestBytes && bytes/queueShare < mostRequests*int64(q.Bytes) {

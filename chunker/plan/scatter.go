@@ -1,26 +1,26 @@
 package plan
 
-// Scatter says how a pass that sends records to parts divides its work and its memory.
+// A Scatter says how a pass that sends records to parts divides its work and its memory.
 type Scatter struct {
 	Workers    int
-	Sections   int // of the input, that the workers take one after another; not fewer than they are
-	BlockBytes int // of the buffer of a part, of which every worker has one for each
-	UnitBytes  int // that a worker reads at once
+	Sections   int // number of sections of the input, which the workers take one after another; at least one for each
+	BlockBytes int // size of a buffer; every worker has one for each part
+	UnitBytes  int // bytes that a worker reads at once
 }
 
-// MaxUnitBytes is what a worker reads at once where memory is not short: it stays in the second-level cache
-// with its keys, which take 8 bytes for each record, and its parts. Of shorter records it reads less.
+// MaxUnitBytes is the most that a worker reads at once. It stays in the second-level cache together with its keys,
+// which take 8 bytes per record, and the numbers of its parts. For short records it reads less.
 const MaxUnitBytes = 256 << 10
 
-// MaxLines is the number of parts whose lines leave the second-level cache to the unit and its keys.
+// MaxLines is the most parts whose lines leave enough of the second-level cache for the unit and its keys.
 const MaxLines = 2048
 
-// Memory is the memory in bytes that the pass allocates for its parts, without the index of their blocks.
+// Memory returns the bytes that the pass allocates for its parts, without the index of their blocks.
 func (s *Scatter) Memory(parts int) int64 {
 	return int64(s.Workers) * (s.BufferBytes(parts) + int64(s.UnitBytes)*5/2)
 }
 
-// BufferBytes is the memory of one worker's buffers for the parts.
+// BufferBytes returns the memory of one worker's buffers for the parts.
 func (s *Scatter) BufferBytes(parts int) int64 {
 	return int64(parts)*int64(s.BlockBytes) + lineBytes(min(parts, MaxLines))
 }
@@ -32,8 +32,8 @@ func (s *Scatter) Blocks(bytes int64, parts int) int64 {
 	return max(bytes, 0)/int64(s.BlockBytes) + ends
 }
 
-// lineBytes is what a line of each part takes, with the two words that tell where it goes. A test of package
-// chunker holds it against the memory of radix.Appender.
+// lineBytes returns the memory of a line of each part and of its two words of state. A test of package chunker
+// compares it with the memory of radix.Appender.
 func lineBytes(parts int) int64 {
 	const line, cacheLines = 256, 128
 	return int64(parts*line + 2*roundUp(8*parts, cacheLines))
@@ -41,5 +41,5 @@ func lineBytes(parts int) int64 {
 
 func roundUp(n, unit int) int { return (n + unit - 1) / unit * unit }
 
-// movesWords reports whether records of that size are moved to their parts as words, which is faster.
+// movesWords reports whether records of a size are moved to their parts as words, which is faster.
 func movesWords(recordSize int) bool { return recordSize == 4 || recordSize == 8 || recordSize == 16 }

@@ -14,13 +14,12 @@ const (
 	// pages.
 	SpillAlign = 4096
 
-	// DiskBytesPerSecond is how fast spill is written and read back when it does not stay in memory: an NVMe
-	// disk of the middle class, each way, by all workers together. A block that is compressed saves its
-	// difference twice.
+	// DiskBytesPerSecond is the assumed rate at which temporary data is written to a disk and read back by all
+	// workers: that of a mid-range NVMe disk. A compressed block saves the difference in size twice.
 	DiskBytesPerSecond = 1.5e9
 )
 
-// ChoosesCodec reports whether a spill codec of that name leaves the choice to trials.
+// ChoosesCodec reports whether the codec for temporary data is chosen by trials.
 func ChoosesCodec(name string) bool { return name == "" || name == "auto" }
 
 // SpillCodecNames returns the names of the spill codecs.
@@ -39,14 +38,14 @@ func SpillCodecs(name string) []format.Compression {
 	return nil
 }
 
-// alwaysPacks reports whether the spill codec of that name packs all blocks, whether that pays or not.
+// alwaysPacks reports whether the codec of that name packs all blocks, even if this saves nothing.
 func alwaysPacks(name string) bool {
 	c, ok := format.ParseBlockCompression(name)
 	return ok && c.Packs()
 }
 
-// spillCodecMemory is an upper estimate, in bytes, of what the codec of that name takes for blocks of
-// blockBytes that are compressed or decompressed at the same time.
+// spillCodecMemory returns an upper bound of the bytes that the codec of that name needs to compress or decompress
+// a number of blocks at the same time.
 func spillCodecMemory(name string, atOnce, blockBytes int) int64 {
 	most := int64(0)
 	for _, c := range SpillCodecs(name) {
@@ -55,7 +54,7 @@ func spillCodecMemory(name string, atOnce, blockBytes int) int64 {
 	return most
 }
 
-// RoomError says that temporary directories have too little room: there may be more at another time, or
+// A RoomError is the error of temporary directories that have too little room. There may be more later, or
 // elsewhere.
 type RoomError struct {
 	Free   int64 // bytes that the temporary files may use

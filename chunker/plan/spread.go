@@ -27,26 +27,26 @@ var spreading = Properties{
 	},
 }
 
-// Share is what one of several devices sorts of the data that all of them hold together.
+// A Share is the part of the data that one of several devices sorts.
 type Share struct {
 	Device  int   // index in Facts.Devices
-	Records int64 // by position, one share after the other
+	Records int64 // shares are consecutive
 	Chunk
 }
 
 const (
-	// maxShareBlock is as much as a device's staging slots hold, since every block is one cut. Its records are
-	// bounded, too: their keys take 8 bytes each while they are merged.
+	// maxShareBlock is the size of a device's staging slots, because every block is copied at once. maxShareRecords
+	// limits its records, whose keys take 8 bytes each while they are merged.
 	maxShareBlock   = 4 << 20
 	maxShareRecords = 1 << 19
-	minShareBlocks  = 16 // that the host memory of a chunk has room for
+	minShareBlocks  = 16 // least number of blocks in the host memory of a chunk
 )
 
 var errSpread = errors.New("strategy spread: needs several devices that together hold all data, and files as input")
 
-// spread lets all devices sort at once what fits their memories together and none alone: each a share by
-// position, so that every device loads at the rate of its own link and has the same work whatever the keys are.
-// The sorted shares are merged on their way out; nothing is spilled.
+// spread returns the candidate that sorts on all devices at once, if the data fits in their combined memory but in
+// none alone. Each device sorts a share by position, so that it loads at the rate of its own link and its work does
+// not depend on the keys. The sorted shares are merged on their way to the output; nothing is spilled.
 func (c *chooser) spread() Candidate {
 	shares, fit := c.shares()
 	a := Candidate{Shares: shares, Chunks: len(shares), Levels: 1}
@@ -69,8 +69,8 @@ func (c *chooser) spread() Candidate {
 	return c.withDiskTime(a, c.written(), 0)
 }
 
-// shares cuts the data into a share for each device, by what it holds; false where they do not hold it
-// together.
+// shares divides the data among the devices in proportion to their capacity. fit is false if they cannot hold all
+// of it.
 func (c *chooser) shares() (all []Share, fit bool) {
 	if len(c.f.Devices) < 2 || c.f.Records < 0 || !c.f.Seekable {
 		return nil, false
