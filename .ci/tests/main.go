@@ -116,9 +116,24 @@ func (r *run) follow(e event) {
 		delete(r.output, name)
 		switch {
 		case e.Action == "fail" && text != nil:
+			r.printUnfinished(e)
 			r.print(strings.TrimSuffix(text.String(), "\n"))
 		case e.Test == "" && e.Action == "pass":
 			r.print(fmt.Sprintf("ok  %s  %.1f s", e.Package, e.Elapsed))
+		}
+	}
+}
+
+// printUnfinished prints the output of the tests of a failed package that have no end: the package crashed or took too
+// long.
+func (r *run) printUnfinished(e event) {
+	if e.Test != "" {
+		return
+	}
+	for name, text := range r.output {
+		if strings.HasPrefix(name, e.Package+" ") {
+			r.print(strings.TrimSuffix(text.String(), "\n"))
+			delete(r.output, name)
 		}
 	}
 }

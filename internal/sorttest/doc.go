@@ -15,7 +15,7 @@
 //
 // The parts are:
 //
-//	rows.go       parses rows, runs them, compares and rewrites outcomes
+//	rows.go       runs rows, compares and rewrites outcomes; parse.go reads them
 //	summary.go    describes the outcomes of a row in few lines
 //	settings.go   the settings of one sort
 //	pairs.go      few combinations that cover every pair

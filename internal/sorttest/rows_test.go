@@ -72,6 +72,15 @@ func TestWrongOutcomes(t *testing.T) {
 			t.Errorf("line %d: got\n%swant\n%s", r.line, got, r.want)
 		}
 	}
+	tried := 0
+	some := Runner{Every: 3, Sort: func(*testing.T, Settings, *rand.Rand) Outcome {
+		tried++
+		return Outcome{}
+	}}
+	rows[1].refusals = &Crossing{}
+	if got := some.outcome(t, rows[1]); got != rows[1].want || tried != 1 {
+		t.Errorf("one in three sorts: %d were tried: %q", tried, got)
+	}
 	outcome := Runner{Sort: func(*testing.T, Settings, *rand.Rand) Outcome {
 		return Outcome{"error": "always"}
 	}}.outcome(t, rows[1])

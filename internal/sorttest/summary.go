@@ -115,3 +115,11 @@ func distinctErrors(outcomes []string) string {
 	}
 	return strings.Join(slices.Sorted(maps.Keys(errs)), "")
 }
+
+// sampled returns one in n of the settings.
+func sampled(settings []map[string]string, n, first int) (some []map[string]string) {
+	for i := first; i < len(settings); i += n {
+		some = append(some, settings[i])
+	}
+	return some
+}
