@@ -50,7 +50,9 @@ func Scatter(
 }
 
 // joinPartition joins the pieces of partition p that the workers have written.
-func joinPartition(store *spill.Spill, scatterers []*scatterer, p int) (partition *Partition, err error) {
+func joinPartition(
+	store *spill.Spill, scatterers []*scatterer, p int,
+) (partition *Partition, err error) {
 	partition = &Partition{AllEqual: true}
 	pieces := make([]*spill.Appender, len(scatterers))
 	for i, s := range scatterers {
@@ -98,14 +100,18 @@ func newScatterer(
 		// aligned, so that it can be viewed as words
 		unit: arena.ByteView(make([]uint64, (records*size+7)/8))[:records*size],
 		keys: make([]uint64, records), partitions: make([]uint32, records),
-		memory: memory, buffers: newBuffers(memory.Bytes(), c.Parts, opt.BlockBytes, size),
+		memory: memory, buffers: newBuffers(
+			memory.Bytes(), c.Parts, opt.BlockBytes, size,
+		),
 		pieces: make([]spill.Appender, c.Parts), differ: make([]bool, c.Parts),
 	}, nil
 }
 
 func (s *scatterer) run(ctx context.Context, src device.Source) error {
 	for {
-		_, n, err := src.Next(len(s.keys), func(int64, int) []byte { return s.unit })
+		_, n, err := src.Next(len(s.keys), func(int64, int) []byte {
+			return s.unit
+		})
 		if err != nil {
 			return err
 		}
@@ -217,7 +223,9 @@ type plainBuffers struct {
 	filled []int // number of bytes in the buffer of each partition
 }
 
-func (b *plainBuffers) Append(recs []byte, partitions []uint32) (done, full int) {
+func (b *plainBuffers) Append(
+	recs []byte, partitions []uint32,
+) (done, full int) {
 	memory := b.memory
 	size := b.size
 	for i, partition := range partitions {

@@ -61,12 +61,16 @@ func (s Spec) Validate() error {
 	}
 	faults = append(faults, s.checkCombination()...)
 	fault(
-		!slices.Contains([]string{"", "first", "last", "total"}, s.NaN), option.NaN,
+		!slices.Contains(
+			[]string{"", "first", "last", "total"}, s.NaN,
+		), option.NaN,
 		" %q: use first, "+
 			"last or total", s.NaN,
 	)
 	fault(
-		!slices.Contains([]string{"", "total", "numeric"}, s.Float), option.Float,
+		!slices.Contains(
+			[]string{"", "total", "numeric"}, s.Float,
+		), option.Float,
 		" %q: use total or numeric", s.Float,
 	)
 	fault(s.Float == "numeric" &&
@@ -79,7 +83,8 @@ func (s Spec) Validate() error {
 	if s.Type != "" && err != nil {
 		faults = append(faults, option.Errorf(option.Type, ": %v", err))
 	}
-	isSized := s.RecordSize > 0 && s.RecordSize <= MaxRecordSize || s.RecordSize == 0 && s.Fields != "" && s.Type == ""
+	isSized := s.RecordSize > 0 && s.RecordSize <= MaxRecordSize ||
+		s.RecordSize == 0 && s.Fields != "" && s.Type == ""
 	if isSized && s.Format == "" {
 		_, err = s.plainLayout()
 		if err != nil {
@@ -124,11 +129,14 @@ func (s Spec) checkCombination() []error {
 
 // isEmpty reports whether nothing describes a record.
 func (s Spec) isEmpty() bool {
-	return s.Format+s.Type+s.Fields == "" && s.RecordSize == 0 && len(s.Keys) == 0
+	return s.Format+s.Type+s.Fields == "" && s.RecordSize == 0 &&
+		len(s.Keys) == 0
 }
 
 // keyedLayout returns the layout of records of size bytes whose keys are parsed by parse.
-func (s Spec) keyedLayout(size int, parse func(key string) (Field, error)) (Layout, error) {
+func (s Spec) keyedLayout(
+	size int, parse func(key string) (Field, error),
+) (Layout, error) {
 	l := Layout{RecordSize: size}
 	var faults []error
 	for _, key := range s.Keys {
@@ -190,7 +198,9 @@ func (s Spec) NewHeader() (*Header, error) {
 	}
 	create := s.container().create
 	if create == nil {
-		return nil, option.Errorf(option.Format, " %s can be sorted, but not generated", s.Format)
+		return nil, option.Errorf(
+			option.Format, " %s can be sorted, but not generated", s.Format,
+		)
 	}
 	h, err := create(s)
 	if err != nil {

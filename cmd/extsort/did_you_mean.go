@@ -25,7 +25,8 @@ import (
 // the records. With that format, -k names fields.
 func (f *sortFlags) guess(files []string) {
 	r := &f.opt.Record
-	open := r.Type+r.Format+r.Fields == "" && r.RecordSize == 0 && !f.opt.Raw && f.opt.SkipBytes == 0
+	open := r.Type+r.Format+r.Fields == "" && r.RecordSize == 0 && !f.opt.Raw &&
+		f.opt.SkipBytes == 0
 	if !open || len(files) == 0 {
 		return
 	}
@@ -74,19 +75,31 @@ func (f *sortFlags) mistakenVerb(files []string, verbs []*cobra.Command) error {
 	if len(files) == 0 {
 		return nil
 	}
-	missing := func(name string) bool { _, err := os.Stat(name); return errors.Is(err, os.ErrNotExist) }
+	missing := func(name string) bool {
+		_, err := os.Stat(name)
+		return errors.Is(err, os.ErrNotExist)
+	}
 	first, last, r := files[0], files[len(files)-1], f.opt.Record
-	writes := f.opt.Output == "" && !f.mode.checking() && last != "-" && !strings.Contains(last, "://")
+	writes := f.opt.Output == "" && !f.mode.checking() && last != "-" &&
+		!strings.Contains(last, "://")
 	switch other := otherVerbs[first]; {
 	case missing(first) && missingVerbs[first] != "":
 		return errors.New(missingVerbs[first])
 	case len(files) == 2 && writes && !missing(first) && missing(last):
-		return fmt.Errorf("%s: no such file to read (to write it: -o %s)", last, last)
+		return fmt.Errorf(
+			"%s: no such file to read (to write it: -o %s)", last, last,
+		)
 	case missing(first) && other != "":
 		return fmt.Errorf("%s: no such file or command: use %s", first, other)
-	case missing(first) && r.Type+r.Format+r.Fields == "" && r.RecordSize == 0 && len(r.Keys) == 0:
+	case missing(first) && r.Type+r.Format+r.Fields == "" &&
+		r.RecordSize == 0 &&
+		len(r.Keys) == 0:
 		if near := nearest(first, names(verbs)); near != "" {
-			return fmt.Errorf("%s: no such file or command: did you mean extsort %s?", first, near)
+			return fmt.Errorf(
+				"%s: no such file or command: did you mean extsort %s?",
+				first,
+				near,
+			)
 		}
 	}
 	return nil
@@ -106,7 +119,8 @@ func typeName(s string) string {
 
 // parseTypeName parses the value of -t. In GNU sort, -t sets a separator.
 func parseTypeName(s string) (string, error) {
-	if len(s) == 1 && strings.ContainsAny(s, ",;:| \t") || strings.HasPrefix(s, `\`) {
+	if len(s) == 1 && strings.ContainsAny(s, ",;:| \t") ||
+		strings.HasPrefix(s, `\`) {
 		return "", fmt.Errorf("%q: fields have no separator here: -t TYPE means plain numbers; use -R BYTES "+
 			"-k OFFSET:TYPE for a field", s)
 	}
@@ -114,16 +128,22 @@ func parseTypeName(s string) (string, error) {
 	return typeName(text), err
 }
 
-// colonCount matches a type such as packed:5 in a key, whose colon would separate it from a direction.
-var colonCount = regexp.MustCompile(`^([0-9]+:(?:zoned|packed|ebcdic)):([0-9]+)`)
+// colonCount matches a type such as packed:5 in a key, whose colon would separate it from a
+// direction.
+var colonCount = regexp.MustCompile(
+	`^([0-9]+:(?:zoned|packed|ebcdic)):([0-9]+)`,
+)
 
 // keyName converts the type in a key like typeName. It leaves names of NumPy fields unchanged.
 func keyName(s string) string {
 	s = colonCount.ReplaceAllString(s, "$1$2")
 	parts := strings.SplitN(s, ":", 3)
-	if len(parts) > 1 && parts[0] != "" && strings.Trim(parts[0], "0123456789") == "" {
+	if len(parts) > 1 && parts[0] != "" &&
+		strings.Trim(parts[0], "0123456789") == "" {
 		parts[1] = typeName(parts[1])
-		if len(parts) == 3 && (strings.EqualFold(parts[2], "desc") || strings.EqualFold(parts[2], "asc")) {
+		if len(parts) == 3 &&
+			(strings.EqualFold(parts[2], "desc") ||
+				strings.EqualFold(parts[2], "asc")) {
 			parts[2] = strings.ToLower(parts[2])
 		}
 	}
@@ -212,7 +232,8 @@ func nextWidth(kind, number, order string) string {
 	}
 	for _, width := range []int{bits + 1, bits - 1} {
 		name := kind + strconv.Itoa(width) + order
-		if t, known := format.NamedType(name); known && slices.Contains(format.TypeNames(), name) {
+		if t, known := format.NamedType(name); known &&
+			slices.Contains(format.TypeNames(), name) {
 			return t.String()
 		}
 	}
@@ -232,7 +253,9 @@ var typeForm = regexp.MustCompile(`^([^0-9]*)([0-9]*)(.*)$`)
 func typeParts(name string) (kind, number, order string) {
 	parts := typeForm.FindStringSubmatch(name)
 	kind, number, order = parts[1], parts[2], parts[3]
-	if base, bigEndian := strings.CutSuffix(kind, "be"); bigEndian && number == "" && base != "" {
+	if base, bigEndian := strings.CutSuffix(kind, "be"); bigEndian &&
+		number == "" &&
+		base != "" {
 		kind, order = base, "be"
 	}
 	return kind, number, strings.TrimPrefix(order, "le")
@@ -276,13 +299,18 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	hint := flagHint(cmd, given, others)
 	if elsewhere := flagElsewhere(cmd, unknown); elsewhere != nil {
 		name = flagName(elsewhere)
-		hint = cmp.Or(strings.Join(elsewhere.Annotations[reasonNotIn+cmd.Name()], ""), hint)
+		hint = cmp.Or(
+			strings.Join(elsewhere.Annotations[reasonNotIn+cmd.Name()], ""),
+			hint,
+		)
 	}
 	if _, err := os.Stat(cmd.Name()); cmd.HasParent() && err == nil {
 		hint += fmt.Sprintf(" (the file %s is ./%s)", cmd.Name(), cmd.Name())
 	}
 	if len(others) > 0 {
-		return fmt.Errorf("%s does not apply to %s: %s", name, cmd.CommandPath(), hint)
+		return fmt.Errorf(
+			"%s does not apply to %s: %s", name, cmd.CommandPath(), hint,
+		)
 	}
 	return fmt.Errorf("unknown flag %s: %s", name, hint)
 }
@@ -303,7 +331,9 @@ func flagHint(cmd *cobra.Command, given string, others []string) string {
 }
 
 // flagElsewhere returns the flag of the sort that a verb does not have, or nil.
-func flagElsewhere(cmd *cobra.Command, unknown *pflag.NotExistError) *pflag.Flag {
+func flagElsewhere(
+	cmd *cobra.Command, unknown *pflag.NotExistError,
+) *pflag.Flag {
 	flags := cmd.Root().Flags()
 	if !cmd.HasParent() {
 		return nil
@@ -352,11 +382,16 @@ func allNearest(word string, words []string) []string {
 	}
 	var known cobra.Command
 	for _, w := range words {
-		known.AddCommand(&cobra.Command{Use: w, Run: func(*cobra.Command, []string) {}})
+		known.AddCommand(&cobra.Command{
+			Use: w,
+			Run: func(*cobra.Command, []string) {},
+		})
 	}
 	for distance := range 3 {
 		known.SuggestionsMinimumDistance = distance
-		if near := known.SuggestionsFor(word); 2*distance < len(word) && len(word) > 1 && len(near) > 0 {
+		if near := known.SuggestionsFor(word); 2*distance < len(word) &&
+			len(word) > 1 &&
+			len(near) > 0 {
 			return near
 		}
 	}

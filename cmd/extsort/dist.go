@@ -61,10 +61,20 @@ func distCommand(a *app) *cobra.Command {
 		}
 		return fmt.Errorf("dist: unknown command %q: use %s", args[0], verbs)
 	}
-	cmd.AddCommand(distPlan(a), distTask(a, "run", "Sort slices of the inputs, each into a run.", (*dist.Worker).Run),
+	cmd.AddCommand(distPlan(a), distTask(
+		a,
+		"run",
+		"Sort slices of the inputs, each into a run.",
+		(*dist.Worker).Run,
+	),
 		distTask(a, "cut", "Find where each part begins in each run, using the indexes of the runs.",
 			(*dist.Worker).Cut),
-		distTask(a, "merge", "Merge all runs into parts of the output.", (*dist.Worker).Merge),
+		distTask(
+			a,
+			"merge",
+			"Merge all runs into parts of the output.",
+			(*dist.Worker).Merge,
+		),
 		distVerify(a), distStatus(a), distScript(a), distCat(a))
 	return cmd
 }
@@ -78,11 +88,18 @@ func distVerb(use, about, example string, v *flagValues,
 	cmd.Short = shortOf(about)
 	operands := strings.Fields(strings.ReplaceAll(use, "[flags] ", ""))[1:]
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) < len(operands) && operands[len(operands)-1] != "..." || len(args) == 0 {
-			return fmt.Errorf("dist %s: want %s", cmd.Name(), strings.Join(operands, " "))
+		if len(args) < len(operands) && operands[len(operands)-1] != "..." ||
+			len(args) == 0 {
+			return fmt.Errorf(
+				"dist %s: want %s", cmd.Name(), strings.Join(operands, " "),
+			)
 		}
 		if len(args) > len(operands) && operands[len(operands)-1] != "..." {
-			return fmt.Errorf("dist %s: unexpected operand %q", cmd.Name(), args[len(operands)])
+			return fmt.Errorf(
+				"dist %s: unexpected operand %q",
+				cmd.Name(),
+				args[len(operands)],
+			)
 		}
 		return run(cmd.Context(), args)
 	}
@@ -108,11 +125,19 @@ func distOutputFlags(g group, v *flagValues) {
 func distPlanFlags(g group, v *flagValues) {
 	r := &v.dist.request
 	r.RunBytes = 16 << 30
-	g.add(wholeNumber(&r.Runs, "R", 1), "runs", "sort the input as R runs; otherwise by --run-size")
+	g.add(
+		wholeNumber(&r.Runs, "R", 1),
+		"runs",
+		"sort the input as R runs; otherwise by --run-size",
+	)
 	g.add(amount(&r.RunBytes, "SIZE", parseByteLimit), "run-size",
 		"approximate size of each run; fast if twice that size fits in memory; otherwise 16G").
 		notWith("--runs")
-	g.add(wholeNumber(&r.Parts, "P", 1), "parts", "write the output as P equal parts; otherwise as many as runs")
+	g.add(
+		wholeNumber(&r.Parts, "P", 1),
+		"parts",
+		"write the output as P equal parts; otherwise as many as runs",
+	)
 	g.bool(&r.NoIndex, "no-index",
 		"write no index of keys for each run; dist cut then reads single records of the runs")
 }
@@ -148,13 +173,17 @@ func (v *flagValues) distRequest(inputs []string) (dist.Request, error) {
 		return r, nil
 	}
 	if r.Output != "" {
-		return r, errors.New("-o and --into cannot be combined: write one file per part, or one in total")
+		return r, errors.New(
+			"-o and --into cannot be combined: write one file per part, or one in total",
+		)
 	}
 	r.Output, r.OneFile = v.dist.into, true
 	return r, nil
 }
 
-func planDist(ctx context.Context, a *app, sim *simulation, folder string, r dist.Request) error {
+func planDist(
+	ctx context.Context, a *app, sim *simulation, folder string, r dist.Request,
+) error {
 	if err := cmp.Or(validateRecord(r.Record), sim.validate()); err != nil {
 		return err
 	}
@@ -180,7 +209,12 @@ func planDist(ctx context.Context, a *app, sim *simulation, folder string, r dis
 	rows := append([]row{
 		{"records", humanize.Comma(p.Records) + ", " + plural(p.RecordBytes, "byte") + " each"},
 		{"runs", each(p.Runs)}, {"parts", each(p.Parts)},
-		{"tasks", fmt.Sprintf("%d run, %d cut, %d merge, 1 verify", p.Runs, dist.CutTasks(p), p.Parts)},
+		{"tasks", fmt.Sprintf(
+			"%d run, %d cut, %d merge, 1 verify",
+			p.Runs,
+			dist.CutTasks(p),
+			p.Parts,
+		)},
 		{"I/O", human.Bytes(cost.Moved) + " read and " + human.Bytes(cost.Moved) + " written"},
 		{"predicted", fmt.Sprintf("%s per run, %s per merge, on a machine like this one", human.Estimate(cost.RunSeconds),
 			human.Estimate(cost.Merge))},
@@ -200,7 +234,11 @@ func withPlan(a *app, opt *session.Options,
 			return err
 		}
 		tell := func(line string) { fmt.Fprintln(a.notes, "extsort: "+line) }
-		return do(ctx, &dist.Worker{Plan: p, Options: *opt, Tell: tell}, args)
+		return do(ctx, &dist.Worker{
+			Plan:    p,
+			Options: *opt,
+			Tell:    tell,
+		}, args)
 	}
 }
 
@@ -212,12 +250,24 @@ func distTaskFlags(g group, v *flagValues) {
 }
 
 // distTask returns the command run, cut or merge.
-func distTask(a *app, name, about string, do func(*dist.Worker, context.Context, session.Part) error) *cobra.Command {
+func distTask(
+	a *app,
+	name, about string,
+	do func(*dist.Worker, context.Context, session.Part) error,
+) *cobra.Command {
 	v := &flagValues{}
 	return distVerb(name+" [flags] DIR", about+"\nFinished tasks are skipped.",
-		fmt.Sprintf("  extsort dist %s --part 3/8 plan\n  extsort dist %s --part auto -S 32G plan", name, name),
+		fmt.Sprintf(
+			"  extsort dist %s --part 3/8 plan\n  extsort dist %s --part auto -S 32G plan",
+			name,
+			name,
+		),
 		v, withPlan(a, &v.opt, func(ctx context.Context, w *dist.Worker, _ []string) error {
-			tasks := map[string]int{"run": w.Plan.Runs, "cut": dist.CutTasks(w.Plan), "merge": w.Plan.Parts}
+			tasks := map[string]int{
+				"run":   w.Plan.Runs,
+				"cut":   dist.CutTasks(w.Plan),
+				"merge": w.Plan.Parts,
+			}
 			s, err := tasksOf(tasks[name], v.dist.part)
 			if err != nil {
 				return err
@@ -247,8 +297,14 @@ func distVerifyFlags(g group, v *flagValues) {
 		"only read the parts of share K of N, K from 0, and compare their checksums; otherwise "+
 			"combine the checksums of all tasks and complete the output").
 		offers("auto")
-	g.bool(&v.dist.keepRuns, "keep-runs", "keep the files of the runs").notWith("--part")
-	g.bool(&v.dist.readAll, "all", "read all parts, too, and check their order and checksums").notWith("--part")
+	g.bool(
+		&v.dist.keepRuns, "keep-runs", "keep the files of the runs",
+	).notWith("--part")
+	g.bool(
+		&v.dist.readAll,
+		"all",
+		"read all parts, too, and check their order and checksums",
+	).notWith("--part")
 }
 
 func distVerify(a *app) *cobra.Command {
@@ -270,13 +326,21 @@ func distVerify(a *app) *cobra.Command {
 				err = w.ReadBack(ctx, s)
 			}
 			if err == nil {
-				fmt.Fprintf(a.out, "%s: %s in order, checksum %s\n", m.Output, plural(m.Records, "record"), m.Checksum)
+				fmt.Fprintf(
+					a.out,
+					"%s: %s in order, checksum %s\n",
+					m.Output,
+					plural(m.Records, "record"),
+					m.Checksum,
+				)
 			}
 			return err
 		}))
 }
 
-func distStatusFlags(g group, v *flagValues) { g.bool(&v.dist.json, "json", "print one JSON object") }
+func distStatusFlags(g group, v *flagValues) {
+	g.bool(&v.dist.json, "json", "print one JSON object")
+}
 
 func distStatus(a *app) *cobra.Command {
 	v := &flagValues{}
@@ -291,7 +355,9 @@ func distStatus(a *app) *cobra.Command {
 			}
 			next := "nothing: the output is complete in " + w.Plan.Output
 			if s.Next != "" {
-				next = fmt.Sprintf("extsort dist %s %s", s.Next, shellWord(args[0]))
+				next = fmt.Sprintf(
+					"extsort dist %s %s", s.Next, shellWord(args[0]),
+				)
 			}
 			writeRows(a.out, []row{
 				{"runs", taskProgress(s.Runs, s.RunsLeft)}, {"cut", when(s.Cut, "done") + when(!s.Cut, "not done")},
@@ -304,7 +370,9 @@ func distStatus(a *app) *cobra.Command {
 
 // taskProgress formats the number of completed tasks and the list of missing ones.
 func taskProgress(all int, left []int) string {
-	return fmt.Sprintf("%d of %d done", all-len(left), all) + when(len(left) > 0, ", missing: %s", dist.Ranges(left))
+	return fmt.Sprintf(
+		"%d of %d done", all-len(left), all,
+	) + when(len(left) > 0, ", missing: %s", dist.Ranges(left))
 }
 
 func distScriptFlags(g group, v *flagValues) {

@@ -31,11 +31,21 @@ type genFlags struct {
 func genDataFlags(g group, v *flagValues) {
 	f := &v.gen
 	f.dist = "uniform"
-	g.add(amount(&f.records, "COUNT", parseCount), "count,n", "number of records").
+	g.add(
+		amount(&f.records, "COUNT", parseCount), "count,n", "number of records",
+	).
 		hints("records", "rows", "number")
-	g.add(amount(&f.bytes, "SIZE", parseByteLimit), "size", "total size of the records, rounded down to whole records").
+	g.add(
+		amount(&f.bytes, "SIZE", parseByteLimit),
+		"size",
+		"total size of the records, rounded down to whole records",
+	).
 		hints("bytes")
-	g.add(oneOf(&f.dist, "NAME", format.Distributions...), "dist", "distribution of the keys").
+	g.add(
+		oneOf(&f.dist, "NAME", format.Distributions...),
+		"dist",
+		"distribution of the keys",
+	).
 		hints("distribution")
 	g.add(parsed(&f.seed, "N", parseSeed), "seed",
 		"seed of the random numbers; the same seed gives the same bytes on every machine; otherwise seed 0")
@@ -74,7 +84,9 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 	if err := a.checkOutput(f.output); err != nil {
 		return err
 	}
-	generator, err := format.NewGenerator(header.Layout(), f.dist, f.seed, records)
+	generator, err := format.NewGenerator(
+		header.Layout(), f.dist, f.seed, records,
+	)
 	if err != nil {
 		return err
 	}
@@ -89,7 +101,9 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 		defer progress.Add(int64(len(block)))
 		return sink.WriteBlock(ctx, first, block)
 	})
-	source := input.ReaderSource(generated{generator, int64(size)}, 0, records, size)
+	source := input.ReaderSource(
+		generated{generator, int64(size)}, 0, records, size,
+	)
 	if err := device.Copy(ctx, source, min(f.workers, 4*processors), generationBlock/size, size, write); err != nil {
 		return errors.Join(err, sink.Abort())
 	}
@@ -107,7 +121,9 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 // gen uploads objects in parts of remotePart bytes, at most remoteParts of them at a time.
 const remotePart, remoteParts = 16 << 20, 8
 
-func (a *app) openSink(ctx context.Context, f *genFlags, header *format.Header, records int64) (
+func (a *app) openSink(
+	ctx context.Context, f *genFlags, header *format.Header, records int64,
+) (
 	sink *output.Sink, err error) {
 	compression, err := format.ParseCompression(f.compress, f.output)
 	if err != nil {
@@ -124,7 +140,13 @@ func (a *app) openSink(ctx context.Context, f *genFlags, header *format.Header, 
 	}
 	to := a.stdout
 	if f.output != "" && f.output != "-" {
-		to, err = output.Create(ctx, f.output, opt.File(output.FileOptions{}), remotePart, remoteParts)
+		to, err = output.Create(
+			ctx,
+			f.output,
+			opt.File(output.FileOptions{}),
+			remotePart,
+			remoteParts,
+		)
 		if err != nil {
 			return nil, err
 		}
@@ -136,7 +158,9 @@ func (a *app) openSink(ctx context.Context, f *genFlags, header *format.Header, 
 func (f *genFlags) data() (header *format.Header, records int64, err error) {
 	err = validateRecord(f.record)
 	if (f.records == 0) == (f.bytes == 0) {
-		err = errors.Join(err, errors.New("name the amount: either -n COUNT or --size SIZE"))
+		err = errors.Join(
+			err, errors.New("name the amount: either -n COUNT or --size SIZE"),
+		)
 	}
 	if err == nil {
 		header, err = f.record.NewHeader()
@@ -147,9 +171,15 @@ func (f *genFlags) data() (header *format.Header, records int64, err error) {
 	size := int64(header.Layout().RecordSize)
 	switch {
 	case f.records > math.MaxInt64/size:
-		err = fmt.Errorf("-n: %d records of %d bytes are more than fit in a file", f.records, size)
+		err = fmt.Errorf(
+			"-n: %d records of %d bytes are more than fit in a file",
+			f.records,
+			size,
+		)
 	case f.bytes > 0 && f.bytes < size:
-		err = fmt.Errorf("--size: %d bytes is less than one record of %d", f.bytes, size)
+		err = fmt.Errorf(
+			"--size: %d bytes is less than one record of %d", f.bytes, size,
+		)
 	}
 	return header, max(f.records, f.bytes/size), err
 }

@@ -36,10 +36,17 @@ func writeHelp(w io.Writer, cmd *cobra.Command, groups []group) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", strings.TrimSpace(cmd.Long))
 	for _, g := range groups {
-		fmt.Fprintf(&b, "\n%s:\n%s", g.flags.Name(), asShown(g.flags).FlagUsagesWrapped(columns(w)))
+		fmt.Fprintf(
+			&b,
+			"\n%s:\n%s",
+			g.flags.Name(),
+			asShown(g.flags).FlagUsagesWrapped(columns(w)),
+		)
 	}
 	if cmd.Example != "" {
-		fmt.Fprintf(&b, "\nExamples:\n%s\n", strings.TrimRight(cmd.Example, "\n"))
+		fmt.Fprintf(
+			&b, "\nExamples:\n%s\n", strings.TrimRight(cmd.Example, "\n"),
+		)
 	}
 	if cmd.Flags().Lookup("type") != nil {
 		b.WriteString(helpTypes)
@@ -58,7 +65,9 @@ func writeShortHelp(w io.Writer, cmd *cobra.Command) {
 	brief.SortFlags = false
 	names := 0
 	shown := asShown(cmd.Flags())
-	shown.VisitAll(func(f *pflag.Flag) { names = max(names, len(f.Name)+len(f.Value.Type())) })
+	shown.VisitAll(func(f *pflag.Flag) {
+		names = max(names, len(f.Name)+len(f.Value.Type()))
+	})
 	room := columns(w) - len("  -x, -- "+"   ") - names // the line is "  -x, --NAME VALUE   USAGE"
 	shown.VisitAll(func(f *pflag.Flag) {
 		short := *f
@@ -158,9 +167,17 @@ func helpCommand() *cobra.Command {
 			case about.HasParent() && !about.HasSubCommands():
 				return errors.New("help: name one command")
 			case otherVerbs[rest[0]] != "":
-				return fmt.Errorf("help: unknown command %q: use %s", rest[0], otherVerbs[rest[0]])
+				return fmt.Errorf(
+					"help: unknown command %q: use %s",
+					rest[0],
+					otherVerbs[rest[0]],
+				)
 			}
-			return fmt.Errorf("help: unknown command %q: %s --help lists them", rest[0], about.CommandPath())
+			return fmt.Errorf(
+				"help: unknown command %q: %s --help lists them",
+				rest[0],
+				about.CommandPath(),
+			)
 		})
 }
 

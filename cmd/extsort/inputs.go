@@ -30,17 +30,30 @@ func (l nameList) reader(to *nameList) pflag.Value {
 		_, err := notEmpty(file)
 		return l, err
 	}
-	return &value[nameList]{to: to, kind: "F", once: true, parse: parse}
+	return &value[nameList]{
+		to:    to,
+		kind:  "F",
+		once:  true,
+		parse: parse,
+	}
 }
 
 func files0Flag(g group, v *flagValues) {
-	list := nameList{flag: "--files0-from", end: "\x00", form: "a NUL-separated list of names"}
+	list := nameList{
+		flag: "--files0-from",
+		end:  "\x00",
+		form: "a NUL-separated list of names",
+	}
 	g.add(list.reader(&v.names), "files0-from",
 		"read the names of the inputs from F (- is standard input), each ending with a NUL; otherwise the operands")
 }
 
 func filesFlag(g group, v *flagValues) {
-	list := nameList{flag: "--files-from", end: "\n", form: "a list of names, one per line"}
+	list := nameList{
+		flag: "--files-from",
+		end:  "\n",
+		form: "a list of names, one per line",
+	}
 	g.add(list.reader(&v.names), "files-from",
 		"read the names of the inputs from F (- is standard input), one per line; otherwise the operands").
 		hints("file-list", "input-list", "list").notWith("--files0-from")
@@ -79,7 +92,9 @@ func keepHeaderFlag(g group, v *flagValues) {
 }
 
 func decompressFlag(g group, v *flagValues) {
-	g.add(oneOf(&v.opt.Decompress, "KIND", format.Decompressions()...), "decompress",
+	g.add(oneOf(
+		&v.opt.Decompress, "KIND", format.Decompressions()...,
+	), "decompress",
 		"compression of the inputs; auto detects it from the first bytes; otherwise auto").
 		sets(option.Decompress).notWith("--join")
 }
@@ -91,23 +106,33 @@ func rawFlag(g group, v *flagValues) {
 }
 
 // inputNames returns the inputs: the operands, or the names in a list.
-func (f *sortFlags) inputNames(operands []string, stdin io.Reader) ([]string, error) {
+func (f *sortFlags) inputNames(
+	operands []string, stdin io.Reader,
+) ([]string, error) {
 	return f.names.orOperands(operands, stdin)
 }
 
 // orOperands returns the names in the list if there is one, and otherwise the operands.
-func (l nameList) orOperands(operands []string, stdin io.Reader) ([]string, error) {
+func (l nameList) orOperands(
+	operands []string, stdin io.Reader,
+) ([]string, error) {
 	switch {
 	case l.file == "":
 		return operands, nil
 	case len(operands) > 0:
-		return nil, fmt.Errorf("%s: %s lists all inputs: leave this operand out", operands[0], l.flag)
+		return nil, fmt.Errorf(
+			"%s: %s lists all inputs: leave this operand out",
+			operands[0],
+			l.flag,
+		)
 	case l.file == "-":
 		return l.readNames("standard input", stdin)
 	}
 	file, err := os.Open(l.file)
 	if err != nil {
-		return nil, fmt.Errorf("%s %s: %w", l.flag, l.file, device.WithoutPath(err))
+		return nil, fmt.Errorf(
+			"%s %s: %w", l.flag, l.file, device.WithoutPath(err),
+		)
 	}
 	defer file.Close() // closing a file that was only read cannot lose data
 	return l.readNames(l.file, file)
@@ -152,11 +177,24 @@ func (l nameList) readNames(shown string, from io.Reader) ([]string, error) {
 		}
 		switch {
 		case !isName(name):
-			return nil, fmt.Errorf("%s: %s is not %s: name %d is not a file", l.flag, shown, l.form, i+1)
+			return nil, fmt.Errorf(
+				"%s: %s is not %s: name %d is not a file",
+				l.flag,
+				shown,
+				l.form,
+				i+1,
+			)
 		case name == "":
-			return nil, fmt.Errorf("%s: name %d in %s is empty", l.flag, i+1, shown)
+			return nil, fmt.Errorf(
+				"%s: name %d in %s is empty", l.flag, i+1, shown,
+			)
 		case name == "-" && shown == "standard input":
-			return nil, fmt.Errorf("%s: name %d in %s is -, which is where the names come from", l.flag, i+1, shown)
+			return nil, fmt.Errorf(
+				"%s: name %d in %s is -, which is where the names come from",
+				l.flag,
+				i+1,
+				shown,
+			)
 		}
 	}
 	return names, nil

@@ -42,11 +42,15 @@ func parseCommand(a *app) *cobra.Command {
 }
 
 // parse converts the lines of all files to records.
-func parseLines(ctx context.Context, a *app, v *flagValues, files []string) error {
+func parseLines(
+	ctx context.Context, a *app, v *flagValues, files []string,
+) error {
 	if len(files) == 0 {
 		files = []string{"-"}
 		if isTerminal(a.stdin) {
-			return errors.New("not reading lines from a terminal: name a FILE, or pipe the lines in (- forces it)")
+			return errors.New(
+				"not reading lines from a terminal: name a FILE, or pipe the lines in (- forces it)",
+			)
 		}
 	}
 	if err := a.checkInput(files); err != nil {
@@ -55,7 +59,9 @@ func parseLines(ctx context.Context, a *app, v *flagValues, files []string) erro
 	spec := format.AnyOrder(v.opt.Record)
 	err := cmp.Or(mistakenForm(spec.Format), validateRecord(spec))
 	if err == nil && v.text.header != "" && !v.text.form.HasHeader() {
-		err = fmt.Errorf("--header does not apply to --as %s: leave it out", v.text.form)
+		err = fmt.Errorf(
+			"--header does not apply to --as %s: leave it out", v.text.form,
+		)
 	}
 	if err != nil {
 		return err
@@ -97,7 +103,9 @@ func parseLines(ctx context.Context, a *app, v *flagValues, files []string) erro
 }
 
 // file converts the lines of one file, after decompression.
-func (p *lineParser) file(ctx context.Context, stdin io.Reader, name string) error {
+func (p *lineParser) file(
+	ctx context.Context, stdin io.Reader, name string,
+) error {
 	content, err := input.OpenContent(ctx, name, stdin)
 	if err != nil {
 		return err
@@ -120,7 +128,9 @@ func (p *lineParser) file(ctx context.Context, stdin io.Reader, name string) err
 }
 
 // decompressed returns a reader of the text in a file that may be compressed.
-func decompressed(name string, from io.Reader, how format.Recognition) (io.Reader, error) {
+func decompressed(
+	name string, from io.Reader, how format.Recognition,
+) (io.Reader, error) {
 	first := make([]byte, format.DetectBytes)
 	n, err := input.ReadFull(from, first)
 	if err != nil && err != io.EOF {
@@ -130,7 +140,9 @@ func decompressed(name string, from io.Reader, how format.Recognition) (io.Reade
 	whole := io.MultiReader(bytes.NewReader(first), from)
 	const maxWindow = 1 << 30
 	codec := how.Compression(name, first)
-	return format.NewReader(whole, codec, min(format.StreamWindowBytes(codec, first), maxWindow)), nil
+	return format.NewReader(
+		whole, codec, min(format.StreamWindowBytes(codec, first), maxWindow),
+	), nil
 }
 
 // A lineParser converts the lines of one file.
@@ -167,7 +179,8 @@ func (p *lineParser) run(ctx context.Context, lines io.Reader) error {
 		write: func(ctx context.Context, b *textBlock) error {
 			if bad, ok := errors.AsType[*textform.LineError](b.failed); ok {
 				bad.Line += p.line - 1
-				if bad.Line == 1 && p.flags.form.HasHeader() && p.flags.header == "" {
+				if bad.Line == 1 && p.flags.form.HasHeader() &&
+					p.flags.header == "" {
 					bad.Text += ", and the line is not a header"
 				}
 				return bad
@@ -182,7 +195,9 @@ func (p *lineParser) run(ctx context.Context, lines io.Reader) error {
 }
 
 // read sets b to the next whole lines.
-func (p *lineParser) read(b *textBlock, lines io.Reader) (more bool, err error) {
+func (p *lineParser) read(
+	b *textBlock, lines io.Reader,
+) (more bool, err error) {
 	b.in = append(b.in[:0], p.rest...)
 	p.rest = p.rest[:0]
 	for !p.ended {
@@ -191,7 +206,9 @@ func (p *lineParser) read(b *textBlock, lines io.Reader) (more bool, err error) 
 		n, err := input.ReadFull(lines, b.in[start:])
 		b.in = b.in[:start+n]
 		if err != nil && err != io.EOF {
-			return false, fmt.Errorf("read %s: %w", p.name, device.WithoutPath(err))
+			return false, fmt.Errorf(
+				"read %s: %w", p.name, device.WithoutPath(err),
+			)
 		}
 		p.ended = err == io.EOF
 		if whole := p.decoder.Whole(b.in); whole > 0 && !p.ended {
@@ -218,7 +235,8 @@ func (p *lineParser) header(b *textBlock) error {
 		return nil
 	}
 	length, err := p.decoder.SetHeader(b.in, p.flags.header == "yes")
-	if bad, ok := errors.AsType[*textform.LineError](err); ok && p.flags.header == "" {
+	if bad, ok := errors.AsType[*textform.LineError](err); ok &&
+		p.flags.header == "" {
 		bad.Text += " with --header yes or no"
 	}
 	if length > 0 {

@@ -31,7 +31,9 @@ func (a *app) planCommand() *cobra.Command {
 			"--explain adds the details and the other strategies.",
 		"  extsort plan -t u64 -S 1G keys.bin\n  extsort plan -R 100 -k 0:bytes10 --strategy merge -o out in\n"+
 			"  extsort plan -t u64 --size 500G",
-		v, func(cmd *cobra.Command, files []string) error { return a.plan(cmd, f, files) })
+		v, func(cmd *cobra.Command, files []string) error {
+			return a.plan(cmd, f, files)
+		})
 }
 
 // planInputFlags defines flags that describe an input that does not exist yet.
@@ -45,7 +47,11 @@ func planInputFlags(g group, v *flagValues) {
 
 // planExplainFlag is the explainFlag of a plan, which has no measured times.
 func planExplainFlag(g group, v *flagValues) {
-	g.bool(&v.report.explain, "explain", "also show the stages, the rates and the other strategies")
+	g.bool(
+		&v.report.explain,
+		"explain",
+		"also show the stages, the rates and the other strategies",
+	)
 }
 
 // planFlags contains the flags of the sort and those that describe an input that does not exist
@@ -57,7 +63,9 @@ type planFlags struct {
 
 // plan returns the plan for the inputs or, without inputs, for the number of records that --size
 // or -n gives.
-func (f *planFlags) plan(ctx context.Context, opt session.Options) (*session.SortPlan, error) {
+func (f *planFlags) plan(
+	ctx context.Context, opt session.Options,
+) (*session.SortPlan, error) {
 	if len(opt.Inputs) > 0 && f.made.bytes == 0 {
 		opt.Records = f.made.records
 		f.made.records = 0
@@ -66,7 +74,10 @@ func (f *planFlags) plan(ctx context.Context, opt session.Options) (*session.Sor
 		return session.Plan(ctx, opt)
 	}
 	if len(opt.Inputs) > 0 {
-		return nil, fmt.Errorf("plan: --size is for planning without a file: leave out --size or %s", opt.Inputs[0])
+		return nil, fmt.Errorf(
+			"plan: --size is for planning without a file: leave out --size or %s",
+			opt.Inputs[0],
+		)
 	}
 	f.made.record = opt.Record
 	_, records, err := f.made.data()
@@ -97,7 +108,11 @@ func (a *app) plan(cmd *cobra.Command, f *planFlags, files []string) error {
 	}
 	if dir := filepath.Dir(f.opt.Output); !strings.Contains(f.opt.Output, "://") {
 		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("plan: output %s: its directory %s does not exist: create it first", f.opt.Output, dir)
+			return fmt.Errorf(
+				"plan: output %s: its directory %s does not exist: create it first",
+				f.opt.Output,
+				dir,
+			)
 		}
 	}
 	assumed := f.opt.Output == ""
@@ -113,34 +128,48 @@ func (a *app) plan(cmd *cobra.Command, f *planFlags, files []string) error {
 		return countedFrom(err, f.opt.SkipBytes)
 	}
 	if file, ok := f.report.json(); file != "" {
-		return f.report.side.write(ctx, func(w io.Writer) error { return writeObject(w, p, nil) })
+		return f.report.side.write(ctx, func(w io.Writer) error {
+			return writeObject(w, p, nil)
+		})
 	} else if ok {
 		return writeObject(a.out, p, nil)
 	}
 	if c := p.Checkpoint; c != nil && c.Complete {
-		fmt.Fprintf(a.out, "the output is complete: run the sort once more to remove %s\n", c.Folder)
+		fmt.Fprintf(
+			a.out,
+			"the output is complete: run the sort once more to remove %s\n",
+			c.Folder,
+		)
 		return nil
 	}
 	command, err := f.command(cmd.Flags(), a.args[1:], files, assumed)
 	if err != nil {
 		return err
 	}
-	writePlan(a.out, p, f, planContext{assumedOutput: assumed, pipe: len(f.pipes(a, files)) > 0, command: command})
+	writePlan(a.out, p, f, planContext{
+		assumedOutput: assumed,
+		pipe:          len(f.pipes(a, files)) > 0,
+		command:       command,
+	})
 	return nil
 }
 
 // command returns the planned sort as a shell command: the flags of the plan, with the assumed
 // output. FILE represents an input that does not exist yet.
-func (f *planFlags) command(flags *pflag.FlagSet, args, files []string, assumedOutput bool) (string, error) {
+func (f *planFlags) command(
+	flags *pflag.FlagSet, args, files []string, assumedOutput bool,
+) (string, error) {
 	withoutFile := f.made.records+f.made.bytes > 0
 	words := []string{"extsort"}
 	err := flags.ParseAll(args, func(flag *pflag.Flag, value string) error {
 		switch {
-		case slices.Contains([]string{"explain", "size"}, flag.Name), withoutFile && flag.Name == "records":
+		case slices.Contains([]string{"explain", "size"}, flag.Name), withoutFile &&
+			flag.Name == "records":
 		case flag.NoOptDefVal != "" && value == flag.NoOptDefVal:
 			words = append(words, flagWord(flag))
 		// -n is a flag of the plan only.
-		case flag.NoOptDefVal != "" || flag.Shorthand == "" || flag.Name == "records":
+		case flag.NoOptDefVal != "" || flag.Shorthand == "" ||
+			flag.Name == "records":
 			words = append(words, "--"+flag.Name+"="+value)
 		default:
 			words = append(words, "-"+flag.Shorthand, value)
@@ -191,20 +220,41 @@ func (f *planFlags) pipes(a *app, files []string) []string {
 
 // writePlan shows the parts of a plan that a user needs for a decision: strategy, memory, disk,
 // time and the command. With --explain, it shows everything.
-func writePlan(w io.Writer, p *session.SortPlan, f *planFlags, shown planContext) {
+func writePlan(
+	w io.Writer, p *session.SortPlan, f *planFlags, shown planContext,
+) {
 	opt := &f.opt
 	rows := []row{
-		{"records", planRecords(p) + when(f.made.records+f.made.bytes > 0, ", assumed to be random") +
-			when(shown.pipe, "; assumed to be random, because a plan does not read pipes")},
-		{"strategy", string(p.Strategy) + when(p.Chunks > 1, ", %s", plural(p.Chunks, "chunk")) + ": " +
+		{"records", planRecords(p) + when(
+			f.made.records+f.made.bytes > 0, ", assumed to be random",
+		) +
+			when(
+				shown.pipe,
+				"; assumed to be random, because a plan does not read pipes",
+			)},
+		{"strategy", string(p.Strategy) + when(
+			p.Chunks > 1, ", %s", plural(p.Chunks, "chunk"),
+		) + ": " +
 			p.Strategy.Properties().Way},
 	}
 	rows = append(rows, planTransitions(p, false)...)
 	writeRows(w, append(rows, []row{
-		{"memory", "at most " + human.Bytes(p.MemoryLimit) + when(p.Unified, ", including the buffers of the device") +
-			when(p.UnusedMemory > 0, "; %s of it stays unused, which is faster here", human.Bytes(p.UnusedMemory))},
-		{"output", planOutput(p, opt) + when(shown.assumedOutput && planFills(p, opt), " (assumed, as there is no -o)") +
-			when(shown.assumedOutput && !planFills(p, opt), "assumed to be a file, as there is no -o")},
+		{"memory", "at most " + human.Bytes(p.MemoryLimit) + when(
+			p.Unified, ", including the buffers of the device",
+		) +
+			when(
+				p.UnusedMemory > 0,
+				"; %s of it stays unused, which is faster here",
+				human.Bytes(p.UnusedMemory),
+			)},
+		{"output", planOutput(p, opt) + when(
+			shown.assumedOutput && planFills(p, opt),
+			" (assumed, as there is no -o)",
+		) +
+			when(
+				shown.assumedOutput && !planFills(p, opt),
+				"assumed to be a file, as there is no -o",
+			)},
 		{"replaces", planReplaced(opt)},
 		{"temporary", planSpill(p)},
 		{"disk", planDisk(p, opt)},
@@ -236,7 +286,9 @@ func planTime(p *session.SortPlan) string {
 	if p.Seconds == 0 {
 		return "unknown until the input ends"
 	}
-	return human.About(p.Seconds) + when(!p.Rates.Measured, " at default rates (extsort tune measures yours)")
+	return human.About(p.Seconds) + when(
+		!p.Rates.Measured, " at default rates (extsort tune measures yours)",
+	)
 }
 
 // explainPlan shows the details of a plan, its stages, and the other strategies.
@@ -246,19 +298,34 @@ func explainPlan(w io.Writer, p *session.SortPlan) {
 	writeRows(w, append(planTransitions(p, true), []row{
 		{"layout", p.Layout},
 		{"device", p.Device + ", " + plural(p.Workers, "worker thread")},
-		{"algorithm", p.Algorithm + when(p.DigitBits > 0, ", digits of %s", plural(p.DigitBits, "bit"))},
+		{"algorithm", p.Algorithm + when(
+			p.DigitBits > 0, ", digits of %s", plural(p.DigitBits, "bit"),
+		)},
 		{"chunk", when(p.Chunks != 1, "up to %s, %s", plural(p.ChunkRecords, "record"),
 			human.Bytes(p.ChunkRecords*size))},
-		{"in memory", when(p.KeptBytes > 0, "%s of the last chunk, which are not spilled", human.Bytes(p.KeptBytes))},
-		{"merge", when(p.MergeLevels > 0, "%s, up to %d runs at once", plural(p.MergeLevels, "level"), p.FanIn)},
+		{"in memory", when(
+			p.KeptBytes > 0,
+			"%s of the last chunk, which are not spilled",
+			human.Bytes(p.KeptBytes),
+		)},
+		{"merge", when(
+			p.MergeLevels > 0,
+			"%s, up to %d runs at once",
+			plural(p.MergeLevels, "level"),
+			p.FanIn,
+		)},
 		{"blocks", human.Bytes(int64(p.BlockBytes))},
 		{"direct I/O", planDirect(p)},
 		{"rates", planRates(p.Rates)},
 	}...))
-	if len(p.Stages) > 0 && p.Stages[0].Bytes > 0 { // otherwise the size of the input is unknown
+	if len(p.Stages) > 0 &&
+		p.Stages[0].Bytes > 0 { // otherwise the size of the input is unknown
 		lines := [][]string{{"stage", "bytes", "predicted", "rate"}}
 		for _, s := range p.Stages {
-			lines = append(lines, []string{s.Name, human.Bytes(s.Bytes), known(s.Seconds), human.Rate(s.Bytes, s.Seconds)})
+			lines = append(
+				lines,
+				[]string{s.Name, human.Bytes(s.Bytes), known(s.Seconds), human.Rate(s.Bytes, s.Seconds)},
+			)
 		}
 		fmt.Fprintln(w)
 		writeTable(w, lines)
@@ -273,7 +340,9 @@ func planRecords(p *session.SortPlan) string {
 		return "unknown until the input ends"
 	}
 	return fmt.Sprintf("%s of %s, %s",
-		humanize.Comma(p.Records), plural(p.RecordSize, "byte"), human.Bytes(p.Records*int64(p.RecordSize)))
+		humanize.Comma(p.Records), plural(p.RecordSize, "byte"), human.Bytes(
+			p.Records*int64(p.RecordSize),
+		))
 }
 
 func planRates(r session.Rates) string {
@@ -304,9 +373,19 @@ func planOutput(p *session.SortPlan, opt *session.Options) string {
 	}
 	// The plan was made with it, so it is valid.
 	codec, _ := format.ParseCompression(opt.Compress, opt.Output)
-	return when(opt.Unique || opt.Duplicates, "at most ") + human.Bytes(p.OutputBytes) + " in " +
-		when(opt.SplitFiles > 0, "%s named after ", plural(opt.SplitFiles, "file")) +
-		when(opt.SplitBytes > 0, "files of %s named after ", human.Bytes(opt.SplitBytes)) + opt.Output +
+	return when(
+		opt.Unique || opt.Duplicates, "at most ",
+	) + human.Bytes(p.OutputBytes) + " in " +
+		when(
+			opt.SplitFiles > 0,
+			"%s named after ",
+			plural(opt.SplitFiles, "file"),
+		) +
+		when(
+			opt.SplitBytes > 0,
+			"files of %s named after ",
+			human.Bytes(opt.SplitBytes),
+		) + opt.Output +
 		when(codec != format.None, ", before compression with %s", codec)
 }
 
@@ -317,10 +396,13 @@ func planFills(p *session.SortPlan, opt *session.Options) bool {
 
 // planDisk returns the free space that output and temporary data need if they are on one disk.
 func planDisk(p *session.SortPlan, opt *session.Options) string {
-	if p.TempBytes <= 0 || !planFills(p, opt) || !sharesDisk(opt.Output, p.TempDirs) {
+	if p.TempBytes <= 0 || !planFills(p, opt) ||
+		!sharesDisk(opt.Output, p.TempDirs) {
 		return ""
 	}
-	return "needs up to " + human.Bytes(p.OutputBytes+p.TempBytes) + " free: output and temporary data share a disk"
+	return "needs up to " + human.Bytes(
+		p.OutputBytes+p.TempBytes,
+	) + " free: output and temporary data share a disk"
 }
 
 // sharesDisk reports whether the output and temporary directories are on one disk.
@@ -336,7 +418,8 @@ func sharesDisk(output string, folders []string) bool {
 // planDirect lists the files that bypass the page cache.
 func planDirect(p *session.SortPlan) string {
 	q := &p.Sizes.Queue
-	return when(q.Requests > 0 && p.TempBytes != 0, "%stemporary data%s; %s of %s at once", when(q.Input, "input, "),
+	return when(q.Requests > 0 &&
+		p.TempBytes != 0, "%stemporary data%s; %s of %s at once", when(q.Input, "input, "),
 		when(q.Output, ", output"), plural(q.Requests, "request"), human.Bytes(int64(q.Bytes)))
 }
 
@@ -358,12 +441,20 @@ func planCheckpoint(p *session.SortPlan) string {
 	if c == nil {
 		return ""
 	}
-	part := func(done int64) float64 { return 100 * float64(done) / float64(max(p.Records, 1)) }
+	part := func(done int64) float64 {
+		return 100 * float64(done) / float64(max(p.Records, 1))
+	}
 	stage := cmp.Or(when(c.Records == p.Records, "merge"), "sort runs")
-	return fmt.Sprintf("%s: ", c.Folder) + when(c.Runs == 0, "nothing is done yet") +
+	return fmt.Sprintf("%s: ", c.Folder) + when(
+		c.Runs == 0, "nothing is done yet",
+	) +
 		when(c.Runs > 0, "%s with %.0f %% of the records are done (%s)", plural(c.Runs, "run"), part(c.Records),
 			human.Bytes(c.StoredBytes)) +
-		when(c.Written > 0, "; %.0f %% of the output is written", part(c.Written)) + when(c.Runs > 0, "; next: %s", stage)
+		when(
+			c.Written > 0,
+			"; %.0f %% of the output is written",
+			part(c.Written),
+		) + when(c.Runs > 0, "; next: %s", stage)
 }
 
 func writeConsidered(w io.Writer, p *session.SortPlan) {
@@ -376,7 +467,12 @@ func writeConsidered(w io.Writer, p *session.SortPlan) {
 		case p.Records >= 0:
 			text = known(c.Seconds)
 		}
-		rows = append(rows, row{"  " + string(c.Strategy), text + when(c.Why != "", "  %s", c.Why)})
+		rows = append(
+			rows,
+			row{"  " + string(c.Strategy), text + when(
+				c.Why != "", "  %s", c.Why,
+			)},
+		)
 	}
 	fmt.Fprintln(w, "\nstrategies, best first")
 	writeRows(w, rows)

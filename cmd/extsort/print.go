@@ -43,7 +43,9 @@ func textForms() []string {
 
 func printFormFlag(g group, v *flagValues) {
 	v.text.form = tableForm
-	g.add(oneOf(&v.text.form, "FORM", textForms()...), "as", "form of the lines").
+	g.add(
+		oneOf(&v.text.form, "FORM", textForms()...), "as", "form of the lines",
+	).
 		hints("csv", "json", "to", "output-format")
 }
 
@@ -74,8 +76,12 @@ func parseRange(s string) (*recordRange, error) {
 	if to != "" {
 		r.end, bad[1] = parseCount(to)
 	}
-	if !ok || cmp.Or(bad[0], bad[1]) != nil || r.first < 0 || to != "" && r.end < r.first {
-		return nil, fmt.Errorf("%q: want A:B, the records from A to B-1, counted from 0, such as 10:20, 10: or :20", s)
+	if !ok || cmp.Or(bad[0], bad[1]) != nil || r.first < 0 ||
+		to != "" && r.end < r.first {
+		return nil, fmt.Errorf(
+			"%q: want A:B, the records from A to B-1, counted from 0, such as 10:20, 10: or :20",
+			s,
+		)
 	}
 	return r, nil
 }
@@ -94,9 +100,19 @@ func selectionFlags(g group, v *flagValues) {
 	f.head = -1
 	f.tail = -1
 	f.sample = -1
-	g.add(parsed(&f.head, "N", parseRecords), "head", "print only the first N records; otherwise all").
-		hints("limit", "first", "lines").notWith("--tail", "--range", "--sample")
-	g.add(parsed(&f.tail, "N", parseRecords), "tail", "print only the last N records; otherwise all").
+	g.add(
+		parsed(&f.head, "N", parseRecords),
+		"head",
+		"print only the first N records; otherwise all",
+	).
+		hints("limit", "first", "lines").notWith(
+		"--tail", "--range", "--sample",
+	)
+	g.add(
+		parsed(&f.tail, "N", parseRecords),
+		"tail",
+		"print only the last N records; otherwise all",
+	).
 		hints("last").notWith("--range", "--sample")
 	g.add(parsed(&f.span, "A:B", parseRange), "range",
 		"print only the records A to B-1, counted from 0; otherwise all").
@@ -127,7 +143,10 @@ func mistakenForm(name string) error {
 	if !slices.Contains(textForms(), name) {
 		return nil
 	}
-	return fmt.Errorf("-f %s: -f names the format of binary records: use --as %[1]s for the lines", name)
+	return fmt.Errorf(
+		"-f %s: -f names the format of binary records: use --as %[1]s for the lines",
+		name,
+	)
 }
 
 // recordInputs are the opened inputs of a verb that reads records in their order.
@@ -139,7 +158,9 @@ type recordInputs struct {
 }
 
 // openRecords opens the files, or standard input if there are none.
-func openRecords(ctx context.Context, a *app, v *flagValues, files []string) (*recordInputs, error) {
+func openRecords(
+	ctx context.Context, a *app, v *flagValues, files []string,
+) (*recordInputs, error) {
 	if len(files) == 0 {
 		files = []string{"-"}
 		if err := a.checkInput(nil); err != nil {
@@ -152,15 +173,24 @@ func openRecords(ctx context.Context, a *app, v *flagValues, files []string) (*r
 		return nil, err
 	}
 	kind := input.Kind{
-		Spec:        spec,
-		Recognition: format.Recognition{Raw: v.opt.Raw, Decompress: v.opt.Decompress},
-		Frame:       input.Frame{Skip: v.opt.SkipBytes, Records: v.opt.Records, Tail: v.opt.SkipTail},
+		Spec: spec,
+		Recognition: format.Recognition{
+			Raw:        v.opt.Raw,
+			Decompress: v.opt.Decompress,
+		},
+		Frame: input.Frame{
+			Skip:    v.opt.SkipBytes,
+			Records: v.opt.Records,
+			Tail:    v.opt.SkipTail,
+		},
 	}
 	if err := kind.Recognition.Validate(spec); err != nil {
 		return nil, err
 	}
 	const maxWindow = 1 << 30 // of a decompressor
-	opened, err := input.Open(ctx, kind, input.Named(files...), a.stdin, maxWindow)
+	opened, err := input.Open(
+		ctx, kind, input.Named(files...), a.stdin, maxWindow,
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +224,9 @@ func (in *recordInputs) check(warn func(string)) error {
 	return in.stream.Check(warn)
 }
 
-func (in *recordInputs) recordSize() int { return in.header.Layout().RecordSize }
+func (in *recordInputs) recordSize() int {
+	return in.header.Layout().RecordSize
+}
 
 // A recordReader returns the next records in buf, or none at the end.
 type recordReader func(buf []byte) (recs []byte, err error)
@@ -227,7 +259,9 @@ func (in *recordInputs) reader(first, end int64) recordReader {
 			if want <= 0 {
 				return nil, nil
 			}
-			_, n, err := source.Next(int(want), func(_ int64, n int) []byte { return buf[:n*int(size)] })
+			_, n, err := source.Next(int(want), func(_ int64, n int) []byte {
+				return buf[:n*int(size)]
+			})
 			if err != nil || n == 0 {
 				return nil, err
 			}
@@ -253,7 +287,9 @@ func (in *recordInputs) checkKept(flag string, n int64) error {
 }
 
 // selected returns a reader of the records that the flags select.
-func (in *recordInputs) selected(ctx context.Context, f *textFlags) (recordReader, error) {
+func (in *recordInputs) selected(
+	ctx context.Context, f *textFlags,
+) (recordReader, error) {
 	switch {
 	case f.head >= 0:
 		return in.reader(0, f.head), nil
@@ -279,7 +315,9 @@ func (in *recordInputs) selected(ctx context.Context, f *textFlags) (recordReade
 const printBlockBytes = 256 << 10
 
 // lastOf returns a reader of the last n records of a stream.
-func (in *recordInputs) lastOf(ctx context.Context, n int64) (recordReader, error) {
+func (in *recordInputs) lastOf(
+	ctx context.Context, n int64,
+) (recordReader, error) {
 	size := in.recordSize()
 	keep := int(n) * size
 	read := in.reader(0, -1)
@@ -311,10 +349,12 @@ func readerOf(recs []byte, size int) recordReader {
 	}
 }
 
-// sampleOf returns a reader of n records chosen at random. The choice depends only on the seed and on
-// the number of records: each record replaces one of those chosen with the probability n over the
-// number of records so far (reservoir sampling: Vitter 1985, algorithm R).
-func (in *recordInputs) sampleOf(ctx context.Context, n int64, seed uint64) (recordReader, error) {
+// sampleOf returns a reader of n records chosen at random. The choice depends only on the seed
+// and on the number of records: each record replaces one of those chosen with the probability n
+// over the number of records so far (reservoir sampling: Vitter 1985, algorithm R).
+func (in *recordInputs) sampleOf(
+	ctx context.Context, n int64, seed uint64,
+) (recordReader, error) {
 	size := in.recordSize()
 	random := rand.New(rand.NewPCG(seed, 0))
 	var chosen []int64 // positions
@@ -374,7 +414,9 @@ func sortedByPosition(recs []byte, positions []int64, size int) []byte {
 	for i := range order {
 		order[i] = i
 	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(positions[a], positions[b]) })
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Compare(positions[a], positions[b])
+	})
 	sorted := make([]byte, 0, len(recs))
 	for _, i := range order {
 		sorted = append(sorted, recs[i*size:][:size]...)
@@ -398,9 +440,14 @@ func (in *recordInputs) positions(chosen []int64) recordReader {
 	}
 }
 
-func printRecords(ctx context.Context, a *app, v *flagValues, files []string) error {
-	if v.text.header != "" && v.text.form != tableForm && !v.text.form.HasHeader() {
-		return fmt.Errorf("--header does not apply to --as %s: leave it out", v.text.form)
+func printRecords(
+	ctx context.Context, a *app, v *flagValues, files []string,
+) error {
+	if v.text.header != "" && v.text.form != tableForm &&
+		!v.text.form.HasHeader() {
+		return fmt.Errorf(
+			"--header does not apply to --as %s: leave it out", v.text.form,
+		)
 	}
 	in, err := openRecords(ctx, a, v, files)
 	if err != nil {
@@ -446,7 +493,9 @@ func printRecords(ctx context.Context, a *app, v *flagValues, files []string) er
 }
 
 // chosenColumns returns the columns with the given names, or all.
-func chosenColumns(columns []format.Column, names []string) ([]format.Column, error) {
+func chosenColumns(
+	columns []format.Column, names []string,
+) ([]format.Column, error) {
 	if len(names) == 0 {
 		return columns, nil
 	}
@@ -464,24 +513,37 @@ func chosenColumns(columns []format.Column, names []string) ([]format.Column, er
 			}
 			const shownNames = 12
 			return nil, fmt.Errorf("--columns: no column %q: there are %s%s%s", name,
-				strings.Join(known[:min(len(known), shownNames)], ", "), when(len(known) > shownNames, " …"), hint)
+				strings.Join(
+					known[:min(len(known), shownNames)], ", ",
+				), when(len(known) > shownNames, " …"), hint)
 		}
 		chosen = append(chosen, columns[at])
 	}
 	return chosen, nil
 }
 
-// openTextSink opens the output of parse, whose records have a header, or of print. A record of text is
-// one byte.
-func openTextSink(ctx context.Context, a *app, v *flagValues, header *format.Header, inputs []string) (
+// openTextSink opens the output of parse, whose records have a header, or of print. A record of
+// text is one byte.
+func openTextSink(
+	ctx context.Context,
+	a *app,
+	v *flagValues,
+	header *format.Header,
+	inputs []string,
+) (
 	*output.Sink, error) {
 	name := v.opt.Output
 	for _, one := range inputs {
 		if inputPlace(a, one).isFile(name) {
-			return nil, fmt.Errorf("-o %s: is also an input: name another file", name)
+			return nil, fmt.Errorf(
+				"-o %s: is also an input: name another file", name,
+			)
 		}
-		if (name == "" || isStandard(name, 1)) && inputPlace(a, one).isEmptied(a.stdout) {
-			return nil, fmt.Errorf("%s is also standard output: the shell has emptied it", one)
+		if (name == "" || isStandard(name, 1)) &&
+			inputPlace(a, one).isEmptied(a.stdout) {
+			return nil, fmt.Errorf(
+				"%s is also standard output: the shell has emptied it", one,
+			)
 		}
 	}
 	compression, err := format.ParseCompression(v.opt.Compress, name)
@@ -502,7 +564,9 @@ func openTextSink(ctx context.Context, a *app, v *flagValues, header *format.Hea
 	}
 	to := a.stdout
 	if name != "" && name != "-" {
-		to, err = output.Create(ctx, name, opt.File(output.FileOptions{}), remotePart, remoteParts)
+		to, err = output.Create(
+			ctx, name, opt.File(output.FileOptions{}), remotePart, remoteParts,
+		)
 		if err != nil {
 			return nil, err
 		}
@@ -553,7 +617,9 @@ func (p *printer) lines(ctx context.Context, workers int) error {
 			b.out = p.encoder.Append(b.out[:0], b.in)
 			return nil
 		},
-		write: func(ctx context.Context, b *textBlock) error { return p.write(ctx, b.out) },
+		write: func(ctx context.Context, b *textBlock) error {
+			return p.write(ctx, b.out)
+		},
 	})
 }
 

@@ -18,8 +18,14 @@ type textTable struct {
 	cells   []string
 }
 
-func newTextTable(encoder *textform.Encoder, columns []format.Column, room int) *textTable {
-	t := &textTable{encoder: encoder, room: room, shown: len(columns)}
+func newTextTable(
+	encoder *textform.Encoder, columns []format.Column, room int,
+) *textTable {
+	t := &textTable{
+		encoder: encoder,
+		room:    room,
+		shown:   len(columns),
+	}
 	for _, c := range columns {
 		title := printable(c.Name)
 		t.titles = append(t.titles, title)
@@ -49,7 +55,8 @@ func (t *textTable) measure(recs []byte, size int) {
 	for t.total() > t.room {
 		widest := -1
 		for i, width := range t.widths {
-			if !t.encoder.IsNumber(i) && width > leastColumn && (widest < 0 || width > t.widths[widest]) {
+			if !t.encoder.IsNumber(i) && width > leastColumn &&
+				(widest < 0 || width > t.widths[widest]) {
 				widest = i
 			}
 		}

@@ -137,7 +137,8 @@ func bytesCodec(t format.Type) codec {
 // ebcdicBlank is the blank of code page 037, which pads text.
 const ebcdicBlank = 0x40
 
-// ebcdicCodec returns the codec of text in code page 037. Each of its bytes is a character of Latin-1.
+// ebcdicCodec returns the codec of text in code page 037. Each of its bytes is a character of
+// Latin-1.
 func ebcdicCodec() codec {
 	page := charmap.CodePage037
 	return codec{
@@ -297,7 +298,9 @@ const maxDigits = 31
 
 // decimalDigits returns the digits of a decimal. ok is false if PutDigits would not make the same
 // bytes of them, or if the sign code has no notation.
-func decimalDigits(value []byte, t format.Type) (digits [maxDigits]byte, sign byte, ok bool) {
+func decimalDigits(
+	value []byte, t format.Type,
+) (digits [maxDigits]byte, sign byte, ok bool) {
 	count := format.DigitsOf(t)
 	for i := range count {
 		switch {
@@ -319,5 +322,6 @@ func decimalDigits(value []byte, t format.Type) (digits [maxDigits]byte, sign by
 	if t.Kind == format.Packed {
 		sign = value[len(value)-1] & 15
 	}
-	return digits, sign, sign == plusSign || sign == minusSign || sign == unsignedSign
+	return digits, sign, sign == plusSign || sign == minusSign ||
+		sign == unsignedSign
 }

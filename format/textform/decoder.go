@@ -42,7 +42,9 @@ type LineError struct {
 	Text string // the problem, with the content of the line
 }
 
-func (e *LineError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Text) }
+func (e *LineError) Error() string {
+	return fmt.Sprintf("line %d: %s", e.Line, e.Text)
+}
 
 // maxShownBytes limits how much of a line an error shows.
 const maxShownBytes = 60
@@ -58,7 +60,9 @@ func shown(text []byte) string {
 // SetHeader uses the line at the beginning of text as the names of the columns, in the order of the
 // cells, and returns its length. Without required, a line that contains anything other than such
 // names is not a header. Columns may be missing, unless one is left.
-func (d *Decoder) SetHeader(text []byte, required bool) (length int, err error) {
+func (d *Decoder) SetHeader(
+	text []byte, required bool,
+) (length int, err error) {
 	length = bytes.IndexByte(text, '\n') + 1
 	if length == 0 {
 		length = len(text)
@@ -69,19 +73,29 @@ func (d *Decoder) SetHeader(text []byte, required bool) (length int, err error) 
 		var cell []byte
 		cell, line, err = d.nextCell(line)
 		c := d.byName[string(bytes.TrimSpace(cell))]
-		isTwice := c != nil && slices.ContainsFunc(columns, func(other columnCodec) bool { return other.Name == c.Name })
+		isTwice := c != nil &&
+			slices.ContainsFunc(columns, func(other columnCodec) bool {
+				return other.Name == c.Name
+			})
 		switch {
 		case err == nil && c != nil && !isTwice:
 		case !required:
 			return 0, nil
 		case isTwice:
-			return 0, &LineError{1, fmt.Sprintf("the header names the field %s twice", c.Name)}
+			return 0, &LineError{1, fmt.Sprintf(
+				"the header names the field %s twice", c.Name,
+			)}
 		default:
-			return 0, &LineError{1, fmt.Sprintf("the header has %s, which is not a field", shown(cell))}
+			return 0, &LineError{1, fmt.Sprintf(
+				"the header has %s, which is not a field", shown(cell),
+			)}
 		}
 		columns = append(columns, *c)
 	}
-	if !required && !slices.ContainsFunc(columns, func(c columnCodec) bool { return !isNumeral(c.Name) }) {
+	if !required &&
+		!slices.ContainsFunc(columns, func(c columnCodec) bool {
+			return !isNumeral(c.Name)
+		}) {
 		return 0, &LineError{1, "it may be a header or a record: say which"}
 	}
 	d.columns = columns
@@ -114,7 +128,9 @@ func (d *Decoder) Whole(text []byte) int {
 
 // Append appends the records of whole lines, of which the first has the number line. The last one
 // need not have a line break. It returns the number of lines.
-func (d *Decoder) Append(dst, text []byte, line int64) (recs []byte, lines int64, err error) {
+func (d *Decoder) Append(
+	dst, text []byte, line int64,
+) (recs []byte, lines int64, err error) {
 	for len(text) > 0 {
 		one := d.line(text)
 		text = text[len(one):]
@@ -168,7 +184,13 @@ func (d *Decoder) decodeHex(rec, line []byte) error {
 	}
 	digits = bytes.TrimPrefix(digits, []byte("0x"))
 	if len(digits) != 2*len(rec) {
-		return fmt.Errorf("%s has %d digits: a record of %d bytes has %d", shown(line), len(digits), len(rec), 2*len(rec))
+		return fmt.Errorf(
+			"%s has %d digits: a record of %d bytes has %d",
+			shown(line),
+			len(digits),
+			len(rec),
+			2*len(rec),
+		)
 	}
 	if _, err := hex.Decode(rec, digits); err != nil {
 		return fmt.Errorf("%s is not hexadecimal", shown(line))
@@ -181,7 +203,12 @@ func (d *Decoder) decodeCells(rec, line []byte) error {
 	for i := range d.columns {
 		c := &d.columns[i]
 		if i > 0 && rest == nil {
-			return fmt.Errorf("%s has too few values: %d instead of %d", shown(line), i, len(d.columns))
+			return fmt.Errorf(
+				"%s has too few values: %d instead of %d",
+				shown(line),
+				i,
+				len(d.columns),
+			)
 		}
 		cell, after, err := d.nextCell(rest)
 		if err != nil {
@@ -193,7 +220,9 @@ func (d *Decoder) decodeCells(rec, line []byte) error {
 		rest = after
 	}
 	if rest != nil {
-		return fmt.Errorf("%s has too many values: more than %d", shown(line), len(d.columns))
+		return fmt.Errorf(
+			"%s has too many values: more than %d", shown(line), len(d.columns),
+		)
 	}
 	return nil
 }
@@ -252,12 +281,16 @@ func (c *columnCodec) set(rec, text []byte) error {
 	if fault == "" {
 		return nil
 	}
-	return fmt.Errorf("%s %s (field %s, type %v)", shown(text), fault, c.Name, c.Type)
+	return fmt.Errorf(
+		"%s %s (field %s, type %v)", shown(text), fault, c.Name, c.Type,
+	)
 }
 
 // decodeObject decodes an object of JSON. Values of text are strings, and numbers may be.
 func (d *Decoder) decodeObject(rec, line []byte) error {
-	bad := func(what string) error { return fmt.Errorf("%s is not an object of JSON: %s", shown(line), what) }
+	bad := func(what string) error {
+		return fmt.Errorf("%s is not an object of JSON: %s", shown(line), what)
+	}
 	rest := bytes.TrimSpace(line)
 	if len(rest) < 2 || rest[0] != '{' || rest[len(rest)-1] != '}' {
 		return bad("it is not between { and }")
@@ -273,14 +306,18 @@ func (d *Decoder) decodeObject(rec, line []byte) error {
 		}
 		c := d.column(i, name)
 		if c == nil {
-			return fmt.Errorf("%s is not a field: the fields are %s", shown(name), d.names())
+			return fmt.Errorf(
+				"%s is not a field: the fields are %s", shown(name), d.names(),
+			)
 		}
 		if given, ok = d.addGiven(given, i, c); !ok {
 			return bad("it has " + c.Name + " twice")
 		}
 		value, after, ok := jsonScalar(bytes.TrimLeft(after[1:], " \t"))
 		if !ok {
-			return bad("the value of " + c.Name + " is neither a number nor a string")
+			return bad(
+				"the value of " + c.Name + " is neither a number nor a string",
+			)
 		}
 		if err := c.set(rec, value); err != nil {
 			return err
@@ -299,7 +336,13 @@ func (d *Decoder) decodeObject(rec, line []byte) error {
 		}
 	}
 	if seen != len(d.columns) {
-		return fmt.Errorf("%s has %d values instead of %d: %s", shown(line), seen, len(d.columns), d.names())
+		return fmt.Errorf(
+			"%s has %d values instead of %d: %s",
+			shown(line),
+			seen,
+			len(d.columns),
+			d.names(),
+		)
 	}
 	return nil
 }
@@ -312,8 +355,11 @@ func (d *Decoder) column(i int, name []byte) *columnCodec {
 	return d.byName[string(name)]
 }
 
-// addGiven notes that value i of an object belongs to column c. ok is false if an earlier value does.
-func (d *Decoder) addGiven(given []*columnCodec, i int, c *columnCodec) (all []*columnCodec, ok bool) {
+// addGiven notes that value i of an object belongs to column c. ok is false if an earlier value
+// does.
+func (d *Decoder) addGiven(
+	given []*columnCodec, i int, c *columnCodec,
+) (all []*columnCodec, ok bool) {
 	if given == nil && i < len(d.columns) && c == &d.columns[i] {
 		return nil, true
 	}
@@ -343,7 +389,8 @@ func jsonScalar(text []byte) (value, rest []byte, ok bool) {
 		if end < 0 {
 			end = len(text)
 		}
-		return text[:end], text[end:], end > 0 && (text[0] == '-' || digitOf(text[0]) < 10)
+		return text[:end], text[end:], end > 0 &&
+			(text[0] == '-' || digitOf(text[0]) < 10)
 	}
 	for end := 1; end < len(text); end++ {
 		switch text[end] {

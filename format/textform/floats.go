@@ -59,10 +59,14 @@ func floatCodec(t format.Type) codec {
 func (f *floatForm) sign() uint64 { return 1 << (f.bits - 1) }
 
 // infinity returns the bits of +Inf: an exponent of ones and a fraction of 0.
-func (f *floatForm) infinity() uint64 { return f.sign() - 1<<f.fraction }
+func (f *floatForm) infinity() uint64 {
+	return f.sign() - 1<<f.fraction
+}
 
 // quietNaN returns the bits of the usual NaN, with only the first bit of its fraction set.
-func (f *floatForm) quietNaN() uint64 { return f.infinity() | 1<<(f.fraction-1) }
+func (f *floatForm) quietNaN() uint64 {
+	return f.infinity() | 1<<(f.fraction-1)
+}
 
 func (f *floatForm) append(dst []byte, bits uint64) []byte {
 	magnitude := bits &^ f.sign()
@@ -88,7 +92,9 @@ func (f *floatForm) parse(text []byte) (bits uint64, fault problem) {
 	}
 	lower := strings.ToLower(string(text))
 	if digits, ok := strings.CutPrefix(lower, "nan(0x"); ok {
-		bits, err := strconv.ParseUint(strings.TrimSuffix(digits, ")"), 16, f.bits)
+		bits, err := strconv.ParseUint(
+			strings.TrimSuffix(digits, ")"), 16, f.bits,
+		)
 		if err != nil || bits&^f.sign() <= f.infinity() {
 			return 0, "is not a NaN of the type"
 		}
@@ -113,7 +119,9 @@ func roundDouble(text string) (bits uint64, fault problem) {
 }
 
 func appendSingle(dst []byte, bits uint64) []byte {
-	return strconv.AppendFloat(dst, float64(math.Float32frombits(uint32(bits))), 'g', -1, 32)
+	return strconv.AppendFloat(
+		dst, float64(math.Float32frombits(uint32(bits))), 'g', -1, 32,
+	)
 }
 
 func roundSingle(text string) (bits uint64, fault problem) {
@@ -140,7 +148,9 @@ func newSmallFloat(fraction, least int) *smallFloat {
 }
 
 // infinity returns the bits of +Inf.
-func (f *smallFloat) infinity() uint64 { return smallSign - 1<<f.fraction }
+func (f *smallFloat) infinity() uint64 {
+	return smallSign - 1<<f.fraction
+}
 
 const smallSign = 1 << 15
 
@@ -260,7 +270,9 @@ func extendedCodec(t format.Type) codec {
 }
 
 // extendedParts returns the sign and exponent, and the significand.
-func extendedParts(number []byte, bigEndian bool) (exponent, significand uint64) {
+func extendedParts(
+	number []byte, bigEndian bool,
+) (exponent, significand uint64) {
 	if bigEndian {
 		return load(number[:2], true), load(number[2:], true)
 	}
@@ -271,7 +283,9 @@ func appendExtended(dst, value []byte, exponent, significand uint64) []byte {
 	magnitude := exponent & extendedMax
 	isUsual := (magnitude == 0) == (significand < leadingBit)
 	isSpecial := magnitude == extendedMax
-	if !isUsual || isSpecial && significand != leadingBit && significand != extendedQuietNaN {
+	if !isUsual ||
+		isSpecial && significand != leadingBit &&
+			significand != extendedQuietNaN {
 		return appendRaw(dst, value)
 	}
 	if exponent != magnitude {
@@ -285,7 +299,9 @@ func appendExtended(dst, value []byte, exponent, significand uint64) []byte {
 	case significand == 0:
 		return append(dst, '0')
 	}
-	number := new(big.Float).SetPrec(uint(bits.Len64(significand))).SetUint64(significand)
+	number := new(big.Float).SetPrec(
+		uint(bits.Len64(significand)),
+	).SetUint64(significand)
 	number.SetMantExp(number, max(int(magnitude), 1)-extendedBias-63)
 	start := len(dst)
 	dst = number.Append(dst, 'g', -1)
@@ -315,7 +331,9 @@ func parseExtended(text string) (exponent, significand uint64, fault problem) {
 		return exponent | extendedMax, leadingBit, ""
 	}
 	const precision = 200 // rounded only once, below
-	number, _, err := big.ParseFloat(magnitude, 10, precision, big.ToNearestEven)
+	number, _, err := big.ParseFloat(
+		magnitude, 10, precision, big.ToNearestEven,
+	)
 	if err != nil || len(lower)-len(magnitude) > 1 {
 		return 0, 0, notANumber
 	}

@@ -50,7 +50,11 @@ func columnCodecs(columns []format.Column) []columnCodec {
 	var all []columnCodec
 	for _, c := range columns {
 		key, _ := json.Marshal(c.Name) // a string cannot fail
-		all = append(all, columnCodec{Column: c, codec: codecOf(c.Type), key: append(key, ':')})
+		all = append(all, columnCodec{
+			Column: c,
+			codec:  codecOf(c.Type),
+			key:    append(key, ':'),
+		})
 	}
 	return all
 }
@@ -64,7 +68,11 @@ type Encoder struct {
 
 // NewEncoder returns an encoder for records of a size with the given columns.
 func NewEncoder(form Form, recordSize int, columns []format.Column) *Encoder {
-	return &Encoder{form: form, recordSize: recordSize, columns: columnCodecs(columns)}
+	return &Encoder{
+		form:       form,
+		recordSize: recordSize,
+		columns:    columnCodecs(columns),
+	}
 }
 
 // Header appends the line that names the columns, if the form has one.
@@ -157,7 +165,8 @@ func (e *Encoder) appendObject(dst, rec []byte) []byte {
 // isJSONNumber reports whether the text of a number is a number in JSON, too.
 func isJSONNumber(text []byte) bool {
 	digits := bytes.TrimPrefix(text, []byte("-"))
-	return len(digits) > 0 && digits[0] >= '0' && digits[0] <= '9' && !looksRaw(digits)
+	return len(digits) > 0 && digits[0] >= '0' && digits[0] <= '9' &&
+		!looksRaw(digits)
 }
 
 // quoteJSON makes a string of the text that begins at start. The text can be printed, so that only
@@ -193,4 +202,6 @@ func (e *Encoder) Cells(texts []string, rec []byte) []string {
 }
 
 // IsNumber reports whether a table aligns a column to the right.
-func (e *Encoder) IsNumber(column int) bool { return e.columns[column].isNumber }
+func (e *Encoder) IsNumber(column int) bool {
+	return e.columns[column].isNumber
+}

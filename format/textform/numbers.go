@@ -73,7 +73,9 @@ func signedCodec(t format.Type) codec {
 	return codec{
 		isNumber: true,
 		encode: func(dst, value []byte) []byte {
-			return strconv.AppendInt(dst, signExtend(load(value, t.BigEndian), size), 10)
+			return strconv.AppendInt(
+				dst, signExtend(load(value, t.BigEndian), size), 10,
+			)
 		},
 		decode: func(value, text []byte) problem {
 			n, negative, fault := parseInteger(text)
@@ -167,7 +169,8 @@ func wideCodec(t format.Type) codec {
 			switch {
 			case !isSigned && negative && !isZero,
 				isSigned && !negative && high >= limit,
-				isSigned && negative && (high > limit || high == limit && low > 0):
+				isSigned && negative &&
+					(high > limit || high == limit && low > 0):
 				return outOfRange
 			case negative:
 				high, low = negated(high, low)
@@ -259,7 +262,9 @@ func digitOf(c byte) uint64 {
 func timeCodec(t format.Type) codec {
 	return codec{
 		encode: func(dst, value []byte) []byte {
-			return format.AppendTime(dst, int64(load(value, t.BigEndian)), t.Form)
+			return format.AppendTime(
+				dst, int64(load(value, t.BigEndian)), t.Form,
+			)
 		},
 		decode: func(value, text []byte) problem {
 			n, ok := format.ParseTime(string(text), t.Form)
