@@ -143,6 +143,9 @@ func (f Field) Number(key []byte) float64 {
 		return x
 	}
 
+	if f.Type.isTime() && !f.IsNaN(key) {
+		return float64(int64(PrefixOf(f.ascending(key)) ^ 1<<63))
+	}
 	x, err := strconv.ParseFloat(f.text(key, 0), 64)
 	if err != nil { // a NaT
 		return math.NaN()
@@ -175,6 +178,9 @@ func (f Field) NumberText(x float64) string {
 		)
 	}
 
+	if f.Type.isTime() && math.Abs(x) < math.MaxInt64 {
+		return string(AppendTime(nil, int64(x), f.Type.Form))
+	}
 	if !f.Type.IsFloat() && math.Abs(x) < 1e15 {
 		return fmt.Sprintf("%.0f", x)
 	}

@@ -52,7 +52,7 @@ func TestReadArray(t *testing.T) {
 func TestNumber(t *testing.T) {
 	values := []float64{0, 1, -1, 127, -128, 255, 1000, -1000, 65535, 1 << 40, -1 << 40, 0.5, -0.25,
 		math.Inf(1), math.Inf(-1)}
-	for _, name := range append([]string{"u32be", "i64be", "f64be"}, NumberTypes...) {
+	for _, name := range append([]string{"u32be", "i64be", "f64be", "time_ns", "time_sbe"}, NumberTypes...) {
 		typ, err := ParseType(name)
 		if err != nil {
 			t.Fatal(err)
@@ -68,6 +68,14 @@ func TestNumber(t *testing.T) {
 	rec := binary.LittleEndian.AppendUint64(nil, math.Float64bits(math.NaN()))
 	if x := (Field{Type: typ}).Number(normalized(t, Field{Type: typ}, rec)); !math.IsNaN(x) {
 		t.Errorf("a NaN is %v", x)
+	}
+	for _, typ := range []Type{{Kind: Zoned, Size: 5}, {Kind: Packed, Size: 4}} {
+		for _, v := range []int64{0, 7, -12345} {
+			rec := make([]byte, typ.Size)
+			PutDecimal(rec, typ, v)
+			checkNumber(t, Field{Type: typ}, rec, float64(v))
+			checkNumber(t, Field{Type: typ, Desc: true}, rec, float64(v))
+		}
 	}
 	checkNumber(t, Field{Type: Type{Kind: Bytes, Size: 2}}, []byte{1, 2}, 0x0102<<48)
 	checkNumber(t, Field{Type: Type{Kind: Bytes, Size: 9}}, []byte("\x00\x00\x00\x00\x00\x00\x01\x02zzz")[:9], 0x0102)

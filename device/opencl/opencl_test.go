@@ -219,17 +219,22 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
-// A device rejects an order of floats that its kernels do not support.
-func TestFloatsInAnotherOrder(t *testing.T) {
+// A device rejects orders that its kernels do not support.
+func TestUnsupportedOrders(t *testing.T) {
 	d := open(t, Options{})
 	f64 := format.Type{Kind: format.Float, Size: 8}
-	for _, field := range []format.Field{{Type: f64, Numeric: true}, {Type: f64, NaN: format.NaNLast}} {
+	decimal := format.Type{Kind: format.Packed, Size: 8}
+	fields := []format.Field{{Type: f64, Numeric: true}, {Type: f64, NaN: format.NaNLast}, {Type: decimal}}
+	for _, field := range fields {
 		k, err := format.NewKeyer(format.Layout{RecordSize: 8, Key: []format.Field{field}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if _, err := d.NewChunk(t.Context(), device.ChunkOptions{Keyer: k, Records: 10}); err == nil {
 			t.Errorf("%+v: no error", field)
+		}
+		if Driver.Supports(k.Layout()) == nil {
+			t.Errorf("%+v: the driver supports it", field)
 		}
 	}
 }
