@@ -33,6 +33,7 @@ type Facts struct {
 type Request struct {
 	Strategy    Strategy
 	Unique      bool  // at most one record is written for all with equal keys
+	Selects     bool  // a set operation may write fewer records than it reads
 	ExtraBytes  int   // bytes that are written in addition to each record; negative: only a part of it is written
 	Transformed bool  // the sorted records are made from the records of the input while these are read
 	ReadSize    int   // bytes of a record of the input; differs from that of the Keyer if the records are Transformed
@@ -194,7 +195,7 @@ func (f *Facts) OutputRecords() int64 {
 	switch {
 	case f.Request.Limit < 0:
 		return 0
-	case f.Records < 0 || f.Request.Unique:
+	case f.Records < 0 || f.Request.Unique || f.Request.Selects:
 		return -1
 	case f.Request.Limit > 0:
 		return min(f.Records, f.Request.Limit)

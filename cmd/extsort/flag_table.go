@@ -17,6 +17,7 @@ type flagValues struct {
 	demo      demoFlags
 	dist      distFlags
 	text      textFlags
+	sets      setFlags
 }
 
 // A flagGroup is a row of flagTable: flags below one heading of the help.
@@ -38,7 +39,7 @@ var flagTable = []flagGroup{
 	{"What to measure", "tune", []defineFlag{tuneTrialFlags}},
 	{"Stored measurements", "tune", []defineFlag{tuneStoreFlags}},
 
-	{"Record layout: one of -t, -R, -f", "sort, plan", []defineFlag{
+	{"Record layout: one of -t, -R, -f", "sort, plan, union, intersect, subtract, compare", []defineFlag{
 		typeFlag, recordSizeFlag, fieldsFlag, keyFlag, recognizedFormatFlag, memberFlag,
 	}},
 	{"Record layout: one of -t, -R, -f", "shuffle", []defineFlag{
@@ -57,6 +58,13 @@ var flagTable = []flagGroup{
 	{"Inputs", "sort, shuffle", []defineFlag{
 		files0Flag, filesFlag, partFlag, skipBytesFlag, recordsFlag, skipTailFlag, keepHeaderFlag, decompressFlag, rawFlag,
 	}},
+	{"Inputs", "union", []defineFlag{
+		setFlagsOfAll, files0Flag, filesFlag, setPartFlag, skipBytesFlag, recordsFlag, skipTailFlag, decompressFlag, rawFlag,
+	}},
+	{"Inputs", "intersect, subtract, compare", []defineFlag{
+		setFlagsOfAll, setRightFlag, files0Flag, filesFlag, setPartFlag, skipBytesFlag, recordsFlag, skipTailFlag,
+		decompressFlag, rawFlag,
+	}},
 	{"Inputs", "plan", []defineFlag{
 		files0Flag, filesFlag, partFlag, skipBytesFlag, skipTailFlag, keepHeaderFlag, decompressFlag, rawFlag,
 	}},
@@ -70,11 +78,14 @@ var flagTable = []flagGroup{
 	{"Order", "sort, plan", []defineFlag{
 		reverseFlag, nanFlag, floatFlag, uniqueFlag, keepFlag, countFlag, argsortFlag, duplicatesFlag, limitFlag, stableFlag,
 	}},
+	{"Order", "union, intersect, subtract, compare", []defineFlag{reverseFlag, nanFlag, floatFlag}},
 	{"Order", "shuffle", []defineFlag{shuffleOrderFlags}},
 	{"Order", "dist plan", []defineFlag{reverseFlag, nanFlag, floatFlag}},
 
 	{"What to write", "gen", []defineFlag{genDataFlags}},
 	{"Output", "sort, plan, shuffle", []defineFlag{outputFlag, compressFlag, splitFlag}},
+	{"Output", "union, intersect, subtract", []defineFlag{setAllFlag, outputFlag, compressFlag}},
+	{"Output", "compare", []defineFlag{compareOutputFlags}},
 	{"Output", "gen", []defineFlag{outputFlag, compressFlag}},
 	{"Output", "print, parse", []defineFlag{outputFlag, compressFlag, parallelFlag}},
 	{"Output", "dist cat", []defineFlag{distCatFlags}},
@@ -89,12 +100,16 @@ var flagTable = []flagGroup{
 		digitBitsFlag, spillCompressFlag, batchSizeFlag,
 	}},
 	{"Resources", "dist merge", []defineFlag{memoryFlag, tempDirFlag, parallelFlag, spillCompressFlag, batchSizeFlag}},
+	{"Resources", "union, intersect, subtract, compare", []defineFlag{memoryFlag, tempDirFlag, parallelFlag}},
 	{"Resources", "dist cut", []defineFlag{memoryFlag}},
 	{"Threads and progress", "gen", []defineFlag{parallelFlag, progressFlag}},
 	{"Flags", "demo", []defineFlag{demoSizeFlags, deviceFlag, parallelFlag, progressFlag}},
 
 	{"Reports, all on standard error", "sort", []defineFlag{progressFlag, quietFlag, statsFlag, explainFlag, verifyFlag}},
 	{"Reports, all on standard error", "shuffle", []defineFlag{progressFlag, quietFlag, statsFlag, explainFlag}},
+	{"Reports, all on standard error", "union, intersect, subtract, compare", []defineFlag{
+		progressFlag, quietFlag, statsFlag,
+	}},
 	{"Reports", "plan", []defineFlag{progressFlag, quietFlag, statsFlag, planExplainFlag, verifyFlag}},
 	{"Scan and report", "info", []defineFlag{infoLookFlags}},
 	{"Output format", "bench", []defineFlag{benchShowFlags}},

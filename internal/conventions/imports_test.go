@@ -62,6 +62,7 @@ var packageLayers = []struct{ folder, layer string }{
 
 	{"merge", "merge"},
 	{"merge/output", "merge"},
+	{"merge/sets", "merge"},
 
 	{"internal/engine", "engine"},
 	{"internal/info", "engine"},

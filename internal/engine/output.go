@@ -329,7 +329,8 @@ func (r *Run) allThere() error {
 	if limit > 0 {
 		want = min(max(in, r.Input.Data.Records()), limit)
 	}
-	if out == want || r.Facts.Request.Unique && out <= want {
+	mayBeFewer := r.Facts.Request.Unique || r.Facts.Request.Selects
+	if out == want || mayBeFewer && out <= want {
 		return nil
 	}
 	return fmt.Errorf(

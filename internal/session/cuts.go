@@ -44,7 +44,8 @@ func Cuts(ctx context.Context, opt MergeOptions, n int64) ([][]int64, error) {
 
 // parts returns the inputs of a merge, which can be cut into parts.
 func (o *Options) parts(files []*input.Input, k *format.Keyer) *engine.Parts {
-	return &engine.Parts{Files: files, Keyer: k, WholeKeys: o.Unique || o.Duplicates}
+	wholeKeys := o.Unique || o.Duplicates || o.merge != nil && o.merge.setOperation
+	return &engine.Parts{Files: files, Keyer: k, WholeKeys: wholeKeys}
 }
 
 // slice returns a function that narrows the inputs to Options.Part. The function returns the number of records before

@@ -52,7 +52,8 @@ type MergeOptions struct {
 
 	MeasureMemory bool
 
-	faults faults
+	setOperation bool // records with equal keys stay in one part
+	faults       faults
 }
 
 // options returns the same options in the form of a sort.

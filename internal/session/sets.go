@@ -1,0 +1,270 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/engine"
+	"github.com/extsort/extsort/internal/option"
+	"github.com/extsort/extsort/internal/safely"
+	"github.com/extsort/extsort/merge"
+	"github.com/extsort/extsort/merge/sets"
+)
+
+// SetOptions describes a set operation on sorted inputs. See package sets for its meaning.
+type SetOptions struct {
+	Operation sets.Operation
+	All       bool // count occurrences as SQL's ALL does
+	Sort      bool // sort each input first
+
+	// Inputs are all inputs and the output. Without Right, all inputs have the same layout; Part then selects a part
+	// of the keys.
+	Inputs MergeOptions
+
+	// Right has the inputs after the first if their layout differs. Of its other options, only those of the inputs are
+	// used.
+	Right *MergeOptions
+
+	// OnlyA, OnlyB and Both are the names of outputs of Compare; "": none, "-": Inputs.Stdout.
+	OnlyA, OnlyB, Both string
+}
+
+// A SetReport describes a finished set operation.
+type SetReport struct {
+	*Report
+	*sets.Counts // of Compare; otherwise nil
+}
+
+// A combination is a set operation.
+type combination struct {
+	opt   SetOptions
+	left  *session
+	right *session // nil unless Right is set
+	extra []*engine.Run
+}
+
+// Combine runs a set operation. If an input is not sorted, Combine returns a *DisorderError.
+func Combine(ctx context.Context, opt SetOptions) (*SetReport, error) {
+	if opt.Sort {
+		stop, err := opt.sortInputs(ctx)
+		if err != nil {
+			return nil, err
+		}
+		defer stop()
+	}
+	c := &combination{opt: opt}
+	var counts sets.Counts
+	report, err := opt.Inputs.options().into(ctx, func(ctx context.Context, left Options) (*Report, error) {
+		left.merge.setOperation = true
+		if err := c.open(ctx, left); err != nil {
+			return nil, err
+		}
+		err := safely.Call(func() (err error) {
+			counts, err = c.run(ctx)
+			return err
+		})
+		return c.finish(ctx, c.nameDisorder(err))
+	})
+	result := &SetReport{Report: report}
+	if opt.Operation == sets.Compare {
+		result.Counts = &counts
+	}
+	if report == nil {
+		result = nil
+	}
+	return result, err
+}
+
+// sortInputs replaces the inputs by their sorted records. stop ends the sorts.
+func (opt *SetOptions) sortInputs(ctx context.Context) (stop func(), err error) {
+	left := opt.Inputs.options()
+	if err := left.Validate(); err != nil {
+		return nil, err
+	}
+	if opt.Inputs.Part.N > 0 {
+		return nil, option.Errorf(option.Part, " needs inputs that are sorted already: sort them first")
+	}
+	n := len(left.sources())
+	if opt.Right != nil {
+		right := *opt.Right
+		right.TempDirs = opt.Inputs.TempDirs
+		right.Workers = opt.Inputs.Workers
+		opt.Right = &right
+		ofRight := right.options()
+		n += len(ofRight.sources())
+	}
+	p, err := newPresort(opt.Inputs.MemoryBytes, n)
+	if err != nil {
+		return nil, err
+	}
+	ctx, p.cancel = context.WithCancel(ctx)
+	p.start(ctx, &opt.Inputs)
+	if opt.Right != nil {
+		p.start(ctx, opt.Right)
+	}
+	return p.stop, nil
+}
+
+// open opens the inputs. After an error nothing is left open.
+func (c *combination) open(ctx context.Context, left Options) (err error) {
+	if c.left, err = begin(ctx, left, true); err != nil {
+		return err
+	}
+	if c.opt.Right != nil {
+		right := *c.opt.Right
+		right.MemoryBytes = left.MemoryBytes
+		right.TempDirs = left.TempDirs
+		right.Warn = left.Warn
+		right.Logger = left.Logger
+		if c.right, err = begin(ctx, right.options(), true); err != nil {
+			return errors.Join(err, c.left.close())
+		}
+	}
+	err = safely.Call(c.prepare)
+	if err != nil {
+		return errors.Join(err, c.close())
+	}
+	return nil
+}
+
+// prepare checks that the inputs can be combined, and makes the plan.
+func (c *combination) prepare() error {
+	sessions := []*session{c.left}
+	if c.right != nil {
+		sessions = append(sessions, c.right)
+		a := c.left.run.Input.Keyer.Layout()
+		b := c.right.run.Input.Keyer.Layout()
+		if !sets.Comparable(a, b) {
+			return fmt.Errorf("the keys of %s and %s have different types: %v and %v", c.left.run.Input.Files[0].Name,
+				c.right.run.Input.Files[0].Name, keyTypes(a), keyTypes(b))
+		}
+		if c.opt.Operation == sets.Union {
+			return errors.New("a union writes records of all inputs, so they must have the same layout")
+		}
+	}
+	for _, s := range sessions {
+		if err := s.prepareMerge(); err != nil {
+			return err
+		}
+		s.run.Facts.Request.Selects = true
+	}
+	return nil
+}
+
+// keyTypes returns the types of the key fields of a layout.
+func keyTypes(l format.Layout) (types []string) {
+	for _, f := range l.Key {
+		f.Offset = 0
+		types = append(types, f.Type.String())
+	}
+	return types
+}
+
+// run opens the outputs and runs the operation.
+func (c *combination) run(ctx context.Context) (counts sets.Counts, err error) {
+	opt := sets.Options{Operation: c.opt.Operation, All: c.opt.All}
+	ofB := c.left
+	if c.right != nil {
+		ofB = c.right
+	}
+	if c.opt.Operation != sets.Compare {
+		if err := c.left.openOutput(ctx); err != nil {
+			return counts, err
+		}
+	}
+	for _, out := range []struct {
+		name string
+		of   *session
+		set  func(*engine.Output)
+	}{
+		{c.opt.OnlyA, c.left, func(o *engine.Output) { opt.OnlyA = o }},
+		{c.opt.OnlyB, ofB, func(o *engine.Output) { opt.OnlyB = o }},
+		{c.opt.Both, c.left, func(o *engine.Output) { opt.Both = o }},
+	} {
+		if out.name == "" {
+			continue
+		}
+		run, err := out.of.anotherOutput(ctx, out.name, c.left.run.Meter)
+		if err != nil {
+			return counts, err
+		}
+		c.extra = append(c.extra, run)
+		out.set(run.Output)
+	}
+	if c.right != nil {
+		return engine.Combine(ctx, opt, c.left.run, c.right.run)
+	}
+	return engine.Combine(ctx, opt, c.left.run)
+}
+
+// anotherOutput returns a run with the inputs of the session and an output of its own.
+func (s *session) anotherOutput(ctx context.Context, name string, meter *engine.Meter) (*engine.Run, error) {
+	opt := s.opt
+	opt.Output = name
+	other := &session{opt: opt, run: &engine.Run{
+		Input: s.run.Input,
+		Plan:  s.run.Plan,
+		Facts: factsOf(&opt, s.run.Input),
+		Meter: meter,
+		Store: s.run.Store,
+		Warn:  s.run.Warn,
+	}}
+	other.run.Facts.Request.Selects = true
+	return other.run, other.openOutput(ctx)
+}
+
+// nameDisorder turns an error about disorder into a *DisorderError.
+func (c *combination) nameDisorder(err error) error {
+	disorder, ok := errors.AsType[*merge.DisorderError](err)
+	if !ok {
+		return err
+	}
+	s := c.left
+	if n := len(s.run.Input.Files); disorder.Input >= n {
+		disorder.Input -= n
+		s = c.right
+	}
+	return s.disorderIn(disorder)
+}
+
+// finish completes the outputs if err is nil, and otherwise discards them. It closes the inputs.
+func (c *combination) finish(ctx context.Context, err error) (*Report, error) {
+	if c.right != nil && err == nil {
+		err = safely.Call(func() error { return c.right.run.Input.Data.Check(c.right.run.Warn) })
+	}
+	runs := c.extra
+	if c.left.run.Output != nil {
+		runs = append(runs, c.left.run)
+	}
+	if len(runs) == 0 && err == nil {
+		err = safely.Call(func() error { return c.left.run.Input.Data.Check(c.left.run.Warn) })
+	}
+	for _, run := range runs {
+		err = run.Finish(ctx, err)
+	}
+	if c.right != nil {
+		err = c.right.end(err)
+	}
+	err = c.left.end(err)
+	report := c.left.report()
+	if c.right != nil {
+		records := c.right.run.Input.Records()
+		report.Records += records
+		report.BytesRead += records * int64(c.right.run.Input.Header.Layout().RecordSize)
+	}
+	for _, run := range c.extra {
+		report.RecordsOut += run.Output.Records()
+		report.BytesWritten += run.Output.Records() * int64(run.Output.Size)
+	}
+	return report, err
+}
+
+func (c *combination) close() error {
+	err := c.left.close()
+	if c.right != nil {
+		err = errors.Join(err, c.right.close())
+	}
+	return err
+}

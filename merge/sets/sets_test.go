@@ -1,0 +1,383 @@
+package sets_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"testing/iotest"
+
+	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/merge"
+	"github.com/extsort/extsort/merge/sets"
+)
+
+// recorder is a device.BlockWriter that checks the positions of blocks.
+type recorder struct {
+	t    *testing.T
+	size int
+	recs []byte
+}
+
+func (r *recorder) WriteBlock(_ context.Context, first int64, recs []byte) error {
+	if first != int64(len(r.recs)/r.size) || len(recs) == 0 || len(recs)%r.size != 0 {
+		r.t.Errorf("a block of %d bytes at record %d follows %d bytes", len(recs), first, len(r.recs))
+	}
+	r.recs = append(r.recs, recs...)
+	return nil
+}
+
+// table is a sorted input of a test.
+type table struct {
+	keyer *format.Keyer
+	recs  [][]byte
+}
+
+func (t *table) bytes() []byte { return slices.Concat(t.recs...) }
+
+// keyTypes are keys of up to 8 bytes, and of more.
+var keyTypes = []string{"u8", "u16", "i32", "f64", "u64", "u128", "bytes11"}
+
+// randomTable returns sorted records of a random layout whose keys have few values.
+func randomTable(t *testing.T, random *rand.Rand, keyType string, desc bool, n, values int) *table {
+	t.Helper()
+	return randomRecords(random, randomLayout(t, random, keyType, desc), n, values)
+}
+
+// randomLayout returns a layout with one key at a random offset, which may be big-endian.
+func randomLayout(t *testing.T, random *rand.Rand, keyType string, desc bool) *format.Keyer {
+	t.Helper()
+	typ, err := format.ParseType(keyType)
+	if err != nil {
+		t.Fatal(err)
+	}
+	typ.BigEndian = typ.Size > 1 && typ.Kind != format.Bytes && random.IntN(2) == 0
+	offset := random.IntN(4)
+	layout := format.Layout{
+		RecordSize: offset + typ.Size + 1 + random.IntN(5),
+		Key:        []format.Field{{Offset: offset, Type: typ, Desc: desc}},
+	}
+	keyer, err := format.NewKeyer(layout)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return keyer
+}
+
+func randomRecords(random *rand.Rand, keyer *format.Keyer, n, values int) *table {
+	layout := keyer.Layout()
+	offset, typ := layout.Key[0].Offset, layout.Key[0].Type
+	all := &table{keyer: keyer}
+	for range n {
+		rec := make([]byte, layout.RecordSize)
+		for i := range rec {
+			rec[i] = byte(random.Uint32()) // tells records with equal keys apart
+		}
+		key := rec[offset : offset+typ.Size]
+		clear(key)
+		low := 0
+		if typ.BigEndian || typ.Kind == format.Bytes {
+			low = len(key) - 1
+		}
+		key[low] = byte(random.IntN(values))
+		all.recs = append(all.recs, rec)
+	}
+	slices.SortStableFunc(all.recs, keyer.Compare)
+	return all
+}
+
+// groups returns the records of each key, and the keys.
+func (t *table) groups() (map[string][][]byte, []string) {
+	groups := map[string][][]byte{}
+	var keys []string
+	for _, rec := range t.recs {
+		key := string(t.keyer.Append(nil, rec))
+		if groups[key] == nil {
+			keys = append(keys, key)
+		}
+		groups[key] = append(groups[key], rec)
+	}
+	return groups, keys
+}
+
+// reference is a simple set operation in memory.
+func reference(operation sets.Operation, all bool, tables []*table) []byte {
+	var groups []map[string][][]byte
+	var keys []string
+	for _, t := range tables {
+		g, k := t.groups()
+		groups = append(groups, g)
+		keys = append(keys, k...)
+	}
+	slices.Sort(keys)
+	var out [][]byte
+	for _, key := range slices.Compact(keys) {
+		fewest, others := len(groups[0][key]), 0
+		var first [][]byte
+		for i, g := range groups {
+			fewest = min(fewest, len(g[key]))
+			if i > 0 {
+				others += len(g[key])
+			}
+			if len(first) == 0 {
+				first = g[key]
+			}
+			if operation == sets.Union && all {
+				out = append(out, g[key]...)
+			}
+		}
+		ofA := groups[0][key]
+		switch {
+		case operation == sets.Union && !all:
+			out = append(out, first...)
+		case operation == sets.Intersect && all:
+			out = append(out, ofA[:fewest]...)
+		case operation == sets.Intersect && fewest > 0:
+			out = append(out, ofA...)
+		case operation == sets.Subtract && all:
+			out = append(out, ofA[min(others, len(ofA)):]...)
+		case operation == sets.Subtract && others == 0:
+			out = append(out, ofA...)
+		}
+	}
+	return slices.Concat(out...)
+}
+
+// inputs returns the inputs of an operation, which sometimes return less than they are asked for.
+func inputs(tables []*table, random *rand.Rand) (all []sets.Input) {
+	for _, t := range tables {
+		var r io.Reader = bytes.NewReader(t.bytes())
+		if random.IntN(3) == 0 {
+			r = iotest.HalfReader(r)
+		}
+		all = append(all, sets.Input{Records: r, Keyer: t.keyer, Read: func([]byte) {}})
+	}
+	return all
+}
+
+// TestRun compares all operations with a simple reference: random layouts, types and directions, one to four inputs,
+// duplicates, empty inputs, one key, and blocks of a few records.
+func TestRun(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 2))
+	rounds := 3000
+	if testing.Short() {
+		rounds = 600
+	}
+	for round := range rounds {
+		keyType := keyTypes[random.IntN(len(keyTypes))]
+		desc := random.IntN(2) == 0
+		values := 1 + random.IntN(40)
+		operation := sets.Operation(random.IntN(3))
+		all := random.IntN(2) == 0
+		var tables []*table
+		for range 1 + random.IntN(4) {
+			keyer := randomLayout(t, random, keyType, desc)
+			if operation == sets.Union && len(tables) > 0 {
+				keyer = tables[0].keyer
+			}
+			tables = append(tables, randomRecords(random, keyer, random.IntN(60), values))
+		}
+		if operation != sets.Union && len(tables) == 1 {
+			continue
+		}
+
+		out := &recorder{t: t, size: tables[0].keyer.Layout().RecordSize}
+		_, err := sets.Run(t.Context(), sets.Options{
+			Operation:  operation,
+			All:        all,
+			Inputs:     inputs(tables, random),
+			Output:     out,
+			BlockBytes: 1 + random.IntN(200),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := reference(operation, all, tables); !bytes.Equal(out.recs, want) {
+			t.Fatalf("round %d: operation %d, all %v, %d inputs of %s: %d bytes differ from %d", round, operation, all,
+				len(tables), keyType, len(out.recs), len(want))
+		}
+	}
+}
+
+// TestCompare compares the counts and outputs of comparisons with intersections and differences.
+func TestCompare(t *testing.T) {
+	random := rand.New(rand.NewPCG(6, 3))
+	for round := range 500 {
+		keyType := keyTypes[random.IntN(len(keyTypes))]
+		values := 1 + random.IntN(40)
+		a := randomTable(t, random, keyType, false, random.IntN(60), values)
+		b := randomTable(t, random, keyType, false, random.IntN(60), values)
+		onlyA := &recorder{t: t, size: a.keyer.Layout().RecordSize}
+		onlyB := &recorder{t: t, size: b.keyer.Layout().RecordSize}
+		both := &recorder{t: t, size: a.keyer.Layout().RecordSize}
+		counts, err := sets.Run(t.Context(), sets.Options{
+			Operation:  sets.Compare,
+			Inputs:     inputs([]*table{a, b}, random),
+			OnlyA:      onlyA,
+			OnlyB:      onlyB,
+			Both:       both,
+			BlockBytes: 1 + random.IntN(200),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		var want sets.Counts
+		inA, keysA := a.groups()
+		inB, keysB := b.groups()
+		for _, key := range keysA {
+			if n := len(inB[key]); n > 0 {
+				want.KeysBoth++
+				want.RecordsBoth += int64(len(inA[key]))
+				want.OtherBoth += int64(n)
+			} else {
+				want.KeysA++
+				want.RecordsA += int64(len(inA[key]))
+			}
+		}
+		for _, key := range keysB {
+			if len(inA[key]) == 0 {
+				want.KeysB++
+				want.RecordsB += int64(len(inB[key]))
+			}
+		}
+		if counts != want {
+			t.Fatalf("round %d: the counts are %+v, want %+v", round, counts, want)
+		}
+		for name, c := range map[string][2][]byte{
+			"only A": {onlyA.recs, reference(sets.Subtract, false, []*table{a, b})},
+			"only B": {onlyB.recs, reference(sets.Subtract, false, []*table{b, a})},
+			"both":   {both.recs, reference(sets.Intersect, false, []*table{a, b})},
+		} {
+			if !bytes.Equal(c[0], c[1]) {
+				t.Fatalf("round %d: %s has %d bytes, want %d", round, name, len(c[0]), len(c[1]))
+			}
+		}
+	}
+}
+
+// TestDisorder puts a record out of order at each position, also at those where a block begins.
+func TestDisorder(t *testing.T) {
+	keyer, err := format.NewKeyer(format.Layout{RecordSize: 1, Key: []format.Field{{Type: format.Type{Size: 1}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for at := 1; at < 20; at++ {
+		recs := bytes.Repeat([]byte{5}, 20)
+		recs[at] = 4
+		good := sets.Input{Records: bytes.NewReader([]byte{1, 9}), Keyer: keyer, Read: func([]byte) {}}
+		bad := sets.Input{Records: bytes.NewReader(recs), Keyer: keyer, Read: func([]byte) {}}
+		_, err := sets.Run(t.Context(), sets.Options{
+			Operation:  sets.Intersect,
+			Inputs:     []sets.Input{good, bad},
+			Output:     &recorder{t: t, size: 1},
+			BlockBytes: 5,
+		})
+		disorder, ok := errors.AsType[*merge.DisorderError](err)
+		if !ok || disorder.Input != 1 ||
+			disorder.Record != int64(at) || disorder.Key[0] != 4 || disorder.Before[0] != 5 {
+			t.Errorf("record %d: the error is %v", at, err)
+		}
+	}
+}
+
+// TestFailures checks that errors of inputs and outputs end an operation.
+func TestFailures(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 4))
+	a := randomTable(t, random, "u16", false, 100, 10)
+	failed := errors.New("no more")
+	broken := sets.Input{
+		Records: io.MultiReader(bytes.NewReader(a.bytes()), iotest.ErrReader(failed)),
+		Keyer:   a.keyer,
+		Read:    func([]byte) {},
+	}
+	opt := sets.Options{
+		Inputs:     []sets.Input{inputs([]*table{a}, random)[0], broken},
+		Output:     &recorder{t: t, size: a.keyer.Layout().RecordSize},
+		BlockBytes: 50,
+	}
+	if _, err := sets.Run(t.Context(), opt); !errors.Is(err, failed) {
+		t.Errorf("the error of an input is %v", err)
+	}
+
+	opt.Inputs = inputs([]*table{a, a}, random)
+	opt.Output = full{failed}
+	if _, err := sets.Run(t.Context(), opt); !errors.Is(err, failed) {
+		t.Errorf("the error of an output is %v", err)
+	}
+
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(failed)
+	opt.Inputs = inputs([]*table{a, a}, random)
+	if _, err := sets.Run(ctx, opt); !errors.Is(err, failed) {
+		t.Errorf("the error of a cancelled operation is %v", err)
+	}
+}
+
+// full is an output without room.
+type full struct{ err error }
+
+func (f full) WriteBlock(context.Context, int64, []byte) error { return f.err }
+
+// TestComparable lists layouts whose keys can be compared, and others.
+func TestComparable(t *testing.T) {
+	layout := func(spec format.Spec) format.Layout {
+		h, err := spec.NewHeader()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h.Layout()
+	}
+	a := layout(format.Spec{RecordSize: 16, Keys: []string{"0:u64"}})
+	for spec, want := range map[string]bool{
+		"8:u64": true, "3:u64be": true, "0:i64": false, "0:u64:desc": false, "0:u32": false,
+	} {
+		b := layout(format.Spec{RecordSize: 24, Keys: []string{spec}})
+		if got := sets.Comparable(a, b); got != want {
+			t.Errorf("%s: %v", spec, got)
+		}
+	}
+}
+
+// BenchmarkRun intersects and unites random numbers.
+func BenchmarkRun(b *testing.B) {
+	keyer, err := format.NewKeyer(format.Layout{RecordSize: 8, Key: []format.Field{{Type: format.Type{Size: 8}}}})
+	if err != nil {
+		b.Fatal(err)
+	}
+	const n = 1 << 20
+	data := make([][]byte, 2)
+	random := rand.New(rand.NewPCG(8, 5))
+	for i := range data {
+		numbers := make([]uint64, n)
+		for j := range numbers {
+			numbers[j] = random.Uint64()
+		}
+		slices.Sort(numbers)
+		data[i] = make([]byte, n*8)
+		keyer.Records(data[i], numbers)
+	}
+	for _, operation := range []sets.Operation{sets.Union, sets.Intersect, sets.Subtract, sets.Compare} {
+		b.Run(fmt.Sprint(operation), func(b *testing.B) {
+			b.SetBytes(2 * n * 8)
+			for b.Loop() {
+				opt := sets.Options{
+					Operation:  operation,
+					Output:     full{},
+					BlockBytes: sets.BlockBytes(64<<20, 2, 8),
+				}
+				for _, recs := range data {
+					in := sets.Input{Records: bytes.NewReader(recs), Keyer: keyer, Read: func([]byte) {}}
+					opt.Inputs = append(opt.Inputs, in)
+				}
+				if _, err := sets.Run(b.Context(), opt); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
