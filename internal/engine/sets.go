@@ -11,7 +11,7 @@ import (
 // Combine runs a set operation on the inputs of a run and of others. The output of the run, if it has one, receives the
 // result.
 func Combine(ctx context.Context, opt sets.Options, r *Run, others ...*Run) (sets.Counts, error) {
-	r.Result.Strategy = plan.Merge
+	r.Result.Strategy = r.Plan.Strategy
 	r.Result.MergeLevels = 1
 	bytes := r.Input.DataBytes()
 	opt.Inputs = setInputs(r)
