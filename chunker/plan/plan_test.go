@@ -969,3 +969,19 @@ func TestEveryStageHasWords(t *testing.T) {
 		t.Errorf("a stage that no table has: %q", got)
 	}
 }
+
+// TestRequestsAreOneLine checks that the budget has one line for the memory of all I/O requests.
+func TestRequestsAreOneLine(t *testing.T) {
+	d := &division{f: &Facts{}, left: 100}
+	take := func(d *division) int64 { return 30 }
+	d.fulfill([]wish{
+		{name: "parts", shared: requestLine, bytes: take},
+		{name: "other", bytes: func(*division) int64 { return 7 }},
+		{name: "none", shared: requestLine, bytes: func(*division) int64 { return 0 }},
+		{name: "reads", shared: requestLine, bytes: take},
+	})
+	want := []line{{For: requestLine.For, Bytes: 60, Why: requestLine.Why}, {For: "other", Bytes: 7}}
+	if !slices.Equal(d.lines, want) || d.left != 33 {
+		t.Errorf("the lines are %+v, and %d bytes are left", d.lines, d.left)
+	}
+}

@@ -1,11 +1,18 @@
 package plan
 
-import "github.com/extsort/extsort/format"
+import (
+	"slices"
+
+	"github.com/extsort/extsort/format"
+)
 
 // A wish is one line of the budget: something that gets a part of the memory limit before the chunks do.
 type wish struct {
 	name string // of the line
 	why  string // what happens with less
+
+	// shared is the line of the budget that the wish shares with others; nil: it has one of its own.
+	shared *line
 
 	// bytes returns how much memory it can use. It also chooses the sizes that follow from the remaining
 	// memory.
@@ -37,11 +44,32 @@ func (d *division) fulfill(wishes []wish) {
 		if w.grant != nil {
 			w.grant(&d.sizes, bytes)
 		}
-		if bytes > 0 {
-			d.lines = append(d.lines, line{For: w.name, Bytes: bytes, Why: w.why})
-		}
-		d.left -= bytes
+		d.spend(w, bytes)
 	}
+}
+
+// spend adds memory that a wish got to its line.
+func (d *division) spend(w wish, bytes int64) {
+	d.left -= bytes
+	if bytes <= 0 {
+		return
+	}
+	of := line{For: w.name, Why: w.why}
+	if w.shared != nil {
+		of = *w.shared
+	}
+	i := slices.IndexFunc(d.lines, func(l line) bool { return l.For == of.For })
+	if i < 0 {
+		i = len(d.lines)
+		d.lines = append(d.lines, of)
+	}
+	d.lines[i].Bytes += bytes
+}
+
+// requestLine is the memory of all I/O requests. What they read or write decides their number and size.
+var requestLine = &line{
+	For: "I/O requests",
+	Why: "reading ahead and writing behind: remote inputs and outputs, and files past the page cache",
 }
 
 // processWishes are the wishes that come first: they depend on the limit only.
@@ -75,17 +103,19 @@ var processWishes = []wish{
 // streamWishes are the wishes of inputs and outputs. They depend on the number of workers.
 var streamWishes = []wish{
 	{
-		name: "parts of a remote output",
-		why:  "a store takes parts of a minimum size, and one is filled while another is sent",
+		name:   "parts of a remote output",
+		why:    "a store takes parts of a minimum size, and one is filled while another is sent",
+		shared: requestLine,
 		bytes: func(d *division) int64 {
 			d.sizes.PartBytes, d.sizes.Parts = d.f.uploadParts(d.left)
 			return int64(d.sizes.Parts) * int64(d.sizes.PartBytes)
 		},
 	},
 	{
-		name:  "requests for remote inputs",
-		why:   "a network is busy only with many requests at the same time",
-		share: requestShare,
+		name:   "requests for remote inputs",
+		why:    "a network is busy only with many requests at the same time",
+		shared: requestLine,
+		share:  requestShare,
 		bytes: func(d *division) int64 {
 			if !d.f.Remote {
 				return 0
@@ -132,9 +162,10 @@ var blockWishes = []wish{
 		},
 	},
 	{
-		name:  "direct I/O requests",
-		why:   "reading ahead and writing behind, past a page cache that is too small for the temporary files",
-		share: queueShare,
+		name:   "direct I/O requests",
+		why:    "reading ahead and writing behind, past a page cache that is too small for the temporary files",
+		shared: requestLine,
+		share:  queueShare,
 		bytes: func(d *division) int64 {
 			d.sizes.Queue = d.f.queue(d.left)
 			return d.sizes.Queue.memory()
