@@ -2,8 +2,11 @@ package input
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -94,6 +97,64 @@ func TestHolesStayHoles(t *testing.T) {
 		}
 		if err := inputs[0].Close(); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+// TestFailingDisk reads a file on a disk that fails in the middle of the file, through a map and with
+// system calls: an error with the name and the offset. The disk is a loop device whose image is
+// truncated, where this process may make one.
+func TestFailingDisk(t *testing.T) {
+	const records = 1 << 19
+	dir := t.TempDir()
+	image := filepath.Join(dir, "image")
+	mounted := filepath.Join(dir, "mounted")
+	mount := func() {
+		t.Helper()
+		if said, err := exec.Command("mount", "-o", "loop", image, mounted).CombinedOutput(); err != nil {
+			t.Skipf("cannot mount a loop device here: %v: %s", err, said)
+		}
+	}
+	unmount := func() {
+		if said, err := exec.Command("umount", mounted).CombinedOutput(); err != nil {
+			t.Errorf("%v: %s", err, said)
+		}
+	}
+	script := `truncate -s 24M "$1" && mkfs.ext4 -q -O ^has_journal "$1" && mkdir "$2"`
+	if said, err := exec.Command("sh", "-c", script, "sh", image, mounted).CombinedOutput(); err != nil {
+		t.Skipf("cannot make a file system here: %v: %s", err, said)
+	}
+	mount()
+	name := filepath.Join(mounted, "in")
+	err := os.WriteFile(name, make([]byte, records*8), 0o600)
+	unmount()
+	if err != nil {
+		t.Fatal(err)
+	}
+	mount() // with an empty page cache
+	defer unmount()
+
+	inputs, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u64"}}, Named(name), nil, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := NewFiles(inputs)
+	defer files.Close()
+	first := make([]byte, 8)
+	if err := files.ReadRecords(first, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(image, 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []error{errFault, syscall.EIO} {
+		all := make([]byte, records*8)
+		err := files.ReadRecords(all, 0)
+		if !errors.Is(err, want) || !strings.HasPrefix(err.Error(), "read "+name+" at byte ") {
+			t.Errorf("the error is %v, want %v", err, want)
+		}
+		if want == errFault {
+			useCalls(t, inputs[0])
 		}
 	}
 }
