@@ -7,22 +7,23 @@
 //
 // The records of an input are read in one of three ways:
 //
-//	mapped       regular files           copies from a memory map of the whole file
+//	mapped       regular files in the    copies from a memory map of the whole file
+//	             page cache
 //	requests     remote objects, and     several requests at a time, each with memory of its own;
 //	             files with direct I/O   see [AllowRemote] and [UseDirectIO]
 //	sequential   pipes, compressed       a stream of bytes that is read once
 //	             files, archive members
 //
-// Block devices, files that cannot be mapped, and an io.ReaderAt of the caller are read with their
-// ReadAt. opener.maps holds the rule.
+// Files on a disk, block devices, files that cannot be mapped, and an io.ReaderAt of the caller are
+// read with their ReadAt. opener.maps holds the rule.
 //
 // # Datasets
 //
 // [Files] joins inputs that can all be read at any offset, so several goroutines can read different
 // records at once. [Stream] joins inputs of which at least one is sequential.
 //
-// Files on a disk are read ahead of their readers, because a memory map by itself reads little
-// ahead. [ReadAhead] starts this before the first read.
+// Files on a disk are read ahead of their readers, because the system reads too little ahead for
+// several of them. [ReadAhead] starts this before the first read.
 //
 // # Changes while a sort runs
 //

@@ -22,18 +22,28 @@ func mappableBytes() int64 {
 	return min(maxMappedBytes, addressLimit()/4)
 }
 
-// maps decides whether a file is read through a memory map. Regular files are: reads from the page
-// cache then take no system call per block. These files are read with system calls instead:
+// maps decides whether a file is read through a memory map. Regular files that the page cache holds
+// are: reads then take no system call per block. These files are read with system calls instead:
 //
+//   - files on a disk, because each page that is missing is a fault that waits for the disk: sorts
+//     took 1.14 to 1.25 of the time on a server with 16 cores, and 1.4 on a machine with two
 //   - block devices, whose size os.File.Stat does not report
 //   - files too large for the rest of the address space
 //   - files with holes in tmpfs, which a map would fill
 //   - files that cannot be mapped, such as some files of FUSE; see mapContent
 //
-// Sources that are not local files, such as remote objects, are read with their ReadAt. If the plan
-// uses direct I/O, UseDirectIO replaces the way in which records are read.
+// If there are more files than descriptors can stay open, files on a disk are mapped, too. Sources
+// that are not local files, such as remote objects, are read with their ReadAt. If the plan uses
+// direct I/O, UseDirectIO replaces the way in which records are read.
 func (o *opener) maps(f *localFile) bool {
-	return f.info.Mode().IsRegular() && f.info.Size() <= o.mappable && !growsByMap(f.file, f.info)
+	size := f.info.Size()
+	switch {
+	case !f.info.Mode().IsRegular() || size > o.mappable || growsByMap(f.file, f.info):
+		return false
+	case !o.keepsOpen:
+		return true
+	}
+	return isCached(f.file, size)
 }
 
 // mapContent maps the content of a file, if maps wants that and the system allows it.

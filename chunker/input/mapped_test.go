@@ -58,6 +58,17 @@ func useCalls(t *testing.T, in *Input) {
 	in.at.from = in.origin.(*localFile).file
 }
 
+// useMap makes an input that has been opened be read through a map.
+func useMap(t *testing.T, in *Input) {
+	t.Helper()
+	file := in.origin.(*localFile)
+	mapped, err := mapFile(file.file, file.info)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.at.from = mapped
+}
+
 // TestMapOfRemovedFile maps the file that was opened, even if another file has taken its name.
 func TestMapOfRemovedFile(t *testing.T) {
 	f, name, recs := openFiles(t, 100_000)

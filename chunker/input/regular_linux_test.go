@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
 )
@@ -101,6 +103,46 @@ func TestHolesStayHoles(t *testing.T) {
 	}
 }
 
+// TestFilesOnDiskAreNotMapped opens a file that the page cache does not hold, and again after it was
+// read.
+func TestFilesOnDiskAreNotMapped(t *testing.T) {
+	const size = 4 << 20
+	evicted := func() *os.File {
+		t.Helper()
+		file, err := os.Create(filepath.Join(t.TempDir(), "in"))
+		if err == nil {
+			_, err = file.Write(make([]byte, size))
+		}
+		if err == nil {
+			err = errors.Join(file.Sync(), unix.Fadvise(int(file.Fd()), 0, size, unix.FADV_DONTNEED))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { file.Close() })
+		return file
+	}
+	if isCached(evicted(), size) { // the look may read the file from the disk
+		t.Skip("files stay in memory here, or the system cannot tell")
+	}
+	name := evicted().Name()
+	for _, want := range []bool{false, true} {
+		inputs, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u64"}}, Named(name), nil, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if isMapped(inputs[0]) != want {
+			t.Errorf("mapped is %t", !want)
+		}
+		if all, err := io.ReadAll(inputs[0].Sequence()); err != nil || len(all) != size {
+			t.Errorf("%d bytes, %v", len(all), err)
+		}
+		if err := inputs[0].Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestFailingDisk reads a file on a disk that fails in the middle of the file, through a map and with
 // system calls: an error with the name and the offset. The disk is a loop device whose image is
 // truncated, where this process may make one.
@@ -140,6 +182,10 @@ func TestFailingDisk(t *testing.T) {
 	}
 	files := NewFiles(inputs)
 	defer files.Close()
+	if isMapped(inputs[0]) {
+		t.Error("a file is mapped that the page cache does not hold")
+	}
+	useMap(t, inputs[0])
 	first := make([]byte, 8)
 	if err := files.ReadRecords(first, 0); err != nil {
 		t.Fatal(err)
