@@ -65,6 +65,10 @@ func TestStreamStrategies(t *testing.T) {
 			told := slices.ContainsFunc(report.Detail.Changes, func(change Change) bool {
 				return change.Ran == c.ran && change.Parts == 0
 			})
+			ofParts := slices.ContainsFunc(report.Detail.Changes, func(change Change) bool { return change.Parts > 0 })
+			if name == "other keys, later" && !ofParts {
+				t.Errorf("no part was too large: %v", report.Detail.Changes)
+			}
 			if planned := report.Detail.Plan.Strategy; told != (planned != c.ran) {
 				t.Errorf("%s was planned, %s ran: %v", planned, c.ran, report.Detail.Changes)
 			}
