@@ -53,6 +53,8 @@ type KeyField struct {
 //	f80 f80in96 f80in128               80-bit floats of the x87, padded to 12 or 16 bytes
 //	bytesN                             N bytes, compared as by bytes.Compare; see Bytes
 //	ucsN                               N characters of 4 bytes, compared by their code points
+//	time_s time_ms time_us time_ns     64-bit integers that reports show as times
+//	ebcdicN zonedN packedN             text and decimal numbers of mainframes, in N bytes
 //	time_s time_ms time_us time_ns     an i64 that is shown as a date
 //	zonedN packedN ebcdicN             decimal numbers and text of mainframes, of N bytes
 //
