@@ -231,7 +231,10 @@ func TestOptionsOfCallsAreThoseOfASort(t *testing.T) {
 	for _, c := range []struct {
 		of  reflect.Type
 		own []string
-	}{{reflect.TypeFor[MergeOptions](), []string{"Cuts"}}, {reflect.TypeFor[CheckOptions](), []string{"Input", "Brief"}}} {
+	}{
+		{reflect.TypeFor[MergeOptions](), []string{"Cuts", "setOperation"}},
+		{reflect.TypeFor[CheckOptions](), []string{"Input", "Brief"}},
+	} {
 		var own []string
 		for field := range c.of.Fields() {
 			if same, ok := all.FieldByName(field.Name); !ok {
