@@ -36,8 +36,9 @@ import (
 // before true.
 //
 // SortSlice uses GOMAXPROCS threads. It needs memory for a copy of the slice and 32 bytes per element. It has no memory
-// limit of its own, because a slice that fits into memory twice needs no temporary files. To sort numbers or records
-// within a limit, use [SortBytes]. After an error, the slice is unchanged.
+// limit of its own. To sort numbers or records within a limit, use [SortBytes]. Large slices of numbers without keys
+// are sorted as [Sort] does: they need temporary files if they do not fit in the default memory limit. After an error,
+// the slice is unchanged.
 func SortSlice[T any](ctx context.Context, s []T, keys ...Key[T]) error {
 	fields := make([]slicesort.Key[T], len(keys))
 	for i, key := range keys {
