@@ -120,7 +120,7 @@ func copyStep(t *testing.T, operation string, opt Options) (namingStep, error) {
 	}
 	return step, errors.Join(
 		os.CopyFS(step.outputs, os.DirFS(filepath.Dir(opt.Output))),
-		os.CopyFS(step.runs, os.DirFS(opt.Checkpoint)),
+		copyCheckpoint(step.runs, opt.Checkpoint),
 	)
 }
 

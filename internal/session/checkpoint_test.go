@@ -534,7 +534,7 @@ func endEarly(t *testing.T, k kind, n int, change func(o *Options)) (opt Options
 	asItIs := filepath.Join(t.TempDir(), "checkpoint")
 	opt.faults.output = func(operation string) error {
 		if operation == "sync directory" {
-			return errors.Join(errInjected, os.CopyFS(asItIs, os.DirFS(opt.Checkpoint)))
+			return errors.Join(errInjected, copyCheckpoint(asItIs, opt.Checkpoint))
 		}
 		return nil
 	}
@@ -546,6 +546,23 @@ func endEarly(t *testing.T, k kind, n int, change func(o *Options)) (opt Options
 	}
 	opt.faults.output = nil
 	return opt, reference(t, k.layout(t), data, opt)
+}
+
+// copyCheckpoint copies the folder of a checkpoint as a kill would leave it. Runs are added in the
+// background, so it copies again if the manifest has changed meanwhile.
+func copyCheckpoint(to, folder string) error {
+	for range 1000 {
+		before, _ := os.ReadFile(filepath.Join(folder, "manifest"))
+		copied := os.CopyFS(to, os.DirFS(folder))
+		after, _ := os.ReadFile(filepath.Join(folder, "manifest"))
+		if copied == nil && bytes.Equal(before, after) {
+			return nil
+		}
+		if err := os.RemoveAll(to); err != nil {
+			return err
+		}
+	}
+	return fmt.Errorf("checkpoint %s changes all the time", folder)
 }
 
 // TestCheckpointOfCompleteOutput checks that the same command only removes the checkpoint if the
