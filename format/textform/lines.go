@@ -136,7 +136,7 @@ func (e *Encoder) quoteIfNeeded(dst []byte, start int) []byte {
 		return dst
 	}
 	first, _ := utf8.DecodeRune(cell)
-	if bytes.IndexAny(cell, ",\"\r\n") < 0 && !unicode.IsSpace(first) {
+	if !bytes.ContainsAny(cell, ",\"\r\n") && !unicode.IsSpace(first) {
 		return dst
 	}
 	quoted := bytes.ReplaceAll(cell, []byte(`"`), []byte(`""`))
@@ -173,7 +173,7 @@ func isJSONNumber(text []byte) bool {
 // quotes and backslashes have to be escaped.
 func quoteJSON(dst []byte, start int) []byte {
 	text := dst[start:]
-	if bytes.IndexAny(text, `"\`) >= 0 {
+	if bytes.ContainsAny(text, `"\`) {
 		text = slices.Clone(text)
 		dst = append(dst[:start], '"')
 		for _, c := range text {

@@ -24,9 +24,11 @@ const (
 	// The highest cyclomatic complexity of a function (McCabe 1976).
 	cyclomatic measure = "cyclomatic"
 	// The number of exported functions, methods, types, constants and variables.
-	exported       measure = "exported"
-	minimumMeasure         = 3 // packages below it in a measure are not worth a row
+	exported measure = "exported"
 )
+
+// minimumMeasure is the least value of a measure that is worth a row.
+const minimumMeasure = 3
 
 // A found value is the largest one of a package, with the place that has it.
 type found struct {

@@ -41,9 +41,6 @@ func vectorsOf3(recs []byte) []byte {
 	return recs
 }
 
-// fbinFile puts the number and the dimension of vectors of 3 floats before them.
-func fbinFile(recs []byte) []byte { return bigannFile(recs, 12, 3) }
-
 // bigannFile puts the number and the dimension of vectors of size bytes before them.
 func bigannFile(recs []byte, size, dimension int) []byte {
 	header := binary.LittleEndian.AppendUint32(nil, uint32(len(recs)/size))
