@@ -15,13 +15,14 @@ import (
 	"github.com/extsort/extsort"
 )
 
-// soon is how long a call may go on after its cancellation.
+// soon is the maximum time between the cancellation of a call and its return.
 const soon = 100 * time.Millisecond
 
 var errEnough = errors.New("enough")
 
-// checkEndsSoon calls call, cancels its context when reached is closed, and checks that it ends soon with the cause. A
-// busy machine may delay that, but not every time.
+// checkEndsSoon calls call, cancels its context when reached is closed, and checks that it ends
+// soon with the cause. A busy machine may delay a single attempt, so checkEndsSoon tries several
+// times.
 func checkEndsSoon(t *testing.T, call func(ctx context.Context, reached func()) error) {
 	t.Helper()
 	var took time.Duration
@@ -49,7 +50,7 @@ func checkEndsSoon(t *testing.T, call func(ctx context.Context, reached func()) 
 	t.Errorf("the call ended %v after it was cancelled", took)
 }
 
-// randomBytes returns n bytes in no order.
+// randomBytes returns n random bytes.
 func randomBytes(n int) []byte {
 	data := make([]byte, n)
 	random := rand.NewChaCha8([32]byte{1})
@@ -99,8 +100,8 @@ func (b *blocking) Abort() error {
 	return nil
 }
 
-// TestCancelledSort cancels a sort while it waits for its input, its output and the Commit of its sink, with every
-// strategy that can be requested.
+// TestCancelledSort cancels a sort while it waits for its input, its output and the Commit of its
+// sink, with every strategy that can be requested.
 func TestCancelledSort(t *testing.T) {
 	data := randomBytes(24 << 20)
 	input := filepath.Join(t.TempDir(), "input")
@@ -185,7 +186,8 @@ func TestCancelledCalls(t *testing.T) {
 	}
 }
 
-// TestCancelledSortSlice cancels the sort of a slice while its keys are read, and while long strings are compared.
+// TestCancelledSortSlice cancels the sort of a slice while its keys are read, and while long
+// strings are compared.
 func TestCancelledSortSlice(t *testing.T) {
 	const n = 2_000_000
 	numbers := make([]uint32, n)

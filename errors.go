@@ -14,8 +14,8 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// An OptionError reports an invalid or missing field of a job. A call joins the errors of several fields by
-// errors.Join; errors.As finds the first of them.
+// An OptionError reports an invalid or missing field of a job. A call joins the errors of several
+// fields with errors.Join; errors.As finds the first of them.
 type OptionError struct {
 	Option string // the field, such as Output.Path; "": several fields contradict each other
 	text   string
@@ -44,8 +44,8 @@ type PartialRecordError struct {
 
 func (e *PartialRecordError) Error() string { return e.text }
 
-// A FileError reports that reading or writing failed at some offset of a file or Reader. A file that could not be
-// opened or created is a *fs.PathError instead.
+// A FileError reports that reading or writing failed at some offset of a file or Reader. A file
+// that could not be opened or created is a *fs.PathError instead.
 type FileError struct {
 	Op     string // what failed, such as read or write
 	File   string // the path or name of the file
@@ -55,8 +55,8 @@ type FileError struct {
 
 func (e *FileError) Error() string { return (*fileerr.Error)(e).Error() }
 
-// A DisorderError describes the first record that is out of order. Merge returns it for an input that is not sorted.
-// For Check, it is part of the result.
+// A DisorderError describes the first record that is out of order. Merge returns it for an unsorted
+// input. For Check, it is part of the result.
 type DisorderError struct {
 	File   string
 	Record int64  // index of the record, from 0; the message counts from 1
@@ -71,8 +71,8 @@ type DisorderError struct {
 
 func (e *DisorderError) Error() string { return e.text }
 
-// A PanicError reports a panic in a function of the caller, such as a Reader, Progress or a key function of SortSlice,
-// or a bug in this package. Such a panic does not end the program.
+// A PanicError reports a panic in a function of the caller, such as a Reader, Progress or a key
+// function of SortSlice, or a bug in this package. Such a panic does not end the program.
 type PanicError struct {
 	Function string // the function of the caller that panicked, such as "Read of Input.Reader"; "": a bug
 	Value    any    // the argument of panic
@@ -116,10 +116,11 @@ var jobFields = map[option.Field]string{
 	option.RecordSize:    "Record.Size",
 }
 
-// Messages of the packages below name the fields of a job.
+// The messages of internal packages then name the fields of a job.
 func init() { option.Rename(jobField) }
 
-// jobField returns the name of an option in this package. Fields of Record without an entry have the same name.
+// jobField returns the name of an option in this package. Fields of Record without an entry have
+// the same name.
 func jobField(f option.Field) string {
 	if name, ok := jobFields[f]; ok {
 		return name
@@ -132,8 +133,8 @@ func optionErrorf(option, format string, args ...any) error {
 	return &OptionError{Option: option, text: option + " " + fmt.Sprintf(format, args...)}
 }
 
-// publicErrors returns the errors of a call as callers see them: an error that consists of several is joined from
-// theirs.
+// publicErrors converts the errors of a call to the types of this package. It converts joined
+// errors one by one and joins the results.
 func publicErrors(err error) error {
 	if err == nil {
 		return nil
@@ -160,7 +161,7 @@ func parts(err error) []error {
 	return all
 }
 
-// joined returns the public forms of errors. With ofRecord, they are faults of a Record.
+// joined returns the public forms of errors. If ofRecord is set, the errors are about a Record.
 func joined(faults []error, ofRecord bool) error {
 	public := make([]error, len(faults))
 	for i, fault := range faults {
@@ -179,14 +180,15 @@ func joined(faults []error, ofRecord bool) error {
 	return errors.Join(public...)
 }
 
-// jobError is an error of a call. It contains errors of the packages below, and presents them as types of this package.
+// A jobError is an error of a call. It wraps errors of internal packages and presents them as types
+// of this package.
 type jobError struct{ err error }
 
 func (e *jobError) Error() string { return e.err.Error() }
 
 func (e *jobError) Unwrap() error { return e.err }
 
-// As finds the errors of the packages below that have a type in this package; see errors.As.
+// As implements errors.As for errors of internal packages that have a counterpart in this package.
 func (e *jobError) As(target any) bool {
 	switch target := target.(type) {
 	case **OptionError:
@@ -244,7 +246,8 @@ func spaceError(from *plan.RoomError) *ResourceError {
 	}
 }
 
-// renameError returns the error of a rename, which has two paths, as that of one file.
+// renameError converts the error of a rename, which contains two paths, to an error with a single
+// path.
 func renameError(from *os.LinkError) *fs.PathError {
 	return &fs.PathError{Op: from.Op, Path: from.New, Err: from.Err}
 }

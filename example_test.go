@@ -270,7 +270,8 @@ func ExampleDevices() {
 	// Output: cpu
 }
 
-// A selection can be limited to its first records, and their positions can be written instead of them.
+// A selection can be limited to its first records, and their positions can be written instead of
+// them.
 func ExampleUnique() {
 	records := "delta4alpha2gamma9alpha1"
 	for _, selection := range []extsort.Selection{

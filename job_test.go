@@ -50,8 +50,9 @@ func TestFieldsOfJobs(t *testing.T) {
 	}
 }
 
-// TestJobsAreChecked lists jobs that are refused before anything is read or written, with the fields that their errors
-// name. In particular, a job without an input or an output never uses the standard streams.
+// TestJobsAreChecked lists jobs that are refused before anything is read or written, with the
+// fields that their errors name. In particular, a job without an input or an output never uses the
+// standard streams.
 func TestJobsAreChecked(t *testing.T) {
 	valid := Job{
 		Input:  Input{Reader: iotest.ErrReader(errors.New("the input was read"))},
@@ -104,8 +105,8 @@ func TestJobsAreChecked(t *testing.T) {
 	}
 }
 
-// TestAllFaultsAtOnce lists jobs with several invalid fields. All of them are reported together, each as an error with
-// its field, whether this package, the session or the format finds it.
+// TestAllFaultsAtOnce lists jobs with several invalid fields. All of them are reported together,
+// each as an error with its field, whether this package, the session or the format finds it.
 func TestAllFaultsAtOnce(t *testing.T) {
 	for _, c := range []struct {
 		job  Job
@@ -254,7 +255,8 @@ func TestErrorsAreData(t *testing.T) {
 	}
 }
 
-// TestFileErrors lists files that cannot be used. errors.As finds the file, and errors.Is the reason.
+// TestFileErrors lists files that cannot be used. errors.As finds the file, and errors.Is the
+// reason.
 func TestFileErrors(t *testing.T) {
 	dir := t.TempDir()
 	input := filepath.Join(dir, "input")
@@ -262,7 +264,7 @@ func TestFileErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	missing := filepath.Join(dir, "missing")
-	below := filepath.Join(input, "below") // a file is no directory
+	below := filepath.Join(input, "below") // a path below a file, which is not a directory
 	closed, err := os.Create(filepath.Join(dir, "closed"))
 	if err != nil {
 		t.Fatal(err)
@@ -316,7 +318,7 @@ func TestFileErrors(t *testing.T) {
 
 var errOfCaller = errors.New("the caller does not want to go on")
 
-// faulty is every interface that a job can have. One of its methods fails or panics.
+// faulty implements every interface that a job can contain. One of its methods fails or panics.
 type faulty struct {
 	method string
 	panics bool
@@ -362,8 +364,8 @@ func (f faulty) WithAttrs([]slog.Attr) slog.Handler { return f }
 
 func (f faulty) WithGroup(string) slog.Handler { return f }
 
-// TestFunctionsOfTheCaller lists functions of the caller that fail or panic. errors.Is finds the caller's own error,
-// and a panic is that of a named function, not a bug.
+// TestFunctionsOfTheCaller lists functions of the caller that fail or panic. errors.Is finds the
+// caller's own error, and a panic is that of a named function, not a bug.
 func TestFunctionsOfTheCaller(t *testing.T) {
 	broken := errors.New("the input is broken")
 	for _, c := range []struct {
@@ -421,7 +423,8 @@ func TestFunctionsOfTheCaller(t *testing.T) {
 	}
 }
 
-// TestLoopPanics checks that a panic in the body of a loop over Records reaches the caller as it is.
+// TestLoopPanics checks that a panic in the body of a loop over Records reaches the caller
+// unchanged.
 func TestLoopPanics(t *testing.T) {
 	defer func() {
 		if value := recover(); value != any(errOfCaller) {
@@ -455,7 +458,7 @@ func TestResourceErrors(t *testing.T) {
 	}
 }
 
-// panicking must not be read.
+// panicking is a Reader that panics: the tests must not read it.
 type panicking struct{}
 
 func (panicking) Read([]byte) (int, error) { panic("the input was read") }
@@ -493,7 +496,7 @@ func TestSelections(t *testing.T) {
 	}
 }
 
-// TestReports checks that every call reports what it did.
+// TestReports checks the report of every call.
 func TestReports(t *testing.T) {
 	ctx := context.Background()
 	record := Record{Type: U8}

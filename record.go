@@ -9,15 +9,16 @@ import (
 
 // A Record describes the records of the inputs. Set exactly one of Format, Type and Size:
 //
-//	Record{Type: U64}                                               // a file of numbers
-//	Record{Size: 100}                                               // 100-byte records, ordered by all their bytes
-//	Record{Size: 16, Keys: []KeyField{{Offset: 8, Type: U32}}}      // ordered by the number at byte 8
-//	Record{Format: "npy", Keys: []KeyField{{Name: "mass"}}}         // a NumPy array, ordered by its field mass
+//	Record{Type: U64}                                          // a file of numbers
+//	Record{Size: 100}                                          // 100-byte records, ordered by all bytes
+//	Record{Size: 16, Keys: []KeyField{{Offset: 8, Type: U32}}} // ordered by the number at byte 8
+//	Record{Format: "npy", Keys: []KeyField{{Name: "mass"}}}    // a NumPy array, ordered by field mass
 //
 // Some formats use Type, Size or Keys in addition to Format.
 type Record struct {
-	// Format is the name of a file format: gensort, npy, npz, sosd, fvecs, bvecs, ivecs, fbin, u8bin, i8bin or
-	// ibin. The output has the same format as the inputs. "" means plain records without a header.
+	// Format is the name of a file format: gensort, npy, npz, sosd, fvecs, bvecs, ivecs, fbin,
+	// u8bin, i8bin or ibin. The output has the same format as the inputs. "" means plain records
+	// without a header.
 	Format string
 
 	Type   Type       // the type of plain numbers; also the element type that sosd and npy files must have
@@ -27,9 +28,9 @@ type Record struct {
 
 	NaN NaNOrder // the position of NaNs in all key fields; "": IEEE 754 totalOrder
 
-	// NumericFloats compares floats by value: −0 equals +0, and all NaNs are equal. NaNs sort last, unless NaN is
-	// NaNFirst. By default, floats are in IEEE 754 totalOrder: −0 sorts before +0, NaNs with a sign bit first, and
-	// other NaNs last.
+	// NumericFloats compares floats by value: −0 equals +0, and all NaNs are equal. NaNs sort last,
+	// unless NaN is NaNFirst. By default, floats are in IEEE 754 totalOrder: −0 sorts before +0,
+	// NaNs with a sign bit first, and other NaNs last.
 	NumericFloats bool
 }
 
@@ -38,8 +39,8 @@ type KeyField struct {
 	Offset int  // bytes from the beginning of the record
 	Type   Type // the type of the field
 
-	// Name replaces Offset and Type for arrays of Format npy and npz. It is the name of a field of a structured
-	// array, or the number of a column, from 0.
+	// Name replaces Offset and Type for arrays of Format npy and npz. It is the name of a field of
+	// a structured array, or the number of a column, from 0.
 	Name string
 
 	Desc bool // largest values first
@@ -55,11 +56,10 @@ type KeyField struct {
 //	ucsN                               N characters of 4 bytes, compared by their code points
 //	time_s time_ms time_us time_ns     64-bit integers that reports show as times
 //	ebcdicN zonedN packedN             text and decimal numbers of mainframes, in N bytes
-//	time_s time_ms time_us time_ns     an i64 that is shown as a date
-//	zonedN packedN ebcdicN             decimal numbers and text of mainframes, of N bytes
 //
-// Numbers and characters are little-endian. The suffix be makes them big-endian: U32 + "be" is u32be, with the most
-// significant byte first. Types without a constant are strings, as in KeyField{Type: "u24"}.
+// Numbers and characters are little-endian. The suffix be makes them big-endian: U32 + "be" is
+// u32be, with the most significant byte first. Types without a constant are strings, as in
+// KeyField{Type: "u24"}.
 type Type string
 
 // The most common types.
@@ -76,11 +76,12 @@ const (
 	F64 Type = "f64"
 )
 
-// Bytes returns the type of n bytes, which are compared as by bytes.Compare. n must be from 1 to 65,536.
+// Bytes returns the type of n bytes, which are compared as by bytes.Compare. n must be from 1 to
+// 65,536.
 func Bytes(n int) Type { return Type("bytes" + strconv.Itoa(n)) }
 
-// A NaNOrder is the position of NaNs and of NumPy's NaT. The zero value is IEEE 754 totalOrder: NaNs are at both
-// ends, by their sign bits.
+// A NaNOrder is the position of NaNs and of NumPy's NaT. The zero value is IEEE 754 totalOrder:
+// NaNs are at both ends, by their sign bits.
 type NaNOrder string
 
 // The positions of NaNs, in both directions of the sort.
@@ -89,7 +90,7 @@ const (
 	NaNLast  NaNOrder = "last"
 )
 
-// spec returns the description of the record that package format reads.
+// spec returns the description of the record for package format.
 func (r *Record) spec() (format.Spec, []error) {
 	spec := format.Spec{
 		Format:     r.Format,
@@ -113,7 +114,7 @@ func (r *Record) spec() (format.Spec, []error) {
 	return spec, faults
 }
 
-// check returns all faults of the field. option is its name.
+// check returns all errors in the field. option is its name.
 func (k KeyField) check(option string) (faults []error) {
 	if k.Name != "" {
 		if k.Type != "" || k.Offset != 0 {
@@ -134,7 +135,7 @@ func (k KeyField) check(option string) (faults []error) {
 	return faults
 }
 
-// text returns the field as package format reads it: OFFSET:TYPE[:desc] or NAME[:desc].
+// text returns the field in the syntax of package format: OFFSET:TYPE[:desc] or NAME[:desc].
 func (k KeyField) text() string {
 	text := k.Name
 	if k.Name == "" {

@@ -18,7 +18,7 @@ type Report struct {
 	BytesRead      int64 // record bytes from the inputs, decompressed
 	BytesWritten   int64 // record bytes to the output, before compression
 	BytesSpilled   int64 // bytes written to temporary files
-	BytesResumed   int64 // the part of BytesRead that an earlier run had processed; see Job.Checkpoint
+	BytesResumed   int64 // the part of BytesRead that an earlier run already processed; see Job.Checkpoint
 	Elapsed        time.Duration
 
 	Strategy Strategy // the strategy that ran
@@ -26,14 +26,15 @@ type Report struct {
 	Device   string   // the names of the devices
 	Fallback string   // why the CPU replaced a GPU; "": it did not
 
-	// With Verify, the output is in order and has the same checksum as the input. Checksums are sums of the CRC-32 of
-	// the records, in hexadecimal; they do not depend on the order. With a selection, they differ.
+	// Verified reports that Job.Verify was set and passed: the output is in order and has the same
+	// checksum as the input. A checksum is the sum of the CRC-32 of all records, in hexadecimal. It
+	// does not depend on the order of the records. With a selection, the two checksums differ.
 	Verified    bool
 	ChecksumIn  string
 	ChecksumOut string
 	Summary     *Summary // of the output; nil without Verify
 
-	// How the job ran. These fields may mean something else in another version.
+	// The following fields describe how the job ran. Their meaning may change between versions.
 	Algorithm   string // the algorithm of the device
 	Chunks      int    // number of chunks or partitions that were sorted
 	MergeWidth  int    // number of runs in the last merge; 0: no merge
@@ -86,14 +87,14 @@ type Summary struct {
 	Order      string `json:"order"` // the layout of a record and the order of its keys
 }
 
-// Precedes reports whether the records of next may follow those of s in a sorted file. With unique, the last key of s
-// and the first key of next must differ.
+// Precedes reports whether the records of next may follow the records of s in a sorted file. If
+// unique is set, the last key of s and the first key of next must differ.
 func (s *Summary) Precedes(next *Summary, unique bool) bool {
 	return (*format.Summary)(s).Precedes((*format.Summary)(next), unique)
 }
 
-// Append combines s with the summary of the records that follow. It returns an error if one of them is not a summary,
-// or if their records have different layouts or orders.
+// Append combines s with the summary of the records that follow. It returns an error if one of the
+// two summaries is invalid, or if their records have different layouts or orders.
 func (s *Summary) Append(next *Summary) error {
 	sum := (*format.Summary)(s)
 	if err := sum.Validate(); err != nil {
@@ -108,16 +109,17 @@ func (s *Summary) Append(next *Summary) error {
 
 // A CheckReport is the result of Check.
 type CheckReport struct {
-	// Summary describes the records. With CheckJob.Brief, it has only the number of records up to the first one that is
-	// out of order. A file that is checked in parts is sorted if each part is sorted and precedes the next.
+	// Summary describes the records. With CheckJob.Brief, it contains only the number of records up
+	// to the first one that is out of order. A file that is checked in parts is sorted if each part
+	// is sorted and precedes the next.
 	Summary
 
 	Disorder *DisorderError // the first record that is out of order; nil: the input is sorted
 	Elapsed  time.Duration
 }
 
-// Progress is the state of a running job. Each phase processes about as many bytes as the input has, so Total is a
-// multiple of the size of the input.
+// Progress is the state of a running job. Each phase processes about the same number of bytes as
+// the input contains, so Total is a multiple of the input's size.
 type Progress struct {
 	Phase        string // the running phase; "" before the first
 	PhaseIndex   int    // its number, from 1
@@ -134,8 +136,8 @@ type Progress struct {
 // progressInterval is the time between two calls of a Progress function.
 const progressInterval = 200 * time.Millisecond
 
-// watch runs call. Meanwhile, it calls report from another goroutine, and once more at the end. If report panics, the
-// context of call is cancelled.
+// watch runs call. While it runs, watch calls report periodically from another goroutine, and once
+// more at the end. If report panics, the context of call is cancelled.
 func watch(ctx context.Context, report func(Progress), call func(context.Context, session.Progress) error) error {
 	if report == nil {
 		return call(ctx, nil)
@@ -179,7 +181,7 @@ func watch(ctx context.Context, report func(Progress), call func(context.Context
 	return errors.Join(err, panicked)
 }
 
-// newReport translates the report of a session, which may be nil.
+// newReport translates the report of a session. r may be nil.
 func newReport(r *session.Report) *Report {
 	if r == nil {
 		return nil
@@ -222,7 +224,7 @@ func newReport(r *session.Report) *Report {
 	return report
 }
 
-// newForecast translates a plan, which may be nil.
+// newForecast translates a plan. p may be nil.
 func newForecast(p *plan.Plan) *Forecast {
 	if p == nil {
 		return nil

@@ -2,16 +2,19 @@ package extsort
 
 import "github.com/extsort/extsort/internal/session"
 
-// A Selection says which records a sort writes, and in which form. The functions [All], [First], [Unique], [Counted],
-// [Duplicates], [Positions] and [Shuffled] return one. nil is the same as All().
+// A Selection specifies which records a sort writes, and in which form. The functions [All],
+// [First], [Unique], [Counted], [Duplicates], [Positions] and [Shuffled] return one. A nil
+// Selection is equivalent to All().
 type Selection interface {
-	// First limits the selection to its first n records, in output order. With n = 0, the output has no records.
+	// First limits the selection to its first n records, in output order. With n = 0, the output
+	// has no records.
 	First(n int64) Selection
 
 	apply(*session.Options) error
 }
 
-// A RecordSelection is a selection that writes unchanged records. Their positions can be written instead.
+// A RecordSelection is a selection that writes unchanged records. It can write their positions
+// instead.
 type RecordSelection interface {
 	Selection
 
@@ -19,7 +22,7 @@ type RecordSelection interface {
 	Positions(t Type) Selection
 }
 
-// A Keep says which of several records with equal keys is written.
+// A Keep specifies which of several records with equal keys is written.
 type Keep int
 
 // The records to keep.
@@ -31,29 +34,30 @@ const (
 // All selects all records.
 func All() RecordSelection { return records{} }
 
-// First selects the first n records of the sorted output: the n smallest, or the n largest with Job.Reverse. With n =
-// 0, the output has no records.
+// First selects the first n records of the sorted output: the n smallest, or the n largest with
+// Job.Reverse. With n = 0, the output has no records.
 func First(n int64) Selection { return All().First(n) }
 
 // Unique selects one record for each key.
 func Unique(keep Keep) RecordSelection { return records{selection{unique: true, keep: keep}} }
 
-// Counted selects one record for each key, and appends the number of records with this key as a little-endian u64. So
-// the records of the output are 8 bytes longer than those of the input.
+// Counted selects one record for each key, and appends the number of records with this key as a
+// little-endian u64. So each output record is 8 bytes longer than an input record.
 func Counted(keep Keep) Selection { return selection{unique: true, keep: keep, count: true} }
 
 // Duplicates selects the first record of each key that occurs more than once.
 func Duplicates() RecordSelection { return records{selection{duplicates: true}} }
 
-// Positions writes the position of each record in the input instead of the record itself: an argsort. The positions
-// count from 0 over all inputs, and are little-endian numbers without a header. Their type is U32 or U64.
+// Positions writes the position of each record in the input instead of the record itself: an
+// argsort. The positions count from 0 over all inputs, and are little-endian numbers without a
+// header. Their type is U32 or U64.
 func Positions(t Type) Selection { return All().Positions(t) }
 
-// Shuffled writes all records in a uniformly random order. The same seed and input give the same order. Keys are
-// ignored, so Record may lack them.
+// Shuffled writes all records in a uniformly random order. The same seed and input give the same
+// order. Keys are ignored, so Record may lack them.
 func Shuffled(seed uint64) Selection { return selection{shuffle: true, seed: seed} }
 
-// selection is every Selection; the constructors permit only combinations that exist.
+// selection implements all Selections. The constructors permit only supported combinations.
 type selection struct {
 	unique     bool
 	keep       Keep

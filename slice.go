@@ -16,11 +16,12 @@ import (
 	"github.com/extsort/extsort/internal/slicesort"
 )
 
-// SortSlice sorts a slice in memory, in parallel. The sort is stable. Elements may be numbers, strings, structs or any
-// other type, and may contain pointers and padding.
+// SortSlice sorts a slice in memory, in parallel. The sort is stable. Elements may be numbers,
+// strings, structs or any other type, and may contain pointers and padding.
 //
-// The keys order the elements, the most significant key first; see [By]. Without keys, elements that are numbers,
-// strings, booleans or arrays of bytes are ordered by their value, and structs by the fields that have a tag:
+// The keys order the elements, the most significant key first; see [By]. Without keys, elements
+// that are numbers, strings, booleans or arrays of bytes are ordered by their value, and structs by
+// the fields that have a tag:
 //
 //	type Event struct {
 //		Time  int64   `extsort:"2,desc"` // the second key field, largest first
@@ -28,17 +29,17 @@ import (
 //		Data  *string                    // not part of the key
 //	}
 //
-// A field with a tag is a number, a string, a boolean or an array of bytes. It may be unexported, and it may be a field
-// of a nested struct.
+// A field with a tag is a number, a string, a boolean or an array of bytes. It may be unexported,
+// and it may be a field of a nested struct.
 //
-// Floats are in IEEE 754 totalOrder: NaNs with a sign bit first, then −Inf to −0, +0 to +Inf, and other NaNs last. This
-// is the order of [Sort], but not that of cmp.Compare. Strings and arrays are compared byte by byte, and false sorts
-// before true.
+// Floats are in IEEE 754 totalOrder: NaNs with a sign bit first, then −Inf to −0, +0 to +Inf, and
+// other NaNs last. [Sort] uses the same order, but cmp.Compare does not. Strings and arrays are
+// compared byte by byte, and false sorts before true.
 //
-// SortSlice uses GOMAXPROCS threads. It needs memory for a copy of the slice and 32 bytes per element. It has no memory
-// limit of its own. To sort numbers or records within a limit, use [SortBytes]. Large slices of numbers without keys
-// are sorted as [Sort] does: they need temporary files if they do not fit in the default memory limit. After an error,
-// the slice is unchanged.
+// SortSlice uses GOMAXPROCS threads. It needs memory for a copy of the slice and 32 bytes per
+// element. It has no memory limit of its own. To sort numbers or records within a limit, use
+// [SortBytes]. Large slices of numbers without keys are sorted as [Sort] does: they need temporary
+// files if they do not fit in the default memory limit. After an error, the slice is unchanged.
 func SortSlice[T any](ctx context.Context, s []T, keys ...Key[T]) error {
 	fields := make([]slicesort.Key[T], len(keys))
 	for i, key := range keys {
@@ -68,8 +69,8 @@ func SortSlice[T any](ctx context.Context, s []T, keys ...Key[T]) error {
 // A Key is one key of the elements of a slice. By returns one.
 type Key[T any] struct{ field slicesort.Key[T] }
 
-// By returns the key that get returns for an element: a number or a string. get must always return the same value for
-// the same element, and must be safe for concurrent calls.
+// By returns a Key whose value for an element is the result of get: a number or a string. get must
+// always return the same value for the same element, and must be safe for concurrent calls.
 //
 //	err := extsort.SortSlice(ctx, events,
 //		extsort.By(func(e Event) string { return e.Host }),
@@ -79,7 +80,7 @@ func By[T any, V cmp.Ordered](get func(T) V) Key[T] { return Key[T]{slicesort.By
 // Desc returns the key in descending order. Elements with equal keys still keep their order.
 func (k Key[T]) Desc() Key[T] { return Key[T]{k.field.Reversed()} }
 
-// minNumbers is the number of elements from which on a slice of numbers is sorted as an input of Sort is.
+// minNumbers is the minimum length of a slice of numbers that is sorted like an input of Sort.
 const minNumbers = 1 << 15
 
 // numberType returns the type of a number in memory, or "" for other types.
@@ -102,7 +103,7 @@ func numberType(t reflect.Type) Type {
 	return Type(name)
 }
 
-// sortNumbers sorts elements that are numbers: equal ones are identical, so that they need no index.
+// sortNumbers sorts numbers. Equal numbers are identical, so their order needs no index.
 func sortNumbers[T any](ctx context.Context, s []T, number Type) error {
 	record := Record{Type: number}
 	spec, faults := record.spec()

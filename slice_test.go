@@ -42,7 +42,7 @@ func TestSortSliceNumbers(t *testing.T) {
 	testNumbers[celsius](t)
 }
 
-// celsius is a number with a name of its own.
+// celsius is a named number type.
 type celsius int32
 
 type integer interface {
@@ -56,7 +56,7 @@ func testNumbers[V integer](t *testing.T) {
 		for _, n := range sliceSizes() {
 			values := make([]V, n)
 			for i := range values {
-				// Also small ones, and equal ones.
+				// Small and equal values occur, too.
 				values[i] = V(random.Uint64()) >> (random.UintN(8) * 8 % 64)
 			}
 			ascending := func(a, b V) bool { return a < b }
@@ -86,7 +86,7 @@ func checkSlice[T comparable](t *testing.T, values []T, less func(a, b T) bool, 
 	}
 }
 
-// TestSortSliceFloats holds floats to IEEE 754 totalOrder, also NaNs and zeros.
+// TestSortSliceFloats checks that floats, including NaNs and zeros, are in IEEE 754 totalOrder.
 func TestSortSliceFloats(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))
@@ -148,8 +148,7 @@ func checkFloats[F float32 | float64](t *testing.T, values []F, bits func(F) int
 	}
 }
 
-// padded has padding after small fields, key fields of all kinds and a pointer that is not part
-// of the key.
+// padded has padding after small fields, key fields of all kinds, and a pointer outside the key.
 type padded struct {
 	flag  bool `extsort:"4"`
 	total int64
@@ -212,8 +211,8 @@ func TestSortSliceStructs(t *testing.T) {
 	}
 }
 
-// randomName returns a short or long name, with long common prefixes and with zeros, which only a
-// comparison of the whole string orders.
+// randomName returns a short or long name. Names have long common prefixes and contain zeros, so
+// only a comparison of whole strings orders them.
 func randomName(random *rand.Rand) string {
 	name := strings.Repeat("common prefix ", random.IntN(3))
 	for range random.IntN(4) {

@@ -12,7 +12,8 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// A Job describes a sort. Input, Record and Output are required; the zero value of every other field is its default.
+// A Job describes a sort. Input, Record and Output are required; the zero value of every other
+// field is its default.
 type Job struct {
 	Input   Input
 	Record  Record
@@ -23,21 +24,24 @@ type Job struct {
 	Resources Resources
 	Tuning    Tuning
 
-	// Checkpoint is a directory that keeps finished runs and the progress of the merge. After a crash, the same job
-	// continues from there. The directory is created if it does not exist, and removed at the end. An existing
-	// directory must be empty or contain a checkpoint of the same job. The output must have a path, the inputs must
-	// be uncompressed and not be readers, and Resources.TempDirs must be empty.
+	// Checkpoint is a directory that keeps finished runs and the progress of the merge. After a
+	// crash, the same job continues from there. The directory is created if it does not exist, and
+	// removed at the end. An existing directory must be empty or contain a checkpoint of the same
+	// job. The output must have a path, the inputs must be uncompressed and not be readers, and
+	// Resources.TempDirs must be empty.
 	Checkpoint string
 
-	// Verify checks that the output is in order and has the same checksum as the input. The report then has a Summary.
+	// Verify checks that the output is in order and has the same checksum as the input. The report
+	// then has a Summary.
 	Verify bool
 
 	Progress func(Progress) // receives the progress about five times a second, and at the end; it must not block
 	Logger   *slog.Logger   // receives a warning if the job continues although something unexpected happened
 }
 
-// A MergeJob describes a merge of sorted inputs. Input, Record and Output are required. Its fields have the same
-// meaning as those of Job. A merge runs on the CPU, and cannot select Positions or Shuffled.
+// A MergeJob describes a merge of sorted inputs. Input, Record and Output are required. Its fields
+// have the same meaning as in Job. A merge runs on the CPU, and cannot select Positions or
+// Shuffled.
 type MergeJob struct {
 	Input   Input // with Part, one part of the merged records
 	Record  Record
@@ -45,10 +49,11 @@ type MergeJob struct {
 	Select  Selection
 	Output  Output
 
-	// Cuts is the result of the function Cuts for n = Input.Part.Count. If it is nil, the merge computes it.
+	// Cuts is the result of the function Cuts for n = Input.Part.Count. If it is nil, the merge
+	// computes it.
 	Cuts [][]int64
 
-	Resources Resources // TempDirs are only used if memory or open files do not suffice for all inputs at once
+	Resources Resources // TempDirs are only used if not all inputs can be merged at once
 	Tuning    Tuning    // only MergeWidth and SpillCompression
 
 	Verify   bool
@@ -56,8 +61,8 @@ type MergeJob struct {
 	Logger   *slog.Logger
 }
 
-// A CheckJob describes a check. Input and Record are required. Fields without a comment have the same meaning as in
-// Job.
+// A CheckJob describes a check. Input and Record are required. Fields without a comment have the
+// same meaning as in Job.
 type CheckJob struct {
 	Input   Input // exactly one file or stream
 	Record  Record
@@ -74,8 +79,9 @@ type CheckJob struct {
 // MinMemory is the smallest memory limit of a job, in bytes.
 const MinMemory = 16 << 20
 
-// ParseMemory parses a memory limit for Resources.Memory, for example of a flag: a number of bytes with an optional
-// suffix K, M, G, T, KB, MB …, or a percentage of the memory of the machine or its cgroup.
+// ParseMemory parses a memory limit for Resources.Memory, for example from a flag: a number of
+// bytes with an optional suffix K, M, G, T, KB, MB …, or a percentage of the memory of the machine
+// or its cgroup.
 func ParseMemory(s string) (int64, error) {
 	bytes, err := session.ParseMemory(s)
 	return bytes, publicErrors(err)
@@ -83,8 +89,9 @@ func ParseMemory(s string) (int64, error) {
 
 // Resources limits the resources of a job. The zero value uses the whole machine.
 type Resources struct {
-	// Memory limits the host memory that the job allocates, in bytes. It does not include other memory of the
-	// program. The minimum is MinMemory. The default depends on the memory of the machine or its cgroup.
+	// Memory limits the host memory that the job allocates, in bytes. It does not include other
+	// memory of the program. The minimum is MinMemory. The default depends on the memory of the
+	// machine or its cgroup.
 	Memory int64
 
 	TempDirs []string // directories for temporary files, used in parallel; none: TMPDIR if set, otherwise /var/tmp
@@ -97,19 +104,21 @@ type Resources struct {
 	MeasurePeak bool
 }
 
-// Tuning overrides choices that are otherwise made by a cost model. It never changes the output.
+// Tuning overrides choices of the cost model. It never changes the output.
 type Tuning struct {
-	Strategy   Strategy // "": the strategy that is predicted to be the fastest
+	Strategy   Strategy // "": the strategy predicted to be fastest
 	Algorithm  string   // one of Device.Algorithms; "": chosen by the device
 	DigitBits  int      // bits per pass of OpenCL algorithms with a variable digit; 0: chosen by the device
-	MergeWidth int      // maximum number of runs merged at once; 0: as many as memory and open files allow
+	MergeWidth int      // maximum number of runs merged at once; 0: limited only by memory and open files
 
-	// SpillCompression is the compression of temporary files: CompressionNone, CompressionS2, CompressionZstd or
-	// "delta", which stores differences of keys. By default, it depends on the data and the disks.
+	// SpillCompression is the compression of temporary files: CompressionNone, CompressionS2,
+	// CompressionZstd or "delta", which stores differences of keys. By default, it depends on the
+	// data and the disks.
 	SpillCompression Compression
 }
 
-// A Strategy is a way to sort data that may be larger than memory. docs/how-it-works.md explains each of them.
+// A Strategy is a way to sort data that may be larger than memory. docs/how-it-works.md explains
+// each of them.
 type Strategy string
 
 // The strategies. StrategyInCore and StrategyCopy appear in reports but cannot be requested.
@@ -123,8 +132,8 @@ const (
 	StrategySpread    Strategy = "spread"    // sorts a share on each of several devices, then merges the shares
 )
 
-// Sort sorts the inputs into the output. After an error, the report is nil or describes the part of the job that ran,
-// and no output appears.
+// Sort sorts the inputs into the output. After an error, no output appears, and the report is nil
+// or describes the part of the job that ran.
 func Sort(ctx context.Context, job Job) (*Report, error) {
 	opt, err := job.options(needsInput | needsOutput)
 	if err != nil {
@@ -136,8 +145,8 @@ func Sort(ctx context.Context, job Job) (*Report, error) {
 	})
 }
 
-// Merge merges sorted inputs. If an input is not sorted, Merge returns a *DisorderError. If keys are equal, records of
-// earlier inputs come first.
+// Merge merges sorted inputs. If an input is not sorted, Merge returns a *DisorderError. If keys
+// are equal, records of earlier inputs come first.
 func Merge(ctx context.Context, job MergeJob) (*Report, error) {
 	opt, err := job.options(needsInput | needsOutput)
 	if err != nil {
@@ -149,7 +158,8 @@ func Merge(ctx context.Context, job MergeJob) (*Report, error) {
 	})
 }
 
-// Check reports whether an input is in order. Disorder is a result, not an error: see CheckReport.Disorder.
+// Check reports whether an input is in order. Disorder is a result, not an error: see
+// CheckReport.Disorder.
 func Check(ctx context.Context, job CheckJob) (*CheckReport, error) {
 	opt, err := job.options()
 	if err != nil {
@@ -173,9 +183,10 @@ func Check(ctx context.Context, job CheckJob) (*CheckReport, error) {
 	return report, nil
 }
 
-// Records sorts the inputs and iterates over the sorted records instead of writing them. Each record is valid only
-// until the next iteration. If the sort fails, the last element is a nil record with the error. Breaking out of the
-// loop cancels the sort. Job.Output must be empty. If report is not nil, the iterator fills it after the last record.
+// Records sorts the inputs and iterates over the sorted records instead of writing them. Each
+// record is valid only until the next iteration. If the sort fails, the last element is a nil
+// record with the error. Breaking out of the loop cancels the sort. Job.Output must be empty. If
+// report is not nil, the iterator fills it after the last record.
 func Records(ctx context.Context, job Job, report *Report) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		faults := job.Output.forbid("Records passes the records to the loop")
@@ -197,10 +208,10 @@ func Records(ctx context.Context, job Job, report *Report) iter.Seq2[[]byte, err
 	}
 }
 
-// SortBytes sorts the records of a slice in place and returns the result. The result is shorter than the slice if
-// Job.Select leaves records out. It is a new slice if Counted makes the records longer. Job.Input and Job.Output must
-// be empty. In addition to Resources.Memory, SortBytes needs as much memory as the slice has. After an error, the
-// slice is unchanged.
+// SortBytes sorts the records of a slice in place and returns the result. The result is shorter
+// than the slice if Job.Select leaves records out. It is a new slice if Counted makes the records
+// longer. Job.Input and Job.Output must be empty. In addition to Resources.Memory, SortBytes needs
+// memory for a copy of the slice. After an error, the slice is unchanged.
 func SortBytes(ctx context.Context, records []byte, job Job) ([]byte, *Report, error) {
 	faults := job.Input.forbid("SortBytes sorts its slice")
 	faults = append(faults, job.Output.forbid("SortBytes returns the records")...)
@@ -227,9 +238,10 @@ func SortBytes(ctx context.Context, records []byte, job Job) ([]byte, *Report, e
 	return append(records[:0], sorted.Bytes()...), report, nil
 }
 
-// Plan returns how Sort would run the job. It reads a sample of each input file and writes nothing. Job.Output may be
-// empty: then the output is a stream. Plan does not read from a FIFO or from a Reader that is not a regular
-// file, because a later sort would miss these bytes. The forecast then assumes random keys in random order.
+// Plan returns how Sort would run the job. It reads a sample of each input file and writes nothing.
+// If Job.Output is empty, the output is assumed to be a stream. Plan reads from neither FIFOs nor
+// Readers other than regular files, because these bytes would be missing in a later sort. For such
+// inputs, the forecast assumes random keys in random order.
 func Plan(ctx context.Context, job Job) (*Forecast, error) {
 	opt, err := job.options(needsInput)
 	if err != nil {
@@ -239,9 +251,10 @@ func Plan(ctx context.Context, job Job) (*Forecast, error) {
 	return newForecast(plan), publicErrors(err)
 }
 
-// PlanFor returns how Sort would run the job for an input that does not exist yet and has the given number of records.
-// It assumes an uncompressed file on a disk, uniformly random keys in random order, and enough space for temporary
-// files. Job.Input is ignored except for its Part, and Job.Output may be empty.
+// PlanFor returns how Sort would run the job for an input that does not exist yet and has the given
+// number of records. It assumes an uncompressed file on a disk, uniformly random keys in random
+// order, and enough space for temporary files. Job.Input is ignored except for its Part, and
+// Job.Output may be empty.
 func PlanFor(ctx context.Context, job Job, records int64) (*Forecast, error) {
 	opt, err := job.options(0)
 	if err != nil {
@@ -251,12 +264,13 @@ func PlanFor(ctx context.Context, job Job, records int64) (*Forecast, error) {
 	return newForecast(plan), publicErrors(err)
 }
 
-// Cuts returns the positions at which to cut sorted inputs, so that Merge can merge them in n parts. For the result c,
-// part k consists of the records c[k][i] to c[k+1][i]-1 of each input i. The sizes of the parts differ by at most one
-// record, unless job.Select is Unique, Counted or Duplicates, which keep records with equal keys in the same part.
-// Records are ordered by key, input and position. Cuts reads only a few records of each input. With Input.Part, it
-// returns only the cuts of that share of the parts, beginning with c[0], so that several processes can divide the work.
-// Job.Output may be empty.
+// Cuts returns the positions at which to cut sorted inputs, so that Merge can merge them in n
+// parts. For the result c, part k consists of the records c[k][i] to c[k+1][i]-1 of each input i.
+// The sizes of the parts differ by at most one record, unless job.Select is Unique, Counted or
+// Duplicates, which keep records with equal keys in the same part. Records are ordered by key,
+// input and position. Cuts reads only a few records of each input. With Input.Part, Cuts returns
+// only the cuts for that share of the parts, as c[0], c[1] and so on, so that several processes can
+// divide the work. Job.Output may be empty.
 func Cuts(ctx context.Context, job MergeJob, n int64) ([][]int64, error) {
 	opt, err := job.options(needsInput)
 	if err != nil {
@@ -266,8 +280,8 @@ func Cuts(ctx context.Context, job MergeJob, n int64) ([][]int64, error) {
 	return cuts, publicErrors(err)
 }
 
-// Devices returns the devices that a sort can use: the CPU first, then the OpenCL devices. The note explains why there
-// are no OpenCL devices, or how to get them. It may be "".
+// Devices returns the devices that a sort can use: the CPU first, then the OpenCL devices. The note
+// explains why there are no OpenCL devices, or how to get them. It may be "".
 func Devices(ctx context.Context) (devices []Device, note string) {
 	list := session.Devices(ctx)
 	for _, info := range list.Devices {
@@ -297,7 +311,7 @@ type Device struct {
 	Algorithms []string
 }
 
-// needs says which fields a call requires.
+// needs is the set of fields that a call requires.
 type needs int
 
 const (
@@ -370,7 +384,7 @@ func (j *CheckJob) options() (session.CheckOptions, error) {
 	return opt, allFaults(faults, all.Validate())
 }
 
-// applyFrame sets the options of inputs, records and output, which all jobs have.
+// applyFrame sets the options that all jobs share: inputs, record and output.
 func applyFrame(opt *session.Options, in *Input, record *Record, out *Output, required needs) []error {
 	spec, faults := record.spec()
 	opt.Record = spec
@@ -408,7 +422,7 @@ func (t *Tuning) apply(opt *session.Options) {
 	opt.SpillCompress = string(t.SpillCompression)
 }
 
-// run calls a sort or merge, and reports its progress meanwhile.
+// run calls a sort or merge and reports its progress while it runs.
 func run(ctx context.Context, progress func(Progress),
 	call func(context.Context, session.Progress) (*session.Report, error)) (*Report, error) {
 	var report *session.Report

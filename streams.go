@@ -10,44 +10,48 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// An Input is one or more files or streams, which are read one after another: first Paths, then Reader, then Sources.
-// All of them contain records of the same layout. At least one of the three must be set.
+// An Input is one or more files or streams, which are read one after another: first Paths, then
+// Reader, then Sources. All of them contain records of the same layout. At least one of these three
+// fields must be set.
 type Input struct {
 	Paths   []string  // names of files, or URLs if a driver for them is imported
 	Reader  io.Reader // a stream, for example os.Stdin
 	Sources []Source  // files and streams with more properties
 
-	// HeaderBytes is the length of a header before the records of each input, and TrailerBytes the number of bytes
-	// after them. Records is the number of records in each input: the bytes after them are skipped, too. The default
-	// is all. Offsets in reports and errors do not count the header. See Output.KeepHeader.
+	// HeaderBytes is the length of a header before the records of each input, and TrailerBytes the
+	// number of bytes after them. Records is the number of records in each input: the bytes after
+	// them are skipped, too. By default, all bytes are records. Offsets in reports and errors do
+	// not count the header. See Output.KeepHeader.
 	HeaderBytes  int64
 	TrailerBytes int64
 	Records      int64
 
-	// Compression is the compression of the inputs. By default, it is detected, except for brotli, which is detected by
-	// the suffix .br of a path. Offsets in reports and errors refer to the decompressed bytes.
+	// Compression is the compression of the inputs. By default, it is detected, except for brotli,
+	// which is detected by the suffix .br of a path. Offsets in reports and errors refer to the
+	// decompressed bytes.
 	Compression Compression
 
-	// Raw says that the inputs are plain records, although they look like files of another format. Without Raw, an
-	// input that looks like a file of a known format is an error, unless Record.Format names that format.
+	// Raw declares that the inputs are plain records, even if they look like files of another
+	// format. Without Raw, an input that looks like a file of a known format is an error, unless
+	// Record.Format names that format.
 	Raw bool
 
-	// Part selects one of several equal parts of the records of all inputs: by position for a sort or a check, and by
-	// key for a merge. All inputs must be files or implement io.ReaderAt.
+	// Part selects one of several equal parts of the records of all inputs: by position for a sort
+	// or a check, and by key for a merge. All inputs must be files or implement io.ReaderAt.
 	Part Part
 }
 
-// A Source is one input. Set exactly one of Path, Reader and ReaderAt. The functions of this package do not close
-// readers.
+// A Source is one input. Set exactly one of Path, Reader and ReaderAt. The functions of this
+// package do not close readers.
 type Source struct {
 	Path string // the name of a file, or a URL if a driver for it is imported
 
-	// Reader is read once, sequentially. If it is not an *os.File, one Read of it may outlive a call that was
-	// cancelled.
+	// Reader is read once, sequentially. If it is not an *os.File, one Read may still be blocked
+	// after a cancelled call has returned.
 	Reader io.Reader
 
-	// ReaderAt contains Size bytes. Several goroutines read it concurrently, at any offset, and may read bytes more
-	// than once.
+	// ReaderAt contains Size bytes. Several goroutines read it concurrently, at any offset, and may
+	// read bytes more than once.
 	ReaderAt io.ReaderAt
 	Size     int64
 
@@ -55,8 +59,8 @@ type Source struct {
 	Version string // identifies the contents of a ReaderAt, which a checkpoint needs
 }
 
-// A Part is one of Count equal parts, counted from 0. The sizes of the parts differ by at most one record. The zero
-// Part is the whole.
+// A Part is one of Count equal parts, counted from 0. The sizes of the parts differ by at most one
+// record. The zero Part selects everything.
 type Part struct {
 	Index int64
 	Count int64
@@ -64,41 +68,46 @@ type Part struct {
 
 // An Output is a file, a stream or a [Sink]. Set exactly one of Path, Writer and Sink.
 type Output struct {
-	// Path is the name of a file. The file appears completely or not at all, also after a crash, and may replace an
-	// input. Path may also be a URL if a driver for it is imported.
+	// Path is the name of a file. The file appears completely or not at all, even after a crash,
+	// and may replace an input. Path may also be a URL if a driver for it is imported.
 	Path string
 
 	Writer io.Writer // receives the output in order, for example os.Stdout
 	Sink   Sink      // receives the output in order, and completes or discards it at the end
 
-	// Compression is the compression of the output. By default, the suffix of Path selects it (.gz, .zst, .s2 or .br).
+	// Compression is the compression of the output. By default, the suffix of Path selects it (.gz,
+	// .zst, .s2 or .br).
 	Compression Compression
 
-	// SplitFiles or SplitBytes split the output into several files (Path.000, Path.001 …), so that no key is in two of
-	// them. The file Path.index lists their first keys. Either all files appear or none. Set at most one of the two.
+	// SplitFiles or SplitBytes split the output into several files (Path.000, Path.001 …), so that
+	// records with equal keys are in the same file. The file Path.index lists their first keys.
+	// Either all files appear or none. Set at most one of the two.
 	SplitFiles int   // the number of files, with about the same number of records each; at most 10,000
 	SplitBytes int64 // the size of each file before compression; a file may exceed it to keep equal keys together
 
-	// KeepHeader copies the header and the trailer of the first input (Input.HeaderBytes, TrailerBytes, Records) to the
-	// output. Each of them may have up to 1 MiB.
+	// KeepHeader copies the header and the trailer of the first input (Input.HeaderBytes,
+	// TrailerBytes, Records) to the output. Each may be up to 1 MiB long.
 	KeepHeader bool
 }
 
 // A Sink is a custom output, for example an upload.
 type Sink interface {
-	// Write receives the bytes of the output in order. It is never called concurrently. A slow Write does not delay the
-	// end of a call that was cancelled, but may outlive it.
+	// Write receives the bytes of the output in order. It is never called concurrently. A cancelled
+	// call does not wait for a slow Write, so the Write may outlive the call.
 	io.Writer
 
-	// Commit completes the output after the last Write. It should return soon after ctx is cancelled.
+	// Commit completes the output after the last Write. It should return soon after ctx is
+	// cancelled.
 	Commit(ctx context.Context) error
 
-	// Abort discards the output after an error, including an error of Commit, and also if nothing was written.
+	// Abort discards the output after an error, including an error of Commit, and also if nothing
+	// was written.
 	Abort() error
 }
 
-// A Compression is the compression of files. For inputs, the zero value means that it is detected; for an output, the
-// suffix of its path selects it. Inputs may also have the compressions "lz4" and "bzip2".
+// A Compression is the compression of files. The zero value detects the compression of inputs, and
+// selects the compression of an output by the suffix of its path. Inputs may also have the
+// compressions "lz4" and "bzip2".
 type Compression string
 
 // The compressions. CompressionBrotli requires an import; see the package documentation.
@@ -128,7 +137,7 @@ func (in *Input) apply(opt *session.Options) (faults []error) {
 	if len(opt.Sources) == 0 {
 		faults = append(faults, optionErrorf("Input", "is empty: set Input.Paths, Input.Reader or Input.Sources"))
 	}
-	if in.Records == session.NoRecords { // which has a meaning for the session
+	if in.Records == session.NoRecords { // the session would interpret it specially
 		faults = append(faults, optionErrorf("Input.Records", "%d: must not be negative", in.Records))
 	}
 
@@ -148,7 +157,7 @@ func appendError(all []error, err error) []error {
 	return append(all, err)
 }
 
-// checkInputPath refuses paths that other programs treat as standard input.
+// checkInputPath rejects paths that other programs treat as standard input.
 func checkInputPath(option, path string) error {
 	switch path {
 	case "":
@@ -177,7 +186,7 @@ func (s *Source) check(option string) error {
 	return nil
 }
 
-// translate returns the source with a name for messages.
+// translate returns the session's form of the source, with a name for messages.
 func (s *Source) translate(option string) session.Source {
 	name := s.Name
 	switch file, isFile := s.Reader.(*os.File); {
