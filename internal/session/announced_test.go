@@ -13,8 +13,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestMoreThanAnnounced sorts streams that contain more records than their header announces. It expects an error that
-// names the input and the number, not an endless search for space.
+// TestMoreThanAnnounced sorts streams that contain more records than their header announces. It
+// expects an error that names the input and the number, not an endless search for space.
 func TestMoreThanAnnounced(t *testing.T) {
 	t.Parallel()
 	const more = 300_000
@@ -47,7 +47,8 @@ func TestMoreThanAnnounced(t *testing.T) {
 	}
 }
 
-// everyWay is what reads inputs, by name: sorts by each strategy that one device has, a merge and a check.
+// everyWay returns the calls that read inputs, by name: a sort with each strategy for a single
+// device, a merge and a check.
 func everyWay() map[string]func(context.Context, Options) error {
 	ways := map[string]func(context.Context, Options) error{
 		"merge": func(ctx context.Context, opt Options) error { _, err := mergeAs(ctx, opt); return err },

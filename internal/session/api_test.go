@@ -7,10 +7,10 @@ import (
 	"iter"
 )
 
-// SortSlice sorts the records of a slice in place and returns the result. The result is shorter than the slice if
-// Unique or Limit leaves records out. With Count, the records grow, and the result may be a different slice. The slice
-// replaces the inputs and the output in opt. In addition to MemoryBytes, SortSlice needs as much memory as the slice
-// has.
+// SortSlice sorts the records of a slice in place and returns the result. The result is shorter
+// than the slice if Unique or Limit leaves records out. With Count, the records grow, and the
+// result may be a different slice. The slice replaces the inputs and the output in opt. In addition
+// to MemoryBytes, SortSlice needs memory for a copy of the slice.
 func SortSlice(ctx context.Context, records []byte, opt Options) ([]byte, error) {
 	hasInput := len(opt.Inputs)+len(opt.Sources) > 0 || opt.Stdin != nil
 	if hasInput || opt.hasOutput() {
@@ -28,9 +28,10 @@ func SortSlice(ctx context.Context, records []byte, opt Options) ([]byte, error)
 	return append(records[:0], sorted.Bytes()...), nil
 }
 
-// Records sorts the inputs and iterates over the sorted records instead of writing them. Each record is valid only
-// until the next iteration. If the sort fails, the last element is a nil record with the error. Breaking out of the
-// loop cancels the sort. The fields Output, Stdout, Sink and Compress of opt must be empty.
+// Records sorts the inputs and iterates over the sorted records instead of writing them. Each
+// record is valid only until the next iteration. If the sort fails, the last element is a nil
+// record with the error. Breaking out of the loop cancels the sort. The fields Output, Stdout, Sink
+// and Compress of opt must be empty.
 func Records(ctx context.Context, opt Options) iter.Seq2[[]byte, error] {
 	return func(yield func([]byte, error) bool) {
 		if opt.hasOutput() {

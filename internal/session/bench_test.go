@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// BenchmarkSort sorts from file to file. Merge and partition work on chunks of a quarter of the records.
+// BenchmarkSort sorts from file to file. Merge and partition work on chunks of a quarter of the
+// records.
 func BenchmarkSort(b *testing.B) {
 	for _, name := range []string{"u64", "u32be", "rec12", "gensort"} {
 		for _, n := range []int{1 << 10, 1 << 20} {

@@ -13,11 +13,11 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestCancelledWhileReaderBlocks cancels calls that wait for a Reader that is not a file and
-// never returns. They end within 100 ms. Load on the machine may delay a single attempt, but not
+// TestCancelledWhileReaderBlocks cancels calls while a Read blocks forever. The Reader is not a
+// file. The calls end within 100 ms. Load on the machine may delay a single attempt, but not
 // repeated ones.
 func TestCancelledWhileReaderBlocks(t *testing.T) {
-	records := make([]byte, 32<<20) // more than fits a chunk
+	records := make([]byte, 32<<20) // more than fits into a chunk
 	for name, begin := range map[string][]byte{
 		"first read": nil, "read": records[:80], "after spill": records,
 		"gzip": compressed(t, records[:80], format.Gzip)[:20],
@@ -101,7 +101,7 @@ func TestCancelledWhileWriting(t *testing.T) {
 	for _, operation := range []string{"sync output", "sync directory"} {
 		for _, split := range []int{0, 3} {
 			if operation == "sync directory" && split > 0 {
-				continue // a set whose files get their names is not given up in between
+				continue // renaming the files of a set is not interrupted
 			}
 			t.Run(operation, func(t *testing.T) {
 				reached, until := make(chan struct{}), make(chan struct{})
@@ -122,8 +122,8 @@ func TestCancelledWhileWriting(t *testing.T) {
 	}
 }
 
-// checkCancelled cancels a sort that waits when reached is closed. 100 ms are due, and a busy
-// machine has more.
+// checkCancelled cancels a blocked sort when reached is closed. The sort should end within 100 ms.
+// The test allows a second, because the machine may be busy.
 func checkCancelled(t *testing.T, opt Options, reached <-chan struct{}) {
 	t.Helper()
 	stop := errors.New("enough")

@@ -13,7 +13,8 @@ import (
 	"github.com/extsort/extsort/merge"
 )
 
-// CheckOptions describes what to check and how. Fields without a comment have the same meaning as in Options.
+// CheckOptions describes what to check and how. Fields without a comment have the same meaning as
+// in Options.
 type CheckOptions struct {
 	Input      Source // the zero Source is Stdin
 	Stdin      io.Reader
@@ -48,8 +49,9 @@ func (c CheckOptions) options() Options {
 	return opt
 }
 
-// Check reports whether the input is in order. If it is not, Check returns a *DisorderError together with a valid
-// report. With Brief, that report covers only the records up to the first one that is out of order.
+// Check reports whether the input is in order. If it is not, Check returns a *DisorderError
+// together with a valid report. With Brief, that report covers only the records up to the first one
+// that is out of order.
 func Check(ctx context.Context, opt CheckOptions) (*CheckReport, error) {
 	s, err := begin(ctx, opt.options(), false)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 	"github.com/extsort/extsort/internal/option"
 )
 
-// checkpointFormat is the version of the files in a checkpoint, which includes the codecs of
-// runs. After a change, older checkpoints are rejected like those of another sort.
+// checkpointFormat is the version of the files in a checkpoint, which includes the codecs of runs.
+// After a change, older checkpoints are rejected like checkpoints of another sort.
 const checkpointFormat = 3
 
 // openCheckpoint opens the checkpoint that the options name, if any. With readOnly, it changes

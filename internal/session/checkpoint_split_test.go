@@ -124,7 +124,7 @@ func copyStep(t *testing.T, operation string, opt Options) (namingStep, error) {
 	)
 }
 
-// restore makes a directory what its copy is.
+// restore replaces the contents of a directory with a copy.
 func restore(t *testing.T, folder, from string) {
 	t.Helper()
 	if err := errors.Join(os.RemoveAll(folder), os.CopyFS(folder, os.DirFS(from))); err != nil {

@@ -19,7 +19,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// keptSort is a sort with a checkpoint in folders of its own.
+// keptSort returns the options of a sort with a checkpoint in new directories.
 func keptSort(t *testing.T, k kind, data []byte, opt Options) Options {
 	t.Helper()
 	opt.Record, opt.Inputs = k.spec, []string{writeFile(t, data)}
@@ -31,7 +31,7 @@ func keptSort(t *testing.T, k kind, data []byte, opt Options) Options {
 	return opt
 }
 
-// countedData counts the records that are read of a dataset.
+// countedData counts the records read from a dataset.
 type countedData struct {
 	chunker.Dataset
 	records *atomic.Int64
@@ -56,8 +56,8 @@ func (s countedSource) Next(most int, place func(int64, int) []byte) (int64, int
 	return first, n, err
 }
 
-// interrupted fails one operation of the sort after the other, until it comes to its end, and
-// gives the number of failures and of records that were read in all.
+// interrupted repeats a sort and fails one operation of each attempt until an attempt succeeds. It
+// returns the number of failures and the number of records read by all attempts.
 func interrupted(t *testing.T, opt Options, failAt func() int64, vary func(*Options)) (failures int, read int64) {
 	t.Helper()
 	var records atomic.Int64
@@ -142,8 +142,8 @@ func TestCheckpointReadsOnce(t *testing.T) {
 	}
 }
 
-// cutOff gives a sort that failed when its output was to be finished, so that all runs and most
-// of the output are kept.
+// cutOff returns a sort that failed just before it completed its output. So the checkpoint keeps
+// all runs and most of the output.
 func cutOff(t *testing.T, n int) (Options, []byte) {
 	t.Helper()
 	k := kindNamed("u64")
@@ -319,7 +319,7 @@ func TestCheckpointIsDamaged(t *testing.T) {
 	}
 }
 
-// keptFile is the file that the last merge of a sort has written to; "": none is kept.
+// keptFile returns the file that the last merge of a sort wrote to; "": none is kept.
 func keptFile(t *testing.T, opt Options) string {
 	t.Helper()
 	for _, name := range leftIn(t, filepath.Dir(opt.Output)) {
@@ -348,7 +348,7 @@ func TestKeptOutputIsDamaged(t *testing.T) {
 	type attack struct {
 		what  string
 		do    func(t *testing.T, name string, content []byte) error
-		whole bool // all is written again, without a word
+		whole bool // everything is written again, without a message
 	}
 	cut := func(size int64) func(*testing.T, string, []byte) error {
 		return func(_ *testing.T, name string, _ []byte) error { return os.Truncate(name, size) }
@@ -500,7 +500,7 @@ func TestCheckpointOfNothing(t *testing.T) {
 	opt.faults.wrapDataset = func(d chunker.Dataset) chunker.Dataset {
 		return &faultDataset{d, &injector{failAt: 1}}
 	}
-	if err := os.Mkdir(opt.Checkpoint, 0o700); err != nil { // it may be there, and empty
+	if err := os.Mkdir(opt.Checkpoint, 0o700); err != nil { // an empty directory is allowed
 		t.Fatal(err)
 	}
 	if _, err := Sort(t.Context(), opt); !errors.Is(err, errInjected) {
@@ -509,8 +509,8 @@ func TestCheckpointOfNothing(t *testing.T) {
 	checkKept(t, opt, reference(t, k.layout(t), data, opt), "failed")
 }
 
-// endedEarly are sorts that end when the output has its name, and the checkpoint's folder is
-// still there.
+// endedEarly lists sorts that end when the output has its name but the checkpoint directory still
+// exists.
 var endedEarly = map[string]func(o *Options){
 	"new":        func(*Options) {},
 	"in place":   func(o *Options) { o.Inputs = []string{o.Output} },
@@ -520,8 +520,8 @@ var endedEarly = map[string]func(o *Options){
 	"compressed": func(o *Options) { o.Inputs, o.Compress = []string{o.Output}, "zstd" },
 }
 
-// endEarly gives a sort that ended so, with the checkpoint as it would be after a kill, and the
-// output that is due.
+// endEarly returns a sort that ended like this, with its checkpoint in the state after a kill, and
+// the expected output.
 func endEarly(t *testing.T, k kind, n int, change func(o *Options)) (opt Options, want []byte) {
 	t.Helper()
 	data := k.make(t, "few", n, seeded(t))
@@ -579,7 +579,7 @@ func TestCheckpointOfCompleteOutput(t *testing.T) {
 				}
 				var warnings []string
 				opt.Warn = func(message string) { warnings = append(warnings, message) }
-				opt.faults.output = func(string) error { return errInjected } // nothing is opened
+				opt.faults.output = func(string) error { return errInjected } // the sort must not open anything
 				report, err := Sort(t.Context(), opt)
 				if err != nil || report.Records != 0 || report.Verified != opt.Verify {
 					t.Fatalf("%s: the report says %+v, %v", name, report, err)
@@ -601,7 +601,7 @@ func TestCheckpointOfAnotherOutput(t *testing.T) {
 	for what, c := range map[string]struct {
 		sort    string
 		change  func(o *Options) error
-		refused string // "": it is sorted again
+		refused string // "": the sort starts over
 	}{
 		"written to":    {"new", func(o *Options) error { return touch(o.Output) }, ""},
 		"gone":          {"unique", func(o *Options) error { return os.Remove(o.Output) }, ""},

@@ -11,15 +11,16 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// A Part selects one of several equal parts: Part{K: k, N: n} is the k-th of n parts, counted from 0. The zero Part
-// selects everything.
+// A Part selects one of several equal parts: Part{K: k, N: n} is the k-th of n parts, counted from
+// 0. The zero Part selects everything.
 type Part = input.Part
 
-// Cuts returns the positions at which to cut sorted inputs, so that Merge can merge them in n parts. For the result c,
-// part k consists of the records c[k][i] to c[k+1][i]-1 of each input i. The sizes of the parts differ by at most one
-// record. Records are ordered by key, input and position. With Unique or Duplicates, records with equal keys are in the
-// same part. Cuts reads only single records. With opt.Part, it returns only the cuts of that share of the parts; the
-// first of them is c[0].
+// Cuts returns the positions at which to cut sorted inputs, so that Merge can merge them in n
+// parts. For the result c, part k consists of the records c[k][i] to c[k+1][i]-1 of each input i.
+// The sizes of the parts differ by at most one record. Records are ordered by key, input and
+// position. With Unique or Duplicates, records with equal keys are in the same part. Cuts reads
+// only single records. With opt.Part, it returns only the cuts for that share of the parts, as
+// c[0], c[1] and so on.
 func Cuts(ctx context.Context, opt MergeOptions, n int64) ([][]int64, error) {
 	if err := opt.Part.Validate(); err != nil {
 		return nil, err
@@ -42,14 +43,14 @@ func Cuts(ctx context.Context, opt MergeOptions, n int64) ([][]int64, error) {
 	return cuts, errors.Join(err, s.close())
 }
 
-// parts returns the inputs of a merge, which can be cut into parts.
+// parts returns the inputs of a merge in a form that can be cut into parts.
 func (o *Options) parts(files []*input.Input, k *format.Keyer) *engine.Parts {
 	wholeKeys := o.Unique || o.Duplicates || o.merge != nil && o.merge.setOperation
 	return &engine.Parts{Files: files, Keyer: k, WholeKeys: wholeKeys}
 }
 
-// slice returns a function that narrows the inputs to Options.Part. The function returns the number of records before
-// the part.
+// slice returns a function that restricts the inputs to Options.Part and returns the number of
+// records before the part.
 func (o *Options) slice(ctx context.Context) func([]*input.Input, *format.Keyer) (before int64, err error) {
 	return func(files []*input.Input, k *format.Keyer) (int64, error) {
 		switch {

@@ -99,7 +99,7 @@ func TestSlicesAreRefused(t *testing.T) {
 	}
 }
 
-// TestChecksSlices checks that the position of a disorder in a slice is that in the file.
+// TestChecksSlices checks that a disorder in a slice is reported with its position in the file.
 func TestChecksSlices(t *testing.T) {
 	t.Parallel()
 	opt := Options{Record: format.Spec{Type: "u8"}, Inputs: []string{writeFile(t, []byte("abcbxyz"))}}
@@ -174,8 +174,8 @@ func TestMergesParts(t *testing.T) {
 	}
 }
 
-// checkParts merges n parts and holds them against the whole. known: by cuts that are computed
-// once, in two shares.
+// checkParts merges n parts and compares them with the whole. If known is set, the cuts are
+// computed once, in two shares.
 func checkParts(t *testing.T, opt MergeOptions, whole []byte, records, n int64, known bool) {
 	t.Helper()
 	if known {
@@ -186,7 +186,7 @@ func checkParts(t *testing.T, opt MergeOptions, whole []byte, records, n int64, 
 			if err != nil {
 				t.Fatal(err)
 			}
-			cuts = append(cuts[:max(len(cuts)-1, 0)], share...) // both have the cut between them
+			cuts = append(cuts[:max(len(cuts)-1, 0)], share...) // both shares contain the cut between them
 		}
 		opt.Cuts = cuts
 	}

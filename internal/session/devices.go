@@ -53,8 +53,8 @@ func (o *Options) namedDevices() []string {
 	return slices.DeleteFunc(slices.Clone(o.Devices), func(name string) bool { return name == "auto" })
 }
 
-// openDevices opens the devices that the options name, or else those with which the plan is
-// fastest. It returns the facts about them. f are all other facts.
+// openDevices opens the devices that the options name, or else the devices with the fastest plan.
+// It returns the facts about them. f contains all other facts.
 func (s *session) openDevices(ctx context.Context, f *plan.Facts, profile *plan.Profile) ([]plan.Device, error) {
 	o := deviceOpener{session: s, facts: f}
 	names := s.opt.namedDevices()
@@ -99,10 +99,10 @@ func (o *deviceOpener) add(d device.Device) {
 	o.opened = append(o.opened, o.describe(d))
 }
 
-// openNamed opens the devices that match a name, except those that are already open.
+// openNamed opens the devices that match a name and are not open yet.
 func (o *deviceOpener) openNamed(ctx context.Context, name string) error {
 	if drivers.NamesHost(name) {
-		// Starts no other driver, which takes up to a second.
+		// This starts no other driver. Starting one takes up to a second.
 		return o.openDevice(ctx, drivers.Host().Info())
 	}
 	list := Devices(ctx)
@@ -180,7 +180,7 @@ func (o *deviceOpener) chooseDevices(ctx context.Context, profile *plan.Profile)
 	return withNote(errors.Join(o.openDevice(ctx, host.Info()), failed), note)
 }
 
-// canSort returns an error if a device cannot do what the options or the records require.
+// canSort returns an error if a device does not support the options or the layout of the records.
 func (s *session) canSort(info device.Info, layout format.Layout) error {
 	if err := engine.CanSort(info, s.opt.Algorithm, s.opt.DigitBits); err != nil {
 		return err

@@ -104,7 +104,7 @@ func TestMemoryLimitOnUnifiedDevice(t *testing.T) {
 	}
 }
 
-// unifiedDevice is the number of a device whose memory is the host's.
+// unifiedDevice returns the number of a device that shares the host's memory.
 func unifiedDevice(t *testing.T) string {
 	list, err := opencl.Devices()
 	at := slices.IndexFunc(list, func(d device.Info) bool { return d.UnifiedMemory })

@@ -7,7 +7,8 @@ import (
 	"github.com/extsort/extsort/device/opencl"
 )
 
-// TestNoDriverInVain checks that a sort that cannot use a GPU runs on the CPU without starting a GPU driver.
+// TestNoDriverInVain checks that a sort that cannot use a GPU runs on the CPU without starting a
+// GPU driver.
 func TestNoDriverInVain(t *testing.T) {
 	if opencl.Installed() {
 		t.Skip("there is an OpenCL library")

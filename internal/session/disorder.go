@@ -10,7 +10,8 @@ import (
 	"github.com/extsort/extsort/merge"
 )
 
-// A DisorderError reports the first record that is out of order. Check returns it, and Merge returns it for an input.
+// A DisorderError reports the first record that is out of order. Check returns it, and Merge
+// returns it for an input.
 type DisorderError struct {
 	File   string
 	Record int64  // index of the first record that is out of order, from 0; its message counts from 1
@@ -35,7 +36,8 @@ func (e *DisorderError) Error() string {
 		e.File, e.Record+1, e.Byte, e.Key, e.After, field)
 }
 
-// nameDisorder turns an error of package merge about disorder into a *DisorderError. It returns other errors unchanged.
+// nameDisorder turns an error of package merge about disorder into a *DisorderError. It returns
+// other errors unchanged.
 func (s *session) nameDisorder(ctx context.Context, err error) error {
 	disorder, ok := errors.AsType[*merge.DisorderError](err)
 	if !ok {
@@ -45,7 +47,8 @@ func (s *session) nameDisorder(ctx context.Context, err error) error {
 	return s.disorderIn(disorder)
 }
 
-// disorderIn describes a disorder with the name of the file, the position in it, and both keys as text.
+// disorderIn describes a disorder with the name of the file, the position in it, and both keys as
+// text.
 func (s *session) disorderIn(at *merge.DisorderError) *DisorderError {
 	in := s.run.Input.Files[at.Input]
 	layout := s.run.Input.Keyer.Layout()

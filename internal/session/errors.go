@@ -7,8 +7,8 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// These errors can be recognized with errors.As or errors.AsType. All other errors wrap their cause, and name the
-// operation, the file and the byte offset.
+// These errors can be recognized with errors.As or errors.AsType. All other errors wrap their
+// cause, and name the operation, the file and the byte offset.
 type (
 	// An OptionError reports an invalid value of an option. Its Field names the option.
 	OptionError = option.Error
@@ -19,10 +19,12 @@ type (
 	// A PartialRecordError reports that an input ends in the middle of a record.
 	PartialRecordError = format.PartialRecordError
 
-	// A PanicError reports a panic in the library, or in a Reader, a Writer or a callback of the caller. Such a panic does
-	// not end the program: the call returns this error, which contains the stack.
+	// A PanicError reports a panic in the library, or in a Reader, a Writer or a callback of the
+	// caller. Such a panic does not end the program: the call returns this error, which contains
+	// the stack.
 	PanicError = safely.PanicError
 
-	// A MemoryError reports that Options.MemoryBytes is too small. It contains a value that is sufficient.
+	// A MemoryError reports that Options.MemoryBytes is too small. It contains a value that is
+	// sufficient.
 	MemoryError = plan.MemoryError
 )

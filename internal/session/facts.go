@@ -19,7 +19,7 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// The properties of this machine. Tests replace them.
+// These functions return properties of this machine. Tests replace them.
 var (
 	// machineProfile returns the rates that extsort tune has measured, or the defaults.
 	machineProfile = func() (*plan.Profile, func(string) plan.Disk) {
@@ -93,9 +93,9 @@ func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 	return f
 }
 
-// factsOfData returns all facts except the checkpoint and the devices: those of factsOf, a sample
-// of the keys, and the memory and the disks of the machine. A small sort does without the machine
-// and the disks, because asking takes longer than sorting.
+// factsOfData returns all facts except the checkpoint and the devices. To the facts of factsOf, it
+// adds a sample of the keys, and the memory and disks of the machine. A small sort skips the
+// machine and its disks, because querying them takes longer than sorting.
 func factsOfData(ctx context.Context, opt *Options, run *engine.Run, p *plan.Profile,
 	diskOf func(string) plan.Disk) (*plan.Facts, error) {
 	in := run.Input

@@ -15,7 +15,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// brokenGPU is a device whose chunks fail at one step, as a GPU does that runs out of memory or falls off the bus.
+// brokenGPU is a device whose chunks fail at one step, as a GPU does that runs out of memory or
+// falls off the bus.
 type brokenGPU struct {
 	device.Device
 	step string
@@ -66,8 +67,8 @@ func (b *brokenChunk) Store(ctx context.Context, limit int64, drain bool, w devi
 	return err
 }
 
-// TestFallback makes a GPU fail at each step. If the planner chose the GPU, the CPU replaces it with one warning. If
-// the user named it, the sort fails and keeps the old output.
+// TestFallback makes a GPU fail at each step. If the planner chose the GPU, the CPU replaces it
+// with one warning. If the user named it, the sort fails and keeps the old output.
 func TestFallback(t *testing.T) {
 	t.Parallel()
 	r := seeded(t)
@@ -140,8 +141,8 @@ func TestFallbackOfSpread(t *testing.T) {
 	}
 }
 
-// TestNoFallbackBehindHeader checks that a stream is not started again once its header is written, even without any
-// record.
+// TestNoFallbackBehindHeader checks that a stream is not started again once its header is written,
+// even without any record.
 func TestNoFallbackBehindHeader(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer

@@ -15,11 +15,11 @@ import (
 
 var errInjected = errors.New("injected fault")
 
-// injector fails operation number failAt of all that pass through its doubles, counted from 0.
+// An injector counts the operations of its test doubles, from 0, and fails operation number failAt.
 type injector struct {
 	failAt int64
-	// Then it panics with the error, unless the operation closes something, which would stay
-	// open.
+	// With panics, the operation panics with the error instead. Close operations don't panic,
+	// because they would leave files open.
 	panics bool
 	count  atomic.Int64
 	failed atomic.Pointer[string] // name of the operation that failed
@@ -39,7 +39,7 @@ func (i *injector) step(operation string) error {
 	return errInjected
 }
 
-// faults are the seams with doubles in all of them. Without unnamed files the output has a
+// faults returns seams that are all filled with doubles. Without unnamed files, the output has a
 // temporary name.
 func (i *injector) faults(unnamed bool) faults {
 	return faults{

@@ -185,7 +185,7 @@ func (c *faultCase) checkAttempt(t *testing.T, in *injector, name string, err er
 	case err != nil && !errors.Is(err, errInjected):
 		t.Fatalf("operation %d (%s) failed, the error is: %v", in.failAt, in.operation(), err)
 	case err != nil && string(got) != "old":
-		// What fails after the output has its name can't take it back.
+		// A failure after the output has its name cannot undo that.
 		if last := in.operation(); !complete || last != "sync directory" && last != "close output" {
 			t.Errorf("operation %d (%s) failed, and the old output is gone", in.failAt, last)
 		}
@@ -212,8 +212,8 @@ func leftIn(t *testing.T, folder string) []string {
 	return names
 }
 
-// waitForGoroutines waits until as many goroutines run as before: one that has done its work may
-// take a moment to end.
+// waitForGoroutines waits until the number of goroutines is back at before. A goroutine may take a
+// moment to end after its work is done.
 func waitForGoroutines(t *testing.T, before int, in *injector) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); runtime.NumGoroutine() > before; time.Sleep(time.Millisecond) {
@@ -226,7 +226,7 @@ func waitForGoroutines(t *testing.T, before int, in *injector) {
 	}
 }
 
-// sosdFile puts the count of 8-byte keys before them.
+// sosdFile puts the number of keys before 8-byte keys.
 func sosdFile(keys []byte) []byte {
 	return append(sosdHeader(len(keys)/8), keys...)
 }
@@ -262,7 +262,7 @@ func (s *lateSource) Next(most int, place func(int64, int) []byte) (int64, int, 
 	if first > 0 {
 		return first, n, err
 	}
-	// Others read on, and wait until the first records are written.
+	// The other workers continue to read, and wait until the first records are written.
 	time.Sleep(10 * time.Millisecond)
 	return first, 0, errInjected
 }

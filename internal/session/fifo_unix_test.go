@@ -42,7 +42,7 @@ func TestCancelledWhileWaiting(t *testing.T) {
 				ended := make(chan error)
 				go func() { ended <- run(ctx, opt) }()
 				if bytes < 0 {
-					time.Sleep(50 * time.Millisecond) // till it waits, mostly
+					time.Sleep(50 * time.Millisecond) // usually enough for the call to wait
 				} else {
 					writeSome(t, fifo, bytes)
 				}

@@ -38,7 +38,8 @@ func FuzzSort(f *testing.F) {
 	})
 }
 
-// specOf makes a description of records of the first bytes: size, number of fields, and two bytes for each.
+// specOf makes a record description from the first bytes: size, number of fields, and two bytes for
+// each field.
 func specOf(data []byte) (format.Spec, []byte) {
 	if len(data) < 2 {
 		return format.Spec{}, nil
@@ -60,7 +61,8 @@ func specOf(data []byte) (format.Spec, []byte) {
 	return spec, data
 }
 
-// FuzzInput sorts bytes as whatever they say they are: an error or an output, never more.
+// FuzzInput sorts bytes in the format that they claim to have. The result is an error, or an output
+// with the same number of records.
 func FuzzInput(f *testing.F) {
 	plain := bytes.Repeat([]byte("12345678"), 20)
 	f.Add(byte(0), sosdFile(plain))

@@ -11,15 +11,15 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestGolden sorts the files in testdata, which were made by other programs, with every strategy. It compares the
-// outputs with files that other programs sorted.
+// TestGolden sorts the files in testdata, which were made by other programs, with every strategy.
+// It compares the outputs with files that other programs sorted.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		file    string
 		spec    format.Spec
 		reverse bool
-		from    string // the file, where it is not that which is in golden
+		from    string // the input, if it is not the file in golden
 	}{
 		{file: "particles.npy", spec: format.Spec{Format: "npy", Keys: []string{"mass:desc"}}},
 		{file: "vectors.npy", spec: format.Spec{Format: "npy", Keys: []string{"3:desc"}}},

@@ -21,15 +21,15 @@ import (
 	"github.com/extsort/extsort/internal/engine"
 )
 
-// hostile is an input that is made to do harm.
+// A hostile is a maliciously crafted input.
 type hostile struct {
 	name   string
 	spec   format.Spec
 	input  func(w io.Writer) error
-	inputs int    // of these bytes; 0: one
+	inputs int    // number of inputs with these bytes; 0: one
 	limit  int64  // MiB; 0: 16
-	merge  bool   // rather than sort
-	want   string // a part of the error; "": it is sorted
+	merge  bool   // merge the inputs instead of sorting them
+	want   string // a part of the error; "": the sort succeeds
 }
 
 const impossible = "all inputs can have at most 1 EiB"
@@ -117,12 +117,12 @@ func repeated(times int, input func(io.Writer) error) func(io.Writer) error {
 	}
 }
 
-// lyingSosd has far fewer keys than it says, but more than are looked at before a sort is planned.
+// lyingSosd writes far fewer keys than its header says, but more than a plan samples.
 func lyingSosd(keys uint64) func(io.Writer) error {
 	return filled(string(binary.LittleEndian.AppendUint64(nil, keys)), 2<<20)
 }
 
-// npyOf is an array of 64 bytes with a header of version 2.
+// npyOf returns an array of 64 bytes with a header of version 2.
 func npyOf(dtype, records string) func(io.Writer) error {
 	header := "{'descr': " + dtype + ", 'fortran_order': False, 'shape': (" + records + ",)}\n"
 	size := binary.LittleEndian.AppendUint32([]byte("\x93NUMPY\x02\x00"), uint32(len(header)))
@@ -139,7 +139,7 @@ func gzipped(input func(io.Writer) error) func(io.Writer) error {
 	}
 }
 
-// windowBomb is a small frame of many zeros that looks back far.
+// windowBomb writes a small zstd frame of many zeros that requires a large window.
 func windowBomb(window int) func(io.Writer) error {
 	return func(w io.Writer) error {
 		z, err := zstd.NewWriter(w, zstd.WithWindowSize(window), zstd.WithSingleSegment(false))
@@ -211,7 +211,7 @@ func TestReadHostileInput(t *testing.T) {
 		t.Errorf("%d MiB of memory at the peak, the limit is %d MiB", peak>>20, limit>>20)
 	}
 	refused := err != nil && strings.Contains(err.Error(), h.want) && len(err.Error()) < 600
-	// Known of a file at once.
+	// For a file, this is detected immediately.
 	cutShort := err != nil && !piped && strings.Contains(err.Error(), "the file was cut short")
 	if (h.want != "" || err != nil) && !(h.want != "" && refused) && !cutShort {
 		t.Errorf("error %v, want %q", err, h.want)

@@ -12,8 +12,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestInPlaceWithoutRoom sorts two inputs into one of them on a small file system. If the output does not fit, the
-// sort fails before it overwrites the first byte.
+// TestInPlaceWithoutRoom sorts two inputs into one of them on a small file system. If the output
+// does not fit, the sort fails before it overwrites the first byte.
 func TestInPlaceWithoutRoom(t *testing.T) {
 	k := kindNamed("u64")
 	larger := k.make(t, "uniform", 70_000, seeded(t))

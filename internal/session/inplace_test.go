@@ -17,7 +17,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// inPlaceWays are the ways to write over an input: each returns what closes the file again.
+// inPlaceWays lists the ways to overwrite an input. Each function returns a Closer for the file.
 var inPlaceWays = map[string]func(t *testing.T, opt *Options, file string) io.Closer{
 	"a file as standard output": func(t *testing.T, opt *Options, file string) io.Closer {
 		f := openToWrite(t, file, 0)
@@ -157,7 +157,7 @@ func TestInPlaceFaults(t *testing.T) {
 					break
 				}
 				if err == nil {
-					continue // that of a close is a warning
+					continue // an error of close is only a warning
 				}
 				if !errors.Is(err, errInjected) {
 					t.Fatalf("operation %d (%s): %v", failAt, in.operation(), err)
@@ -179,7 +179,7 @@ func TestInPlaceFaults(t *testing.T) {
 	}
 }
 
-// touchedData has its file written to while it is read.
+// touchedData is a dataset whose file is modified while it is read.
 type touchedData struct {
 	chunker.Dataset
 	touch func()
@@ -191,7 +191,7 @@ func (d touchedData) Records() int64 {
 }
 
 // TestInPlaceNoticesChanges changes a file that is about to be overwritten. The sort notices this
-// even with verification, whose checksum is then that of the changed records.
+// even with verification, which then computes the checksum of the changed records.
 func TestInPlaceNoticesChanges(t *testing.T) {
 	t.Parallel()
 	k := kindNamed("u64")

@@ -14,14 +14,15 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// windowShare is the divisor of the memory limit that gives the largest zstd window of an input. Windows of the common
-// size are always accepted.
+// windowShare is the divisor of the memory limit that gives the largest zstd window of an input.
+// Windows of the common size are always accepted.
 const windowShare = 4
 
 // openInputs opens the inputs and determines the layout of a record.
 //
-// With unpack, all records are about to be read, so inputs whose decompressors exceed the memory limit are decompressed
-// to temporary files first. The temporary files must stay open as long as the inputs.
+// With unpack, all records are about to be read, so inputs whose decompressors exceed the memory
+// limit are decompressed to temporary files first. The temporary files must stay open as long as
+// the inputs.
 func openInputs(ctx context.Context, opt *Options, meter *engine.Meter, unpack bool) (
 	in *engine.Input, temporary *unpacked, err error) {
 	sources := opt.sources()
@@ -70,8 +71,8 @@ func openInputs(ctx context.Context, opt *Options, meter *engine.Meter, unpack b
 	return in, temporary, err
 }
 
-// checkWindows returns an error if an input needs a larger window than windowBytes. The error names a sufficient memory
-// limit.
+// checkWindows returns an error if an input needs a larger window than windowBytes. The error names
+// a sufficient memory limit.
 func checkWindows(opt *Options, files []*input.Input, windowBytes int64) error {
 	for _, in := range files {
 		if in.Window <= windowBytes {
@@ -89,8 +90,8 @@ func checkWindows(opt *Options, files []*input.Input, windowBytes int64) error {
 	return nil
 }
 
-// markReplaced marks the inputs that are also the output. If the output is a descriptor or a disk, the sort overwrites
-// such an input in place.
+// markReplaced marks the inputs that are also the output. If the output is a descriptor or a disk,
+// the sort overwrites such an input in place.
 func markReplaced(opt *Options, files []*input.Input, sources []input.Source) {
 	_, redirected := output.Descriptor(opt.Output)
 	out, err := input.Stat(opt.Stdout)

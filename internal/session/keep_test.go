@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestKeptIsNotSpilled sorts a little more than memory holds. The last chunk is not spilled, and the plan says so.
+// TestKeptIsNotSpilled sorts a little more than memory holds. The last chunk is not spilled, and
+// the plan says so.
 func TestKeptIsNotSpilled(t *testing.T) {
 	t.Parallel()
 	r := seeded(t)
@@ -38,13 +39,13 @@ func TestKeptIsNotSpilled(t *testing.T) {
 	}
 }
 
-// TestKeepOnlyWhatOneMergeTakes sorts into as many runs as one merge can take, and into one more. In the second case
-// all chunks are spilled.
+// TestKeepOnlyWhatOneMergeTakes sorts into as many runs as one merge can take, and into one more.
+// In the second case all chunks are spilled.
 func TestKeepOnlyWhatOneMergeTakes(t *testing.T) {
 	t.Parallel()
 	r := seeded(t)
 	k := kindNamed("u64")
-	for runs, due := range map[int]int64{3: 2, 4: 4 + 2} { // chunks that are spilled; of four, two are merged first
+	for runs, due := range map[int]int64{3: 2, 4: 4 + 2} { // spilled chunks; of four, two are merged first
 		data := k.make(t, "uniform", runs*testChunkRecords, r)
 		opt := small(Options{Record: k.spec, Strategy: MergeRuns, SpillCompress: "none", BatchSize: 3,
 			Inputs: []string{writeFile(t, data)}})

@@ -13,8 +13,8 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// TestKeptHeaderWarnings changes the records after a kept header with every option that can, and with none. In a
-// header of a recognized format, the count is updated instead.
+// TestKeptHeaderWarnings keeps a header and sorts with every option that changes the records, and
+// with none. In a header of a recognized format, the count is updated instead.
 func TestKeptHeaderWarnings(t *testing.T) {
 	t.Parallel()
 	const foreign, vectors = "HDR06\x00\x00\x00", "\x06\x00\x00\x00\x02\x00\x00\x00"

@@ -26,22 +26,21 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// memoryChild is set in the process that sorts: only a process of its own has a peak that is the
-// sort's alone.
+// memoryChild names a variable that is set in the process that sorts. Only in a separate process is
+// the peak memory due to the sort alone.
 const memoryChild = "EXTSORT_TEST_MEMORY"
 
-// longData is how many MiB the endless cases of memoryCases have; none of them runs where it is
-// not set.
+// longData names the variable with the size in MiB of the endless cases of memoryCases. They run
+// only if it is set.
 const longData = "EXTSORT_TEST_LONG_MIB"
 
-// longMiB is that number; 0: it is not set.
+// longMiB returns the value of that variable; 0: it is not set.
 func longMiB() (mib int64) {
 	_, _ = fmt.Sscan(os.Getenv(longData), &mib)
 	return mib
 }
 
-// memoryCases are sorts that need more than their memory limit if anything is forgotten in
-// dividing it.
+// memoryCases lists sorts that exceed their memory limit if its division misses any use of memory.
 var memoryCases = []struct {
 	name     string
 	spec     format.Spec
@@ -53,17 +52,17 @@ var memoryCases = []struct {
 	codec    string
 	workers  int    // 0: 2
 	output   string // its compression; "": none
-	machine  int64  // MiB of memory that the machine looks as if it had; 0: as it has
+	machine  int64  // simulated memory of the machine in MiB; 0: its real memory
 	endless  bool   // longMiB of data, in .ci/long only
 	with     func(t *testing.T, o *Options)
 
-	blockBytes int // of the blocks of temporary data; 0: as planned
+	blockBytes int // size of the blocks of temporary data; 0: as planned
 
-	// The input, cut into files that are compressed; nil: it is one file as it is.
+	// The input is cut into these compressed files; nil: one uncompressed file.
 	packed  []packedFiles
-	merge   bool  // each of these files is sorted, and they are merged
+	merge   bool  // sort each of these files, and merge them
 	part    Part  // part of the merge, like in a task of dist; zero: all
-	garbage int64 // MiB that may be allocated in Go's heap; 0: as usual
+	garbage int64 // maximum total allocations on Go's heap in MiB; 0: the usual limit
 }{
 	{name: "merge", spec: gensortSpec, strategy: MergeRuns, mib: 300, limit: 64, spill: 310},
 	{name: "partition", spec: gensortSpec, strategy: Partition, mib: 300, limit: 64, spill: 310},
@@ -137,7 +136,7 @@ var memoryCases = []struct {
 }
 
 const (
-	// So small that the index of the blocks of some MiB is longer than its share of the memory.
+	// With blocks this small, the index of a few MiB exceeds its share of the memory.
 	smallBlock = 2 << 10
 	plainFile  = "plain" // the codec of uncompressed files
 )
@@ -176,7 +175,7 @@ func TestMemoryLimit(t *testing.T) {
 	if testing.Short() || raceEnabled || runtime.GOOS != "linux" {
 		t.Skip("not in short mode, not with the race detector, and only where the system tells the memory in use")
 	}
-	for i, c := range memoryCases { // apart from other tests, whose syncs would wait for all that these write
+	for i, c := range memoryCases { // not in parallel with other tests, whose syncs would wait for these writes
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			in := filepath.Join(t.TempDir(), "in")
@@ -248,7 +247,7 @@ func TestSortInLittleMemory(t *testing.T) {
 	if c.limit >= 64 && c.workers == 0 && c.output == "" {
 		most = 10
 	}
-	if c.mib > 512 { // all is merged twice, by blocks of 32 KiB
+	if c.mib > 512 { // all data is merged twice, in blocks of 32 KiB
 		most = 2 * c.mib
 	}
 	// A manifest takes some more memory, and the number of spilled bytes depends on the free
@@ -276,13 +275,13 @@ func TestSortInLittleMemory(t *testing.T) {
 	}
 }
 
-// packedFiles is a number of compressed input files.
+// packedFiles describes a number of compressed input files.
 type packedFiles struct {
 	files int
 	codec string // lz4, zstd, gzip or s2
 }
 
-// packedInputs returns the names of compressed files that the file in is cut into.
+// packedInputs returns the names of the compressed files into which the file in is cut.
 func packedInputs(in string, packed []packedFiles) (names []string) {
 	for _, p := range packed {
 		for i := range p.files {
@@ -292,8 +291,8 @@ func packedInputs(in string, packed []packedFiles) (names []string) {
 	return names
 }
 
-// packInputs cuts a file of 8-byte keys into files, and compresses each such that its
-// decompressor takes much memory.
+// packInputs cuts a file of 8-byte keys into files, and compresses each so that its decompressor
+// needs a lot of memory.
 func packInputs(t *testing.T, in string, packed []packedFiles, sorted bool) {
 	t.Helper()
 	names := packedInputs(in, packed)
@@ -349,7 +348,7 @@ func packKeys(t *testing.T, data []byte, codec string) []byte {
 	return packed.Bytes()
 }
 
-// sortedKeys sorts little-endian keys of 8 bytes, by nothing that extsort has.
+// sortedKeys sorts little-endian keys of 8 bytes without using any code of extsort.
 func sortedKeys(data []byte) []byte {
 	keys := make([]uint64, len(data)/8)
 	for i := range keys {
@@ -363,8 +362,8 @@ func sortedKeys(data []byte) []byte {
 	return sorted
 }
 
-// checkSortedKeys checks that a file has the keys of another, in order, or one of equal parts of
-// these.
+// checkSortedKeys checks that a file contains the sorted keys of another file, or one of several
+// equal parts of them.
 func checkSortedKeys(t *testing.T, output, in string, part Part) {
 	t.Helper()
 	data, err := os.ReadFile(in)
@@ -415,7 +414,7 @@ func TestTooLittleToMerge(t *testing.T) {
 	}
 }
 
-// pipe has a file read as if it came from a pipe.
+// pipe makes the sort read a file as if it came from a pipe.
 func (o *Options) pipe(t *testing.T, name string) {
 	t.Helper()
 	file, err := os.Open(name)

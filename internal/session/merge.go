@@ -14,7 +14,8 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// MergeOptions describes what to merge and how. Fields without a comment have the same meaning as in Options.
+// MergeOptions describes what to merge and how. Fields without a comment have the same meaning as
+// in Options.
 type MergeOptions struct {
 	Inputs     []string
 	Sources    []Source
@@ -41,7 +42,7 @@ type MergeOptions struct {
 	Limit                              int64
 
 	MemoryBytes        int64
-	TempDirs           []string // for temporary files, if memory or open files do not suffice for all inputs at once
+	TempDirs           []string // for temporary files, if not all inputs can be merged at once
 	SpillCompress      string
 	Workers, BatchSize int
 
@@ -64,8 +65,8 @@ func (m MergeOptions) options() Options {
 	return opt
 }
 
-// Merge merges sorted inputs. If an input is not sorted, Merge returns a *DisorderError. If keys are equal, records of
-// earlier inputs come first.
+// Merge merges sorted inputs. If an input is not sorted, Merge returns a *DisorderError. If keys
+// are equal, records of earlier inputs come first.
 func Merge(ctx context.Context, opt MergeOptions) (*Report, error) {
 	return opt.options().into(ctx, mergeInputs)
 }

@@ -16,14 +16,14 @@ import (
 	"github.com/extsort/extsort/internal/fields"
 )
 
-// mergeOptions returns the options of a merge that equal those of opt.
+// mergeOptions returns opt in the form of options for a merge.
 func mergeOptions(opt Options) MergeOptions {
 	m := fields.Shared[MergeOptions](opt)
 	m.faults = opt.faults
 	return m
 }
 
-// mergeAs is a merge in place of a sort.
+// mergeAs merges with the options of a sort.
 func mergeAs(ctx context.Context, opt Options) (*Report, error) { return Merge(ctx, mergeOptions(opt)) }
 
 // mergeToBytes merges into a pipe or a file and returns the output.

@@ -12,7 +12,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// someFloat is often a NaN of some sign and payload, or another special value.
+// someFloat returns a random float, often a NaN with any sign and payload, or another special
+// value.
 func someFloat(r *rand.Rand) float64 {
 	switch r.IntN(4) {
 	case 0:
@@ -23,7 +24,8 @@ func someFloat(r *rand.Rand) float64 {
 	return r.NormFloat64()
 }
 
-// TestSortNaNs sorts NaNs first or last, in both directions: 8-byte keys, and 4-byte keys in records of 9 bytes.
+// TestSortNaNs sorts NaNs first or last, in both directions: 8-byte keys, and 4-byte keys in
+// records of 9 bytes.
 func TestSortNaNs(t *testing.T) {
 	t.Parallel()
 	r := seeded(t)
@@ -62,7 +64,8 @@ func TestSortNaNs(t *testing.T) {
 	}
 }
 
-// checkNaNs compares the numbers, and expects all NaNs at their end; then the whole with what -c and -m say of it.
+// checkNaNs checks that the numbers are in order and that all NaNs are at the right end. It then
+// checks the output with Check, and with Merge.
 func checkNaNs(t *testing.T, got, recs []byte, size int, opt Options, read func([]byte) float64) {
 	t.Helper()
 	var want, have []float64

@@ -28,7 +28,7 @@ type numericCase struct {
 }
 
 var numericCases = map[string]numericCase{
-	// A bare float has no room for an index, but for the payload of a NaN and the sign of a zero.
+	// A bare float can store an index only in the payload of a NaN and the sign of a zero.
 	"f64": {
 		spec: format.Spec{Type: "f64"}, size: 8,
 		write: func(rec []byte, v float64, _ int) { binary.LittleEndian.PutUint64(rec, math.Float64bits(v)) },
@@ -55,8 +55,8 @@ var numericCases = map[string]numericCase{
 	},
 }
 
-// Decimals have several codes for the same value: the index chooses one of them, and shows
-// whether the order is stable.
+// Decimals have several codes for the same value. The index selects one of them, which shows
+// whether the sort is stable.
 func init() {
 	numericCases["packed4"] = numericCase{
 		spec: format.Spec{Type: "packed4"}, size: 4,
@@ -76,7 +76,7 @@ func init() {
 	}
 }
 
-// writeDecimal writes a whole number near v as a decimal with as many digits as form has.
+// writeDecimal writes a whole number near v as a decimal with the number of digits in form.
 func writeDecimal(rec []byte, form string, packed bool, v float64, index int) {
 	number := int64(0)
 	if math.Abs(v) < 1e15 {
@@ -111,7 +111,7 @@ func readDecimal(text string) float64 {
 	return value
 }
 
-// x87 is a float as x86 has it in 80 bits.
+// x87 converts a float to the 80-bit format of x86.
 func x87(v float64) (significand uint64, exponent uint16) {
 	if math.Signbit(v) {
 		exponent = 0x8000
@@ -138,8 +138,8 @@ func fromX87(significand uint64, exponent uint16) float64 {
 	return math.Copysign(v, 1-2*float64(exponent>>15))
 }
 
-// compare is the numeric order: equal numbers are equal, and so are NaNs, which are at one end
-// whatever the direction.
+// compare returns a comparison in numeric order: equal numbers compare as equal, and so do all
+// NaNs. NaNs are at one end in both directions.
 func (c numericCase) compare(opt Options) func(a, b []byte) int {
 	return func(a, b []byte) int {
 		x, y := c.read(a), c.read(b)
@@ -170,7 +170,8 @@ func asInt(b bool) int {
 	return 0
 }
 
-// records are few distinct values, among them many zeros and NaNs, or many.
+// records returns records with either many distinct values, or a few, including many zeros and
+// NaNs.
 func (c numericCase) records(n int, r *rand.Rand) (recs [][]byte) {
 	few := r.IntN(2) == 0
 	for i := range n {
@@ -188,8 +189,8 @@ func (c numericCase) records(n int, r *rand.Rand) (recs [][]byte) {
 	return recs
 }
 
-// TestSortNumeric compares numeric sorts of every strategy with a stable sort by ==, also with
-// only unique records, with counts, and with only duplicates. It then checks and merges the
+// TestSortNumeric compares numeric sorts of every strategy with a stable sort by numeric value,
+// including sorts that select unique records, counts, or duplicates. It then checks and merges the
 // result.
 func TestSortNumeric(t *testing.T) {
 	t.Parallel()
@@ -223,7 +224,7 @@ func TestSortNumeric(t *testing.T) {
 	}
 }
 
-// expected is the output of a sort.
+// expected returns the expected output of a sort.
 func (c numericCase) expected(opt Options, recs [][]byte) (out []byte) {
 	compare := c.compare(opt)
 	sorted := slices.Clone(recs)

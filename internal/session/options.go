@@ -22,8 +22,8 @@ import (
 // A Strategy is a way to sort data, which may be larger than memory.
 type Strategy = plan.Strategy
 
-// The strategies. InCore and Copy cannot be requested: a sort uses them if all records fit in one chunk, or if the
-// input is already in order.
+// The strategies. InCore and Copy cannot be requested: a sort uses them if all records fit in one
+// chunk, or if the input is already in order.
 const (
 	Auto      = plan.Auto
 	MergeRuns = plan.Merge     // cuts the input into chunks by position, sorts them, and merges the sorted runs
@@ -35,27 +35,30 @@ const (
 	Sift      = plan.Sift      // reads a nearly sorted input twice; records out of order wait in memory
 )
 
-// MinMemory is the smallest memory limit: the Go runtime and a handful of block buffers need about this much.
+// MinMemory is the smallest memory limit: the Go runtime and a handful of block buffers need about
+// this much.
 const MinMemory = 16 << 20
 
-// NoRecords is the value of Limit for an output without records. The inputs are opened, but no record is read.
+// NoRecords is the value of Limit for an output without records. The inputs are opened, but no
+// record is read.
 const NoRecords = -1
 
-// MaxKeptHeader is the maximum number of bytes that KeepHeader can copy before the records. The same maximum applies to
-// the bytes after the records.
+// MaxKeptHeader is the maximum number of bytes that KeepHeader can copy before the records. The
+// same maximum applies to the bytes after the records.
 const MaxKeptHeader = input.MaxKept
 
-// MaxSplitFiles is the maximum number of files that an output can be split into. All of them are open until the end.
+// MaxSplitFiles is the maximum number of files that an output can be split into. All of them are
+// open until the end.
 const MaxSplitFiles = output.MaxSetFiles
 
-// Options describes what to sort and how. The zero value of each field is its default. This is also true of
-// CheckOptions and MergeOptions.
+// Options describes what to sort and how. The zero value of each field is its default. This is also
+// true of CheckOptions and MergeOptions.
 type Options struct {
 	Inputs  []string // names of files; "-" is Stdin. Without Inputs and Sources, Stdin is read
 	Sources []Source // additional inputs, read after Inputs: files, readers or io.ReaderAt
 
-	// Stdin is standard input; nil means os.Stdin. If it is not a file, a Read may still be blocked after Sort has been
-	// cancelled.
+	// Stdin is standard input; nil means os.Stdin. If it is not a file, a Read may still be blocked
+	// after Sort has been cancelled.
 	Stdin io.Reader
 
 	Record     format.Spec // the layout of a record
@@ -71,8 +74,9 @@ type Options struct {
 	Stdout io.Writer // standard output; nil: os.Stdout
 	Sink   Sink      // custom output, instead of Output and Stdout
 
-	// SplitFiles and SplitBytes split the output into several files (Output.000, Output.001 …) with different key ranges.
-	// Output.index lists their first keys. Either all files appear or none. The names keep the suffix of a compression.
+	// SplitFiles and SplitBytes split the output into several files (Output.000, Output.001 …) with
+	// different key ranges. Output.index lists their first keys. Either all files appear or none.
+	// The names keep the suffix of a compression.
 	SplitFiles int   // number of files, with about the same number of records each
 	SplitBytes int64 // target size of each file before compression; a file may exceed it to keep equal keys together
 
@@ -92,17 +96,18 @@ type Options struct {
 	MemoryBytes  int64    // limit of host memory for the whole run; 0: a default for this machine or its cgroup
 	TempDirs     []string // directories for temporary files, used in parallel; none: TMPDIR if set, otherwise /var/tmp
 	Workers      int      // number of threads; 0: all processors
-	BatchSize    int      // maximum number of runs merged at once; 0: as many as memory and open files allow
+	BatchSize    int      // maximum number of runs merged at once; 0: limited only by memory and open files
 	Devices      []string // auto, cpu, gpu, or a number or name that Devices lists; none: auto
 	DeviceMemory int64    // maximum memory to use on each device; 0: all of it
 
-	// Checkpoint is a directory that keeps finished runs and the progress of the merge. After a crash, the same sort
-	// continues from there. Sort creates the directory if it does not exist, and removes it at the end. An existing
-	// directory must be empty or contain a checkpoint of the same sort. The output and all inputs must be named files, and
-	// the inputs must be uncompressed. If Checkpoint is "", temporary files do not outlive the process.
+	// Checkpoint is a directory that keeps finished runs and the progress of the merge. After a
+	// crash, the same sort continues from there. Sort creates the directory if it does not exist,
+	// and removes it at the end. An existing directory must be empty or contain a checkpoint of the
+	// same sort. The output and all inputs must be named files, and the inputs must be
+	// uncompressed. If Checkpoint is "", temporary files do not outlive the process.
 	Checkpoint string
 
-	Strategy      Strategy // "" or Auto: the strategy that is predicted to be the fastest
+	Strategy      Strategy // "" or Auto: the strategy predicted to be fastest
 	Algorithm     string   // the algorithm on the device; "": chosen by the device
 	DigitBits     int      // bits per pass, for OpenCL algorithms with a variable digit; 0: chosen by the device
 	SpillCompress string   // compression of temporary data: auto, none, delta, s2 or zstd; "": auto
@@ -110,31 +115,34 @@ type Options struct {
 	Verify   bool     // check that the output is in order and has the same checksum as the input
 	Progress Progress // receives the progress of the sort; may be nil
 
-	// MeasureMemory records the peak memory of the process in Report.Detail.PeakMemory, by 50 measurements per second.
+	// MeasureMemory records the peak memory of the process in Report.Detail.PeakMemory, measured 50
+	// times a second.
 	MeasureMemory bool
 
-	// Warn receives a message when the sort continues although something unexpected happened. For example, a device
-	// failed and the CPU replaced it, or an input grew while it was read. May be nil.
+	// Warn receives a message when the sort continues although something unexpected happened. For
+	// example, a device failed and the CPU replaced it, or an input grew while it was read. May be
+	// nil.
 	Warn   func(message string)
 	Logger *slog.Logger // receives the same messages; may be nil
 
-	// Verified receives the output records that Verify checks, each record once. Several goroutines call it concurrently.
+	// Verified receives the output records that Verify checks, each record once. Several goroutines
+	// call it concurrently.
 	Verified func(first int64, recs []byte)
 
 	merge  *MergeOptions // set if these are the options of a merge; Part then selects a part of the merged records
 	faults faults        // seams for tests; see faults_test.go
 }
 
-// faults are seams for tests. They make operations fail, and make chunks and blocks so small that a sort of a few
-// kilobytes takes the same paths as a sort of terabytes. The zero value changes nothing. Plan and PlanFor also use
-// them, to replace inputs that they must not read.
+// faults are seams for tests. They make operations fail, and make chunks and blocks so small that a
+// sort of a few kilobytes takes the same paths as a sort of terabytes. The zero value changes
+// nothing. Plan and PlanFor also use them to replace inputs that they must not read.
 type faults struct {
 	wrapDataset func(chunker.Dataset) chunker.Dataset // the dataset that is read
 	wrapDevice  func(device.Device) device.Device     // each device that sorts
 	spillStore  spill.Store                           // where temporary files are created
 	output      func(operation string) error          // called before each operation on the output
 
-	chunkRecords int64 // maximum records of a chunk, at least those of a block; 0: as memory allows
+	chunkRecords int64 // maximum number of records in a chunk, at least one block; 0: limited by memory
 	blockBytes   int   // size of blocks; 0: chosen for the memory limit
 	moreDevices  int   // number of CPU devices to open in addition to the requested devices
 
@@ -145,7 +153,7 @@ type faults struct {
 // withDefaults returns the options with defaults in place of zero values.
 func (o Options) withDefaults() Options {
 	if o.Sink != nil {
-		o.Stdout = struct{ io.Writer }{o.Sink} // without Abort, so that a blocked Write can be left behind
+		o.Stdout = struct{ io.Writer }{o.Sink} // hides Abort, so that a blocked Write can be abandoned
 	}
 	o.Stdin = cmp.Or[io.Reader](o.Stdin, os.Stdin)
 	o.Stdout = cmp.Or[io.Writer](o.Stdout, os.Stdout)
@@ -160,7 +168,8 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// warnTo returns a function that sends each warning to callback and to logger, as one line. Both may be nil.
+// warnTo returns a function that sends each warning to callback and to logger, as one line. Both
+// may be nil.
 func warnTo(callback func(message string), logger *slog.Logger) func(message string) {
 	return func(message string) {
 		message = strings.ReplaceAll(message, "\n", "; ") // between joined errors
@@ -174,7 +183,7 @@ func warnTo(callback func(message string), logger *slog.Logger) func(message str
 	}
 }
 
-// recognition returns the options about the format and the compression of the inputs.
+// recognition returns the options for recognizing the format and compression of the inputs.
 func (o *Options) recognition() format.Recognition {
 	return format.Recognition{Raw: o.Raw, Decompress: o.Decompress}
 }
@@ -182,6 +191,6 @@ func (o *Options) recognition() format.Recognition {
 // toStdout reports whether the output is Stdout or Sink, not a named file.
 func (o *Options) toStdout() bool { return o.Output == "" || o.Output == stdio }
 
-// ParseMemory parses a memory limit. The limit is a size in the syntax of format.ParseLimit, or a percentage of the
-// memory of the machine or its cgroup.
+// ParseMemory parses a memory limit. The limit is a size in the syntax of format.ParseLimit, or a
+// percentage of the memory of the machine or its cgroup.
 func ParseMemory(s string) (int64, error) { return profile.ParseMemory(s) }

@@ -8,8 +8,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestLooksReversed checks that inputs look reversed only if their keys decrease with the position. Equal neighbours
-// are allowed.
+// TestLooksReversed checks that inputs look reversed only if their keys decrease with the position.
+// Equal neighbours are allowed.
 func TestLooksReversed(t *testing.T) {
 	t.Parallel()
 	const n = 50_000

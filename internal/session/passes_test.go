@@ -18,7 +18,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// selectDevice has chunks that select otherwise.
+// selectDevice is a device whose chunks have a replaced Select.
 type selectDevice struct {
 	device.Device
 	change func(c device.Chunk) device.Chunk
@@ -32,7 +32,7 @@ func (d *selectDevice) NewChunk(ctx context.Context, opt device.ChunkOptions) (d
 	return d.change(c), nil
 }
 
-// selectChunk is a chunk that selects otherwise.
+// selectChunk is a chunk with a replaced Select.
 type selectChunk struct {
 	device.Chunk
 	choose func(low, high uint64) (uint64, error)
@@ -46,15 +46,15 @@ func (c *selectChunk) Select(ctx context.Context, src device.Source, low, high u
 	return c.Chunk.Select(ctx, src, low, high)
 }
 
-// choosing has chunks ask choose what to take up to.
+// choosing wraps a device so that choose determines the last prefix that Select loads.
 func choosing(choose func(low, high uint64) (uint64, error)) func(device.Device) device.Device {
 	return func(d device.Device) device.Device {
 		return &selectDevice{d, func(s device.Chunk) device.Chunk { return &selectChunk{s, choose} }}
 	}
 }
 
-// TestPasses sorts in chunks that take fewer records than requested, as if memory were slow:
-// inputs that fit one chunk, and larger ones.
+// TestPasses sorts in chunks that take fewer records than requested, as if memory were slow: inputs
+// that fit into one chunk, and larger inputs.
 func TestPasses(t *testing.T) {
 	t.Parallel()
 	r := seeded(t)
@@ -97,7 +97,7 @@ func TestPasses(t *testing.T) {
 	}
 }
 
-// toAny has the output be a file, a compressed one or a stream.
+// toAny sets the output to a file, a compressed file or a stream.
 func toAny(t *testing.T, opt Options, kind int) Options {
 	opt.Output, opt.Compress = filepath.Join(t.TempDir(), "out"), "none"
 	switch kind {
@@ -190,8 +190,7 @@ func failingPass(at int, err error) func(device.Chunk) device.Chunk {
 	}
 }
 
-// TestPassesForFew checks that one pass is read, and hardly anything is kept, if few records are
-// wanted.
+// TestPassesForFew checks that a sort with a small limit needs one pass and rejects most records.
 func TestPassesForFew(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 2))
@@ -211,14 +210,14 @@ func TestPassesForFew(t *testing.T) {
 	}
 }
 
-// TestPassesForFewDistinct takes the number of records that a limit of distinct keys is expected
-// to need, and more if they have too few distinct keys.
+// TestPassesForFewDistinct limits the number of distinct keys. The sort loads the number of records
+// that it expects to need, and more if these have too few distinct keys.
 func TestPassesForFewDistinct(t *testing.T) {
 	t.Parallel()
 	r := seeded(t)
 	k := kindNamed("u64")
 	const n = 40_000
-	for _, each := range []int{1, 2, 50, n} { // records of a key
+	for _, each := range []int{1, 2, 50, n} { // number of records per key
 		keys := k.make(t, "uniform", n/each, r)
 		data := bytes.Repeat(keys, each)
 		for _, limit := range []int64{1, 30, 2000, n} {
@@ -227,7 +226,7 @@ func TestPassesForFewDistinct(t *testing.T) {
 			opt = toAny(t, opt, r.IntN(3))
 			opt.Inputs, opt.Verify, opt.faults.chunkRecords = []string{writeFile(t, data)}, r.IntN(2) == 0, n/2
 			if limit == n {
-				opt.Strategy = Reread // that all are taken in passes is not planned for a stream
+				opt.Strategy = Reread // the planner does not choose passes for a stream
 			}
 			passes, asked := 0, uint64(0)
 			opt.faults.wrapDevice = choosing(func(_, high uint64) (uint64, error) {
@@ -255,7 +254,7 @@ func TestPassesGreatestKey(t *testing.T) {
 			opt := Options{Record: k.spec, Unique: choice&1 != 0, Reverse: choice&2 != 0}
 			data := k.make(t, "uniform", 3000, r)
 			for at := 0; at < len(data); at += 2 * size {
-				end := byte(0xff) // of unsigned keys; of i128 it is -1, in the middle
+				end := byte(0xff) // the greatest unsigned key; for i128 it is -1, in the middle
 				if opt.Reverse {
 					end = 0
 				}
@@ -280,8 +279,8 @@ func TestPassesGreatestKey(t *testing.T) {
 	}
 }
 
-// TestPassesToAStream writes to a stream in one pass. Several passes need a request, because the
-// stream may lead back to the input.
+// TestPassesToAStream writes to a stream in one pass. Several passes must be requested explicitly,
+// because the stream may lead back to the input.
 func TestPassesToAStream(t *testing.T) {
 	t.Parallel()
 	r := seeded(t)
@@ -357,7 +356,7 @@ func TestPassesChanged(t *testing.T) {
 			warning, want := "", reference(t, k.layout(t), data, Options{})
 			opt.Warn = func(message string) { warning = message }
 			_, err := Sort(t.Context(), opt)
-			if name == "longer" { // sorted to its first size
+			if name == "longer" { // only the original bytes are sorted
 				got, failed := os.ReadFile(opt.Output)
 				if err != nil || failed != nil || !bytes.Equal(got, want) || !strings.Contains(warning, opt.Inputs[0]) {
 					t.Errorf("longer: error %v, warning %q, equal: %t", err, warning, bytes.Equal(got, want))
@@ -374,7 +373,7 @@ func TestPassesChanged(t *testing.T) {
 	}
 }
 
-// TestPassesEnd checks that passes stop at the limit and report what was written.
+// TestPassesEnd checks that passes stop at the limit and report the bytes written.
 func TestPassesEnd(t *testing.T) {
 	t.Parallel()
 	r := seeded(t)

@@ -15,9 +15,10 @@ import (
 	"github.com/extsort/extsort/internal/option"
 )
 
-// Plan returns the plan that Sort would follow with these options. It reads a sample of each input file and writes
-// nothing. It does not read from pipes, because these bytes would be missing in a later sort: a FIFO, a Source with a
-// Reader, or standard input that is not a file. For a pipe, the plan assumes random keys in random order.
+// Plan returns the plan that Sort would follow with these options. It reads a sample of each input
+// file and writes nothing. It does not read from pipes, because these bytes would be missing in a
+// later sort. A pipe is a FIFO, a Source with a Reader, or standard input unless it is a file. For
+// a pipe, the plan assumes random keys in random order.
 func Plan(ctx context.Context, opt Options) (*SortPlan, error) {
 	opt, err := opt.withoutPipes()
 	if err != nil {
@@ -30,9 +31,9 @@ func Plan(ctx context.Context, opt Options) (*SortPlan, error) {
 	return s.run.Plan, s.close()
 }
 
-// PlanFor returns the plan for an input that does not exist yet and has the given number of records. It assumes an
-// uncompressed file on a disk, uniformly random keys in random order, and enough space for temporary files. It ignores
-// the inputs in opt.
+// PlanFor returns the plan for an input that does not exist yet and has the given number of
+// records. It assumes an uncompressed file on a disk, uniformly random keys in random order, and
+// enough space for temporary files. It ignores the inputs in opt.
 func PlanFor(ctx context.Context, opt Options, records int64) (*SortPlan, error) {
 	if records < 0 {
 		return nil, fmt.Errorf("plan for %d records: must not be negative", records)
@@ -59,7 +60,7 @@ func PlanFor(ctx context.Context, opt Options, records int64) (*SortPlan, error)
 	return Plan(ctx, opt)
 }
 
-// withoutPipes replaces each pipe by a source that is not read.
+// withoutPipes replaces each pipe with a placeholder source that is never read.
 func (o Options) withoutPipes() (Options, error) {
 	sources := o.sources()
 	isPipe := func(s input.Source) bool { return s.IsConsumed(cmp.Or[io.Reader](o.Stdin, os.Stdin)) }

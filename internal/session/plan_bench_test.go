@@ -15,16 +15,16 @@ import (
 
 var gridBytes = flag.Int64("grid-bytes", 256<<20, "size of the files of BenchmarkPlanner")
 
-// BenchmarkPlanner holds the planner's choice against the strategies that it could have forced,
-// over a grid of records, distributions and memory limits. The strategies take turns, and the
-// medians are reported, in seconds; regret is that of the strategy which auto chose as a multiple
-// of the best one's.
+// BenchmarkPlanner compares the planner's choice with every strategy that can be forced, over a
+// grid of records, distributions and memory limits. The strategies take turns. The benchmark
+// reports their median times in seconds. regret is the median time of the chosen strategy, divided
+// by the best median time.
 //
 //	go test -run - -bench Planner -benchtime 5x ./internal/session -args -grid-bytes 1073741824
 func BenchmarkPlanner(b *testing.B) {
 	size, dists := *gridBytes, []string{"uniform", "zipf", "nearly-sorted", "reversed"}
 	if testing.Short() {
-		size, dists = 64<<20, dists[:1] // a quarter of it is the least that a sort makes do with
+		size, dists = 64<<20, dists[:1] // a quarter of it is the smallest possible memory limit
 	}
 	for _, k := range plannerKinds() {
 		for _, dist := range dists {
@@ -43,8 +43,8 @@ func BenchmarkPlanner(b *testing.B) {
 	}
 }
 
-// plannerKinds are bare keys, small records of either size of word that they are moved in, and
-// large ones.
+// plannerKinds returns bare keys, small records that are moved in words of either size, and large
+// records.
 func plannerKinds() []kind {
 	return []kind{
 		kindNamed("u32be"), kindNamed("u64"),
@@ -65,7 +65,7 @@ func benchmarkPlanner(b *testing.B, opt Options) {
 	}
 	strategies := append([]Strategy{Auto}, forced...)
 	for b.Loop() {
-		first := strategies[0] // another one every time: the first finds the memory cold
+		first := strategies[0] // a different one every time, because the first run faults in memory
 		strategies = append(strategies[1:], first)
 		for _, strategy := range strategies {
 			opt.Strategy = strategy
@@ -82,7 +82,7 @@ func benchmarkPlanner(b *testing.B, opt Options) {
 		}
 	}
 	auto := seconds[Auto]
-	seconds[chosen] = append(seconds[chosen], auto...) // they are runs of that strategy as well
+	seconds[chosen] = append(seconds[chosen], auto...) // the runs with auto used this strategy, too
 	b.ReportMetric(median(auto), "auto-s")
 	best := math.Inf(1)
 	for _, strategy := range forced {
@@ -94,7 +94,7 @@ func benchmarkPlanner(b *testing.B, opt Options) {
 	b.Logf("the planner chose %s", chosen)
 }
 
-// canForce reports whether a sort can be made to take the strategy.
+// canForce reports whether a sort runs with the strategy if it is requested.
 func canForce(b *testing.B, opt Options, strategy Strategy) bool {
 	opt.Strategy = strategy
 	plan, err := Plan(b.Context(), opt)

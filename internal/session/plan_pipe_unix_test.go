@@ -16,7 +16,7 @@ import (
 
 // TestPlanLeavesPipes checks that a plan reads nothing from a pipe of any kind.
 func TestPlanLeavesPipes(t *testing.T) {
-	data := bytes.Repeat([]byte("pipe"), 16<<10/4) // fits the buffer of a pipe
+	data := bytes.Repeat([]byte("pipe"), 16<<10/4) // fits into the buffer of a pipe
 	opt := Options{Record: format.Spec{Type: "u32"}, Output: filepath.Join(t.TempDir(), "out")}
 
 	newPipe := func(t *testing.T) *os.File {
@@ -104,7 +104,8 @@ func TestPlanLeavesPipes(t *testing.T) {
 	})
 }
 
-// TestStdinBehindItsEnd checks that standard input is empty if its position is after the end of its file.
+// TestStdinBehindItsEnd checks that standard input counts as empty if its position is beyond the
+// end of the file.
 func TestStdinBehindItsEnd(t *testing.T) {
 	file, err := os.Create(filepath.Join(t.TempDir(), "in"))
 	if err != nil {

@@ -32,9 +32,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite testdata/plans.txt with the plans as they are now")
 
-// The size of the second-level cache, from which chunks take the size of their buckets, is that
-// of the golden plans on every machine, and so is the profile. The cache is looked at once, so it
-// is set before anything asks for it.
+// The golden plans assume the same profile and the same size of the second-level cache on every
+// machine. Chunks derive the size of their buckets from the cache size. The program reads the cache
+// size only once, so init sets it before anything else can read it.
 func init() {
 	cpuid.CPU.Cache.L2 = 1 << 20
 	machineProfile = func() (*plan.Profile, func(string) plan.Disk) {
@@ -45,8 +45,7 @@ func init() {
 const plansFile = "../../testdata/plans.txt"
 
 // TestGoldenPlans compares the plan for each row of facts in testdata/plans.txt with the plan in
-// the file. With
-// -update it rewrites the plans; the commit explains the changes.
+// the file. With -update, it rewrites the plans. The commit must then explain the changes.
 func TestGoldenPlans(t *testing.T) {
 	if *update && os.Getenv("CI") != "" {
 		t.Fatal("-update in CI: golden plans change only in a commit that explains them")
@@ -81,7 +80,7 @@ func TestGoldenPlans(t *testing.T) {
 
 const minPlans = 150
 
-// planRow is a line of the golden file and, if it is one of facts, the plan below it.
+// A planRow is a line of the golden file. A line of facts includes the plan below it.
 type planRow struct {
 	line  int
 	text  string
@@ -124,7 +123,7 @@ func readPlans(t *testing.T) (rows []planRow) {
 	return rows
 }
 
-// planFacts are the facts for a plan. Sizes are in bytes, rates in bytes per second.
+// planFacts contains the facts for a plan. Sizes are in bytes, rates in bytes per second.
 type planFacts struct {
 	records int64       // -1: unknown
 	record  format.Spec // description of a record
@@ -140,18 +139,18 @@ type planFacts struct {
 	output    string
 	compress  string // of the output
 	tmpfs     bool   // the output is in memory
-	spillDisk bool   // the spill is not
-	free      int64  // room for spill, -1: not known
+	spillDisk bool   // temporary files are on a disk even if the output is not
+	free      int64  // free space for temporary files; -1: unknown
 
-	rates   plan.Disk // that were measured of all disks
-	oneDisk bool      // input, output and spill are on the same
+	rates   plan.Disk // the measured rates of every disk
+	oneDisk bool      // input, output and temporary files are on the same disk
 
 	memory, systemMemory int64
 	workers, fanIn       int // fanIn 0: what memory allows
 	devices              []string
-	gpus                 int // that the machine has, each of:
+	gpus                 int // number of GPUs; each of them has:
 	gpuMemory            int64
-	gpuLink, gpuSort     float64 // 0: not known
+	gpuLink, gpuSort     float64 // 0: unknown
 
 	strategy   Strategy
 	codec      string // for spill files
@@ -209,7 +208,7 @@ var factParsers = map[string]func(f *planFacts, value string) error{
 	"checkpoint": func(f *planFacts, v string) error { return parseYes(&f.checkpoint, v) },
 }
 
-// parseFacts parses a line of key=value words. The other facts are those of defaults.
+// parseFacts parses a line of key=value words. Facts that the line omits are taken from defaults.
 func parseFacts(defaults planFacts, line string) (planFacts, error) {
 	f, seen := defaults, map[string]bool{}
 	for _, word := range strings.Fields(line) {
@@ -226,7 +225,7 @@ func parseFacts(defaults planFacts, line string) (planFacts, error) {
 	return f, nil
 }
 
-// parseDefaults reads a line that has all facts.
+// parseDefaults parses a line that contains all facts.
 func parseDefaults(line string) (planFacts, error) {
 	for key := range factParsers {
 		if !strings.Contains(" "+line, " "+key+"=") {
@@ -236,8 +235,8 @@ func parseDefaults(line string) (planFacts, error) {
 	return parseFacts(planFacts{}, line)
 }
 
-// TestDisksOfFacts checks that the disk of an input file is part of the facts, and that standard
-// input and imagined inputs have none.
+// TestDisksOfFacts checks that the facts include the disk of an input file, but no disk for
+// standard input and imagined inputs.
 func TestDisksOfFacts(t *testing.T) {
 	kept := machineProfile
 	defer func() { machineProfile = kept }()
@@ -252,7 +251,7 @@ func TestDisksOfFacts(t *testing.T) {
 	}
 	defer in.Close()
 	t.Chdir(t.TempDir())
-	if err := os.WriteFile("standard input", nil, 0o600); err != nil { // as messages call it
+	if err := os.WriteFile("standard input", nil, 0o600); err != nil { // its name in messages
 		t.Fatal(err)
 	}
 	opt := Options{Record: format.Spec{Type: "u64"}, TempDirs: []string{t.TempDir()}, Output: name + ".sorted", Stdin: in}
@@ -275,8 +274,8 @@ func TestDisksOfFacts(t *testing.T) {
 	}
 }
 
-// TestImaginedInputIsAskedAhead plans for an imagined input. Its rate is that of its disk with
-// several concurrent requests, as in a real sort.
+// TestImaginedInputIsAskedAhead plans for an imagined input. The plan reads it at the rate of its
+// disk with several concurrent requests, as in a real sort.
 func TestImaginedInputIsAskedAhead(t *testing.T) {
 	kept := machineProfile
 	defer func() { machineProfile = kept }()
@@ -332,8 +331,8 @@ func parseRate(to *float64, value string) error {
 	return err
 }
 
-// parseRates reads bytes a second that a disk is read at, written at, and both, each way:
-// 3G/2G/1G; none: not measured.
+// parseRates parses the bytes per second at which a disk reads, writes, and does both at once (the
+// rate in each direction), such as 3G/2G/1G. "none" means not measured.
 func parseRates(f *planFacts, value string) error {
 	if f.rates = (plan.Disk{}); value == "none" {
 		return nil
@@ -360,7 +359,8 @@ func oneOf[T ~string](to *T, value string, words ...T) error {
 	return nil
 }
 
-// parseRecord reads a type of bare keys, or the size of a record and its keys: 100,0:bytes10.
+// parseRecord parses a type of bare keys, or the size of a record and its keys, such as
+// 100,0:bytes10.
 func parseRecord(f *planFacts, value string) error {
 	size, keys, _ := strings.Cut(value, ",")
 	f.record = format.Spec{Type: value}
@@ -400,7 +400,7 @@ func formatSeconds(s float64) string {
 	return threeDigits(s) + "s"
 }
 
-// threeDigits rounds an estimate: machines may differ in how they compute it.
+// threeDigits rounds an estimate, because its exact value may differ between machines.
 func threeDigits(x float64) string {
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(x, 'g', 3, 64), 64)
 	if err != nil {
@@ -409,7 +409,7 @@ func threeDigits(x float64) string {
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
 }
 
-// formatEstimate shows three digits of a whole number so that parseCount reads it.
+// formatEstimate formats a whole number with three digits, in the syntax of parseCount.
 func formatEstimate(n int64) string {
 	x, unit := float64(n), 0
 	for x >= 1000 {
@@ -418,7 +418,7 @@ func formatEstimate(n int64) string {
 	return threeDigits(x) + []string{"", "K", "M", "G", "T", "P", "E"}[unit]
 }
 
-// formatCount shows a whole number so that parseCount reads it, with the greatest power of 1024
+// formatCount formats a whole number in the syntax of parseCount, with the largest power of 1024
 // that divides it.
 func formatCount(n int64) string {
 	if n < 0 {
@@ -465,7 +465,7 @@ func (m *planMachine) plan(t *testing.T, f planFacts) planned {
 			return d
 		}
 	}
-	s, err := prepare(t.Context(), m.options(t, f), true) // as Sort does, which reads pipes
+	s, err := prepare(t.Context(), m.options(t, f), true) // like Sort, which reads pipes
 	if err != nil {
 		return planned{err: err.Error()}
 	}
@@ -484,7 +484,8 @@ func (m *planMachine) plan(t *testing.T, f planFacts) planned {
 	return p
 }
 
-// planAgain checks that the planner is pure: the same facts give the same plan, and stay as they are.
+// planAgain checks that the planner is a pure function: the same facts give the same plan and are
+// not changed.
 func planAgain(t *testing.T, facts *plan.Facts, want *plan.Plan) {
 	t.Helper()
 	profile, _ := machineProfile()
@@ -576,8 +577,8 @@ type plannedData struct {
 
 func (d plannedData) Records() int64 { return d.facts.records }
 
-// Sample gives the keys of records where a real dataset has them: in groups all over a file, at
-// the start of a stream.
+// Sample returns the keys of records at the positions that a real dataset would sample: groups
+// spread over a file, or the start of a stream.
 func (d plannedData) Sample(_ context.Context, k *format.Keyer, n int) (plan.Sample, error) {
 	layout := k.Layout()
 	n = plan.SampleLimit(n, layout.RecordSize)
@@ -633,7 +634,7 @@ func makeSample(layout format.Layout, dist string, records int64, n, group int) 
 	return s, nil
 }
 
-// roomyStore has as much free space as the facts say.
+// roomyStore has the free space that the facts specify.
 type roomyStore struct {
 	spill.Disk
 	free int64

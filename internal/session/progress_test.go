@@ -4,10 +4,11 @@ import (
 	"sync"
 )
 
-// canceller is a Progress that calls cancel once, when that many bytes have passed in one phase.
+// canceller is a Progress that calls cancel once, when one phase has processed at least a number of
+// bytes.
 type canceller struct {
 	cancel func()
-	stage  int // in which it does: 0, 1, …
+	stage  int // index of this phase: 0, 1, …
 	after  int64
 
 	mu     sync.Mutex

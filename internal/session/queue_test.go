@@ -12,8 +12,8 @@ import (
 	"github.com/extsort/extsort/internal/blockio"
 )
 
-// TestPastCache sorts files with direct I/O for input, temporary files and output, as with little memory. Records,
-// blocks and the windows of the output are multiples of a page, or are not.
+// TestPastCache sorts files with direct I/O for input, temporary files and output, as with little
+// memory. Records, blocks and the windows of the output are multiples of a page, or are not.
 func TestPastCache(t *testing.T) {
 	r := seeded(t)
 	inLittleMemory(t, pastCacheMemory)
@@ -51,13 +51,14 @@ func TestPastCache(t *testing.T) {
 	}
 }
 
-// pastCacheOrders are the strategies that go past the page cache, with data that suit them.
+// pastCacheOrders contains the strategies that use direct I/O, with suitable data for each.
 var pastCacheOrders = map[Strategy]string{MergeRuns: "uniform", Partition: "uniform", Sift: "nearly-sorted"}
 
-// pastCacheMemory is memory that a queue of requests fits.
+// pastCacheMemory is a memory limit with room for a queue of requests.
 const pastCacheMemory = 96 << 20
 
-// inLittleMemory has a machine look as if its page cache could hold nothing, and all files lay on a disk.
+// inLittleMemory simulates a machine whose page cache can hold nothing and whose files are all on a
+// disk.
 func inLittleMemory(t *testing.T, bytes int64) {
 	t.Helper()
 	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
@@ -75,7 +76,8 @@ func inLittleMemory(t *testing.T, bytes int64) {
 	systemMemory, isOnDisk = func() int64 { return bytes }, func(string) bool { return true }
 }
 
-// TestPastCacheFails fails writes of an output with direct I/O at various places. Nothing of the output is left.
+// TestPastCacheFails fails writes of an output with direct I/O at various places. No part of the
+// output is left.
 func TestPastCacheFails(t *testing.T) {
 	inLittleMemory(t, pastCacheMemory)
 	k := kindNamed("u64")
@@ -101,8 +103,8 @@ func TestPastCacheFails(t *testing.T) {
 	}
 }
 
-// TestPastCacheCancelled cancels sorts with direct I/O while they read and while they write, so that requests are in
-// flight. Each sort returns the cause and leaves nothing behind.
+// TestPastCacheCancelled cancels sorts with direct I/O while they read and while they write, so
+// that requests are in flight. Each sort returns the cause and leaves nothing behind.
 func TestPastCacheCancelled(t *testing.T) {
 	inLittleMemory(t, pastCacheMemory)
 	const n = 1_000_001

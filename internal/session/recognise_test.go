@@ -15,14 +15,14 @@ import (
 
 var u64Spec = format.Spec{Type: "u64"}
 
-// beginning is 8000 bytes that begin with first.
+// beginning returns 8000 bytes that begin with first.
 func beginning(first string) []byte {
 	data := bytes.Repeat([]byte{0x5a, 1, 0, 7}, 2000)
 	copy(data, first)
 	return data
 }
 
-// waysIn are the options that read data from everywhere.
+// waysIn returns options that read data from every kind of input.
 func waysIn(t *testing.T, data []byte) map[string]Options {
 	name := writeFile(t, data)
 	return map[string]Options{

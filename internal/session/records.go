@@ -8,8 +8,8 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// EachRecord sorts the inputs and calls yield with each sorted record. If yield returns false, the sort is cancelled,
-// and EachRecord returns neither a report nor an error.
+// EachRecord sorts the inputs and calls yield with each sorted record. If yield returns false, the
+// sort is cancelled, and EachRecord returns neither a report nor an error.
 func EachRecord(ctx context.Context, opt Options, yield func([]byte, error) bool) (*Report, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -18,9 +18,9 @@ type kind struct {
 	spec format.Spec
 }
 
-// kinds has what takes different ways through the program: bare keys of one machine word and of
-// two, keys that the order of their bytes is and that it is not, payloads, odd sizes, keys wider
-// than a word.
+// kinds lists records that take different code paths: bare keys of one and of two machine words,
+// keys that do or do not sort in the order of their bytes, payloads, odd sizes, and keys wider than
+// a word.
 var kinds = []kind{
 	{"u64", format.Spec{Type: "u64"}},
 	{"u32be", format.Spec{Type: "u32be"}},
@@ -71,7 +71,7 @@ func (k kind) make(t testing.TB, dist string, n int, r *rand.Rand) []byte {
 	return recs
 }
 
-// specials are the values that a comparison of floats by < puts in the wrong places.
+// specials lists the floats that a comparison with < puts in the wrong place.
 var specials = []float64{
 	math.NaN(), math.Copysign(math.NaN(), -1), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1),
 	math.SmallestNonzeroFloat64, -math.MaxFloat64,
@@ -89,7 +89,7 @@ func sprinkleFloats(l format.Layout, recs []byte, r *rand.Rand) {
 			}
 			x := specials[r.IntN(len(specials))]
 			if f.Type.Size == 8 {
-				// And NaNs with payloads.
+				// Some NaNs get a payload.
 				binary.LittleEndian.PutUint64(recs[at:], math.Float64bits(x)^r.Uint64N(2))
 			} else {
 				binary.LittleEndian.PutUint32(recs[at:], math.Float32bits(float32(x)))
@@ -153,7 +153,7 @@ func reference(t testing.TB, l format.Layout, recs []byte, opt Options) []byte {
 	return sorted
 }
 
-// seeded is a source of random numbers whose seed the log shows, so that a failure can be repeated.
+// seeded returns a random number generator and logs its seed, so that a failure can be reproduced.
 func seeded(t testing.TB) *rand.Rand {
 	t.Helper()
 	seed := rand.Uint64()
@@ -164,7 +164,7 @@ func seeded(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// firstDifference says where got is not want.
+// firstDifference returns the index of the first record in which got and want differ.
 func firstDifference(got, want []byte, size int) (record int) {
 	for i := 0; i < min(len(got), len(want)); i++ {
 		if got[i] != want[i] {

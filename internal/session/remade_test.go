@@ -13,7 +13,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestIndexesAreEnough checks that more records than a 4-byte index can count are refused before anything is read.
+// TestIndexesAreEnough checks that more records than a 4-byte index can count are refused before
+// anything is read.
 func TestIndexesAreEnough(t *testing.T) {
 	t.Parallel()
 	name := filepath.Join(t.TempDir(), "large")
@@ -33,7 +34,8 @@ func TestIndexesAreEnough(t *testing.T) {
 	}
 }
 
-// TestShuffle checks that a seed gives the same order with every strategy, and that another seed gives another order.
+// TestShuffle checks that a seed gives the same order with every strategy, and that another seed
+// gives another order.
 func TestShuffle(t *testing.T) {
 	t.Parallel()
 	r := seeded(t)
@@ -82,8 +84,8 @@ func recordsInOrder(recs []byte, size int) []byte {
 	return slices.Concat(all...)
 }
 
-// TestArgsortOfLargeInput makes the index of an input that is large enough for a trial read. Its records are larger
-// than a key with its index.
+// TestArgsortOfLargeInput runs an argsort of an input that is large enough for a trial read. Its
+// records are larger than a key with its index.
 func TestArgsortOfLargeInput(t *testing.T) {
 	t.Parallel()
 	k := plainKinds[3]

@@ -21,7 +21,7 @@ import (
 	_ "github.com/extsort/extsort/remote/s3" // registers the driver
 )
 
-// records gives records of 16 bytes with a key of 8 in random order.
+// remoteRecords returns 16-byte records with 8-byte keys in random order.
 func remoteRecords(t testing.TB, n int64, seed uint64) []byte {
 	t.Helper()
 	spec := format.Spec{RecordSize: 16, Keys: []string{"0:u64"}}
@@ -115,7 +115,7 @@ func TestRemoteIsReadOnce(t *testing.T) {
 		if _, err := Sort(t.Context(), opt); err != nil || !bytes.Equal(out.Bytes(), sorted) {
 			t.Fatalf("%s: %v", name, err)
 		}
-		// The sample is of 512 places, 512 bytes each.
+		// The sample reads 512 bytes at each of 512 positions.
 		if sent := server.Bytes.Load(); sent > int64(len(data))*13/10 {
 			t.Errorf("%s: %d bytes were sent of an input of %d", name, sent, len(data))
 		}
@@ -158,7 +158,7 @@ func TestLateAnswer(t *testing.T) {
 	}
 }
 
-// rangeOf is the first and the last byte that a request asks for.
+// rangeOf returns the offsets of the first and the last byte that a request asks for.
 func rangeOf(r *http.Request) (first, last int64) {
 	fmt.Sscanf(r.Header.Get("Range"), "bytes=%d-%d", &first, &last)
 	return first, last
@@ -176,7 +176,8 @@ func TestRemoteChange(t *testing.T) {
 		var change sync.Once
 		server.Wrap(func(next http.Handler) http.Handler {
 			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				// The sample is read, and others wait for the change.
+				// The requests of the sample are small. The first larger request changes the
+				// object. The others wait for the change.
 				if first, last := rangeOf(r); last-first > 8<<10 {
 					change.Do(func() {
 						if err := server.Put("in", changed); err != nil {

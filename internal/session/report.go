@@ -12,15 +12,15 @@ import (
 // A SortPlan describes how a sort would run, and its predicted cost.
 type SortPlan = plan.Plan
 
-// Rates are the rates of one worker from which a plan predicts times.
+// Rates contains the rates of one worker, from which a plan predicts times.
 type Rates = plan.Rates
 
-// A Phase is one stage of a sort. In a plan, Bytes and Seconds are predictions. In a report, they are measurements, and
-// Predicted is the prediction.
+// A Phase is one stage of a sort. In a plan, Bytes and Seconds are predictions. In a report, they
+// are measurements, and Predicted is the prediction.
 type Phase = plan.Stage
 
-// A Change describes a change of strategy during a run: the strategy that was Planned or requested, Why it was
-// impossible, and the strategy that Ran instead.
+// A Change describes a change of strategy during a run: the strategy that was Planned or requested,
+// Why it was impossible, and the strategy that Ran instead.
 type Change = engine.Change
 
 // A Report describes a finished sort or merge.
@@ -59,11 +59,12 @@ type Detail struct {
 	Corrected   float64   `json:"corrected,omitempty"` // Plan.Seconds, scaled by the error of the first phase
 }
 
-// A Summary describes the sorted records of one part. Summaries of consecutive parts can be combined.
+// A Summary describes the sorted records of one part. Summaries of consecutive parts can be
+// combined.
 type Summary = format.Summary
 
-// A CheckReport is the result of Check. Summaries of the parts of a file can be added up. The whole file is sorted if
-// each part is sorted and precedes the next.
+// A CheckReport is the result of Check. Summaries of the parts of a file can be added up. The whole
+// file is sorted if each part is sorted and precedes the next.
 type CheckReport struct {
 	Summary
 	Sorted bool `json:"sorted"`

@@ -13,8 +13,8 @@ import (
 	"github.com/extsort/extsort/chunker/spill"
 )
 
-// reservingStore has files that take room as a disk does past the page cache: pages that are
-// reserved or written.
+// reservingStore has files that occupy space like files with direct I/O on a disk: every page that
+// is reserved or written counts.
 type reservingStore struct {
 	spill.Disk
 	room, used, most, reservations atomic.Int64
@@ -34,7 +34,8 @@ func (s *reservingStore) Create(folder string) (spill.File, error) {
 	return &reservingFile{File: f, store: s, taken: map[int64]bool{}}, err
 }
 
-// Uncache says that requests go past the page cache, to which they go all the same.
+// Uncache returns true, as if the file used direct I/O. In fact, requests still go to the page
+// cache.
 func (f *reservingFile) Uncache() bool { return true }
 
 func (f *reservingFile) Allocate(offset, bytes int64) error {
@@ -42,8 +43,7 @@ func (f *reservingFile) Allocate(offset, bytes int64) error {
 	return f.take(offset, bytes)
 }
 
-// take allocates the pages of a range that are not allocated yet, or none if there is too little
-// space.
+// take allocates the missing pages of a range. If space is insufficient, it allocates none of them.
 func (f *reservingFile) take(offset, bytes int64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -73,7 +73,7 @@ func (f *reservingFile) WriteAt(p []byte, offset int64) (int, error) {
 	return f.File.WriteAt(p, offset)
 }
 
-// The plan counts on no room that is given back.
+// Release does nothing, because a plan does not count on released space.
 func (f *reservingFile) Release(offset, bytes int64) {}
 
 // TestReservedRoomIsPlanned sorts with direct I/O and less and less space, on a disk that

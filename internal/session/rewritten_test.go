@@ -11,7 +11,8 @@ import (
 	"github.com/extsort/extsort/chunker"
 )
 
-// rewrittenData has its file written to when all of it has been read, and nothing has been looked at yet.
+// rewrittenData is a dataset whose file is modified after it was read completely, but before the
+// sort checks it for changes.
 type rewrittenData struct {
 	chunker.Dataset
 	name string
@@ -32,8 +33,8 @@ func (d rewrittenData) Check(warn func(string)) error {
 	return errors.Join(err, f.Close(), os.Chtimes(d.name, later, later), d.Dataset.Check(warn))
 }
 
-// TestRewrittenInput changes an input while it is sorted, merged and checked. The call fails without an output. Bytes
-// that are appended are ignored, with a warning.
+// TestRewrittenInput changes an input while it is sorted, merged and checked. The call fails
+// without an output. Bytes that are appended are ignored, with a warning.
 func TestRewrittenInput(t *testing.T) {
 	t.Parallel()
 	k := kindNamed("u64")

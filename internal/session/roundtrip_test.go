@@ -44,7 +44,7 @@ func TestReadsItsOwnOutput(t *testing.T) {
 					opt.Output = filepath.Join(t.TempDir(), "out")
 					change(&opt)
 					if opt.Part.N > 0 && c.spec.Format == "npz" {
-						continue // which is read in sequence
+						continue // an npz archive is read sequentially, so it has no parts
 					}
 					_, err := Sort(t.Context(), opt)
 					if opt.Count && c.noCount {
@@ -84,8 +84,8 @@ func TestReadsItsOwnOutput(t *testing.T) {
 	}
 }
 
-// readsAgain sorts a file that has been written, in the ways in which a file can be handed over,
-// and expects it back.
+// readsAgain passes an output file to another sort in one of several ways, and expects the same
+// records.
 func readsAgain(t *testing.T, way string, spec format.Spec, file string) {
 	t.Helper()
 	want, err := os.ReadFile(file)
@@ -116,11 +116,11 @@ func readsAgain(t *testing.T, way string, spec format.Spec, file string) {
 	}
 }
 
-// container is a file of a format with a few records, and one without.
+// A container consists of two files of a format: one with a few records, and one without records.
 type container struct {
 	spec       format.Spec
 	some, none []byte
-	noCount    bool // has no place for counts
+	noCount    bool // the format has no field for a count
 }
 
 func containers(t *testing.T, r *rand.Rand) map[string]container {
@@ -154,7 +154,7 @@ func containers(t *testing.T, r *rand.Rand) map[string]container {
 	return all
 }
 
-// zipped is an archive of one array.
+// zipped returns an archive with one array.
 func zipped(t *testing.T, array []byte) []byte {
 	t.Helper()
 	var file bytes.Buffer

@@ -91,13 +91,13 @@ func (s *rowSort) orderOfRecords() string {
 // gensortFormat has no header.
 const gensortFormat = "gensort"
 
-// rowContainer puts headers before records and takes them away.
+// A rowContainer adds headers to records and removes them.
 type rowContainer struct {
 	format    string
 	spec      format.Spec
 	size      int // of a record
 	dimension int // of a vector or row
-	// The size of a header of npy, as other programs write it; 0: as this program does.
+	// The size of an npy header as other programs write it; 0: as extsort writes it.
 	npy  int
 	skip int // foreign bytes before the records
 }
@@ -105,8 +105,8 @@ type rowContainer struct {
 // foreignHeader precedes the records of a file without a known format.
 var foreignHeader = []byte{0xf1, 0xf2, 0xf3, 0, 0, 0, 0xf4, 0xf5, 0xf6}
 
-// newRowContainer returns the container that a row names. The keys of a container of rows or
-// vectors, which spec has as offsets, become numbers of components.
+// newRowContainer returns the container that a row names. For a container of rows or vectors, it
+// converts the keys in spec from offsets to component numbers.
 func newRowContainer(t *testing.T, s sorttest.Settings, spec *format.Spec, layout format.Layout) rowContainer {
 	t.Helper()
 	c := rowContainer{format: spec.Format, size: layout.RecordSize}
@@ -153,7 +153,7 @@ func componentKeys(layout format.Layout, first int) (keys []string) {
 	return keys
 }
 
-// mark writes the dimension before each vector of formats that have it there.
+// mark writes the dimension before each vector, if the format requires that.
 func (c *rowContainer) mark(recs []byte) {
 	if c.format != "fvecs" && c.format != "ivecs" {
 		return
@@ -188,7 +188,7 @@ func (c *rowContainer) file(t *testing.T, recs []byte) []byte {
 // npyShape finds the number of records in a header of npy.
 var npyShape = regexp.MustCompile(`'shape': \((\d+),`)
 
-// records returns the records of a file that was written, and checks the number in its header.
+// records returns the records of an output file and checks their number in the header.
 func (c *rowContainer) records(file []byte, size int, keep bool) ([]byte, error) {
 	announced := int64(-1)
 	switch {
@@ -285,11 +285,11 @@ func writeOnce(t *testing.T, name string, content []byte) {
 	}
 }
 
-// rowOutput is where a sort writes.
+// rowOutput is the destination of a sort.
 type rowOutput struct {
 	form   string
 	names  []string // of the files that may be in the directory of the output
-	old    []byte   // previous content of the output; nil: there was none, or the output is an input
+	old    []byte   // previous content of the output; nil: no previous file, or the output is an input
 	buffer bytes.Buffer
 	sink   keptSink
 	opened []*os.File
@@ -378,7 +378,7 @@ func (s *rowSort) setOutput(t *testing.T) {
 	}
 }
 
-// overwrite has the output be an input that is open for reading and writing, as by 1<> of a shell.
+// overwrite makes an input the output. It is open for reading and writing, as with a shell's 1<>.
 func (s *rowSort) overwrite(t *testing.T) {
 	t.Helper()
 	if runtime.GOOS != "linux" {
@@ -460,7 +460,7 @@ func (s *rowSort) written(t *testing.T) (files [][]byte) {
 	return files
 }
 
-// checkOutput compares what was written with the reference.
+// checkOutput compares the written records with the reference.
 func (s *rowSort) checkOutput(t *testing.T) {
 	t.Helper()
 	var got []byte
@@ -480,7 +480,7 @@ func (s *rowSort) checkOutput(t *testing.T) {
 		t.Fatalf("%d bytes were written, %d are due; the first difference is in record %d", len(got), len(want.Bytes),
 			sorttest.FirstDifference(got, want.Bytes, want.Size))
 	}
-	for i, name := range s.files { // inputs that are not overwritten
+	for i, name := range s.files { // the sort must not change its other inputs
 		isOutput := name == s.opt.Output || s.output.form == "link" && i == 0
 		if isOutput || s.output.isOver() && i == s.output.over {
 			continue

@@ -21,7 +21,7 @@ import (
 	"github.com/extsort/extsort/internal/sorttest"
 )
 
-// TestRows sorts as the rows of testdata/sort say. Every sort is checked by rowSort.
+// TestRows runs the sorts that the rows of testdata/sort describe. rowSort checks each sort.
 func TestRows(t *testing.T) {
 	t.Parallel()
 	runner := sorttest.Runner{Sort: sortRow, Seed: *seedFlag, Update: *update}
@@ -31,7 +31,7 @@ func TestRows(t *testing.T) {
 	runner.Run(t, filepath.Join("..", "..", "testdata", "sort", "*.txt"))
 }
 
-// rowMemory is the memory limit of a row that names none.
+// rowMemory is the default memory limit of a row, in MiB.
 const rowMemory = 64
 
 // sortRow carries out one sort.
@@ -99,7 +99,7 @@ func (s *rowSort) number(t *testing.T, name string, usual int) int {
 
 func (s *rowSort) is(name string) bool { return sorttest.Is(s.Settings, name) }
 
-// setOptions sets the options that neither the records nor the files decide.
+// setOptions sets the options that depend on neither the records nor the files.
 func (s *rowSort) setOptions(t *testing.T) {
 	t.Helper()
 	o := &s.opt
@@ -147,7 +147,7 @@ func (s *rowSort) setOptions(t *testing.T) {
 	}
 }
 
-// run sorts and checks everything that the sort leaves.
+// run sorts and checks the result and all remaining files.
 func (s *rowSort) run(t *testing.T) sorttest.Outcome {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -261,7 +261,7 @@ func (s *rowSort) checkReport(t *testing.T, r *Report) {
 	}
 }
 
-// checkCounts compares the counts of a report with those of the reference.
+// checkCounts compares the counts of a report with the counts of the reference.
 func (s *rowSort) checkCounts(t *testing.T, r *Report) {
 	t.Helper()
 	size := int64(s.data.layout.RecordSize)
@@ -297,8 +297,7 @@ func (s *rowSort) checkLeftovers(t *testing.T) {
 	}
 }
 
-// checkFailure checks what a failed or cancelled sort leaves: the old output, the inputs, and no
-// other file.
+// checkFailure checks that a failed or cancelled sort leaves only the old output and the inputs.
 func (s *rowSort) checkFailure(t *testing.T, err error) {
 	t.Helper()
 	if want := s.output.failure(s.Settings["stop"]); want != nil && !errors.Is(err, want) {
@@ -336,7 +335,7 @@ func (s *rowSort) checkFailure(t *testing.T, err error) {
 
 var errStopped = errors.New("stopped by the test")
 
-// stopBy arranges for stop to be called at the moment that the row names.
+// stopBy arranges for stop to be called at the moment that the row specifies.
 func (s *rowSort) stopBy(t *testing.T, stop func()) {
 	t.Helper()
 	_, at, found := strings.Cut(s.Settings["stop"], "@")
@@ -364,10 +363,10 @@ func (s *rowSort) stopBy(t *testing.T, stop func()) {
 	s.opt.Progress = c
 }
 
-// rowChild is set in a process that sorts as a row says until it kills itself.
+// rowChild is set in a process that runs the sort of a row until it kills itself.
 const rowChild = "EXTSORT_TEST_ROW"
 
-// killedRow is what such a process needs to know.
+// A killedRow contains the parameters of such a process.
 type killedRow struct {
 	Settings sorttest.Settings
 	Dir      string
@@ -391,7 +390,7 @@ func runKilled(t *testing.T, row killedRow) sorttest.Outcome {
 	}
 
 	in, out := readDir(t, filepath.Join(row.Dir, "in")), readDir(t, filepath.Join(row.Dir, "out"))
-	if !killed { // the sort ended before, and another one starts
+	if !killed { // the sort ended first, so start another one
 		_ = os.RemoveAll(filepath.Join(row.Dir, "out"))
 	}
 	s := newRowSort(t, row.Settings, row.Dir, row.Seed)
@@ -440,7 +439,7 @@ func (s *rowSort) checkKilled(t *testing.T, in, out map[string][]byte) {
 	}
 }
 
-// TestRowChild is the process that killRow starts.
+// TestRowChild runs in the process that runKilled starts.
 func TestRowChild(t *testing.T) {
 	text := os.Getenv(rowChild)
 	if text == "" {
@@ -457,7 +456,7 @@ func TestRowChild(t *testing.T) {
 			t.Error(err)
 		}
 		_ = self.Kill()
-		select {} // until it happens
+		select {} // wait for the kill
 	})
 	_, _ = Sort(t.Context(), s.opt)
 	s.output.close()

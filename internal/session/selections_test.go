@@ -13,7 +13,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// plainKind is a kind of record whose order a test knows by itself.
+// A plainKind is a kind of record that the test can sort without extsort's code.
 type plainKind struct {
 	name string
 	spec format.Spec
@@ -58,7 +58,7 @@ func (k plainKind) make(n, keys int, r *rand.Rand) []byte {
 	return recs
 }
 
-// order is the positions of the records in their order.
+// order returns the positions of the records in sorted order.
 func (k plainKind) order(recs []byte, reverse bool) []int {
 	at := make([]int, len(recs)/k.size)
 	for i := range at {
@@ -100,7 +100,7 @@ func (k plainKind) selected(recs []byte, opt Options) (at []int, counts []uint64
 	return at, counts
 }
 
-// want is the output that is due.
+// want returns the expected output.
 func (k plainKind) want(recs []byte, opt Options) []byte {
 	out := []byte{}
 	at, counts := k.selected(recs, opt)

@@ -24,8 +24,8 @@ type session struct {
 	peak    int64        // peak memory in bytes, known after close
 }
 
-// begin checks the options and opens the inputs. With unpack, inputs whose decompressors exceed the memory limit are
-// decompressed to temporary files first. After an error nothing is left open.
+// begin checks the options and opens the inputs. With unpack, inputs whose decompressors exceed the
+// memory limit are decompressed to temporary files first. After an error nothing is left open.
 func begin(ctx context.Context, opt Options, unpack bool) (*session, error) {
 	opt.Record = opt.recordSpec()
 	if err := opt.validate(); err != nil {
@@ -57,8 +57,8 @@ func begin(ctx context.Context, opt Options, unpack bool) (*session, error) {
 	return &session{opt: opt, run: run, unpacked: temporary, start: start, endPeak: endPeak}, nil
 }
 
-// prepare begins a sort: it opens the inputs, the checkpoint and the devices, and chooses a plan. With onlyPlan, it
-// changes nothing on disk. After an error nothing is left open.
+// prepare begins a sort: it opens the inputs, the checkpoint and the devices, and chooses a plan.
+// With onlyPlan, it changes nothing on disk. After an error nothing is left open.
 func prepare(ctx context.Context, opt Options, onlyPlan bool) (*session, error) {
 	s, err := begin(ctx, opt, !onlyPlan)
 	if err != nil {
@@ -76,7 +76,8 @@ func prepare(ctx context.Context, opt Options, onlyPlan bool) (*session, error) 
 	return s, nil
 }
 
-// choosePlan gathers the facts, opens the devices and chooses the plan. A complete checkpoint needs no other plan.
+// choosePlan gathers the facts, opens the devices and chooses the plan. A complete checkpoint needs
+// no other plan.
 func (s *session) choosePlan(ctx context.Context) error {
 	profile, diskOf := machineProfile()
 	facts, err := s.gatherFacts(ctx, profile, diskOf)
@@ -98,7 +99,8 @@ func (s *session) choosePlan(ctx context.Context) error {
 	return nil
 }
 
-// warnOfSpillCodec warns if temporary data with records of this layout cannot be compressed as requested.
+// warnOfSpillCodec warns if temporary data with records of this layout cannot be compressed as
+// requested.
 func (s *session) warnOfSpillCodec(layout format.Layout) {
 	codec, ok := format.ParseBlockCompression(s.opt.SpillCompress)
 	if !ok || format.NewBlockCoder(layout, 1).Supports(codec) {
@@ -108,8 +110,8 @@ func (s *session) warnOfSpillCodec(layout format.Layout) {
 		"and is stored uncompressed", layout.RecordSize, codec))
 }
 
-// end closes the session after a run that returned err. If the run succeeded, the output already has its name, so an
-// error of closing inputs and temporary files is only a warning.
+// end closes the session after a run that returned err. If the run succeeded, the output already
+// has its name, so an error of closing inputs and temporary files is only a warning.
 func (s *session) end(err error) error {
 	if err == nil && s.run.Kept != nil {
 		s.run.Kept.Finish()

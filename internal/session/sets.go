@@ -19,12 +19,12 @@ type SetOptions struct {
 	All       bool // count occurrences as SQL's ALL does
 	Sort      bool // sort each input first
 
-	// Inputs are all inputs and the output. Without Right, all inputs have the same layout; Part then selects a part
-	// of the keys.
+	// Inputs describes all inputs and the output. Without Right, all inputs have the same layout,
+	// and Part selects a range of the keys.
 	Inputs MergeOptions
 
-	// Right has the inputs after the first if their layout differs. Of its other options, only those of the inputs are
-	// used.
+	// Right describes the inputs after the first if their layout differs. Only its options about
+	// inputs are used.
 	Right *MergeOptions
 
 	// OnlyA, OnlyB and Both are the names of outputs of Compare; "": none, "-": Inputs.Stdout.
@@ -77,7 +77,7 @@ func Combine(ctx context.Context, opt SetOptions) (*SetReport, error) {
 	return result, err
 }
 
-// sortInputs replaces the inputs by their sorted records. stop ends the sorts.
+// sortInputs replaces each input with a stream of its sorted records. stop ends the sorts.
 func (opt *SetOptions) sortInputs(ctx context.Context) (stop func(), err error) {
 	left := opt.Inputs.options()
 	if err := left.Validate(); err != nil {
@@ -199,7 +199,7 @@ func (c *combination) run(ctx context.Context) (counts sets.Counts, err error) {
 	return engine.Combine(ctx, opt, c.left.run)
 }
 
-// anotherOutput returns a run with the inputs of the session and an output of its own.
+// anotherOutput returns a run with the inputs of the session and its own output.
 func (s *session) anotherOutput(ctx context.Context, name string, meter *engine.Meter) (*engine.Run, error) {
 	opt := s.opt
 	opt.Output = name

@@ -15,7 +15,7 @@ import (
 // errNotNeeded is the error of a sort whose records are no longer needed.
 var errNotNeeded = errors.New("the records are no longer needed")
 
-// A presort sorts the inputs of a set operation. Each input has a sort of its own, which writes to a pipe.
+// A presort sorts the inputs of a set operation. A separate sort for each input writes to a pipe.
 type presort struct {
 	cancel context.CancelFunc
 	group  safely.Group
@@ -36,7 +36,7 @@ func newPresort(limit int64, n int) (*presort, error) {
 	return &presort{bytes: share}, nil
 }
 
-// start starts the sort of each input, and replaces the inputs by their sorted records.
+// start starts the sort of each input, and replaces each input with a stream of its sorted records.
 func (p *presort) start(ctx context.Context, m *MergeOptions) {
 	opt := m.options()
 	opt.merge = nil
@@ -62,7 +62,7 @@ func (p *presort) start(ctx context.Context, m *MergeOptions) {
 				return err
 			})
 			to.CloseWithError(err)
-			return nil // the reader of the pipe gets it
+			return nil // the reader of the pipe gets the error
 		})
 		name := source.Name
 		if source.IsStdin() {
@@ -79,7 +79,7 @@ func (p *presort) start(ctx context.Context, m *MergeOptions) {
 	m.MemoryBytes = p.bytes
 }
 
-// stop ends all sorts that still run, and waits for them.
+// stop cancels the running sorts and waits for them.
 func (p *presort) stop() {
 	for _, end := range p.ends {
 		end.CloseWithError(errNotNeeded)

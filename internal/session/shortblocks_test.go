@@ -5,7 +5,8 @@ import (
 	"github.com/extsort/extsort/device"
 )
 
-// shortBlocks is a dataset whose sources cut blocks short, each source in another way.
+// shortBlocks is a dataset whose sources return short blocks. Each source shortens them
+// differently.
 type shortBlocks struct {
 	chunker.Dataset
 	sources int
@@ -34,7 +35,7 @@ func (d *shortBlocks) cutShort(src device.Source) device.Source {
 
 type shortSource struct {
 	device.Source
-	most int // records of a block
+	most int // maximum number of records in a block
 }
 
 func (s shortSource) Next(most int, place func(first int64, n int) []byte) (int64, int, error) {

@@ -10,16 +10,18 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// A Sink is a custom output. Write receives the bytes of the output in order and is never called concurrently. At the
-// end, Commit completes the output, or Abort discards it. Abort is called after an error, including an error of Commit,
-// and if nothing was written. A slow Write or Commit should return when the context of the call is cancelled.
+// A Sink is a custom output. Write receives the bytes of the output in order and is never called
+// concurrently. At the end, Commit completes the output, or Abort discards it. Abort is called
+// after an error, including an error of Commit, and if nothing was written. A slow Write or Commit
+// should return when the context of the call is cancelled.
 type Sink interface {
 	io.Writer
 	Commit(ctx context.Context) error
 	Abort() error
 }
 
-// into calls run, which writes the output, and then commits or aborts Options.Sink, if there is one.
+// into calls run, which writes the output, and then commits or aborts Options.Sink, if there is
+// one.
 func (o Options) into(ctx context.Context, run func(context.Context, Options) (*Report, error)) (*Report, error) {
 	start := time.Now()
 	var report *Report

@@ -9,8 +9,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestSortSkipsBytes sorts inputs with bytes before and after the records, in files, streams and compressed streams.
-// The output can keep the bytes of the first input.
+// TestSortSkipsBytes sorts inputs with bytes before and after the records, in files, streams and
+// compressed streams. The output can keep the bytes of the first input.
 func TestSortSkipsBytes(t *testing.T) {
 	t.Parallel()
 	r := seeded(t)

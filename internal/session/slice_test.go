@@ -85,7 +85,7 @@ func checkSequence(t *testing.T, name string, data, want []byte, opt Options) {
 	}
 }
 
-// TestRecordsOfOtherForm checks that Records yields records with counts, and indexes instead of
+// TestRecordsOfOtherForm checks that Records can yield records with counts, and indexes in place of
 // records.
 func TestRecordsOfOtherForm(t *testing.T) {
 	t.Parallel()
@@ -128,8 +128,8 @@ func TestRecordsPassHeaders(t *testing.T) {
 	}
 }
 
-// TestRecordsEnd ends an iteration early: by breaking the loop, by cancelling the context, by an
-// error.
+// TestRecordsEnd ends an iteration early: by breaking out of the loop, by cancelling the context,
+// and by an error.
 func TestRecordsEnd(t *testing.T) {
 	data := make([]byte, 8<<20)
 	spill := t.TempDir()
@@ -175,7 +175,7 @@ func TestRecordsEnd(t *testing.T) {
 	}
 }
 
-// lastOf is the error of a sequence, which has to be its last pair.
+// lastOf returns the error of a sequence. The error must be in the last pair.
 func lastOf(t *testing.T, ctx context.Context, opt Options) (last error) {
 	t.Helper()
 	for record, err := range Records(ctx, opt) {

@@ -36,8 +36,8 @@ func sortInputs(ctx context.Context, opt Options) (*Report, error) {
 	return s.sort(ctx, opt)
 }
 
-// sort runs the plan of a prepared session and closes the session. opt are the options of the
-// caller, without the defaults: if a GPU fails, the sort begins again with them on the CPU.
+// sort runs the plan of a prepared session and closes the session. opt contains the caller's
+// options, without defaults: if a GPU fails, the sort starts over with them on the CPU.
 func (s *session) sort(ctx context.Context, opt Options) (*Report, error) {
 	err := safely.Call(func() error { return s.openOutput(ctx) })
 	s.run.Meter.Note(plan.StageStart, time.Since(s.start).Seconds()-s.unpacked.seconds)
@@ -75,8 +75,8 @@ func (s *session) openOutput(ctx context.Context) error {
 }
 
 // retriesOnCPU reports whether a sort that failed with err can be repeated on the CPU. This
-// requires that a device failed that the user did not name, that the CPU supports the options,
-// that the input can be read again, and that the output can be rewritten.
+// requires that the user did not name the failed device, that the CPU supports the options, that
+// the input can be read again, and that the output can be rewritten.
 func (s *session) retriesOnCPU(ctx context.Context, err error) bool {
 	if !errors.Is(err, device.ErrFailed) || ctx.Err() != nil {
 		return false

@@ -20,9 +20,8 @@ import (
 
 var seedFlag = flag.Uint64("seed", 0, "seed of the random numbers of the tests; 0: a new one")
 
-// TestMain runs the garbage collector less often: the tests make much garbage, and collecting it
-// took a third of their time. Plans use the rates of a usual machine, so that a row has the same
-// outcome everywhere.
+// TestMain makes the garbage collector run less often, because it would take a third of the time of
+// these tests. Plans use default rates, so that a row has the same result on every machine.
 func TestMain(m *testing.M) {
 	if os.Getenv("EXTSORT_PROFILE") == "" {
 		os.Setenv("EXTSORT_PROFILE", "default")
@@ -33,15 +32,15 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// The chunks and blocks of most tests: a few thousand records are then many chunks of several
-// blocks.
+// Most tests use chunks and blocks of these sizes, so that a few thousand records fill many chunks
+// of several blocks.
 const (
 	testChunkRecords = 512
 	testBlockBytes   = 1 << 10
 )
 
-// anyStrategy lists the strategies that can be requested on one device, with Auto. Each gives the
-// same bytes.
+// anyStrategy lists the strategies that can be requested on one device, with Auto. All of them
+// produce the same bytes.
 var anyStrategy = func() (all []Strategy) {
 	for _, name := range plan.Requestable() {
 		if s := Strategy(name); !s.Properties().ManyDevices {
@@ -73,8 +72,8 @@ func small(opt Options) Options {
 	return opt
 }
 
-// variant fills in what must not change the sorted bytes: memory, workers, fan-in, strategy,
-// spill, verification.
+// variant sets options that must not change the sorted bytes: memory, workers, fan-in, strategy,
+// compression of temporary files, and verification.
 func variant(opt Options, size int, r *rand.Rand) Options {
 	opt.MemoryBytes = int64(MinMemory + r.IntN(32<<20))
 	opt.Workers = 1 + r.IntN(4)
@@ -95,8 +94,8 @@ func describe(o Options) string {
 		o.faults.chunkRecords, len(o.Inputs), len(o.Sources), filepath.Base(o.Output), o.Compress)
 }
 
-// withInputs gives the sort the bytes of data: as standard input, as one file, or as several that
-// are cut between records, some of them compressed and some empty.
+// withInputs makes data the input of a sort: as standard input, as one file, or as several files
+// that are cut between records. Some of the files are compressed, and some are empty.
 func withInputs(t *testing.T, opt Options, data []byte, size int, r *rand.Rand) Options {
 	t.Helper()
 	switch r.IntN(3) {
@@ -127,7 +126,7 @@ func withInputs(t *testing.T, opt Options, data []byte, size int, r *rand.Rand) 
 	return opt
 }
 
-// dribble is a stream of data that comes in pieces of all sizes.
+// dribble is a stream of data that arrives in pieces of various sizes.
 type dribble struct {
 	data []byte
 	most int
@@ -216,7 +215,7 @@ func checkSort(t *testing.T, k kind, data, want []byte, opt Options) *Report {
 	return report
 }
 
-// effort is how often a random choice is repeated: n times, or a few when time is short.
+// effort returns the number of repetitions of a random test: n, or fewer in short mode.
 func effort(n int) int {
 	if testing.Short() || raceEnabled {
 		return max(n/4, 1)
@@ -224,8 +223,8 @@ func effort(n int) int {
 	return n
 }
 
-// TestOptionsOfCallsAreThoseOfASort checks that the fields of the options of other calls have the
-// names and types of those of a sort.
+// TestOptionsOfCallsAreThoseOfASort checks that the options of other calls have fields with the
+// same names and types as Options.
 func TestOptionsOfCallsAreThoseOfASort(t *testing.T) {
 	all := reflect.TypeFor[Options]()
 	for _, c := range []struct {

@@ -8,7 +8,7 @@ const stdio = input.Stdin
 // A Source is one input. Without At and Reader, the name "-" denotes Options.Stdin.
 type Source = input.Source
 
-// sources returns all inputs in their order. There is at least one.
+// sources returns all inputs in order. It returns at least one.
 func (o *Options) sources() []input.Source {
 	all := append(input.Named(o.Inputs...), o.Sources...)
 	if len(all) == 0 {

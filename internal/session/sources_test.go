@@ -14,7 +14,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// asSource makes an input of any kind of a file.
+// asSource turns a file into a random kind of input.
 func asSource(t *testing.T, name string, r *rand.Rand) Source {
 	t.Helper()
 	data, err := os.ReadFile(name)
@@ -34,7 +34,7 @@ func asSource(t *testing.T, name string, r *rand.Rand) Source {
 type keptSink struct {
 	bytes.Buffer
 	ends   []string
-	failed error // of Commit
+	failed error // the error of Commit
 	write  error
 }
 
@@ -102,7 +102,7 @@ func TestSink(t *testing.T) {
 	}
 }
 
-// lyingReader has less than it says, or fails at a place.
+// lyingReader contains fewer bytes than it claims, or fails at some offset.
 type lyingReader struct {
 	from   io.ReaderAt
 	failAt int64

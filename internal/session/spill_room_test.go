@@ -66,7 +66,7 @@ func TestSpillFitsTheRoom(t *testing.T) {
 		var strategies []string
 		refused := 0
 		for share := 16; share >= 0; share-- {
-			for _, piped := range []bool{true, false} { // output in a pipe is not read again
+			for _, piped := range []bool{true, false} { // records written to a pipe cannot be read back
 				store := &narrowStore{}
 				store.room.Store(int64(len(data)) * int64(share) / 12)
 				opt := Options{Record: k.spec, Inputs: []string{writeFile(t, data)}, MemoryBytes: 64 << 20, Workers: 2}
@@ -110,7 +110,7 @@ func TestNothingElseIsPossible(t *testing.T) {
 	size := k.layout(t).RecordSize
 	const n = 40_000
 	data := k.make(t, "sorted", n, rand.New(rand.NewPCG(13, 14)))
-	copy(data[20*size:21*size], data[(n-1)*size:]) // where no sample is taken
+	copy(data[20*size:21*size], data[(n-1)*size:]) // the sample skips this position
 	for _, opt := range []Options{{}, {Limit: n - 1}, {Unique: true, Verify: true, Limit: 5}, {Unique: true}} {
 		opt.Record, opt.Inputs, opt.Output = k.spec, []string{writeFile(t, data)}, writeFile(t, []byte("old"))
 		opt.MemoryBytes, opt.Workers = 64<<20, 2
@@ -158,7 +158,7 @@ func TestOutputTakesRoomOfSpill(t *testing.T) {
 		{"", 0, MergeRuns},
 		{filepath.Join(opt.TempDirs[0], "out"), 0, ""},
 		{filepath.Join(opt.TempDirs[0], "out"), 10_000, MergeRuns},
-		// It is not known how large it will be.
+		// The size of a compressed output is not known in advance.
 		{filepath.Join(opt.TempDirs[0], "out.gz"), 0, MergeRuns},
 	} {
 		opt.Output, opt.Limit, opt.Stdout = c.output, c.limit, &bytes.Buffer{}

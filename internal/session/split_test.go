@@ -80,7 +80,7 @@ func TestSortSplit(t *testing.T) {
 	}
 }
 
-// checkCuts finds keys that two files have.
+// checkCuts checks that no key is in two files.
 func checkCuts(t *testing.T, k plainKind, files [][]byte, size int) {
 	t.Helper()
 	for i, file := range files[min(1, len(files)):] {

@@ -13,8 +13,8 @@ import (
 	"github.com/extsort/extsort/device/opencl"
 )
 
-// TestSpreadOnOpenCL opens an OpenCL device several times, and spreads a sort over these and the CPU: bare keys and
-// wide records.
+// TestSpreadOnOpenCL opens an OpenCL device several times, and spreads a sort over these and the
+// CPU: bare keys and wide records.
 func TestSpreadOnOpenCL(t *testing.T) {
 	if _, err := opencl.Open(1, opencl.Options{}); err != nil {
 		t.Skip(err)

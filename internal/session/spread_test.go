@@ -12,14 +12,14 @@ import (
 	"github.com/extsort/extsort/device/cpu"
 )
 
-// onDevices replaces the device by several: the real one and copies of it.
+// onDevices replaces the device with n devices: the real one and copies of it.
 func onDevices(opt Options, n int) Options {
 	opt.Strategy = Spread
 	opt.faults.moreDevices = n - 1
 	return opt
 }
 
-// unevenDevice is a GPU that holds a few records only.
+// unevenDevice is a GPU that can hold only a few records.
 type unevenDevice struct {
 	device.Device
 	records int64

@@ -10,11 +10,12 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// chunkOfStream is how many records the chunks of these tests have: enough that two samples of
-// them are alike.
+// chunkOfStream is the number of records in a chunk of these tests. It is large enough that any two
+// samples of a chunk are similar.
 const chunkOfStream = 80_000
 
-// streamOf returns n records: a key with one of several values from least on, and the position.
+// streamOf returns n records. Each consists of a random key, with least as the smallest possible
+// value, and the record's position.
 func streamOf(r *rand.Rand, n int, least, values uint64) []byte {
 	var recs []byte
 	for i := range n {
@@ -24,14 +25,14 @@ func streamOf(r *rand.Rand, n int, least, values uint64) []byte {
 	return recs
 }
 
-// TestStreamStrategies sorts streams of unknown length. One that fits a chunk is sorted in core,
-// a few chunks are merged, and more chunks are partitioned by their keys, unless the keys differ
-// from those at the start.
+// TestStreamStrategies sorts streams of unknown length. A stream that fits into one chunk is sorted
+// in core. A few chunks are merged. More chunks are partitioned by their keys, unless the
+// distribution of the keys changes after the start of the stream.
 func TestStreamStrategies(t *testing.T) {
 	t.Setenv("EXTSORT_PROFILE", "default")
 	r := seeded(t)
 	k := kind{name: "u64 and its place", spec: format.Spec{RecordSize: 16, Keys: []string{"0:u64"}}}
-	const most = plan.RunsOfStream * chunkOfStream // records that are only merged
+	const most = plan.RunsOfStream * chunkOfStream // maximum number of records that are merged, not partitioned
 	uniform := streamOf(r, most+1, 1<<40, 1<<40)
 	later := slices.Concat(uniform, streamOf(r, 2*chunkOfStream, 1<<41, 1<<20))
 	soon := slices.Concat(uniform[:16*3*chunkOfStream], streamOf(r, most, 1<<41, 1<<20))

@@ -20,7 +20,7 @@ import (
 // toyDriver has one device: the CPU with another name, kind and algorithm.
 type toyDriver struct {
 	automatic bool
-	step      string // at which its chunks fail, see brokenGPU; "": never
+	step      string // the step at which its chunks fail, see brokenGPU; "": never
 	onList    func()
 }
 
@@ -76,7 +76,8 @@ func addDriver(t *testing.T, d device.Driver) {
 	drivers.Table = append(before[:len(before):len(before)], d)
 }
 
-// gpusPay has any device that a driver reports as fast chosen, however little there is to sort.
+// gpusPay makes the planner choose any device that its driver reports as fast, even for small
+// inputs.
 func gpusPay(t *testing.T) {
 	before := machineProfile
 	t.Cleanup(func() { machineProfile = before })
@@ -88,8 +89,8 @@ func gpusPay(t *testing.T) {
 	}
 }
 
-// TestToyDriverIsNamed sorts with the device of a driver that exists only in this test, by each name that users can
-// give.
+// TestToyDriverIsNamed sorts with the device of a driver that exists only in this test, by each
+// name that users can give.
 func TestToyDriverIsNamed(t *testing.T) {
 	addDriver(t, toyDriver{})
 	list := Devices(t.Context())
@@ -116,8 +117,8 @@ func TestToyDriverIsNamed(t *testing.T) {
 	}
 }
 
-// TestToyDriverIsChosen makes the planner choose the toy. If the toy fails, the CPU sorts, unless only the toy has
-// the requested algorithm.
+// TestToyDriverIsChosen makes the planner choose the toy. If the toy fails, the CPU sorts, unless
+// only the toy has the requested algorithm.
 func TestToyDriverIsChosen(t *testing.T) {
 	gpusPay(t)
 	k := kindNamed("u64")
@@ -167,8 +168,8 @@ func TestToyDriverIsChosen(t *testing.T) {
 	}
 }
 
-// TestToyDriverCannotSortAll requests a sort of records that a driver does not support. The driver is not started,
-// and returns an error if the user names it.
+// TestToyDriverCannotSortAll requests a sort of records that a driver does not support. The driver
+// is not started, and returns an error if the user names it.
 func TestToyDriverCannotSortAll(t *testing.T) {
 	gpusPay(t)
 	lists := 0

@@ -7,13 +7,13 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// An argsort and a shuffle sort transformed records, and write only a part of each: the index, or the record without
-// its random key.
+// An argsort or a shuffle sorts transformed records and writes only a part of each one: the index,
+// or the record without its random key.
 
 // argsortBytes lists the types of Options.Argsort and their sizes.
 var argsortBytes = map[string]int{"u32": 4, "u64": 8}
 
-// transform returns how to transform the records before they are sorted; nil: not at all.
+// transform returns the transformation of the records before the sort, or nil if there is none.
 func (o *Options) transform() func(format.Layout) (*chunker.Remaking, error) {
 	switch {
 	case o.Argsort != "":
@@ -28,7 +28,8 @@ func (o *Options) transform() func(format.Layout) (*chunker.Remaking, error) {
 	return nil
 }
 
-// recordSpec returns the description of a record. A shuffle ignores keys, so it gets one if the description has none.
+// recordSpec returns the description of a record. A shuffle ignores keys, so it gets one if the
+// description has none.
 func (o *Options) recordSpec() format.Spec {
 	spec := o.Record
 	if o.Shuffle && len(spec.Keys) == 0 && spec.Type == "" && spec.RecordSize > 0 {
@@ -40,7 +41,7 @@ func (o *Options) recordSpec() format.Spec {
 	return spec
 }
 
-// form returns how the sorted records are written.
+// form returns the form in which the sorted records are written.
 func (o *Options) form(in *engine.Input) engine.Form {
 	form := engine.Form{
 		Groups: output.GroupForm{Last: o.Keep == "last", Count: o.Count, Repeated: o.Duplicates},
@@ -58,8 +59,8 @@ func (o *Options) form(in *engine.Input) engine.Form {
 	return form
 }
 
-// extraBytes returns how many bytes longer a written record is than a sorted one. It is negative if only a part of each
-// record is written.
+// extraBytes returns the size of a written record minus the size of a sorted record, in bytes. It
+// is negative if only a part of each record is written.
 func (o *Options) extraBytes(in *engine.Input) int {
 	form := o.form(in)
 	switch {
@@ -71,7 +72,7 @@ func (o *Options) extraBytes(in *engine.Input) int {
 	return 0
 }
 
-// split returns how the output is split into files.
+// split returns the options for splitting the output into files.
 func (o *Options) split() output.Split {
 	return output.Split{Files: o.SplitFiles, Bytes: o.SplitBytes}
 }

@@ -93,7 +93,7 @@ func TestTruncatedInput(t *testing.T) {
 				opt.Stdout = &cutWriter{io.Discard, cut}
 			case "check":
 			default:
-				if c.strategy != InCore && c.strategy != Copy { // these cannot be requested
+				if c.strategy != InCore && c.strategy != Copy { // these two cannot be requested
 					opt.Strategy = c.strategy
 				}
 				p, err := Plan(t.Context(), opt)

@@ -18,16 +18,17 @@ import (
 	"github.com/extsort/extsort/internal/option"
 )
 
-// decoding is how compressed inputs are read within the memory limit.
+// A decoding describes how to read compressed inputs within the memory limit.
 type decoding struct {
 	lean   bool           // the decompressors use as little memory as they can
-	unpack []*input.Input // inputs that still do not fit, and are first decompressed to temporary files, one at a time
+	unpack []*input.Input // inputs that still do not fit; decompressed to temporary files first
 	memory []int64        // memory of each input's decompressor while records are sorted or merged
 }
 
-// decodingOf decides how compressed inputs are read. A sort reads them one after another, so each decompressor must fit
-// into the decompressors' share of the memory. A merge has all of them open at once, so their sum must fit. The
-// decompressors that need most memory are the first to be replaced by temporary files.
+// decodingOf decides how to read compressed inputs. A sort reads them one after another, so each
+// decompressor must fit into the decompressors' share of the memory. A merge keeps all of them
+// open, so their sum must fit. If it does not, the inputs whose decompressors need the most memory
+// are decompressed to temporary files first.
 func decodingOf(opt *Options, files []*input.Input) decoding {
 	share := plan.DecoderShare(opt.MemoryBytes)
 	atOnce := opt.merge != nil
@@ -57,7 +58,8 @@ func decodingOf(opt *Options, files []*input.Input) decoding {
 	return d
 }
 
-// heldMemory returns how much memory the decompressors hold at a time, if all of them are open at once or only one.
+// heldMemory returns how much memory the decompressors hold at a time, if all of them are open at
+// once or only one.
 func heldMemory(memory []int64, atOnce bool) (bytes int64) {
 	for _, one := range memory {
 		if atOnce {
@@ -69,14 +71,14 @@ func heldMemory(memory []int64, atOnce bool) (bytes int64) {
 	return bytes
 }
 
-// unpacked are the temporary files that contain decompressed inputs.
+// unpacked contains the temporary files with the decompressed inputs.
 type unpacked struct {
 	files   []unpackedFile // one in each temporary directory that was needed
 	bytes   int64
 	seconds float64 // time spent on decompression
 }
 
-// Close closes and thereby deletes the files.
+// Close closes the files, which deletes them.
 func (u *unpacked) Close() error {
 	var errs []error
 	for _, file := range u.files {
@@ -110,12 +112,12 @@ func (f unpackedFile) WriteAt(p []byte, off int64) (int, error) {
 	return n, fmt.Errorf("temporary directory %s: write at byte %d: %w", f.dir, off, err)
 }
 
-// unpackBase is the memory that a run needs in addition to the decompressor while it decompresses an input to a
-// temporary file.
+// unpackBase is the memory that a run needs in addition to the decompressor while it decompresses
+// an input to a temporary file.
 const unpackBase = 11 << 19
 
-// unpackInputs makes the decompressors fit the memory limit. It uses lean decompressors if these suffice. Otherwise it
-// decompresses inputs to temporary files, with one decompressor at a time.
+// unpackInputs makes the decompressors fit the memory limit. It uses lean decompressors if these
+// suffice. Otherwise it decompresses inputs to temporary files, with one decompressor at a time.
 func unpackInputs(ctx context.Context, opt *Options, meter *engine.Meter, files []*input.Input) (*unpacked, error) {
 	d := decodingOf(opt, files)
 	u := &unpacked{}
@@ -142,12 +144,13 @@ func unpackInputs(ctx context.Context, opt *Options, meter *engine.Meter, files 
 	return u, err
 }
 
-// leastGrowth is the assumed minimum of decompressed bytes per compressed byte: compressed random data are slightly
-// larger than the data.
+// leastGrowth is the assumed minimum of decompressed bytes per compressed byte. It is below 1
+// because compressing random data makes it slightly larger.
 const leastGrowth = 0.98
 
-// canUnpack returns an error if the memory limit or the temporary directories are too small to decompress inputs. The
-// decompressed size is not known in advance, but it is hardly smaller than the compressed size.
+// canUnpack returns an error if the memory limit or the temporary directories are too small to
+// decompress inputs. The decompressed size is not known in advance, but it is hardly smaller than
+// the compressed size.
 func canUnpack(opt *Options, store spill.Store, files []*input.Input) error {
 	stored := int64(0)
 	for _, in := range files {
@@ -190,11 +193,12 @@ func (u *unpacked) unpack(ctx context.Context, opt *Options, store spill.Store, 
 	return nil
 }
 
-// muchGarbage is the heap size from which the garbage of a decompressor is collected before the next one starts.
+// muchGarbage is the heap size above which the garbage of a decompressor is collected before the
+// next one starts.
 const muchGarbage = 3 << 20
 
-// freeGarbage collects the memory of closed decompressors. It collects twice, because a sync.Pool keeps its buffers for
-// one more collection.
+// freeGarbage collects the memory of closed decompressors. It collects twice, because a sync.Pool
+// keeps its buffers for one more collection.
 func freeGarbage() {
 	var heap runtime.MemStats
 	runtime.ReadMemStats(&heap)

@@ -12,7 +12,7 @@ import (
 	"github.com/extsort/extsort/chunker/spill"
 )
 
-// smallStore is a disk with little room: free bytes, by its own account, and most bytes, in truth.
+// smallStore is a disk with little space. It reports free bytes, but holds only most bytes.
 type smallStore struct {
 	spill.Disk
 	free, most int64
@@ -37,7 +37,8 @@ func (f smallFile) WriteAt(p []byte, off int64) (int, error) {
 	return f.File.WriteAt(p, off)
 }
 
-// unpackOptions are of inputs that have to be decompressed first: their decompressors do not fit the memory.
+// unpackOptions returns options with inputs that must be decompressed first, because their
+// decompressors do not fit into memory.
 func unpackOptions(t *testing.T, mib int64) Options {
 	t.Helper()
 	in := filepath.Join(t.TempDir(), "in")
@@ -48,8 +49,8 @@ func unpackOptions(t *testing.T, mib int64) Options {
 		Output: filepath.Join(t.TempDir(), "out"), TempDirs: []string{t.TempDir()}}
 }
 
-// TestRoomToDecompress checks that one line names the directory that is too small for decompressed inputs. If its
-// free space is known to be too small, the error comes before the decompression.
+// TestRoomToDecompress checks that one line names the directory that is too small for decompressed
+// inputs. If its free space is known to be too small, the error comes before the decompression.
 func TestRoomToDecompress(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -84,7 +85,7 @@ func TestRoomToDecompress(t *testing.T) {
 // unpackProgress counts the bytes of the stage in which inputs are decompressed.
 type unpackProgress struct {
 	stages []string
-	open   atomic.Bool // the stage is
+	open   atomic.Bool // the stage is running
 	bytes  atomic.Int64
 }
 
@@ -101,8 +102,8 @@ func (p *unpackProgress) Add(n int64) {
 
 func (p *unpackProgress) End() { p.open.Store(false) }
 
-// TestProgressOfDecompressing checks that the decompression to temporary files is a separate stage of progress and
-// report.
+// TestProgressOfDecompressing checks that the decompression to temporary files is a separate stage
+// of progress and report.
 func TestProgressOfDecompressing(t *testing.T) {
 	t.Parallel()
 	opt := unpackOptions(t, 2)
@@ -121,7 +122,7 @@ func TestProgressOfDecompressing(t *testing.T) {
 	checkSortedKeys(t, opt.Output, strings.TrimSuffix(opt.Inputs[0], ".0.zstd"), Part{})
 }
 
-// merging are the same options of a merge.
+// merging returns the same options for a merge.
 func (o *Options) merging() MergeOptions {
 	m := MergeOptions{Record: o.Record, Inputs: o.Inputs, MemoryBytes: o.MemoryBytes, Workers: o.Workers,
 		Output: o.Output, TempDirs: o.TempDirs}

@@ -29,21 +29,21 @@ func (p *problems) check(ok bool, field option.Field, format string, args ...any
 	}
 }
 
-// require adds an error about field unless ok. The message does not begin with the name of the field.
+// require adds an error about field unless ok. The message does not begin with the name of the
+// field.
 func (p *problems) require(ok bool, field option.Field, format string, args ...any) {
 	if !ok {
 		p.add(&option.Error{Field: field, Text: fmt.Sprintf(format, args...)})
 	}
 }
 
-// Validate reports everything that is wrong with the options at once. Every call validates its
-// options, too.
+// Validate returns all errors in the options at once. Every call also validates its options itself.
 func (o Options) Validate() error {
 	o.Record = o.recordSpec()
 	return o.validate()
 }
 
-// validate reports everything that is wrong with the options at once.
+// validate returns all errors in the options at once.
 func (o *Options) validate() error {
 	var p problems
 	p.add(o.Record.Validate())
@@ -75,7 +75,7 @@ func (o *Options) validateStrategy(p *problems) {
 		" %q: use %s", o.SpillCompress, english.WordSeries(codecs, "or"))
 }
 
-// validateFrame checks the options about the bytes before and after the records.
+// validateFrame checks the options for the bytes before and after the records.
 func (o *Options) validateFrame(p *problems) {
 	p.check(o.SkipBytes >= 0, option.SkipBytes, " %d: must not be negative", o.SkipBytes)
 	p.check(o.SkipTail >= 0, option.SkipTail, " %d: must not be negative", o.SkipTail)

@@ -51,7 +51,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// checkOptions returns the options for a check of one input that equal those of opt.
+// checkOptions returns opt in the form of options for a check of one input.
 func checkOptions(opt Options) CheckOptions {
 	c := fields.Shared[CheckOptions](opt)
 	c.faults = opt.faults
@@ -61,8 +61,8 @@ func checkOptions(opt Options) CheckOptions {
 	return c
 }
 
-// checkOrderOf checks data as a file, as a pipe and compressed. The first record that is out of
-// order is at.
+// checkOrderOf checks data as a file, as a pipe and compressed. at is the expected index of the
+// first record that is out of order.
 func checkOrderOf(t *testing.T, opt Options, data []byte, at int64) {
 	t.Helper()
 	header, err := opt.Record.NewHeader()
@@ -148,7 +148,7 @@ func TestBriefCheckEnds(t *testing.T) {
 	}
 }
 
-// forever is a reader of one byte after another.
+// forever is a reader that returns the same byte forever.
 type forever byte
 
 func (f forever) Read(p []byte) (int, error) {
@@ -196,7 +196,8 @@ type liarChunk struct {
 func (c *liarChunk) Store(ctx context.Context, limit int64, drain bool, w device.BlockWriter) error {
 	lie := func(ctx context.Context, first int64, recs []byte) error {
 		recs = slices.Clone(recs)
-		// In the last block: a gap before it would be waited for.
+		// Change only the last block. If records were missing before another block, the writer
+		// would wait for them.
 		if first+int64(len(recs)/8) == liarRecords {
 			recs = c.device.lie(recs)
 		}
@@ -213,11 +214,11 @@ func TestVerify(t *testing.T) {
 	data := k.make(t, "uniform", liarRecords, seeded(t))
 	for name, c := range map[string]struct {
 		lie     func(recs []byte) []byte
-		noticed bool // also without Verify
+		noticed bool // the failure is detected even without Verify
 	}{
 		"honest":   {lie: func(recs []byte) []byte { return recs }},
 		"disorder": {lie: func(recs []byte) []byte { swapRecords(recs, 8, 3); return recs }},
-		// Little-endian: hardly moves the key.
+		// This changes the least significant byte of the key, so the order is hardly affected.
 		"changed": {lie: func(recs []byte) []byte { recs[0]++; return recs }},
 		"doubled": {lie: func(recs []byte) []byte { copy(recs[8:16], recs[:8]); return recs }},
 		"lost":    {lie: func(recs []byte) []byte { return recs[:len(recs)-8] }, noticed: true},
@@ -242,7 +243,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// droppingDataset loses the last records of each source without a word.
+// droppingDataset silently drops the last records of each source.
 type droppingDataset struct{ chunker.Dataset }
 
 func (d droppingDataset) Cut(n int64) (device.Source, error) {
