@@ -29,8 +29,7 @@ type benchFlags struct {
 	plot *sideFile // destination of svg
 }
 
-// benchCaseFlags defines the flags that select the cases, or the file that contains their
-// results.
+// benchCaseFlags defines the flags that select the cases to run, or a file with earlier results.
 func benchCaseFlags(g group, v *flagValues) {
 	f := &v.bench
 	f.table = bench.Views[0].Name
@@ -164,7 +163,7 @@ func (a *app) bench(ctx context.Context, f *benchFlags) error {
 	return nil
 }
 
-// benchOptions returns options that show the name of the current case on a terminal.
+// benchOptions returns options that show the name of the current case if the output is a terminal.
 func (a *app) benchOptions(f *benchFlags, cases int) bench.Options {
 	opt := bench.Options{Runs: f.runs}
 	if barColumns(a.stderr) > 0 {
@@ -204,7 +203,7 @@ func (a *app) showBench(
 	})
 }
 
-// openPlot opens the file of --svg, if there is one.
+// openPlot opens the file that --svg names, if any.
 func (f *benchFlags) openPlot(ctx context.Context, a *app) (err error) {
 	if f.svg == "" {
 		return nil

@@ -13,9 +13,9 @@ import (
 	"unicode/utf8"
 )
 
-// TestNamesInJSON sorts a file whose name is not UTF-8 to another one. It looks for both names in
-// all the JSON output of the command: the readable fields must be valid UTF-8, and the _base64
-// fields must contain the exact names.
+// TestNamesInJSON sorts a file to another file. Neither name is valid UTF-8. It looks for both
+// names in all the JSON output of the command: the readable fields must be valid UTF-8, and the
+// _base64 fields must contain the exact names.
 func TestNamesInJSON(t *testing.T) {
 	t.Chdir(t.TempDir())
 	const in, out, folder = "a\xffb", "b\xffc", "t\xff"
@@ -29,7 +29,7 @@ func TestNamesInJSON(t *testing.T) {
 
 	for _, c := range []struct {
 		args []string
-		raw  map[string]string // names that are not UTF-8, by their paths in the JSON
+		raw  map[string]string // names that aren't valid UTF-8, by their paths in the JSON
 		fail string            // the error in the JSON
 	}{
 		{args: []string{"-t", "u8", "--stats=json", "-o", out, in}},

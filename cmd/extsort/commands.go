@@ -19,12 +19,12 @@ type app struct {
 	stdin  io.Reader
 	stdout io.Writer
 	stderr io.Writer
-	args   []string // of the command line; the verb comes first
+	args   []string // arguments of the command line; the verb comes first
 
-	verbCommands []*cobra.Command // the commands of verbTable, once verbs has made them
+	verbCommands []*cobra.Command // the commands of verbTable, cached by verbs
 
-	running atomic.Pointer[bars] // the latest
-	// Stdout and stderr for text; the command fails with their first error.
+	running atomic.Pointer[bars] // the progress of the latest run
+	// out and notes write text to stdout and stderr. The command fails with their first error.
 	out, notes *heard
 	afterError func() error // called after the line of an error was printed; may be nil
 }
@@ -59,8 +59,7 @@ func (a *app) execute(ctx context.Context, args []string) error {
 	return cmp.Or(a.notes.err, err, a.out.err)
 }
 
-// A heard writer remembers its first error, so that code that writes text need not check for
-// errors.
+// A heard writer remembers its first error, so that callers don't need to check every write.
 type heard struct {
 	io.Writer
 	err error
@@ -101,8 +100,8 @@ var verbTable = []verbRow{
 	{"print a completion script for a shell", (*app).completionCommand},
 }
 
-// verbs returns the command of each verb. It makes them only once, because a start of the program
-// asks several times.
+// verbs returns the command of each verb. It caches the commands, because it is called several
+// times at start-up.
 func (a *app) verbs() []*cobra.Command {
 	if a.verbCommands != nil {
 		return a.verbCommands
@@ -124,8 +123,8 @@ func verbUsages(verbs []*cobra.Command) string {
 	return b.String()
 }
 
-// verb returns a command below the root. Its flags in flagTable set v. use says whether it has
-// operands.
+// verb returns a command below the root. Its flags in flagTable set v. use is its usage, including
+// any operands.
 func verb(use, about, example string, v *flagValues, run func(*cobra.Command, []string) error) *cobra.Command {
 	cmd := &cobra.Command{Use: use, Long: about + "\n\nUsage:\n  extsort " + use, Example: example, RunE: run}
 	if !strings.Contains(strings.TrimSuffix(use, " [flags]"), " ") {
@@ -157,13 +156,13 @@ func noOperands(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// verbFirst reports whether the first operand of the command line is the name of a verb. If so,
-// it moves the name to the front, where cobra expects it. The command of a sort has no
-// sub-commands, so that a file is never mistaken for a verb. (Cobra alone would take the value of
-// -o in "-ro gen" for a verb.)
+// verbFirst reports whether the first operand of the command line is the name of a verb. If so, it
+// moves the name to the front, where cobra expects it. The command of a sort has no sub-commands,
+// so that a file is never mistaken for a verb. (Cobra by itself would mistake the value of -o in
+// "-ro gen" for a verb.)
 //
-// For completions, a shell puts one of cobra's words before the command line. The last argument
-// is then incomplete.
+// To request completions, a shell puts one of cobra's words before the command line. The last
+// argument is then incomplete.
 func verbFirst(args []string, root *cobra.Command, verbs []*cobra.Command) ([]string, bool) {
 	from, to := 0, len(args)
 	if len(args) > 1 && isCompletion(args[0]) {

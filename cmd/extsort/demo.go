@@ -18,14 +18,14 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// demoRecord is the size of a record of the tour. It is too large for a multi-pass sort, so the
-// tour shows the usual case of data larger than memory: it writes temporary data and reads it
+// demoRecord is the size of a record of the tour. Such large records rule out a multi-pass sort. So
+// the tour shows the usual case for data larger than memory: it writes temporary data and reads it
 // back.
 const demoRecord = 32
 
-// demoFlags sets the size of the tour.
+// demoFlags contains the size of the tour's data.
 type demoFlags struct {
-	opt      session.Options // of the sort
+	opt      session.Options // options of the sort
 	size     int64
 	folder   string
 	progress string

@@ -77,7 +77,7 @@ func largestChunk(ctx context.Context, info device.Info) string {
 		return ""
 	}
 	defer d.Close()
-	// A valid layout.
+	// This layout is always valid.
 	keyer, _ := format.NewKeyer(format.Bare(format.Type{
 		Kind: format.Unsigned,
 		Size: 8,

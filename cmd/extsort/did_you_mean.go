@@ -21,8 +21,8 @@ import (
 // The functions in this file correct mistakes if the meaning is certain. Otherwise the error asks
 // "did you mean …?".
 
-// guess sets the format if the inputs begin like NumPy arrays or archives and no flag describes
-// the records. With that format, -k names fields.
+// guess sets the format if no flag describes the records and the inputs begin like NumPy arrays or
+// archives. With such a format, -k refers to fields by name.
 func (f *sortFlags) guess(files []string) {
 	r := &f.opt.Record
 	open := r.Type+r.Format+r.Fields == "" && r.RecordSize == 0 && !f.opt.Raw &&
@@ -48,11 +48,11 @@ func beginning(name string) []byte {
 	}
 	defer file.Close()
 	first := make([]byte, format.DetectBytes)
-	n, _ := io.ReadFull(file, first) // an error will recur when the file is opened again
+	n, _ := io.ReadFull(file, first) // any error will recur when the file is opened again
 	return first[:n]
 }
 
-// otherVerbs maps verbs of other tools to the equivalent command.
+// otherVerbs maps verbs of other tools to equivalent commands.
 var otherVerbs = map[string]string{
 	"sort": "extsort FILE", "check": "extsort -c", "verify": "extsort -c", "merge": "extsort -m",
 	"uniq": "extsort -u",
@@ -62,15 +62,15 @@ var otherVerbs = map[string]string{
 	"text": "extsort --stats=text", "json": "extsort --stats=json", "quiet": "extsort -c=quiet",
 }
 
-// missingVerbs maps verbs that extsort lacks to an alternative.
+// missingVerbs maps verbs that extsort lacks to alternatives.
 var missingVerbs = map[string]string{
 	"find": "extsort has no find yet: sort the file, then search it with numpy.memmap and searchsorted",
 	"join": "extsort has no join yet: extsort -m --duplicates finds the keys that sorted files have in common",
 	"cat":  "extsort has no cat: extsort -m merges sorted files, and cat appends plain records",
 }
 
-// mistakenVerb returns an error if the first operand is not a file but looks like a verb: a verb
-// of another tool, or a misspelled verb of extsort when no flag describes a record.
+// mistakenVerb returns an error if the first operand is not a file but looks like a verb. It
+// recognizes verbs of other tools and, if no flag describes a record, misspelled verbs of extsort.
 func (f *sortFlags) mistakenVerb(files []string, verbs []*cobra.Command) error {
 	if len(files) == 0 {
 		return nil
@@ -105,8 +105,8 @@ func (f *sortFlags) mistakenVerb(files []string, verbs []*cobra.Command) error {
 	return nil
 }
 
-// typeName converts type names of other programs to those of format.ParseType: uint64, Double,
-// U64, u32le, NumPy's <u8. It returns other names unchanged.
+// typeName converts type names of other programs to names that format.ParseType accepts, for
+// example uint64, Double, U64, u32le and NumPy's <u8. It returns other names unchanged.
 func typeName(s string) string {
 	if _, err := format.ParseType(s); err == nil {
 		return s
@@ -117,7 +117,8 @@ func typeName(s string) string {
 	return s
 }
 
-// parseTypeName parses the value of -t. In GNU sort, -t sets a separator.
+// parseTypeName parses the value of -t. For a separator, which -t sets in GNU sort, it returns an
+// error with a hint.
 func parseTypeName(s string) (string, error) {
 	if len(s) == 1 && strings.ContainsAny(s, ",;:| \t") ||
 		strings.HasPrefix(s, `\`) {
@@ -150,8 +151,7 @@ func keyName(s string) string {
 	return strings.Join(parts, ":")
 }
 
-// nearestType returns the type that is most similar to the unknown one in a record's description,
-// or "".
+// nearestType returns the type most similar to the unknown type in a record description, or "".
 func nearestType(spec format.Spec) string {
 	words := []string{spec.Type}
 	for _, key := range spec.Keys {
@@ -174,7 +174,7 @@ func nearestType(spec format.Spec) string {
 // of N bits.
 var ambiguousBytes = regexp.MustCompile(`^S([0-9]+)$`)
 
-// countlessTypes maps types that need a number after their name to examples for the hint.
+// countlessTypes maps type names that require a number to examples for the hint.
 var countlessTypes = map[string]string{
 	"zoned": "zoned7", "packed": "packed4", "decimal": "packed4", "ebcdic": "ebcdic10",
 	"bytes": "bytes10", "char": "bytes10", "string": "bytes10", "str": "bytes10", "ch": "bytes10", "ucs": "ucs10",
@@ -223,8 +223,8 @@ func typeHint(word string) string {
 	return hint
 }
 
-// nextWidth returns the type of that kind and byte order that is one bit wider or narrower than
-// number, or "": 31 bits can only be a misspelled 32, while 12 bits could be 8 or 16.
+// nextWidth returns the type with the given kind and byte order whose width differs from number by
+// one bit, or "". For example, 31 can only be a misspelled 32, while 12 could mean 8 or 16.
 func nextWidth(kind, number, order string) string {
 	bits, err := strconv.Atoi(number)
 	if err != nil {
@@ -261,7 +261,7 @@ func typeParts(name string) (kind, number, order string) {
 	return kind, number, strings.TrimPrefix(order, "le")
 }
 
-// gnuFlags maps flags of GNU sort that extsort does not have to the way to get the same effect.
+// gnuFlags maps flags of GNU sort that extsort lacks to ways to get the same effect.
 var gnuFlags = map[string]string{
 	"b": "records have no blanks to ignore",
 	"g": "numbers are binary here: use -t f64 or -k OFFSET:f64",
@@ -315,7 +315,7 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	return fmt.Errorf("unknown flag %s: %s", name, hint)
 }
 
-// flagHint returns advice for a flag that a command does not have. others are verbs that have it.
+// flagHint returns advice for a flag that a command lacks. others lists the verbs that have it.
 func flagHint(cmd *cobra.Command, given string, others []string) string {
 	gnu := gnuFlags[cmp.Or(gnuNames[given], given)]
 	if gnu != "" && cmd.Flags().Lookup("key") != nil {
@@ -371,8 +371,8 @@ func nearest(word string, words []string) string {
 }
 
 // allNearest returns the words for which the given one is an abbreviation or a misspelling, if
-// several are equally similar. It measures similarity like cobra does for commands. In a short
-// word, only few letters may differ.
+// several are equally similar. It measures similarity as cobra does for commands. In a short word,
+// only a few letters may differ.
 func allNearest(word string, words []string) []string {
 	for i := 1; i < len(word) && len(word) > 2; i++ { // two letters swapped
 		swapped := word[:i-1] + word[i:i+1] + word[i-1:i] + word[i+1:]

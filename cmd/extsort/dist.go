@@ -79,8 +79,8 @@ func distCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// distVerb returns a verb below dist. The operands are those in use; there may be more if use has
-// FILE.
+// distVerb returns a verb below dist. use lists the operands. If it ends in "...", more operands
+// may follow.
 func distVerb(use, about, example string, v *flagValues,
 	run func(ctx context.Context, args []string) error) *cobra.Command {
 	cmd := verb("dist "+use, about, example, v, nil)
@@ -276,8 +276,8 @@ func distTask(
 		}))
 }
 
-// tasksOf returns the share of n tasks that this process does. text is a part K/N, "auto" for the
-// part assigned by a scheduler, or "" for all.
+// tasksOf returns the share of n tasks that this process runs. text is a part K/N, "auto" for the
+// part that a scheduler assigned, or "" for all tasks.
 func tasksOf(n int, text string) (session.Part, error) {
 	switch text {
 	case "":
@@ -383,7 +383,7 @@ func distScriptFlags(g group, v *flagValues) {
 		hints("memory", "mem", "ram")
 }
 
-// distScriptParallelFlag is parallelFlag with another default: each task decides.
+// distScriptParallelFlag is parallelFlag with a different default: each task chooses for itself.
 func distScriptParallelFlag(g group, v *flagValues) {
 	parallelFlag(g, v)
 	v.opt.Workers = 0

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// slurmEnv is the number of nodes and MiB for the sorts on Slurm, such as 4x2048. .ci/long sets
-// it.
+// slurmEnv names the variable with the number of nodes and MiB for the sorts on Slurm, such as
+// 4x2048. .ci/long sets it.
 const slurmEnv = "EXTSORT_TEST_SLURM"
 
 // newSlurm starts a cluster if Slurm is installed. The GPUs of its nodes are only counted.
@@ -47,12 +47,12 @@ func newSlurm(t *testing.T, nodes, gpus int) {
 	if said, err := slurmScript("up", folder, strconv.Itoa(nodes), port, strconv.Itoa(gpus)); err != nil {
 		t.Skipf("no Slurm here: %v: %s", err, said)
 	}
-	os.Setenv("SLURM_CONF", filepath.Join(folder, "slurm.conf")) // no other test uses it
+	os.Setenv("SLURM_CONF", filepath.Join(folder, "slurm.conf")) // no other test uses this variable
 }
 
 func slurmScript(verb, folder string, args ...string) (said string, err error) {
 	cmd := exec.Command("../../.ci/slurm", append([]string{verb, folder}, args...)...)
-	// A file, because daemons would keep a pipe open.
+	// The output goes to a file, because daemons would keep a pipe open.
 	file, err := os.Create(filepath.Join(filepath.Dir(folder), verb))
 	if err != nil {
 		return "", err
@@ -76,7 +76,7 @@ func (d *distCase) command(name string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// submitted makes a script of dist submit itself and returns the number of its last job.
+// submitted runs a script of dist that submits its jobs, and returns the number of the last job.
 func (d *distCase) submitted(tasks int) string {
 	script := string(mustRun(d.t, d.dir, "dist", "script", "slurm", "-S", "64M", "--tasks", strconv.Itoa(tasks), "plan"))
 	if err := os.WriteFile(filepath.Join(d.dir, "sort.sh"), []byte(script), 0o755); err != nil {
@@ -123,7 +123,7 @@ func TestDistOnSlurm(t *testing.T) {
 			d.check("out")
 		}
 	})
-	// They are interrupted at any point and start over.
+	// The tasks are interrupted at any point and start over.
 	t.Run("two tasks requeued", func(t *testing.T) {
 		d := planned(t, pairLayout, size, "-o", "out")
 		last := d.submitted(4)

@@ -12,14 +12,14 @@ import (
 	"testing"
 )
 
-// The pages for users contain examples in blocks of ```console. sh runs a line "$ COMMAND"; the
-// lines below it must equal the output on both streams. The commands of a page run one after the
-// other, in a directory with the files of testdata.
+// The user documentation contains examples in ```console blocks. sh runs each line "$ COMMAND", and
+// the lines below it must equal the output on both streams. The commands of a page run one after
+// the other, in a directory with the files of testdata.
 //
-// Several blanks count as one. A time or a rate matches any other ("1.2 s", "2 min 5 s", "12
-// MiB/s"). "…" matches any text; alone on a line, it matches any lines. A comment before a block
-// lists more texts that vary, so that a page can show a real run. Another comment names a program
-// without which the block is skipped:
+// A run of blanks counts as a single blank. A time or a rate matches any other ("1.2 s", "2 min 5
+// s", "12 MiB/s"). "…" matches any text; alone on a line, it matches any lines. A comment before a
+// block lists more texts that vary, so that a page can show a real run. Another comment names a
+// program without which the block is skipped:
 //
 //	<!-- needs: parallel -->
 //	<!-- varies: reread | 5 chunks -->
@@ -166,7 +166,7 @@ func TestExamplesCanFail(t *testing.T) {
 		"records 1,000\ntime 3.25 s, 9 GiB/s\nby copy":  true,
 		"records 1,000\n…":                              true,
 		"…\nby copy":                                    true,
-		"records …\ntime 1 s, …\nby merge":              true, // merge is in the list of texts that vary
+		"records …\ntime 1 s, …\nby merge":              true, // varies lists merge
 		"records 1,001\ntime 12 ms, 1.5 MiB/s\nby copy": false,
 		"records 1,000\ntime 12 ms, 1.5 MiB/s":          false,
 		"":                                              false,

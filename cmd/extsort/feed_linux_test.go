@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// awaitWork waits until a program has read everything from the pipe that is its input. If nothing
-// was fed, it waits until the program has opened a file below the working directory; then its
-// signal handlers are installed. It gives up after a minute.
+// awaitWork waits until a program has read everything from the pipe that is its input. If fed is 0,
+// it waits until the program has opened a file below the working directory, because the signal
+// handlers are installed by then. It gives up after a minute.
 func awaitWork(pid int, pipe *os.File, fed int) {
 	for range 60_000 {
 		if fed > 0 && isEmpty(pipe) || fed == 0 && hasOpened(pid) {

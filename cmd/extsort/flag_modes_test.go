@@ -15,8 +15,8 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// flagSamples contains values of flags that differ from the defaults. The test uses one of the
-// offered values, or none, for flags that are not listed.
+// flagSamples contains values of flags that differ from the defaults. For other flags, the test
+// uses one of the offered values, or no value.
 var flagSamples = map[string]string{
 	"type": "u16", "record-size": "4", "key": "0:u8", "member": "a", "part": "0/2", "skip-bytes": "8",
 	"records": "2", "skip-tail": "8", "limit": "1", "split": "2", "buffer-size": "32M",

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// flagValues contains the values of the flags of a command line. A verb reads the values of the
-// flags that it has in flagTable.
+// flagValues contains the values of all flags of a command line. Each verb reads only the values of
+// its own flags in flagTable.
 type flagValues struct {
-	sortFlags // some of which other verbs have, too
+	sortFlags // other verbs share some of them
 	gen       genFlags
 	info      infoFlags
 	devices   devicesFlags

@@ -28,13 +28,13 @@ func newGroup(title string) group {
 }
 
 // add defines a flag. name may end in a comma and a letter. If the usage contains "; otherwise",
-// the text after it is the default in the help; if not, the default is the current value of v.
-// The values to choose from follow the usage.
+// the help shows the text after it as the default. If not, the default is the current value of v.
+// The help lists the possible values after the usage.
 func (g group) add(v pflag.Value, name, usage string) definition {
 	name, letter, _ := strings.Cut(name, ",")
 	usage, otherwise, _ := strings.Cut(usage, "; otherwise ")
 	f := g.flags.VarPF(v, name, letter, usage)
-	// Only for the help; the variable already has its default.
+	// DefValue is only shown in the help. The variable already has its default.
 	f.DefValue = cmp.Or(otherwise, v.String())
 	words := choices(f)
 	if len(words) > 0 {
@@ -89,28 +89,30 @@ func (d definition) hints(names ...string) definition {
 	return d.note(otherNames, names...)
 }
 
-// notWith lists the flags that the flag cannot be combined with, in their usual form: -c, --join
-// or, for one value of a flag, -c=quiet.
+// notWith lists flags that cannot be combined with this flag. They are written in their usual form,
+// -c or --join, or as -c=quiet for one value of a flag.
 func (d definition) notWith(others ...string) definition {
 	return d.note(refusedWith, others...)
 }
 
-// needs names another flag, without which the flag has no effect.
+// needs names another flag that is required for this flag to have an effect.
 func (d definition) needs(other string) definition {
 	return d.note(neededFlag, other)
 }
 
-// implies names a flag that the flag includes. notWith of that flag then covers this one.
+// implies names a flag that this flag includes. The notWith list of that flag then also applies to
+// this flag.
 func (d definition) implies(other string) definition {
 	return d.note(impliedFlag, other)
 }
 
-// offers lists values for completion, for a flag that accepts others, too.
+// offers lists values for the completion of a flag that also accepts other values.
 func (d definition) offers(values ...string) definition {
 	return d.note(offered, values...)
 }
 
-// notIn says why a verb does not have the flag. A user who tries it there sees the reason.
+// notIn gives the reason why a verb does not have the flag. A user who tries it there sees the
+// reason.
 func (d definition) notIn(verb, reason string) definition {
 	return d.note(reasonNotIn+verb, reason)
 }
@@ -128,8 +130,8 @@ func typedName(f *pflag.Flag) string {
 	return "--" + f.Name
 }
 
-// conflicts returns an error for each flag of a command line that cannot be combined with another
-// one or lacks one.
+// conflicts returns an error for each flag of a command line that conflicts with another flag or
+// lacks a flag that it needs.
 func conflicts(flags *pflag.FlagSet) (faults []error) {
 	given := givenFlags(flags)
 	flags.Visit(func(f *pflag.Flag) {
@@ -255,7 +257,7 @@ func readFieldList(name string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("%s: %w", name, device.WithoutPath(err))
 	}
-	defer file.Close() // which was only read
+	defer file.Close() // closing a file that was only read cannot lose data
 	text, err := io.ReadAll(io.LimitReader(file, maxFieldList+1))
 	switch {
 	case err != nil:
@@ -534,8 +536,8 @@ type reportFlags struct {
 	explain  bool
 	quiet    bool
 
-	side   *sideFile // of json:FILE; nil: none, or not open yet
-	result any       // of the run, for JSON; nil: the run failed earlier
+	side   *sideFile // the FILE of json:FILE; nil: none, or not open yet
+	result any       // result of the run, for JSON; nil: the run failed earlier
 }
 
 func progressFlag(g group, v *flagValues) {
@@ -583,7 +585,7 @@ func verifyFlag(g group, v *flagValues) {
 		notIn("shuffle", "a random order cannot be checked")
 }
 
-// modeFlags select another operation than sorting.
+// modeFlags selects an operation other than sorting.
 type modeFlags struct {
 	check      string // "", diagnose-first or quiet
 	checkQuiet bool
@@ -649,9 +651,9 @@ func offerValues(cmd *cobra.Command) {
 	})
 }
 
-// hideConflicts prevents completion from offering flags that conflict with those of the command
-// line. Cobra's own check for conflicts is not used, because its message is not a single helpful
-// line.
+// hideConflicts prevents completion from offering flags that conflict with flags already on the
+// command line. Cobra's own check for conflicts is not used, because its message is not a single
+// helpful line.
 func hideConflicts(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		for _, other := range f.Annotations[refusedWith] {

@@ -188,7 +188,7 @@ func (f *genFlags) data() (header *format.Header, records int64, err error) {
 // the hand-over cheap, and small enough to be still in the cache when it is written.
 const generationBlock = 1 << 20
 
-// generated provides the records of a generator like those of a file.
+// generated makes the records of a generator readable like a file.
 type generated struct {
 	*format.Generator
 	size int64 // bytes per record

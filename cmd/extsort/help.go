@@ -98,7 +98,7 @@ func firstClause(usage string, room int) string {
 	return usage[:max(end, 0)] + " ..."
 }
 
-// asShown returns flags as the help shows them: the value of --check[=HOW] is optional.
+// asShown returns flags in the form for the help, which marks optional values: --check[=HOW].
 func asShown(flags *pflag.FlagSet) *pflag.FlagSet {
 	shown := pflag.NewFlagSet(flags.Name(), pflag.ContinueOnError)
 	shown.SortFlags = false
@@ -159,7 +159,7 @@ func helpCommand() *cobra.Command {
 	return verb("help [VERB]", "Show the help of extsort or of one of its verbs, as --help does.",
 		"  extsort help\n  extsort help gen\n  extsort help dist run", &flagValues{},
 		func(cmd *cobra.Command, args []string) error {
-			about, rest, _ := cmd.Root().Find(args) // words that are not found remain in rest
+			about, rest, _ := cmd.Root().Find(args) // rest contains the unknown words
 			switch {
 			case len(rest) == 0:
 				about.HelpFunc()(about, []string{"--help"})

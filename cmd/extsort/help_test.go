@@ -156,8 +156,8 @@ func TestFirstLinesAreSix(t *testing.T) {
 	}
 }
 
-// TestDefaultsAreShown checks that the help of a flag with a value shows the default, unless
-// there is none.
+// TestDefaultsAreShown checks that the help of a flag with a value shows the flag's default, if it
+// has one.
 func TestDefaultsAreShown(t *testing.T) {
 	none := " type record-size key format check checkpoint stats count records size output from svg algorithm dist min " +
 		"max help "

@@ -7,14 +7,14 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// A textBlock is a piece of an input and what it is converted to.
+// A textBlock is a piece of an input, together with the result of its conversion.
 type textBlock struct {
 	number int64  // from 0
 	buffer []byte // memory for in, if it is reused
 	in     []byte
 	out    []byte
 	lines  int64 // the number of lines in in, for parse
-	failed error // of a line; the lines before it are in out
+	failed error // error of a line; the lines before it are in out
 }
 
 // A conversion converts blocks. convert is called concurrently; read and write are called for one
@@ -25,8 +25,8 @@ type conversion struct {
 	write   func(ctx context.Context, b *textBlock) error
 }
 
-// runInOrder converts all blocks with a number of workers. The error is that of the first block
-// that has one, after the blocks before it were written.
+// runInOrder converts all blocks with a number of workers. If blocks fail, it writes the blocks
+// before the first failed one and returns that block's error.
 func runInOrder(ctx context.Context, workers int, c conversion) error {
 	group, ctx := safely.WithContext(ctx)
 	line := newQueueOfTurns(ctx)
@@ -110,7 +110,7 @@ func (q *queueOfTurns) wait(number int64) error {
 	return nil
 }
 
-// done gives the turn to the next block.
+// done passes the turn to the next block.
 func (q *queueOfTurns) done() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -75,8 +75,8 @@ func describeFiles(
 	return errors.Join(faults...)
 }
 
-// infoOptions returns the options that the flags describe. -k alone is for arrays, whose fields
-// have names.
+// infoOptions returns the options that the flags describe. Without a record layout, -k is only
+// valid for arrays with named fields.
 func (v *flagValues) infoOptions() (info.Options, error) {
 	r := v.opt.Record
 	opt := info.Options{
@@ -351,9 +351,9 @@ func writeRecord(w io.Writer, rec info.Record) {
 }
 
 // shown returns the first bytes of a part as pairs of hexadecimal digits and as text. A dot
-// represents a byte that is not a printable character.
+// represents an unprintable byte.
 func shown(p info.Segment, most int) (digits, text string) {
-	b, _ := hex.DecodeString(p.Hex) // info has made valid digits
+	b, _ := hex.DecodeString(p.Hex) // info always produces valid digits
 	b = b[:min(len(b), most)]
 	digits = fmt.Sprintf("% x", b) + when(p.Size > most, " …")
 	for i, c := range b {

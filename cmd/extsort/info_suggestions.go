@@ -22,8 +22,8 @@ type clock struct {
 
 var clocks = []clock{{"seconds", 1}, {"milliseconds", 1e3}, {"microseconds", 1e6}, {"nanoseconds", 1e9}}
 
-// The search for times covers the years between these. In no unit is a random number of 8 bytes
-// likely to be in this range.
+// The search for times covers the years between these. A random 8-byte number is unlikely to be in
+// this range in any unit.
 var (
 	firstTime = time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC)
 	lastTime  = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -36,8 +36,8 @@ func (c clock) date(number int64) time.Time {
 	return time.Unix(seconds, rest*(int64(time.Second)/c.perSecond)).UTC()
 }
 
-// clockOf returns a clock for which the numbers are ascending times and not all equal. ok is
-// false if there is none.
+// clockOf returns a clock for which the numbers are ascending times and not all equal. ok reports
+// whether such a clock exists.
 func clockOf(numbers []int64) (c clock, ok bool) {
 	if len(numbers) < 2 || !slices.IsSorted(numbers) ||
 		numbers[0] == numbers[len(numbers)-1] {
@@ -56,7 +56,7 @@ func clockOf(numbers []int64) (c clock, ok bool) {
 // keyGuess is a likely key for records of unknown layout, derived from the shown records.
 type keyGuess struct {
 	key  string // OFFSET:TYPE
-	said string // the reason, for a user; "": there is none
+	said string // the reason, as shown to the user; may be ""
 }
 
 // timeTypes are the types that a time may have. Databases and networks use big-endian ones.

@@ -23,7 +23,7 @@ type nameList struct {
 	form string // kind of file, for messages
 }
 
-// reader returns a flag's value that is a list of names.
+// reader returns the value of a flag that names a list of files.
 func (l nameList) reader(to *nameList) pflag.Value {
 	parse := func(file string) (nameList, error) {
 		l.file = file

@@ -60,8 +60,8 @@ func (f *sortFlags) joined(
 	return whole, disorder
 }
 
-// outOfOrder returns the error for a part that is not in order or does not follow the previous
-// part.
+// outOfOrder returns the error for an unsorted part, or for a part that does not follow the
+// previous part.
 func (f *sortFlags) outOfOrder(
 	next *session.CheckReport,
 	name string,

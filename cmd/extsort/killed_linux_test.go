@@ -16,11 +16,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// killsEnv is the number of sorts with a checkpoint to kill. .ci/long sets it.
+// killsEnv names the variable with the number of sorts with a checkpoint to kill. .ci/long sets it.
 const killsEnv = "EXTSORT_TEST_KILLS"
 
-// started limits the bytes that starting the program reads in addition to data, which differ from
-// start to start.
+// started is the maximum number of bytes that the program reads at start-up, in addition to data.
+// The exact number varies.
 const started = 4 << 20
 
 // TestKilledSortsGoOn kills sorts with a checkpoint at random moments, repeatedly. Each sort must
@@ -51,7 +51,7 @@ func TestKilledSortsGoOn(t *testing.T) {
 		s := sorts[i%len(sorts)]
 		k := &killing{dir: dir, args: append([]string{"-t", "u64", "-o", "out", "in"}, s.flags...), r: r}
 		k.alone(t)
-		for !k.again(t, true) && k.kills < 12 { // with ever shorter times, the sort would never end
+		for !k.again(t, true) && k.kills < 12 { // with shorter and shorter times, the sort would never end
 		}
 		for !k.done && !k.again(t, false) {
 		}
@@ -93,7 +93,7 @@ func (k *killing) alone(t *testing.T) {
 	if err := json.Unmarshal(text, &p); err != nil {
 		t.Fatal(err)
 	}
-	const blocks = 16 << 20 // records of the runs that a merge has in memory
+	const blocks = 16 << 20 // bytes of the runs that a merge holds in memory
 	k.inFlight = 3*8*p.ChunkRecords + started + blocks
 	begin := time.Now()
 	k.again(t, false)
@@ -118,7 +118,8 @@ func (k *killing) again(t *testing.T, kill bool) bool {
 	ended := make(chan error, 1)
 	go func() {
 		err := unix.Waitid(unix.P_PID, cmd.Process.Pid, nil, unix.WEXITED|unix.WNOWAIT, nil)
-		// Of the whole run: the process has ended, but it still exists until Wait.
+		// These are the bytes of the whole run. The process has ended, but its entry exists until
+		// Wait.
 		k.bytes += bytesRead(t, cmd.Process.Pid)
 		ended <- errors.Join(err, cmd.Wait())
 	}()

@@ -94,7 +94,7 @@ func TestLimitOfOpenFiles(t *testing.T) {
 		if err := syscall.Mkfifo(name, 0o600); err != nil {
 			t.Skip("no FIFOs here:", err)
 		}
-		both, err := os.OpenFile(name, os.O_RDWR, 0) // so that no open blocks
+		both, err := os.OpenFile(name, os.O_RDWR, 0) // with O_RDWR, opening a FIFO never blocks
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +138,7 @@ func TestLimitOfAddressSpace(t *testing.T) {
 		`ulimit -v 5000000; head -c 4M /dev/zero | extsort -t u64 -S 6G -o /dev/null`)
 }
 
-// TestSmallFileSystem has spill files or the output on a file system of 4 MiB.
+// TestSmallFileSystem puts spill files or the output on a file system of 4 MiB.
 func TestSmallFileSystem(t *testing.T) {
 	const mounted = `mkdir small && mount -t tmpfs -o size=4m none small && `
 	if status, _, said := shell(t, `cd "$1" && unshare -rm sh -c "$2 true"`, t.TempDir(), mounted); status != 0 {

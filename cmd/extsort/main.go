@@ -1,8 +1,8 @@
 // Command extsort sorts large files of fixed-size binary records, also out of core, and on a GPU
 // if there is one.
 //
-// It is thin: it converts flags to session.Options, shows progress and reports, and converts the
-// result to an exit status. The packages below it do everything that concerns records.
+// It is a thin layer: it converts flags to session.Options, shows progress and reports, and
+// converts the result to an exit status. Other packages do all work on records.
 //
 //	main.go       run, the exit codes
 //	commands.go   the tree of commands; distinguishes verbs from files
@@ -35,30 +35,30 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// Exit codes. A run that is ended by a signal has none: the process kills itself with that
+// Exit codes. A run that a signal ends has no exit code, because the process kills itself with that
 // signal.
 const (
 	exitDone     = 0
 	exitDisorder = 1 // only if a check found disorder
 	exitError    = 2
-	// A failure of a dist task that may succeed on a retry; EX_TEMPFAIL of sysexits.h.
+	// exitRetry means that a dist task failed but may succeed on a retry. It is EX_TEMPFAIL of
+	// sysexits.h.
 	exitRetry = 75
 )
 
-// errDisorder is the verdict of a check. The line that says where has already been printed.
+// errDisorder is the verdict of a check. The position of the disorder has already been printed.
 var errDisorder = errors.New("not in order")
 
 // processors is the default number of workers.
 var processors = runtime.GOMAXPROCS(0)
 
 func main() {
-	// A goroutine in a system call keeps its place among GOMAXPROCS until the runtime notices
-	// that the call is slow, which can take 10 ms. If the worker waits for a pipe, a processor
-	// would be idle for that time, again and again.
+	// A goroutine in a system call keeps its place among GOMAXPROCS until the runtime notices that
+	// the call is slow, which can take 10 ms. When workers wait for a pipe, processors would be
+	// idle for that time again and again.
 	runtime.GOMAXPROCS(2 * processors)
 	if os.Getenv("GOGC") == "" {
-		// Large buffers are outside of Go's heap, so a small heap is worth a few more
-		// collections.
+		// Large buffers are outside Go's heap, so collecting the small heap more often is cheap.
 		debug.SetGCPercent(50)
 	}
 	os.Exit(

@@ -14,7 +14,7 @@ func manCommand() *cobra.Command {
 		"  extsort man | man -l -\n  extsort man dist | man -l -\n  extsort man > ~/.local/share/man/man1/extsort.1",
 		&flagValues{},
 		func(cmd *cobra.Command, args []string) error {
-			about, rest, _ := cmd.Root().Find(args) // arguments that name no verb remain in rest
+			about, rest, _ := cmd.Root().Find(args) // rest contains the unknown words
 			if len(rest) > 0 {
 				return fmt.Errorf(
 					"man: unknown command %q: extsort --help lists them",
@@ -106,7 +106,7 @@ func relatedPages(cmd *cobra.Command) []string {
 			)
 		}
 	}
-	// The comma is part of the line of its page, after the number of the section.
+	// The comma follows the section number of a page, on the same line.
 	for i := range related[:len(related)-1] {
 		related[i] += ","
 	}
@@ -131,7 +131,7 @@ func manualVerbs(w io.Writer, above *cobra.Command) {
 	}
 }
 
-// asTyped writes a section whose lines must not be changed.
+// asTyped writes a section whose lines must not be reformatted.
 func asTyped(w io.Writer, title, text string) {
 	fmt.Fprintf(w, ".SH %q\n", title)
 	lines(w, text)

@@ -15,8 +15,8 @@ const maxFirstReads = 4
 // tracedReads are the system calls that can read a file.
 const tracedReads = "mmap,read,pread64,readv,preadv,preadv2,copy_file_range,splice,sendfile"
 
-// TestInputIsMapped traces sorts of a file of 64 MiB. They map it, and read no more of it with
-// system calls than its first bytes. Calls of preadv2 only look whether the page cache holds it.
+// TestInputIsMapped traces sorts of a file of 64 MiB. They map the file, and read only its first
+// bytes with system calls. Calls to preadv2 only test whether the page cache holds the file.
 func TestInputIsMapped(t *testing.T) {
 	if err := exec.Command("strace", "-f", "-y", "-o", os.DevNull, "true").Run(); err != nil {
 		t.Skipf("strace is missing or may not trace: %v", err)

@@ -9,7 +9,7 @@ import (
 	"github.com/extsort/extsort/internal/option"
 )
 
-// Messages of the library name its options. In the command, they name flags instead.
+// Messages of the library name its options. In the command, they must name flags instead.
 func init() { option.Rename(flagFor) }
 
 // flagFor returns the flag that sets an option: --spill-compress for Options.SpillCompress. It

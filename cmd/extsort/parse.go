@@ -41,7 +41,7 @@ func parseCommand(a *app) *cobra.Command {
 		})
 }
 
-// parse converts the lines of all files to records.
+// parseLines converts the lines of all files to records.
 func parseLines(
 	ctx context.Context, a *app, v *flagValues, files []string,
 ) error {
@@ -110,7 +110,7 @@ func (p *lineParser) file(
 	if err != nil {
 		return err
 	}
-	defer content.Close() // which was only read
+	defer content.Close() // closing a file that was only read cannot lose data
 	p.name = content.Name
 	var lines io.Reader = content.Stream
 	if content.Stream == nil {
@@ -147,14 +147,14 @@ func decompressed(
 
 // A lineParser converts the lines of one file.
 type lineParser struct {
-	name    string // of the file, for messages
+	name    string // name of the file, for messages
 	flags   *textFlags
 	how     format.Recognition // how to decompress the file
 	workers int
 	decoder *textform.Decoder
 	write   func(ctx context.Context, recs []byte) error
 
-	rest  []byte // of the last block: a line that is not complete
+	rest  []byte // the incomplete last line of the previous block
 	line  int64  // the number of the next line
 	ended bool
 }

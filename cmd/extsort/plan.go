@@ -45,7 +45,7 @@ func planInputFlags(g group, v *flagValues) {
 		"plan for SIZE bytes of records with random keys, without a file").notWith("-n")
 }
 
-// planExplainFlag is the explainFlag of a plan, which has no measured times.
+// planExplainFlag defines --explain for a plan, which has no measured times.
 func planExplainFlag(g group, v *flagValues) {
 	g.bool(
 		&v.report.explain,
@@ -54,8 +54,8 @@ func planExplainFlag(g group, v *flagValues) {
 	)
 }
 
-// planFlags contains the flags of the sort and those that describe an input that does not exist
-// yet.
+// planFlags contains the flags of the sort, and the flags that describe an input that does not
+// exist yet.
 type planFlags struct {
 	*sortFlags
 	made *genFlags
@@ -154,8 +154,8 @@ func (a *app) plan(cmd *cobra.Command, f *planFlags, files []string) error {
 	return nil
 }
 
-// command returns the planned sort as a shell command: the flags of the plan, with the assumed
-// output. FILE represents an input that does not exist yet.
+// command returns a shell command that runs the planned sort. It consists of the flags of the plan
+// and the assumed output. FILE represents an input that does not exist yet.
 func (f *planFlags) command(
 	flags *pflag.FlagSet, args, files []string, assumedOutput bool,
 ) (string, error) {
@@ -203,8 +203,8 @@ type planContext struct {
 	command       string // of the sort
 }
 
-// pipes returns the inputs that a plan does not read, because their bytes would then be missing
-// in the sort.
+// pipes returns the inputs that are pipes. A plan does not read them, because the bytes would be
+// missing in the sort.
 func (f *planFlags) pipes(a *app, files []string) []string {
 	if f.made.records+f.made.bytes > 0 {
 		return nil
@@ -218,8 +218,8 @@ func (f *planFlags) pipes(a *app, files []string) []string {
 	})
 }
 
-// writePlan shows the parts of a plan that a user needs for a decision: strategy, memory, disk,
-// time and the command. With --explain, it shows everything.
+// writePlan shows the parts of a plan that help a user decide: strategy, memory, disk, time and the
+// command. With --explain, it shows everything.
 func writePlan(
 	w io.Writer, p *session.SortPlan, f *planFlags, shown planContext,
 ) {
@@ -268,7 +268,7 @@ func writePlan(
 }
 
 // planTransitions returns a row for each condition on which another strategy takes over during the
-// run. With parts, these are the conditions of a part of a partition.
+// run. If parts is set, it describes the conditions for a part of a partition.
 func planTransitions(p *session.SortPlan, parts bool) (rows []row) {
 	if len(p.Considered) == 0 {
 		return nil
@@ -371,7 +371,7 @@ func planOutput(p *session.SortPlan, opt *session.Options) string {
 	if !planFills(p, opt) {
 		return ""
 	}
-	// The plan was made with it, so it is valid.
+	// The planner has already validated the compression.
 	codec, _ := format.ParseCompression(opt.Compress, opt.Output)
 	return when(
 		opt.Unique || opt.Duplicates, "at most ",

@@ -18,7 +18,7 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// textFlags say how records are written as lines, or lines read as records.
+// textFlags describes how records are written as lines of text, or lines are read as records.
 type textFlags struct {
 	form    textform.Form
 	header  string // "", yes or no
@@ -30,7 +30,7 @@ type textFlags struct {
 	seed    uint64
 }
 
-// tableForm is the form of lines that people read. extsort parse cannot read it.
+// tableForm is a form of lines for people. extsort parse cannot read it.
 const tableForm textform.Form = "table"
 
 func textForms() []string {
@@ -62,7 +62,8 @@ func columnsFlag(g group, v *flagValues) {
 		hints("select", "cut").notWith("--as=hex")
 }
 
-// A recordRange is a range of records by position, from 0. end is negative for all that follow.
+// A recordRange is a range of records by position, from 0. A negative end means the end of the
+// input.
 type recordRange struct{ first, end int64 }
 
 // parseRange parses A:B. Either may be omitted.
@@ -149,7 +150,7 @@ func mistakenForm(name string) error {
 	)
 }
 
-// recordInputs are the opened inputs of a verb that reads records in their order.
+// recordInputs contains the open inputs of a verb that reads records in input order.
 type recordInputs struct {
 	header  *format.Header
 	records int64 // -1: not known
@@ -157,7 +158,7 @@ type recordInputs struct {
 	stream  *input.Stream
 }
 
-// openRecords opens the files, or standard input if there are none.
+// openRecords opens the files, or standard input if no files are given.
 func openRecords(
 	ctx context.Context, a *app, v *flagValues, files []string,
 ) (*recordInputs, error) {
@@ -187,7 +188,7 @@ func openRecords(
 	if err := kind.Recognition.Validate(spec); err != nil {
 		return nil, err
 	}
-	const maxWindow = 1 << 30 // of a decompressor
+	const maxWindow = 1 << 30 // limit of a decompressor's window
 	opened, err := input.Open(
 		ctx, kind, input.Named(files...), a.stdin, maxWindow,
 	)
@@ -277,7 +278,7 @@ func (in *recordInputs) reader(first, end int64) recordReader {
 // maxKeptBytes limits the records of a stream that --tail and --sample keep in memory.
 const maxKeptBytes = 1 << 30
 
-// checkKept returns an error if a flag keeps too many records of a stream in memory.
+// checkKept returns an error if a flag would keep too many records of a stream in memory.
 func (in *recordInputs) checkKept(flag string, n int64) error {
 	if in.files == nil && n > maxKeptBytes/int64(in.recordSize()) {
 		return fmt.Errorf("%s %d: at most %s of a stream can be kept in memory: name an uncompressed file", flag, n,
@@ -311,7 +312,7 @@ func (in *recordInputs) selected(
 	return in.reader(0, -1), nil
 }
 
-// printBlockBytes is how many bytes of records are converted at a time.
+// printBlockBytes is the number of bytes of records to convert at a time.
 const printBlockBytes = 256 << 10
 
 // lastOf returns a reader of the last n records of a stream.
@@ -349,9 +350,10 @@ func readerOf(recs []byte, size int) recordReader {
 	}
 }
 
-// sampleOf returns a reader of n records chosen at random. The choice depends only on the seed
-// and on the number of records: each record replaces one of those chosen with the probability n
-// over the number of records so far (reservoir sampling: Vitter 1985, algorithm R).
+// sampleOf returns a reader of n records chosen at random. The choice depends only on the seed and
+// on the number of records. It uses reservoir sampling (Vitter 1985, algorithm R): each record
+// replaces one of the chosen records with a probability of n divided by the number of records so
+// far.
 func (in *recordInputs) sampleOf(
 	ctx context.Context, n int64, seed uint64,
 ) (recordReader, error) {
@@ -453,7 +455,7 @@ func printRecords(
 	if err != nil {
 		return err
 	}
-	defer in.Close() // which was only read
+	defer in.Close() // closing a file that was only read cannot lose data
 	columns, err := chosenColumns(in.header.Columns(), v.text.columns)
 	if err != nil {
 		return err
@@ -593,7 +595,7 @@ func (p *printer) write(ctx context.Context, lines []byte) error {
 	return p.sink.WriteBlock(ctx, first, lines)
 }
 
-// blockBytes returns how many bytes of records are converted at a time.
+// blockBytes returns the number of bytes of records to convert at a time.
 func (p *printer) blockBytes() int {
 	return max(printBlockBytes/p.size, 1) * p.size
 }
@@ -623,7 +625,7 @@ func (p *printer) lines(ctx context.Context, workers int) error {
 	})
 }
 
-// measuredRows is the number of records from which a table takes the widths of its columns.
+// measuredRows is the number of records that determine the widths of the columns of a table.
 const measuredRows = 200
 
 // table prints records in columns. The first records determine the widths of the columns.

@@ -67,9 +67,9 @@ func TestProgramsOfPages(t *testing.T) {
 }
 
 // runProgram builds and runs a program in a directory with the inputs log.bin and keys.bin, 1000
-// records of 16 bytes each. If the page does not say what the program prints, the program must
-// sort one of them into sorted.bin. Otherwise, sorted.bin exists and contains a million sorted
-// 64-bit keys.
+// records of 16 bytes each. If the page does not specify the program's output, the program must
+// sort one of these files into sorted.bin. Otherwise, sorted.bin already exists and contains a
+// million sorted 64-bit keys.
 func runProgram(t *testing.T, source, prints string) {
 	dir := t.TempDir()
 	main := filepath.Join(dir, "main.go")
@@ -79,7 +79,7 @@ func runProgram(t *testing.T, source, prints string) {
 		}
 	}
 	write(main, []byte(strings.ReplaceAll(source, "/mnt/scratch", dir)))
-	// So that imports are resolved like in this module.
+	// The program is built as part of this module, so that its imports are resolved here.
 	here, err := filepath.Abs("testdata/program/main.go")
 	if err != nil {
 		t.Fatal(err)

@@ -17,7 +17,7 @@ import (
 )
 
 // bars shows the progress of a run. On a terminal, it shows one bar for the whole run. Elsewhere,
-// it prints a line now and then with the phase, its bytes and the remaining time. It is the
+// it periodically prints a line with the phase, its bytes and the remaining time. It is the
 // session.Progress of the command; a ticker draws the counts.
 type bars struct {
 	session.Tracker
@@ -28,13 +28,14 @@ type bars struct {
 	tick  time.Duration
 
 	shown atomic.Bool // the bar or a line was shown
-	// Whether a phase is running; Begin and End are called by one goroutine at a time.
+	// running reports whether a phase is running. Only one goroutine at a time calls Begin and End.
 	running bool
 	stop    func() // stops drawing; nil: not drawing
 }
 
-// progressLine describes the progress of a run in one line. Bytes are those of the running phase.
-// Each phase processes the whole input, so they are comparable with the size of the file.
+// progressLine describes the progress of a run in one line. The line shows the bytes of the running
+// phase. Each phase processes the whole input, so users can compare these bytes with the size of
+// the file.
 func progressLine(s session.Snapshot) string {
 	if s.PhaseIndex == 0 {
 		return "starting"
@@ -127,8 +128,8 @@ func (b *bars) Close() {
 	b.Expect(nil)
 }
 
-// Done writes the last line of a run that showed a bar or lines, after Close. what is a verb such
-// as "sorted"; the line adds the bytes of the file and the seconds.
+// Done writes the final line of a run, after Close, if the run showed a bar or lines. The line
+// consists of what, a verb such as "sorted", the bytes of the file and the seconds.
 func (b *bars) Done(what string, bytes int64, took float64) {
 	if !b.shown.Swap(false) {
 		return
@@ -168,7 +169,7 @@ type drawn struct {
 	any   bool                     // whether the line is not empty
 	bar   *progressbar.ProgressBar // nil before the first drawing
 	width int                      // of the bar
-	total int64                    // of the bar; -1: unknown
+	total int64                    // total of the bar; -1: unknown
 }
 
 // draw updates the bar. A full bar cannot be updated, so it becomes full only when it is removed.
@@ -197,7 +198,7 @@ func (d *drawn) draw(s session.Snapshot) {
 	}
 	d.bar.Describe(text)
 	done := s.Done
-	// Otherwise, the bar would count the change as a movement of 0 bytes and halve the rate.
+	// Setting the same total again would count as a movement of 0 bytes and halve the rate.
 	if d.total != s.Total {
 		d.bar.ChangeMax64(max(s.Total, 1))
 		d.total = s.Total
@@ -262,7 +263,7 @@ func roughly(d time.Duration) string {
 	return fmt.Sprintf("%.0fd", d.Hours()/24)
 }
 
-// inAll returns the overall progress, for a line without room for a bar.
+// inAll returns the overall progress as text, for a line without room for a bar.
 func inAll(s session.Snapshot) string {
 	if s.Total <= 0 {
 		return ""
@@ -270,8 +271,8 @@ func inAll(s session.Snapshot) string {
 	return fmt.Sprintf("%d%% ", 100*s.Done/s.Total)
 }
 
-// newBar returns a bar of the given width. The text with the amounts is our own: the bar's rate
-// covers only the last moment, and is wrong when its total changes.
+// newBar returns a bar of the given width. It does not use the bar's own text for amounts and rate,
+// because that rate covers only the last moment and is wrong after a change of the total.
 func newBar(w io.Writer, width int, totalBytes int64) *progressbar.ProgressBar {
 	return progressbar.NewOptions64(cmp.Or(totalBytes, 1),
 		progressbar.OptionSetWriter(onlyWriter{w}),
@@ -279,7 +280,7 @@ func newBar(w io.Writer, width int, totalBytes int64) *progressbar.ProgressBar {
 		progressbar.OptionSetElapsedTime(false),
 		progressbar.OptionSetWidth(width),
 		progressbar.OptionSpinnerType(14),
-		// Otherwise it continues to spin after its end.
+		// By default, the bar continues to spin after its end.
 		progressbar.OptionSetSpinnerChangeInterval(0),
 	)
 }

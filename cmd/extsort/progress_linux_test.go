@@ -47,7 +47,7 @@ func onTerminal(t *testing.T, columns uint16, use func(tty *os.File)) string {
 		for {
 			n, err := other.Read(buf)
 			text = append(text, buf[:n]...)
-			if err != nil { // because its last writer has closed it
+			if err != nil { // the last writer has closed the terminal
 				shown <- string(text)
 				return
 			}

@@ -14,8 +14,8 @@ import (
 )
 
 // TestProgressWhenAskedOfOpenCL sends the signal to a sort on an OpenCL device whose driver has
-// compiled kernels. PoCL compiles with LLVM, which installs its own handler for the signal. It
-// does compile, because its cache is empty.
+// compiled kernels. PoCL compiles with LLVM, which installs its own handler for the signal. The
+// cache of kernels is empty, so PoCL does compile.
 func TestProgressWhenAskedOfOpenCL(t *testing.T) {
 	devices, err := opencl.Devices()
 	if err != nil || len(devices) == 0 {
@@ -27,7 +27,7 @@ func TestProgressWhenAskedOfOpenCL(t *testing.T) {
 	feed, said := startPiped(t, cmd)
 	defer cmd.Wait()
 	defer feed.Close()
-	// More than a chunk holds, so when Write returns, one chunk has been sorted.
+	// This is more than a chunk holds, so one chunk has been sorted when Write returns.
 	feed.Write(make([]byte, 128<<20))
 	time.Sleep(2 * rearm)
 	if err := cmd.Process.Signal(asking); err != nil {

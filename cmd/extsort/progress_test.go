@@ -55,7 +55,7 @@ func TestALogHasALineForEachPhase(t *testing.T) {
 	b.Close()
 	b.Close() // a second call does nothing
 	b.Done("sorted", 1<<20, 3.1)
-	b.Done("sorted", 1<<20, 3.1) // also twice
+	b.Done("sorted", 1<<20, 3.1) // a second call is allowed
 	lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
 	want := []string{
 		"stage 1 of 3, sort runs: 1 MiB of 1 MiB (25% of the sort) after ",
@@ -103,7 +103,7 @@ func TestATerminalShowsNothingOfQuickRuns(t *testing.T) {
 	}
 }
 
-// TestStanding checks the lines for runs that do not follow their plan.
+// TestStanding checks the progress lines of runs that deviate from their plan.
 func TestStanding(t *testing.T) {
 	plan := []session.Phase{{Name: "read", Bytes: 100}, {Name: "merge", Bytes: 100}}
 	for name, c := range map[string]struct {
@@ -166,7 +166,7 @@ func TestBarsFitTheTerminal(t *testing.T) {
 	}
 }
 
-// checkWidth detects lines that would wrap, lines that remain, and colours.
+// checkWidth reports lines that would wrap, lines that were not removed, and colours.
 func checkWidth(t *testing.T, what, shown string, columns int) {
 	t.Helper()
 	if strings.Contains(shown, "\n") || !strings.HasSuffix(shown, "\r") || strings.Contains(shown, "\x1b[3") {

@@ -16,13 +16,11 @@ import (
 )
 
 // TestRemoteScripts runs the scripts in testdata/remote, each with its own store and server. In
-// addition to the commands of TestScripts, they have
+// addition to the commands of TestScripts, they can use
 //
 //	put FILE NAME      store FILE as s3://bucket/NAME and $HTTP/NAME
-//	get NAME FILE      write what s3://bucket/NAME has
-//
-// deny [CODE]        make the server answer 403 with CODE and the request; without CODE: answer
-// normally
+//	get NAME FILE      write the contents of s3://bucket/NAME to FILE
+//	deny [CODE]        make the server answer 403 with CODE and the request; without CODE, normally
 func TestRemoteScripts(t *testing.T) {
 	commands := scriptCommands()
 	serverOf := func(ts *testscript.TestScript) *remotetest.Server { return ts.Value("server").(*remotetest.Server) }
@@ -62,8 +60,7 @@ func TestRemoteScripts(t *testing.T) {
 	})
 }
 
-// denied answers 403 and repeats secrets of the request, like stores that show the string that
-// was signed.
+// denied answers 403 and repeats secrets of the request, like stores that show the signed string.
 func denied(code string) func(http.Handler) http.Handler {
 	return func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -21,13 +21,15 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// writeObject writes an object as one line of JSON after a head with which the JSON of each
-// command begins. For nil, it writes only the head. failed is the error of the run.
+// writeObject writes v as one line of JSON, after the head fields that all commands share. If v is
+// nil, it writes only the head. failed is the error of the run.
 func writeObject(w io.Writer, v any, failed error) error {
 	head := struct {
-		// Version of the format; it changes when a name disappears or changes its meaning.
+		// Schema is the version of the format. It changes when a name is removed or changes its
+		// meaning.
 		Schema int `json:"schema"`
-		// Why the run failed, as after "extsort: "; the other fields may then be incomplete.
+		// Error is the message of a failed run, without the prefix "extsort: ". If it is set, the
+		// other fields may be incomplete.
 		Error string `json:"error,omitempty"`
 	}{Schema: 1}
 	if failed != nil {
@@ -45,8 +47,8 @@ func writeObject(w io.Writer, v any, failed error) error {
 	return err
 }
 
-// json reports whether the report is JSON. file is its file; "" means that it goes where the
-// other reports go.
+// json reports whether the report is JSON. file is its file. If file is "", the report goes to the
+// same stream as other reports.
 func (f *reportFlags) json() (file string, ok bool) {
 	form, file, _ := strings.Cut(f.stats, ":")
 	return file, form == "json"
@@ -183,7 +185,7 @@ func writeStats(w io.Writer, r *session.Report) {
 		{"device", r.Device},
 		{"algorithm", d.Algorithm},
 		{"strategy", string(r.Strategy) +
-			// A merge of sorted files has none.
+			// A merge of sorted files has no chunks.
 			when(d.Chunks > 0, ", %s", plural(d.Chunks, "chunk")) +
 			when(
 				d.FanIn > 0, ", fan-in %d", d.FanIn,
@@ -251,7 +253,7 @@ func writeExplain(w io.Writer, r *session.Report) {
 	}
 }
 
-// known formats a predicted time, or returns a dash if there is none.
+// known formats a predicted time, or returns a dash if the time is unknown.
 func known(s float64) string {
 	if s == 0 {
 		return "-"
@@ -259,7 +261,7 @@ func known(s float64) string {
 	return human.Estimate(s)
 }
 
-// measured formats a measured time, or returns a dash if there is none.
+// measured formats a measured time, or returns a dash if the time is unknown.
 func measured(s float64) string {
 	if s == 0 {
 		return "-"

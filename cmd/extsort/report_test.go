@@ -9,8 +9,8 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// Each predicted stage appears next to the one that ran, and the report mentions a change of
-// strategy.
+// TestReportsTellWhatRan checks that each predicted stage appears next to the stage that ran, and
+// that the report mentions a change of strategy.
 func TestReportsTellWhatRan(t *testing.T) {
 	r := &session.Report{
 		Strategy: session.InCore, BytesRead: 1 << 20, Seconds: 3,

@@ -44,7 +44,7 @@ func feedMain() {
 	exitOn(err)
 	cmd.Stdin = taken
 	exitOn(cmd.Start())
-	taken.Close() // so that the pipe breaks if the program dies
+	taken.Close() // makes the pipe break if the program dies
 	data := make([]byte, size)
 	rand.NewChaCha8([32]byte{}).Read(data)
 	_, err = input.Write(data)

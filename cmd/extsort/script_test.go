@@ -20,13 +20,13 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// The scripts in testdata/script run the real main in processes of their own. In addition to the
-// commands of testscript, they have
+// The scripts in testdata/script run the real main in separate processes. In addition to the
+// commands of testscript, they can use
 //
 //	mk FILE TYPE VALUE ...     write values, or with TYPE hex bytes
 //	is FILE TYPE VALUE ...     FILE (or stdout) holds exactly these values
 //	size FILE BYTES            FILE has this size
-//	empty FOLDER               FOLDER has nothing in it
+//	empty FOLDER               FOLDER is empty
 //	complains PATTERN          standard error is the one line "extsort: PATTERN" and nothing else
 //	exec status CODE PROG ...  PROG exits with CODE, or is killed by the signal CODE (INT, TERM, HUP, PIPE, QUIT)
 //	exec feed SIGNAL BYTES PROG ...   PROG reads BYTES random bytes, is sent SIGNAL while it waits for
@@ -125,7 +125,7 @@ func checkComplaint(ts *testscript.TestScript, neg bool, args []string) {
 // directory of the test.
 const maxMessage = 160
 
-// longMessages contains words of messages that cannot be that short. Do not add rows.
+// longMessages lists parts of messages that need more than maxMessage characters. Do not add rows.
 var longMessages = []string{
 	// Two sorts, the remaining data, and two ways to continue.
 	"belongs to another sort",

@@ -40,7 +40,7 @@ func shuffleOrderFlags(g group, v *flagValues) {
 		sets(option.Limit).hints("top", "head", "head-count")
 }
 
-// shuffle runs a shuffle as a sort. drawn means that the seed was chosen at random, not by the
+// shuffle runs a shuffle as a sort. drawn reports that the seed was chosen at random, not by the
 // user.
 func (f *sortFlags) shuffle(
 	ctx context.Context, a *app, operands []string, drawn bool,

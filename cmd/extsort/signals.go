@@ -32,8 +32,8 @@ func ending() []os.Signal {
 
 // catchSignals returns a context that the signals of ending cancel, with an interruption as its
 // cause. A second signal ends the process immediately. Signals that the parent process ignores
-// (nohup, background jobs of sh) stay ignored. SIGPIPE is caught and dropped, so that a write to
-// a closed pipe is an error, followed by a cleanup, and not sudden death.
+// (nohup, background jobs of sh) stay ignored. SIGPIPE is caught and dropped, so that a write to a
+// closed pipe returns an error and the run cleans up, instead of dying immediately.
 //
 // release must be called before the process kills itself with a signal.
 func catchSignals(

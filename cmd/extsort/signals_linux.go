@@ -11,8 +11,8 @@ import (
 const asking = syscall.SIGUSR1
 
 // systemHandles restores the system's handling of a signal. Go's handling of SIGQUIT prints all
-// stacks and exits with 2. No core is dumped, because it would be as large as the sort. The zero
-// action is the default on every architecture.
+// stacks and exits with 2. It also disables the core dump, which would be as large as the memory of
+// the sort. An all-zero action selects the default on every architecture.
 func systemHandles(number syscall.Signal) bool {
 	var action [8]uint64
 	unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)

@@ -8,6 +8,6 @@ import "syscall"
 // sends.
 const asking = syscall.Signal(29)
 
-// systemHandles returns false: this system offers no way around Go's handling of SIGQUIT, which
-// prints all stacks.
+// systemHandles returns false: this system provides no way to bypass Go's handling of SIGQUIT,
+// which prints all stacks.
 func systemHandles(syscall.Signal) bool { return false }

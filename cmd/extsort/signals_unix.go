@@ -30,7 +30,7 @@ func tellWhenAsked(a *app) (stop func()) {
 			case <-asked:
 				printProgress(a)
 			case <-again.C:
-				// Otherwise, Notify assumes that its handler is still installed.
+				// Without Ignore, Notify would assume that its handler is still installed.
 				signal.Ignore(asking)
 				signal.Notify(asked, asking)
 			case <-done:

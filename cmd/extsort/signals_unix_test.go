@@ -16,8 +16,8 @@ import (
 func TestProgressWhenAsked(t *testing.T) {
 	cmd := exec.Command("extsort", "-t", "u64", "-d", "cpu", "-o", filepath.Join(t.TempDir(), "out"))
 	feed, said := startPiped(t, cmd)
-	// More than a pipe holds, so when Write returns, the process is reading and its handler is
-	// installed.
+	// This is more than a pipe holds. So when Write returns, the process is reading and its handler
+	// is installed.
 	feed.Write(make([]byte, 1<<20))
 	if err := cmd.Process.Signal(asking); err != nil {
 		t.Fatal(err)

@@ -147,7 +147,7 @@ func (s *simulation) checkPlot(a *app, folder string, r dist.Request) error {
 	return checkSide("--svg", s.svg, taken...)
 }
 
-// openPlot opens the file of --svg, if there is one.
+// openPlot opens the file that --svg names, if any.
 func (s *simulation) openPlot(ctx context.Context) (err error) {
 	if s.svg != "" {
 		s.plot, err = openSide(ctx, "--svg", s.svg)
@@ -176,7 +176,8 @@ func (s *simulation) run(
 		return nil, err
 	}
 	all := r.Seconds * float64(c.Nodes*c.Slots)
-	// In the model, each task has a machine of its own.
+	// The cost model gives each task its own machine, so tasks beyond the number of nodes run in
+	// rounds.
 	at := func(tasks int) float64 { return float64((tasks-1)/c.Nodes + 1) }
 	began := 0.0
 	stages := []string{}

@@ -18,14 +18,14 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// sortFlags contains the flags of the sort, and of the plan for one.
+// sortFlags contains the flags of a sort. The verb plan shares them.
 type sortFlags struct {
 	opt    session.Options // without the inputs and the streams
 	report reportFlags
 	mode   modeFlags
 
 	names nameList
-	flags *pflag.FlagSet // for conflicts
+	flags *pflag.FlagSet // to find conflicts between flags
 }
 
 func (a *app) sortCommand() *cobra.Command {
@@ -43,7 +43,7 @@ func (a *app) sortCommand() *cobra.Command {
 	cmd.SetHelpCommand(&cobra.Command{
 		Use:    "no-help",
 		Hidden: true,
-	}) // our help is a verb
+	}) // extsort has its own verb help
 	addGroups(cmd, v.groups("sort")...)
 	f.flags = cmd.Flags()
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
@@ -171,7 +171,7 @@ func (f *sortFlags) contradictions(files []string) (faults []error) {
 	return faults
 }
 
-// checkFolder rejects an invalid -T even if the data is so small that nothing is spilled.
+// checkFolder rejects an invalid -T, even for small data that never spills.
 func checkFolder(name string) error {
 	info, err := os.Stat(name)
 	path, ok := errors.AsType[*os.PathError](err)
@@ -197,8 +197,8 @@ func (f *sortFlags) options(a *app, files []string) session.Options {
 	return opt
 }
 
-// checkMemory warns if the memory limit exceeds the memory of the machine, which is the limit
-// then.
+// checkMemory warns if the memory limit exceeds the memory of the machine. The effective limit is
+// then the memory of the machine.
 func (f *sortFlags) checkMemory(warn func(message string)) {
 	const small = 1 << 30 // smaller limits are not worth checking
 	if warn == nil || f.opt.MemoryBytes <= small {
@@ -256,7 +256,7 @@ func (a *app) produce(ctx context.Context, f *sortFlags, opt session.Options,
 	return err
 }
 
-// doing returns a verb in the past tense for the last line of a run.
+// doing returns the verb for the last line of a run, in the past tense.
 func (f *sortFlags) doing() string {
 	switch {
 	case f.mode.merge:

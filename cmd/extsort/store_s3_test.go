@@ -29,10 +29,11 @@ import (
 	"github.com/extsort/extsort/internal/remote/remotetest"
 )
 
-// storeEnv is the number of MiB to sort in an external store. .ci/long sets it.
+// storeEnv names the variable with the number of MiB to sort in an external store. .ci/long sets
+// it.
 const storeEnv = "EXTSORT_TEST_STORE"
 
-const partBytes = 16 << 20 // parts of a copy
+const partBytes = 16 << 20 // size of the parts of a copy
 
 // TestStore sorts objects of versitygw, an S3 server for a directory, if it is installed: once
 // directly, and once with requests that are dropped, delayed, or answered with 503. The result
@@ -208,8 +209,8 @@ func (s *store) timedCopy(t *testing.T, what string, streams int, whole bool) fl
 	return took
 }
 
-// copy reads an object and writes another, with several parts at a time, with the code that
-// extsort uses. If whole is true, it first reads the whole object to a file, like a sort has to.
+// copy reads an object and writes another, with several parts at a time, with the code that extsort
+// uses. If whole is true, it first reads the whole object to a file, as a sort must.
 func (s *store) copy(t *testing.T, from, to string, streams int, whole bool) {
 	t.Helper()
 	info, err := s.core.Client.StatObject(t.Context(), "bucket", from, minio.StatObjectOptions{})

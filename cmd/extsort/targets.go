@@ -15,8 +15,8 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// A place is a file that a command reads or writes: a name given by the user, or an open standard
-// stream.
+// A place is a file that a command reads or writes. The user gives its name, or it is an open
+// standard stream.
 type place struct {
 	role   string // such as "an input"
 	name   string
@@ -26,8 +26,8 @@ type place struct {
 }
 
 // A sideFile is a file that a command writes in addition to its result: a report or a plot. It is
-// opened before the work begins, so that mistakes are found immediately. It gets its name when it
-// is complete.
+// opened before the work begins, so that mistakes are found immediately. It appears under its name
+// only when it is complete.
 type sideFile struct{ out output.Output }
 
 // openSide opens the file that a flag names. It rejects a file that the command reads or uses for
@@ -70,7 +70,7 @@ func (s *sideFile) write(
 	return out.Commit(ctx, -1)
 }
 
-// drop discards the file, unless it was written. s may be nil.
+// drop discards the file unless write has completed it. s may be nil.
 func (s *sideFile) drop() {
 	if s == nil || s.out == nil {
 		return

@@ -40,7 +40,8 @@ const (
 	omissionMark = "…"
 )
 
-// measure sets the widths of the columns to those of some records, and makes them fit the terminal.
+// measure sets the widths of the columns according to some records, and makes the table fit the
+// terminal.
 func (t *textTable) measure(recs []byte, size int) {
 	for ; len(recs) > 0; recs = recs[size:] {
 		t.cells = t.encoder.Cells(t.cells[:0], recs[:size])

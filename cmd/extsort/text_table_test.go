@@ -14,7 +14,8 @@ import (
 	"github.com/extsort/extsort/format/textform"
 )
 
-// TestTableFitsTheTerminal prints tables of several widths. Long text is cut first; then columns are left out.
+// TestTableFitsTheTerminal prints tables of several widths. Long text is cut first; then columns
+// are left out.
 func TestTableFitsTheTerminal(t *testing.T) {
 	columns, err := format.ParseFields("id=u64 name=bytes30 hash=bytes20 value=f64 note=bytes10")
 	if err != nil {
@@ -44,8 +45,8 @@ func TestTableFitsTheTerminal(t *testing.T) {
 	}
 }
 
-// TestRunInOrder converts blocks that take random times. The output is in order, and the error is that of the
-// first block that fails, whichever worker meets an error first.
+// TestRunInOrder converts blocks that take random times. The output is in order, and the error is
+// that of the first block that fails, whichever worker meets an error first.
 func TestRunInOrder(t *testing.T) {
 	failure := errors.New("the first failure")
 	for _, failing := range []int64{-1, 0, 7, 39} {

@@ -268,7 +268,7 @@ func showTuning(ctx context.Context, w io.Writer) error {
 			fmt.Fprintf(
 				w, "\n%d: %s (%s)\n", info.Index, info.Name, info.Driver,
 			)
-			tune.WriteText(w, *t) // the writer remembers an error
+			tune.WriteText(w, *t) // w remembers any error
 		}
 	}
 	return nil

@@ -21,8 +21,8 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// value is a flag whose text is converted to a T as soon as it is parsed, so that an error is
-// reported with its flag. It implements pflag.Value.
+// A value is a flag value that is converted to a T during parsing, so that an error message names
+// the flag. It implements pflag.Value.
 type value[T any] struct {
 	to    *T
 	kind  string // name of the value in the help
@@ -80,7 +80,7 @@ func text(to *string, kind string) pflag.Value {
 	}
 }
 
-// textList returns a value that is a list of texts. Each use of the flag adds one.
+// textList returns a value that is a list of texts. Each use of the flag adds one text.
 func textList(to *[]string, kind string) pflag.Value {
 	return parsed(to, kind, func(s string) ([]string, error) {
 		text, err := notEmpty(s)
@@ -309,7 +309,7 @@ func checkWord(s string, words []string) error {
 	return nil
 }
 
-// inWords joins words as in a sentence: a, b or c.
+// inWords joins words for use in a sentence: a, b or c.
 func inWords(words []string) string {
 	return english.WordSeries(words, "or")
 }

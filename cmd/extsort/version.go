@@ -14,8 +14,8 @@ import (
 	"github.com/extsort/extsort/device/opencl"
 )
 
-// Releases set these with -ldflags "-X main.releaseVersion=v0.1.0 …". Otherwise, the build
-// information of Go is used.
+// Releases set these with -ldflags "-X main.releaseVersion=v0.1.0 …". Other builds use Go's build
+// information.
 var releaseVersion, releaseCommit, releaseDate string
 
 func versionCommand() *cobra.Command {

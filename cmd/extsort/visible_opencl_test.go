@@ -46,21 +46,22 @@ func hidingLibrary(t *testing.T) {
 	}
 }
 
-// onVisible returns a command that sees the GPUs which the variables make visible. opened returns
-// the GPUs it has opened.
+// onVisible returns a command that sees only the GPUs that variables makes visible. opened returns
+// the GPUs that the command has opened.
 func onVisible(t *testing.T, dir, variables string, args ...string) (cmd *exec.Cmd, opened func() string) {
 	report := filepath.Join(t.TempDir(), "report")
 	cmd = exec.Command("extsort", args...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), strings.Fields(variables+" EXTSORT_TEST_REPORT="+report)...)
 	return cmd, func() string {
-		lines, _ := os.ReadFile(report) // a missing report means none
+		lines, _ := os.ReadFile(report) // without a report, no GPU was opened
 		return strings.Join(slices.Compact(strings.Split(strings.TrimSpace(string(lines)), "\n")), ",")
 	}
 }
 
 // TestVisibleDevices lists the GPUs that the drivers' variables make visible. -d auto chooses the
-// first of them, because for so few records more do not pay off, or the CPU.
+// first visible GPU, because more GPUs do not pay off for so few records, or the CPU if no GPU is
+// visible.
 func TestVisibleDevices(t *testing.T) {
 	hidingLibrary(t)
 	dir := t.TempDir()
@@ -113,8 +114,8 @@ func listed(t *testing.T, cmd *exec.Cmd) string {
 	return strings.Join(names, ",")
 }
 
-// TestTaskForEachGPU runs two tasks of extsort dist at once. Each sees another GPU, as with
-// schedulers.
+// TestTaskForEachGPU runs two tasks of extsort dist at once. Each task sees a different GPU, as if
+// a scheduler had assigned it.
 func TestTaskForEachGPU(t *testing.T) {
 	hidingLibrary(t)
 	d := planned(t, pairLayout, "2M", "-o", "out")
@@ -140,9 +141,9 @@ func TestTaskForEachGPU(t *testing.T) {
 	d.check("out")
 }
 
-// TestGPUsOfSlurm makes Slurm give each task a GPU, with the printed script plus a line that
-// records the assigned and the opened GPU. Each node has two GPUs, so that tasks that run at once
-// use different ones.
+// TestGPUsOfSlurm makes Slurm assign a GPU to each task. It adds a line to the printed script that
+// records the assigned and the opened GPU. Each node has two GPUs, so tasks that run at once must
+// use different GPUs.
 func TestGPUsOfSlurm(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes half a minute")
