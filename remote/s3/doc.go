@@ -1,10 +1,11 @@
-// Package s3 lets extsort read and write objects of S3 stores (s3://BUCKET/KEY, gs://BUCKET/KEY) and read files of web
-// servers (http://, https://). Import it for its effect:
+// Package s3 lets extsort read and write objects of S3 stores (s3://BUCKET/KEY, gs://BUCKET/KEY)
+// and read files of web servers (http://, https://). Import it for its side effect:
 //
 //	import _ "github.com/extsort/extsort/remote/s3"
 //
-// Inputs and outputs with such names then work wherever a file name does. Programs without this import link no S3
-// client and no net/http. docs/remote.md lists the environment variables for credentials and endpoints.
+// Inputs and outputs with such names then work wherever a file name does. Programs without this
+// import link no S3 client and no net/http. docs/remote.md lists the environment variables for
+// credentials and endpoints.
 package s3
 
 import "github.com/extsort/extsort/internal/remote"

@@ -27,8 +27,8 @@ func (driver) Open(ctx context.Context, name string) (*remote.Object, error) {
 	return remote.NewObject(ctx, name, get)
 }
 
-// transport uses HTTP/1.1, so that concurrent requests use separate connections and do not share one
-// flow-control window. Go does not negotiate HTTP/2 if a transport has a DialContext.
+// transport uses HTTP/1.1, so that concurrent requests use separate connections instead of sharing
+// one flow-control window. Setting DialContext keeps Go from negotiating HTTP/2.
 var transport = &http.Transport{
 	Proxy:                 http.ProxyFromEnvironment,
 	DialContext:           (&net.Dialer{Timeout: 15 * time.Second}).DialContext,
@@ -49,7 +49,8 @@ func httpGetter(name string) remote.Getter {
 			return nil, backoff.Permanent(errors.New("it is not a valid URL"))
 		}
 		request.Header.Set("Range", fmt.Sprintf("bytes=%d-%d", first, end-1))
-		// A weak tag never matches. ReadAt compares the tag of every response in any case.
+		// If-Match never matches a weak tag, so it is sent only with a strong one. ReadAt compares
+		// the tag of every response anyway.
 		if strings.HasPrefix(tag, `"`) {
 			request.Header.Set("If-Match", tag)
 		}
@@ -69,8 +70,8 @@ func httpGetter(name string) remote.Getter {
 	}
 }
 
-// newResponse returns the response to a request for the bytes from first on. It closes body and
-// returns an error if the response does not begin there.
+// newResponse returns the response to a request for the bytes from offset first on. If the response
+// begins elsewhere, it closes body and returns an error.
 func newResponse(header http.Header, body io.ReadCloser, first int64) (*remote.Response, error) {
 	r := &remote.Response{Body: body, Tag: cmp.Or(header.Get("ETag"), header.Get("Last-Modified"))}
 	var from, to int64
@@ -91,7 +92,7 @@ func outOfRange(tag string) error {
 	return backoff.Permanent(remote.ErrChanged)
 }
 
-// statusError returns the error for a response without the requested bytes.
+// statusError returns the error for a response whose status is not 206 Partial Content.
 func statusError(status int) error {
 	text := fmt.Sprintf("%d %s", status, http.StatusText(status))
 	switch {
@@ -114,7 +115,7 @@ func transient(status int) bool {
 	return status >= 500 || status == http.StatusTooManyRequests || status == http.StatusRequestTimeout
 }
 
-// markPermanent marks network errors that retries cannot repair: an unknown host or an invalid
+// markPermanent marks network errors that retries cannot fix: an unknown host or an invalid
 // certificate.
 func markPermanent(err error) error {
 	missing, ok := errors.AsType[*net.DNSError](err)

@@ -29,8 +29,7 @@ type location struct {
 	bucket, key string
 }
 
-// locate returns the location that a name such as s3://BUCKET/KEY refers to. The store of s3:// is
-// given by the environment.
+// locate parses a name such as s3://BUCKET/KEY. The environment determines the store for s3://.
 func locate(name string) (l location, err error) {
 	scheme, path, _ := strings.Cut(name, "://")
 	l.bucket, l.key, _ = strings.Cut(path, "/")
@@ -45,7 +44,8 @@ func locate(name string) (l location, err error) {
 	return l, err
 }
 
-// clients holds one client per endpoint. Each keeps its credentials and the region of a bucket.
+// clients contains one client per endpoint. A client caches its credentials and the regions of
+// buckets.
 var (
 	clients   = map[string]*minio.Core{}
 	clientsMu sync.Mutex
@@ -73,9 +73,9 @@ func clientFor(endpoint string) (*minio.Core, error) {
 	return core, nil
 }
 
-// findCredentials returns the first credentials it finds: in the environment, in a file, or from the
-// metadata service of the machine. If none exist, requests are anonymous, because otherwise every
-// request would repeat the search.
+// findCredentials looks for credentials in the environment, in a file, and in the metadata service
+// of the machine, and returns the first it finds. If it finds none, it returns anonymous
+// credentials, because otherwise every request would repeat the search.
 func findCredentials() *credentials.Credentials {
 	near := transport.Clone() // a metadata service responds at once or does not exist
 	near.DialContext = (&net.Dialer{Timeout: time.Second}).DialContext
@@ -112,8 +112,8 @@ func s3Getter(name string) (remote.Getter, error) {
 	}, nil
 }
 
-// explain returns an error of a store in words for the user. Errors that retries cannot repair are
-// permanent. nil stays nil.
+// explain converts an error of a store to a message for the user. It marks errors that retries
+// cannot fix as permanent, and returns nil for nil.
 func (l *location) explain(err error) error {
 	if err == nil {
 		return nil
@@ -132,7 +132,7 @@ func (l *location) explain(err error) error {
 	case response.Code == minio.PreconditionFailed:
 		err = remote.ErrChanged
 	case response.Code == "ConditionalRequestConflict", // another upload is being completed
-		response.Code == "XAmzContentSHA256Mismatch": // it was damaged in transit
+		response.Code == "XAmzContentSHA256Mismatch": // the part was damaged in transit
 		return errors.New(response.Message)
 	case response.StatusCode == http.StatusForbidden || response.StatusCode == http.StatusUnauthorized:
 		err = l.denied(response.Code)
@@ -144,7 +144,7 @@ func (l *location) explain(err error) error {
 	return backoff.Permanent(err)
 }
 
-// denied returns the error for denied access, which says what to do.
+// denied returns the error for denied access. The message suggests a remedy.
 func (l *location) denied(code string) error {
 	used, err := l.core.GetCreds()
 	switch {
@@ -167,8 +167,8 @@ type multipart struct {
 // tokenHeader is the name of the token in the metadata of the object, in the form of http.Header.
 const tokenHeader = "Extsort-Upload"
 
-// Create begins an object that is uploaded in parts of part bytes, with up to parallel requests at a
-// time. Cancelling ctx ends the upload.
+// Create starts the upload of an object in parts of part bytes, with up to parallel concurrent
+// requests. Cancelling ctx ends the upload.
 func (driver) Create(ctx context.Context, name string, part, parallel int) (*remote.Upload, error) {
 	if err := remote.Writable(name); err != nil {
 		return nil, err
@@ -180,7 +180,7 @@ func (driver) Create(ctx context.Context, name string, part, parallel int) (*rem
 	return remote.NewUpload(ctx, name, m, part, parallel), nil
 }
 
-// beginUpload begins the upload of an object.
+// beginUpload starts a multipart upload.
 func beginUpload(ctx context.Context, name string) (*multipart, error) {
 	l, err := locate(name)
 	if err != nil {
@@ -205,8 +205,9 @@ func (m *multipart) Put(ctx context.Context, number int, part []byte) (tag strin
 	return sent.ETag, m.explain(err)
 }
 
-// A partReader reads the memory of a part. If a response arrives before the whole part has been sent,
-// the HTTP client may still read it. detach prevents that, because the memory is reused.
+// A partReader reads the memory of a part. If a response arrives before the whole part has been
+// sent, the HTTP client may continue to read the part. detach prevents that, so that the memory can
+// be reused.
 type partReader struct {
 	mu   sync.Mutex
 	part *bytes.Reader
@@ -241,7 +242,7 @@ func (m *multipart) Copy(
 	}
 	part, err := m.core.CopyObjectPart(ctx, source.bucket, source.key, m.bucket, m.key, m.id, number, first, end-first,
 		map[string]string{"x-amz-copy-source-if-match": from.Tag})
-	if err == nil && part.ETag == "" { // an error that followed the status
+	if err == nil && part.ETag == "" { // the response reported an error after its status line
 		err = errors.New("the store did not copy it")
 	}
 	return part.ETag, source.explain(err)
@@ -249,8 +250,9 @@ func (m *multipart) Copy(
 
 func (m *multipart) metadata() map[string]string { return map[string]string{tokenHeader: m.token} }
 
-// Complete makes the object appear. If the upload no longer exists, or an object exists that should
-// be new, an earlier attempt may have succeeded without a response. The token decides that.
+// Complete makes the object appear. If the store reports that the upload no longer exists, or that
+// the object already exists, an earlier attempt may have succeeded although its response was lost.
+// The token of the object shows whether it did.
 func (m *multipart) Complete(ctx context.Context, tags []string, fresh bool) error {
 	var opt minio.PutObjectOptions
 	if fresh {
@@ -271,8 +273,8 @@ func (m *multipart) Complete(ctx context.Context, tags []string, fresh bool) err
 	return err
 }
 
-// hasAppeared reports whether the object is that of this upload. It is not if it does not exist or
-// its metadata may not be read.
+// hasAppeared reports whether the object was created by this upload. It returns false if the object
+// does not exist or if reading its metadata is not permitted.
 func (m *multipart) hasAppeared(ctx context.Context) (bool, error) {
 	found, err := m.core.StatObject(ctx, m.bucket, m.key, minio.StatObjectOptions{})
 	if err = m.explain(err); err != nil {
@@ -284,8 +286,8 @@ func (m *multipart) hasAppeared(ctx context.Context) (bool, error) {
 	return found.UserMetadata[tokenHeader] == m.token, nil
 }
 
-// complete makes an object of the parts. An upload must have a part, so without any it puts an empty
-// object instead.
+// complete combines the parts into an object. A multipart upload needs at least one part, so
+// without parts, complete puts an empty object instead.
 func (m *multipart) complete(ctx context.Context, tags []string, opt minio.PutObjectOptions) (err error) {
 	if len(tags) == 0 {
 		opt.DisableContentSha256 = true

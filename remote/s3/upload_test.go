@@ -13,7 +13,7 @@ import (
 	"github.com/extsort/extsort/internal/remote/remotetest"
 )
 
-// startUpload returns an upload of content that has not been committed.
+// startUpload returns an upload that has received content but is not committed yet.
 func startUpload(t *testing.T, content []byte, fresh bool) *remote.Upload {
 	t.Helper()
 	u, err := driver{}.Create(t.Context(), remotetest.S3("o"), remote.MinPart, 2)
@@ -27,8 +27,8 @@ func startUpload(t *testing.T, content []byte, fresh bool) *remote.Upload {
 	return u
 }
 
-// TestUploadWhoseResponseIsLost makes the store create the object and close the connection twice
-// without a response. The first request for the state of the object also fails.
+// TestUploadWhoseResponseIsLost makes the store create the object but, twice, close the connection
+// without a response. The first request for the object's metadata fails, too.
 func TestUploadWhoseResponseIsLost(t *testing.T) {
 	s := remotetest.Start(t)
 	for _, size := range []int{0, 100, remote.MinPart + 1} {
@@ -114,8 +114,8 @@ func TestUploadIsSentAgainWhenItWasDamaged(t *testing.T) {
 	}
 }
 
-// TestUploadIsRefusedEarly refuses each part once before reading it. The memory of a part is reused
-// at once.
+// TestUploadIsRefusedEarly makes the store refuse each part once, before it reads the part. The
+// memory of a part is then reused immediately.
 func TestUploadIsRefusedEarly(t *testing.T) {
 	s := remotetest.Start(t)
 	content := make([]byte, 4*remote.MinPart)
