@@ -144,7 +144,7 @@ func (c *Classifier) classifyByDigit(partitions []uint32, keys []uint64) {
 	}
 }
 
-// classifyBySplitter counts the splitters that are not above a key, by descending the tree
+// classifyBySplitter counts the splitters less than or equal to each key, by descending the tree
 // without branches. Eight keys descend together, so that each waits only for its own loads.
 func (c *Classifier) classifyBySplitter(partitions []uint32, keys []uint64) {
 	partitions = partitions[:len(keys)]

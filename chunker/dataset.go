@@ -29,8 +29,8 @@ type Dataset interface {
 	// records if the dataset can be read only once.
 	Sample(ctx context.Context, k *format.Keyer, n int) (plan.Sample, error)
 
-	// Check returns errors that can only be known after everything has been read, for example
-	// that an input has changed in the meantime. It calls warn for problems that are not errors.
+	// Check returns errors that can only be known after everything has been read, for example that
+	// an input has changed in the meantime. It reports less serious problems by calling warn.
 	Check(warn func(message string)) error
 
 	Close() error
@@ -44,8 +44,8 @@ func NewDataset(inputs []*input.Input) Dataset {
 	return input.NewFiles(inputs)
 }
 
-// Imagined returns a dataset for planning that contains no data. It has the given number of
-// records (-1 if not known), with random keys in random order. All other methods are those of d.
+// Imagined returns a dataset for planning that contains no data. It has the given number of records
+// (-1 if not known), with random keys in random order. All other methods are inherited from d.
 func Imagined(d Dataset, records int64) Dataset {
 	return &imagined{d, records}
 }

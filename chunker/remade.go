@@ -109,8 +109,8 @@ func shuffleKey(seed uint64, index int64) uint64 {
 	return xxh3.Hash(b[:])
 }
 
-// shuffleSample returns the keys of records at evenly spaced positions without reading any
-// records. For a stream it returns those of the first n records.
+// shuffleSample returns the keys of records at evenly spaced positions without reading any records.
+// For a stream, it returns the keys of the first n records.
 func shuffleSample(d Dataset, n int, seed uint64) (plan.Sample, error) {
 	records := d.Records()
 	if records < 0 {

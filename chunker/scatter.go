@@ -80,7 +80,7 @@ type scatterer struct {
 
 	section int64            // the section being read
 	memory  *arena.Memory    // memory of the buffers
-	buffers buffers          // records that are not spilled yet
+	buffers buffers          // records not spilled yet
 	pieces  []spill.Appender // the spilled records of each partition
 	differ  []bool           // whether a block of the partition contains different keys
 }

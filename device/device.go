@@ -195,8 +195,8 @@ type Chunk interface {
 	Store(ctx context.Context, limit int64, drain bool, w BlockWriter) error
 
 	// Select is Load restricted to the records of src whose prefix (Keyer.Prefix) is in [low,
-	// high]. It serves sorts in several passes, which process the smallest keys first. If the
-	// records do not all fit, Select rejects those with the largest prefixes, too. The loaded
+	// high]. It serves sorts in several passes, which process the smallest keys first. If not all
+	// of these records fit, Select also rejects the records with the largest prefixes. The loaded
 	// records then have the prefixes in [low, last], where last < high.
 	//
 	// Select fails with ErrTooMany if it cannot reject enough records. If Capabilities.Selects is

@@ -46,7 +46,7 @@ func (c Checksum) String() string {
 	return fmt.Sprintf("%x%016x", c.hi, c.lo)
 }
 
-// Without returns the Checksum of the records without those of other.
+// Without subtracts other: it returns the Checksum of the records that c covers and other does not.
 func (c Checksum) Without(other Checksum) Checksum {
 	lo, borrow := bits.Sub64(c.lo, other.lo, 0)
 	return Checksum{c.hi - other.hi - borrow, lo}

@@ -186,8 +186,8 @@ func isCompressionSuffix(suffix string) bool {
 }
 
 // Detect returns the codec of a stream with the given first bytes. Records may begin with any
-// bytes, so each codec checks as much as its format specifies. Uniform random data is mistaken
-// for gzip in one of about 2^36 files, and for zstd in one of 2^28.
+// bytes, so each codec checks as much as its format specifies. Uniformly random data is mistaken
+// for gzip in about one file in 2^36, and for zstd in one file in 2^28.
 func Detect(first []byte) Compression {
 	return find(func(c *codec) bool {
 		return c.detect != nil && c.detect(first)

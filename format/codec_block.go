@@ -18,7 +18,7 @@ type blockCodec struct {
 	decodeCost float64
 	// position among the codecs that auto tries, from 1; 0 means not tried
 	trial int
-	packs bool // the blocks are those of a Packer
+	packs bool // the blocks come from a Packer
 }
 
 // A blockCoder implements BlockCoder for one codec.
@@ -103,8 +103,8 @@ func BlockMemory(c Compression, atOnce, blockBytes int) int64 {
 	return int64(atOnce) * int64(each) * 3 / 2
 }
 
-// MaxCompressed returns the maximum size of n compressed bytes, n < 2^31. For a codec that is not
-// for blocks it returns n.
+// MaxCompressed returns the maximum size of n compressed bytes, n < 2^31. For codecs that don't
+// work on blocks, it returns n.
 func MaxCompressed(n int, c Compression) int {
 	if codecs[c].blocks == nil {
 		return n

@@ -110,7 +110,7 @@ func (z *s2Writer) begin() error {
 func (z *s2Writer) Close() error {
 	err := z.begin()
 	if err == nil {
-		err = z.blocks.Flush() // otherwise the chunk would overtake data that is not in a block yet
+		err = z.blocks.Flush() // otherwise the chunk would overtake data still waiting for a block
 	}
 	if err == nil {
 		err = z.blocks.AddSkippableBlock(s2Chunk, []byte(s2End))

@@ -42,7 +42,7 @@ func allOf(has func(*codec) bool) []Compression {
 const bzip2Text = "BZh91AY&SY\x5b\x6f\xe8\x5b\x00\x00\x08\x11\x80\x40\x04\x26\x02\x8c\x00\x20\x00\x21\x28\x32\x02\x0c" +
 	"\x98\x84\x55\xf0\xc6\x61\xa7\x18\xa4\xf1\x77\x24\x53\x85\x09\x05\xb6\xfe\x85\xb0"
 
-// compressible returns 64-bit numbers of which 48 bits are 0.
+// compressible returns 64-bit numbers whose upper 48 bits are 0.
 func compressible(n int) []byte {
 	data := make([]byte, 0, n+8)
 	rng := rand.New(rand.NewPCG(1, 1))

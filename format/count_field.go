@@ -42,7 +42,7 @@ func FindCount(
 	return nil
 }
 
-// An IDX file, such as those of MNIST:
+// The header of an IDX file, the format of the MNIST data set:
 //
 //	00  zeros  2 bytes
 //	02  type   08 … 0e

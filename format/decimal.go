@@ -18,16 +18,14 @@ import (
 //
 //	sign: 1 │ zeros │ digit: 4 │ digit: 4 │ …
 //
-// So the order is that of the values. Zones are not compared, and neither are the different codes
-// of one sign; −0 equals 0. A digit of more than 9 is invalid on the machine, and is ordered
-// after 9.
+// So keys sort by their values. Zones are not compared, all codes of one sign are equal, and −0
+// equals 0. A digit of more than 9 is invalid on the machine, and is ordered after 9.
 //
-// The sign codes are those of IBM's z/Architecture Principles of Operation, chapter 8,
-// Decimal-Number Codes: A, C, E and F are plus, B and D are minus. That book makes other codes
-// invalid. DFSORT accepts them (Application Programming Guide, Data format descriptions): 1, 3,
-// 5, 7 and 9 are minus, 0, 2, 4, 6 and 8 are plus. There is one exception here: 3 is plus,
-// because zoned numbers in ASCII have it. There, 7 is minus in the notation of GnuCOBOL and Micro
-// Focus COBOL.
+// The sign codes come from IBM's z/Architecture Principles of Operation, chapter 8, Decimal-Number
+// Codes: A, C, E and F are plus, B and D are minus. That book declares other codes invalid. DFSORT
+// accepts them (Application Programming Guide, Data format descriptions): 1, 3, 5, 7 and 9 are
+// minus, 0, 2, 4, 6 and 8 are plus. There is one exception here: 3 is plus, because zoned numbers
+// in ASCII use it. In ASCII, GnuCOBOL and Micro Focus COBOL use 7 for minus.
 type decimalPiece struct {
 	field Field
 	at    int // index of the first byte of the piece in the normalized form
@@ -142,8 +140,8 @@ func PutDigits(dst []byte, t Type, digits []byte, sign byte) {
 	}
 }
 
-// generatedBits returns the number of bits of generated numbers: as many as fit into the digits,
-// but at most 60. Only the first piece has them.
+// generatedBits returns the number of bits of generated numbers: the most that fit into the digits,
+// up to 60. Only the first piece has them.
 func (d *decimalPiece) generatedBits() uint {
 	const most = 60
 	if d.at > 0 {

@@ -200,7 +200,7 @@ func (g *Generator) putDecimal(
 func (p *piece) isFloat() bool { return p.fraction != 0 }
 
 // digits returns the number of bits of the string that a piece takes. A float takes one for the
-// sign and those of its fraction.
+// sign, plus the bits of its fraction.
 func (p *piece) digits() uint {
 	if p.wide != nil {
 		if p.wide.low {

@@ -54,7 +54,7 @@ func (k *Keyer) Layout() Layout { return k.layout }
 // KeySize returns the width of the normalized key in bytes.
 func (k *Keyer) KeySize() int { return k.keySize }
 
-// PrefixBits returns the number of bits in the result of Prefix: those of the key, but at most
+// PrefixBits returns the number of bits in the result of Prefix: the width of the key, but at most
 // 64.
 func (k *Keyer) PrefixBits() int { return min(8*k.keySize, 64) }
 

@@ -80,8 +80,7 @@ func interesting() [][]byte {
 	return all
 }
 
-// records returns n records, many of which share ranges of bytes, so that keys tie early and
-// late.
+// records returns n records. Many of them share ranges of bytes, so that keys tie early and late.
 func records(rng *rand.Rand, n, size int) []byte {
 	recs := make([]byte, n*size)
 	special := interesting()

@@ -180,9 +180,9 @@ func (r Recognition) CountDoubt(
 const minTextBytes = 8
 
 // looksLikeText reports whether first can only be lines of text. first contains the first
-// DetectBytes of a file, or all of it. Small numbers are not mistaken for text: those of several
-// bytes contain zeros, and single bytes are hardly ever all printable with line breaks among
-// them. In a complete file, the last byte must be a line break as well.
+// DetectBytes of a file, or all of it. Small numbers are not mistaken for text: multi-byte numbers
+// contain zero bytes, and single bytes are hardly ever all printable with line breaks among them.
+// In a complete file, the last byte must be a line break as well.
 func looksLikeText(first []byte) bool {
 	if len(first) < minTextBytes {
 		return false

@@ -75,8 +75,8 @@ func (s *Summary) sum() (sum Checksum, err error) {
 	return sum, errors.Join(bad, err)
 }
 
-// Precedes reports whether the records of next may follow those of s. If unique is set, equal
-// keys may not.
+// Precedes reports whether the records of next may follow the records of s. If unique is set, the
+// last key of s and the first key of next must differ.
 func (s *Summary) Precedes(next *Summary, unique bool) bool {
 	empty := s.Records == 0 || next.Records == 0
 	return empty || s.LastKey < next.FirstKey ||

@@ -169,8 +169,8 @@ func specialFloats(typ Type) (all []special) {
 }
 
 // TestNumericFloats checks that numeric floats have equal keys if and only if they are equal
-// numbers or NaNs, that NaNs are at one end, that all forms of a key agree, and that the text of
-// a key shows only what the key contains.
+// numbers or NaNs, that NaNs are at one end, that all forms of a key agree, and that the text of a
+// key shows no more than the key contains.
 func TestNumericFloats(t *testing.T) {
 	for _, name := range []string{"f16", "bf16be", "f32", "f32be", "f64", "f64be", "f80", "f80in96be", "f80in128"} {
 		for variant := range 6 {

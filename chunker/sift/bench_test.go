@@ -7,8 +7,8 @@ import (
 	"github.com/extsort/extsort/format/formattest"
 )
 
-// BenchmarkSift selects the staying records of a block of 64-bit keys, one of 128 of which is at
-// a random position.
+// BenchmarkSift selects the staying records of a block of 64-bit keys. One key in 128 is at a
+// random position.
 func BenchmarkSift(b *testing.B) {
 	const n = 1 << 15
 	k := formattest.Keyer(b, format.Spec{RecordSize: 8, Keys: []string{"0:u64"}})

@@ -10,7 +10,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// A view is a block of records together with those of them that stay.
+// A view is a block of records, together with the list of its staying records.
 type view struct {
 	keyer *format.Keyer
 	recs  []byte
@@ -102,7 +102,7 @@ const mostSteps = 8
 
 // choose selects the records that stay, which are in order. It is greedy but corrects itself:
 //
-//   - A record that is not less than the last staying record stays.
+//   - A record stays if it is greater than or equal to the last staying record.
 //   - Other records are collected in a rising sequence. When it is as long as the list of staying
 //     records that are greater than its first record, those turn out to be the strays. They are
 //     given up, and the records after them are examined again.

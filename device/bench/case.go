@@ -29,7 +29,7 @@ type Timing struct {
 	Kernels map[string]float64 // seconds of each kernel in the last run; nil: unknown
 }
 
-// A Result is a case with its measurements, or with the reason why there are none.
+// A Result is a case with its measurements, or with the reason why it was not measured.
 type Result struct {
 	Case
 	Seconds float64            `json:"seconds,omitempty"` // the median of the runs

@@ -67,8 +67,8 @@ func check(given, got column) error {
 	return failed
 }
 
-// checkPart checks items begin to end. If no key was lost, the sums of all parts add up to 0: sum
-// is a sum of hashes of given minus those of got.
+// checkPart checks items begin to end. sum is the sum of the hashes of got minus the hashes of
+// given. If no key was lost, the sums of all parts add up to 0.
 func checkPart(given, got column, begin, end int64) (sum uint64, err error) {
 	for i := begin; i < end; i++ {
 		key := got.key(i)

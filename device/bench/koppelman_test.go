@@ -14,9 +14,9 @@ func TestDataMovement(t *testing.T) {
 	}
 }
 
-// TestDataMovementBestDigit compares the formula's best digit widths with those of the document:
-// 6.00 to 7.33 bits for tiles of 128 to 1024. The best whole number must be next to the
-// document's, if k/h is not rounded up.
+// TestDataMovementBestDigit compares the formula's best digit widths with the widths in the
+// document: 6.00 to 7.33 bits for tiles of 128 to 1024. If k/h is not rounded up, the best whole
+// number must be next to the document's width.
 func TestDataMovementBestDigit(t *testing.T) {
 	for tile, want := range map[int]float64{1024: 7.33, 512: 7.01, 256: 6.55, 128: 6.00} {
 		best, least := 0, 0.0

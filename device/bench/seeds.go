@@ -69,8 +69,8 @@ func distsOf(results []Result) []string {
 	return list
 }
 
-// haradaCases returns the cases of figure 5 of Harada and Howes, "Introduction to GPU Radix
-// Sort": the published kernels with 4 bits, and for comparison those with 8 bits.
+// haradaCases returns the cases of figure 5 of Harada and Howes, "Introduction to GPU Radix Sort":
+// the published kernels with 4-bit digits and, for comparison, 8-bit digits.
 func haradaCases(s Scope) []Case {
 	return s.each(s.sizes(),
 		setting{"4 bits", "count-scan-reorder", algo.Params{DigitBits: 4}},

@@ -15,12 +15,12 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// Scope restricts the cases of a view. The comment of each field says what the zero value means.
+// A Scope restricts the cases of a view. The comment of each field describes its zero value.
 type Scope struct {
 	Algorithms []string         // empty: all algorithms of the device
 	Keys       []opencl.KeyKind // empty: the keys of the view
 	Dists      []string         // empty: uniform
-	// The sizes are the powers of two between them; 0: chosen by the view.
+	// Min and Max are the limits of the sizes, which are powers of two; 0: chosen by the view.
 	Min, Max int64
 	Memory   int64 // memory of the host in bytes; 0: unknown
 }
@@ -192,7 +192,8 @@ func largestSize(info device.Info) int64 {
 	return largestOnPOCL
 }
 
-// sizes returns the powers of two from Min to Max. If there are none, it returns Max.
+// sizes returns the powers of two from Min to Max. If that range contains no power of two, it
+// returns Max.
 func (s Scope) sizes() []int64 {
 	var list []int64
 	for n := int64(1) << bits.Len64(uint64(s.Min-1)); n <= s.Max; n *= 2 {

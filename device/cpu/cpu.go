@@ -28,7 +28,7 @@
 //	       a counting sort by digits, and passes it to the writer, while other workers process
 //	       the next buckets (store.go). When it drains, it returns the memory of neighboring
 //	       buckets to the system after they have been written.
-//	Select is Load of the smallest keys of a source, as many as fit (load.go).
+//	Select loads the smallest keys of a source, up to the capacity of the chunk (load.go).
 //	Retain   finishes the buckets in place, so that records can be read from there (retain.go).
 //
 // The steps are written once, for a pipeline with a type for the keys that define buckets and a

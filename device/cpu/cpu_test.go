@@ -15,8 +15,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestConformance simulates a tiny cache, so that a few records fill many buckets, some of which
-// must be split.
+// TestConformance simulates a tiny cache, so that even a few records fill many buckets and some
+// buckets must be split.
 func TestConformance(t *testing.T) {
 	inCache(t, 16<<10)
 	devicetest.Run(t, func(testing.TB) device.Device { return New() })
@@ -111,7 +111,7 @@ func keyerOf(t *testing.T, l format.Layout) *format.Keyer {
 	return k
 }
 
-// TestFull fills chunks to the last record with many workers, each of which has partial blocks.
+// TestFull fills chunks to the last record, with many workers that all have partly filled blocks.
 func TestFull(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, l := range []format.Layout{layoutOf(t, "u32"), layoutOf(t, "u64"), layoutOf(t, "bytes12"),

@@ -35,7 +35,7 @@ func histogramOf(t *testing.T, opt device.ChunkOptions) *histogram {
 	return h
 }
 
-// TestHistogram counts records with random bytes, in units that are not whole words.
+// TestHistogram counts records with random bytes, in units whose sizes are not multiples of a word.
 func TestHistogram(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, l := range countedLayouts(t) {

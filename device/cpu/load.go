@@ -209,8 +209,8 @@ func (l *loading[K, E]) choose(recs []byte, first int64) {
 }
 
 // collect makes leaves of the workers' buckets. whole is the leaf that was divided. If in is not
-// nil, it contains the order in which to read the elements; otherwise the elements of one worker
-// follow those of another.
+// nil, it contains the order in which to read the elements. Otherwise, the workers' elements are
+// concatenated.
 func (p *pipeline[K, E]) collect(
 	workers int, b radix.Buckets[K], whole leaf[K], in *order,
 ) (leaves []leaf[K]) {
@@ -359,9 +359,9 @@ func (l *loading[K, E]) makeRoom() (more bool, err error) {
 	return true, nil
 }
 
-// firstToDrop returns the first bucket to drop. It leaves three quarters of the elements or, if
-// that is not possible, as few as possible but more than none. It returns 0 if all elements are
-// in one bucket.
+// firstToDrop returns the first bucket to drop. The buckets before it hold at most three quarters
+// of the elements or, if that is impossible, as few as possible but at least one. firstToDrop
+// returns 0 if all elements are in one bucket.
 func (l *loading[K, E]) firstToDrop() int {
 	sizes := make([]int64, l.buckets.Count())
 	all := int64(0)

@@ -77,7 +77,7 @@ func TestMajorityKeys(t *testing.T) {
 	}
 }
 
-// majorityRecords returns records, half of which have one of a few values with different
+// majorityRecords returns n records. Half of them take one of a few values, with different
 // frequencies.
 func majorityRecords(l format.Layout, n, values int) []byte {
 	r := rand.New(rand.NewPCG(uint64(values), 24))

@@ -81,7 +81,7 @@ type worker[K radix.Element, E arena.Word] struct {
 	next       int // distance to the next key to sample
 }
 
-// leaf is a bucket that is not divided further, or a part of one.
+// A leaf is a bucket, or a part of one, that will not be divided further.
 type leaf[K radix.Element] struct {
 	pool.List
 	count int64

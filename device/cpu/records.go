@@ -334,9 +334,9 @@ func (r *records) prefetchTies(a []uint64, from, end int, tieBits uint) int {
 	return from
 }
 
-// settle sorts a group of ties. It sorts a small group by comparing records. It sorts a large
-// group by the next bits of the key that are not the same in the whole group. This divides it
-// into smaller groups, however long a common prefix is.
+// settle sorts a group of ties. It sorts a small group by comparing records. It sorts a large group
+// by the next key bits that vary within the group. This divides the group into smaller ones, even
+// if the keys share a long prefix.
 func (r *records) settle(
 	sorter *radix.Sorter[uint64], group, tmp []uint64, from int,
 ) {

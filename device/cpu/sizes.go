@@ -222,10 +222,10 @@ func (s *sizes) maxBuckets() int {
 	return s.buckets(s.records)
 }
 
-// maxEqualities returns the maximum number of majority keys that Load counts. Only bare keys can
-// be equal; other elements are unique. When leaves are joined, each majority key may cost two
-// blocks: one for its own leaf, and one because it separates its neighbors. setBlocks reserves
-// blocks for every worker, and joined leaves need half of those of one worker.
+// maxEqualities returns the maximum number of majority keys that Load counts. Only bare keys can be
+// equal; other elements are unique. When leaves are joined, each majority key may cost two blocks:
+// one for its own leaf, and one because it separates its neighbors. setBlocks reserves blocks for
+// every worker, and joined leaves need only half of one worker's share.
 func (s *sizes) maxEqualities() int {
 	if s.storedRecordBytes > 0 || s.whole {
 		return 0

@@ -163,9 +163,9 @@ func (s splitter[K, E]) affordable(l *leaf[K], workers int) int {
 	)
 }
 
-// distribute moves the elements of a leaf to buckets. It reuses blocks immediately after they
-// have been read. So a worker never needs more new blocks than it has buckets, plus those that it
-// holds.
+// distribute moves the elements of a leaf to buckets. It reuses blocks immediately after they have
+// been read. So the number of new blocks that a worker needs is at most the number of its buckets
+// plus the number of blocks it holds.
 func (s splitter[K, E]) distribute(
 	ctx context.Context, l leaf[K], workers int, b radix.Buckets[K], majority []K,
 ) ([]leaf[K], error) {

@@ -25,9 +25,9 @@
 //
 // The device normalizes keys of all types, byte orders and directions. One survey (OR and AND of
 // all keys) finds the words and bits that are the same in all keys; they are skipped. Keys of
-// several words are sorted by their most significant word alone. If that is not enough, they are
-// sorted by twice as many words, and so on, each time least significant word first. The records
-// move once: when they are gathered, piece by piece, to be stored.
+// several words are sorted by their most significant word alone. If that is not enough, the number
+// of words is doubled until it suffices; each attempt sorts by the least significant word first.
+// The records move once: when they are gathered, piece by piece, to be stored.
 //
 // # Start-up
 //

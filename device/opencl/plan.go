@@ -26,7 +26,7 @@ const (
 	fewestSlots         = 2              // minimum: one is filled while the other is emptied
 )
 
-// shape describes what a chunk of one layout stores on the device.
+// A shape describes the data that a chunk of one layout stores on the device.
 type shape struct {
 	layout   format.Layout
 	size     int // bytes per record

@@ -15,10 +15,10 @@ const (
 	trialBytes  = 64 << 20 // two of them exceed the cache of a large GPU
 	trialPinned = 32 << 20 // pinned and transferred in a moment
 	trialCopies = 8        // copies in one batch
-	trialRuns   = 4        // of which the fastest counts; the first one faults in memory
+	trialRuns   = 4        // the fastest counts; the first one faults in memory
 
-	// movesPerSort is the ratio of two times: that of the slower default sort of 8-byte keys, and
-	// that of reading or writing the keys once in device memory.
+	// movesPerSort is the time of the slower default sort of 8-byte keys, divided by the time to
+	// read or write the keys once in device memory.
 	movesPerSort = 25
 )
 

@@ -129,10 +129,10 @@ func (c *chunk) onBits(kernel string, found []byte, args ...any) error {
 	return c.session.kernels.Download(found, c.memory.bits)
 }
 
-// sortByIndex sorts the index of the records by the varying words of their keys. It tries the
-// most significant word alone first, which usually decides the order. If it does not, sortByIndex
-// tries twice as many words, and so on, until the order is that of the whole key. So a key of w
-// words costs at most twice as much as sorting by w words.
+// sortByIndex sorts the index of the records by the varying words of their keys. It tries the most
+// significant word alone first, which usually decides the order. If it does not, sortByIndex
+// doubles the number of words until the index is in the order of the whole keys. So the total cost
+// for a key of w words is at most twice the cost of sorting by w words directly.
 func (c *chunk) sortByIndex() error {
 	m := &c.memory
 	n := c.records
@@ -249,7 +249,7 @@ func (c *chunk) choice(kind KeyKind, n int64) (name string, p algo.Params) {
 		return best.Algorithm, best.Params
 	}
 	if name = c.session.radix(); name == "onesweep" {
-		name = "hybrid" // whose later passes are those of onesweep
+		name = "hybrid" // its later passes are onesweep passes
 	}
 	return name, algo.Params{}
 }

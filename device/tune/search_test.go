@@ -131,7 +131,8 @@ func TestSearchTriesNothingTwice(t *testing.T) {
 	}
 }
 
-// If there is no time, the rates are those of the default parameters, which are timed twice.
+// TestSearchWithoutTime leaves no time to search. The search then times the default parameters
+// twice and reports their rates.
 func TestSearchWithoutTime(t *testing.T) {
 	h := &hill{rate: rates}
 	found := mustSearch(t, h, Options{Budget: time.Nanosecond})

@@ -85,10 +85,11 @@ var ErrFull = errors.New(
 	"the chunk is full: more records arrived than it has room for",
 )
 
-// Take returns a chain of free blocks: at most the given number from the zone, or, if the zone
-// has none and cannot get more, one block of another zone. If there are none, it panics with
-// ErrFull. That can only happen if the sizes of the chunk are wrong, and the calling inner loop
-// has no other way to fail. device.Each converts the panic to an error of the worker.
+// Take returns a chain of free blocks. It takes up to most blocks from the zone. If the zone has no
+// free block and cannot get more, Take returns one block of another zone. If no zone has a free
+// block, it panics with ErrFull. That can only happen if the sizes of the chunk are wrong, and the
+// calling inner loop has no other way to fail. device.Each converts the panic to an error of the
+// worker.
 func (p *Pool[E]) Take(zone, most int) uint32 {
 	first := p.takeOf(&p.Zones[zone], most)
 	if first != None {

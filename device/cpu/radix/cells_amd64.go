@@ -168,9 +168,10 @@ func words[E Element](a []E) []uint64 {
 	return unsafe.Slice(word[uint64](a), len(a))
 }
 
-// sortOctets sorts every octet of src: first the octets that begin in the middle of the first
-// octet, and then those that straddle two of them. It overwrites src. The result is in dst,
-// which may be src.
+// sortOctets sorts src in two rounds. The first round sorts the octets that begin at octetEdge,
+// octetEdge+octet, and so on. The second round sorts the octets that begin at 0, octet, and so on,
+// each of which straddles two octets of the first round. The result is in dst, which may be src.
+// src is overwritten in any case.
 //
 // REQUIRES: src is longer than an edge
 func sortOctets(dst, src []uint64) {
@@ -191,8 +192,8 @@ func sortOctets(dst, src []uint64) {
 	copy(dst[at:], rest[:])
 }
 
-// joinOctets sorts elements that are in order except at some places where a octet begins. It
-// gives up if that takes more than a few moves per element.
+// joinOctets sorts elements that are in order except at some places where an octet begins. It gives
+// up if that takes more than a few moves per element.
 func joinOctets(a []uint64) bool {
 	budget := 2 * len(a)
 	for start := octet; start < len(a); start += octet {

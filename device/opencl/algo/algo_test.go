@@ -272,8 +272,8 @@ func hiddenTies(rng *rand.Rand, i, n int) uint64 {
 	return rng.Uint64()
 }
 
-// TestSmall (-small) is for a checker of kernels (oclgrind), which is slow. It runs every kernel
-// with few keys and a tile that is not full.
+// TestSmall runs every kernel with few keys and a partly filled tile. It is meant for the slow
+// kernel checker oclgrind, and runs only with -small.
 func TestSmall(t *testing.T) {
 	if !*small {
 		t.Skip("for oclgrind: -small")

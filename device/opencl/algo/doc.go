@@ -11,9 +11,8 @@
 // # Structure
 //
 // Type radix (radix.go) contains the common part of the radix sorts. It counts all digits of the
-// keys at once (histogram.cl) and skips those that are constant. It reads a sample first
-// (sample.go): if the sample shows that all digits vary, the host does not wait for the
-// histogram.
+// keys at once (histogram.cl) and skips the constant digits. It reads a sample first (sample.go):
+// if the sample shows that all digits vary, the host does not wait for the histogram.
 //
 // 64-bit keys may need fewer passes (leading.go). If their leading bits distinguish most of them,
 // only these bits are sorted, and neighbors with equal leading bits are put in order in place

@@ -11,7 +11,7 @@ import (
 )
 
 // onesweep contains the kernels of Adinets & Merrill's sort for one variant, onesweep.cl. If it
-// cannot run or gives up, the passes are those of count-scan-reorder.
+// cannot run or gives up, the passes of count-scan-reorder run instead.
 type onesweep struct {
 	geometry
 	sections     int64

@@ -385,8 +385,8 @@ func FuzzSort(f *testing.F) {
 	}
 }
 
-// TestWindow sorts keys of which few are outside a window. It also covers data with more such
-// keys than the sample shows, and a last pass that gives up.
+// TestWindow sorts keys that are almost all within a window. It also covers data with more outliers
+// than the sample shows, and a last pass that gives up.
 func TestWindow(t *testing.T) {
 	ctx, q := openDevice(t)
 	around := func(middle, spread uint64, share int) func(rng *rand.Rand, _, _ int) uint64 {

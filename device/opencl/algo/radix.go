@@ -73,7 +73,7 @@ func buildRadix(b *builder, p Params, made passes) *radix {
 	return x
 }
 
-// sort sorts by all digits that are not constant, or only by the leading ones if that is enough.
+// sort sorts by all digits that vary, or only by the leading digits if these are enough.
 func (x *radix) sort(r *run, fromBit, toBit int) {
 	seen := x.sampler.look(r, fromBit, toBit)
 	if x.sampler.inOrder(r, seen, fromBit, toBit) {
@@ -110,7 +110,8 @@ func (x *radix) digits(r *run, seen *sampled, fromBit, lowBit, toBit int) {
 		varying = slices.DeleteFunc(varying, func(d digit) bool {
 			return flags[d.place] == 0
 		})
-		// Keys that are not in the sample.
+		// Keys missing from the sample make more digits vary. Sort by a window if that saves
+		// passes.
 		p, ok := x.window.plan(r, seen, lowBit, toBit, len(varying))
 		if ok {
 			if !x.window.sort(x, r, p, toBit) {
