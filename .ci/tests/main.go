@@ -161,7 +161,7 @@ func (r *run) print(line string) {
 	r.last = time.Now()
 }
 
-// beat prints what has been running for the longest time, if no line was printed for a while.
+// beat prints the test that has been running the longest if no line was printed for a while.
 func (r *run) beat() {
 	r.mu.Lock()
 	oldest := ""

@@ -9,7 +9,7 @@ import (
 // A command is the name of a program and its arguments.
 type command []string
 
-// A pipeline consists of commands, each of which reads the output of the previous one.
+// A pipeline is a sequence of commands. Each command reads the output of the previous one.
 type pipeline struct {
 	commands []command
 	output   string // file for the output of the last command; "": none

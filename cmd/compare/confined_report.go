@@ -9,7 +9,7 @@ import (
 // The limits beyond which the confined table reports a row.
 const (
 	maxPerTwo   = 1.25 // maximum ratio to two cp+sync, unless mostPerTwo overrides it
-	minDiskRate = 0.85 // minimum ratio of the disk's bytes per second to those of cp+sync
+	minDiskRate = 0.85 // minimum disk throughput, relative to cp+sync
 	// Minimum share of all processors busy in the program; if it is reached, the disk may be
 	// slower.
 	minBusy = 0.9

@@ -71,7 +71,7 @@ func catchSignals(
 	}
 }
 
-// compare parses the flags and does what they request.
+// compare parses the flags and runs the requested comparison.
 func compare(
 	ctx context.Context, args []string, stdout, stderr io.Writer,
 ) error {

@@ -14,7 +14,7 @@ type report struct {
 	Versions  []string  `json:"versions"`
 	Arguments []string  `json:"arguments"` // of this program
 	Runs      int       `json:"runs"`
-	Missing   []string  `json:"missing,omitempty"` // peers that are not installed, with reasons
+	Missing   []string  `json:"missing,omitempty"` // other tools that are missing, with reasons
 	Workloads []section `json:"workloads"`
 }
 

@@ -9,8 +9,8 @@ type summary struct {
 	Max    float64 `json:"max"`
 }
 
-// summarize returns the summary of times, or zero if there are none. The median of an even number
-// of times is the mean of the middle two.
+// summarize returns the summary of times, or the zero value if times is empty. The median of an
+// even number of times is the mean of the middle two.
 func summarize(seconds []float64) summary {
 	if len(seconds) == 0 {
 		return summary{}

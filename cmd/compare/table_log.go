@@ -51,7 +51,7 @@ type entry struct {
 	PredictedSeconds float64 `json:"predicted_seconds,omitempty"`
 }
 
-// told contains the fields of extsort's --stats=json that the table needs.
+// A told contains the fields of extsort's --stats=json output that the table needs.
 type told struct {
 	Strategy string `json:"strategy"`
 	Spilled  int64  `json:"bytes_spilled"`
@@ -209,8 +209,9 @@ func (l *tableLog) of(row, contender string) []entry {
 	return found
 }
 
-// expect returns how long a run of a row will take, including untimed steps. It uses the runs of
-// the row or, if there are none, all runs, or else the speed of a slow disk.
+// expect returns how long a run of a row will take, including untimed steps. It uses the earlier
+// runs of the row. Without any, it uses the runs of all rows, and without these, the speed of a
+// slow disk.
 func (l *tableLog) expect(row string, size int64) time.Duration {
 	var same, all []float64
 	for _, e := range l.runs {

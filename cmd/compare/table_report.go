@@ -76,7 +76,8 @@ func newTableReport(l *tableLog) *tableReport {
 	return t
 }
 
-// result computes the figures of a row. The plan and its execution are those of the last version.
+// result computes the figures of a row. It describes the plan and its execution for the last
+// version only.
 func (l *tableLog) result(name string, versions []version) rowResult {
 	first := versions[0]
 	last := versions[len(versions)-1]
@@ -172,7 +173,7 @@ func medianOf(runs []entry, of func(entry) float64) float64 {
 	return summarize(each(runs, of)).Median
 }
 
-// auto returns the times of the last version, before those of the first one.
+// auto returns the times of the last version, and before the times of the first version.
 func (r rowResult) auto() summary   { return r.autos[len(r.autos)-1] }
 func (r rowResult) before() summary { return r.autos[0] }
 

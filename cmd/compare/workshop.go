@@ -16,7 +16,7 @@ import (
 type workshop struct {
 	settings
 	dir          string
-	tools        map[string]string // paths of programs that are not found by name
+	tools        map[string]string // paths of programs that must not be looked up in $PATH
 	peerVersions []string
 	machine      machine
 	settleLimit  int64     // bytes

@@ -75,8 +75,8 @@ func TestAPISize(t *testing.T) {
 	}
 }
 
-// countExported returns how many names a declaration exports. Methods of types that are not
-// exported do not count.
+// countExported returns how many names a declaration exports. Methods of unexported types do not
+// count.
 func countExported(decl ast.Decl) (names int) {
 	count := func(name *ast.Ident) {
 		if name.IsExported() {

@@ -94,7 +94,7 @@ func TestDemo(t *testing.T) {
 
 var localPath = regexp.MustCompile(`(^|[\s="'(])(~|[A-Za-z]:)?[/\\]`)
 
-// badTerminalLine returns what is wrong with a line of a transcript, or "".
+// badTerminalLine describes the mistake in a line of a transcript, or returns "".
 func badTerminalLine(line string) string {
 	switch {
 	case len(line) > 80:
@@ -122,8 +122,8 @@ func TestBadTerminalLinesAreFound(t *testing.T) {
 	}
 }
 
-// checkTerminal checks that an SVG is well-formed, has a title and dark colours, and that its
-// text elements are the non-empty lines, none of which exceeds the picture.
+// checkTerminal checks that an SVG is well-formed, has a title and dark colours, and that its text
+// elements are the non-empty lines. No line may extend beyond the picture.
 func checkTerminal(t *testing.T, svg []byte, lines []string) {
 	t.Helper()
 	var picture struct {

@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// maxPairs is the largest share of the pairs of packages, in percent, of which one imports the
-// other. It only falls: a new package is known to few others.
+// maxPairs is the maximum percentage of package pairs in which one package imports the other. It
+// may only decrease: few packages should import a new package.
 const maxPairs = 24.2
 
 // TestFewPackagesKnowEachOther counts the pairs of packages that import each other, among the

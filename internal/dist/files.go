@@ -228,7 +228,8 @@ func (p *Plan) record(of kind, k int) (*Record, error) {
 	return r, nil
 }
 
-// fitting returns the record of a task whose file matches the record, or nil if there is none.
+// fitting returns the record of task k if the task's file matches it, and nil if the record is
+// missing or does not match.
 func fitting(ctx context.Context, p *Plan, of kind, k int) (*Record, error) {
 	r, err := p.record(of, k)
 	if r == nil {

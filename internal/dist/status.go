@@ -12,7 +12,7 @@ type Status struct {
 	Schema   int    `json:"schema"`
 	Plan     string `json:"plan"`
 	Runs     int    `json:"runs"`
-	RunsLeft []int  `json:"runs_left"` // runs that are not done
+	RunsLeft []int  `json:"runs_left"` // numbers of the unfinished runs
 	Cut      bool   `json:"cut"`
 	Parts    int    `json:"parts"`
 	Left     []int  `json:"parts_left"`
@@ -20,7 +20,7 @@ type Status struct {
 	Next     string `json:"next"`     // next verb to run; "": none
 }
 
-// Status examines the records. It does not wait for files that are not visible yet.
+// Status examines the records. It does not wait for files to become visible.
 func (p *Plan) Status(ctx context.Context) (*Status, error) {
 	s := &Status{
 		Schema:   schema,

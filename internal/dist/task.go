@@ -55,11 +55,11 @@ func classed(err error, also ...error) error {
 	return &RetryError{err}
 }
 
-// A task does task k of its kind. Afterwards, its file is durable, and the report goes into the
-// record.
+// A task runs task k of its kind. When it returns, its file is durable. The caller stores the
+// report in the record.
 type task func(ctx context.Context, k int) (*session.Report, error)
 
-// each does the tasks of a share that are not done yet.
+// each runs the unfinished tasks of a share.
 func (w *Worker) each(
 	ctx context.Context, of kind, s session.Part, do task,
 ) error {

@@ -1,11 +1,11 @@
-// Package filename writes the names of files into JSON. A name may consist of any bytes, but a
-// JSON string must be UTF-8. So a name that is not UTF-8 appears twice: with U+FFFD for each
-// invalid byte in a field NAME, for people, and exactly in a field NAME_base64.
+// Package filename writes the names of files into JSON. A name may consist of any bytes, but a JSON
+// string must be UTF-8. So a name that isn't valid UTF-8 appears twice: a readable form in the
+// field NAME, with U+FFFD for each invalid byte, and the exact bytes in the field NAME_base64.
 package filename
 
 import "unicode/utf8"
 
-// Raw returns the bytes of a name that JSON cannot have as a string; nil: it can.
+// Raw returns the bytes of a name that a JSON string cannot represent, or nil if it can.
 func Raw(name string) []byte {
 	if utf8.ValidString(name) {
 		return nil

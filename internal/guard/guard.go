@@ -1,5 +1,5 @@
-// Package guard names the functions of a caller in panics. Its readers, writers and sinks call those of the caller. If
-// one of them panics, the error says which one, and not that the library has a bug.
+// Package guard attributes panics to the caller's functions. It wraps the caller's readers, writers
+// and sinks. If one of them panics, the error names it instead of reporting a bug in the library.
 package guard
 
 import (
@@ -10,8 +10,8 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// Reader returns a reader that calls r. name is that of r in errors. Files do not panic and are returned unchanged,
-// because the system has faster ways to read them.
+// Reader returns a reader that calls r. name identifies r in errors. Files do not panic and are
+// returned unchanged, because the system has faster ways to read them.
 func Reader(r io.Reader, name string) io.Reader {
 	if _, isFile := r.(*os.File); isFile || r == nil {
 		return r
@@ -65,7 +65,7 @@ func (w writer) Write(p []byte) (int, error) {
 	return w.to.Write(p)
 }
 
-// A Sink completes or discards what was written to it.
+// A Sink completes or discards the bytes written to it.
 type Sink interface {
 	io.Writer
 	Commit(ctx context.Context) error

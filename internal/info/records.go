@@ -32,7 +32,7 @@ const (
 )
 
 // show reads the first, a middle and the last record. If the layout is unknown, it uses the
-// likeliest record size; if there is none, it reads a few bytes.
+// likeliest record size. If no size is likely, it reads a few bytes.
 func (l *look) show() (shown []Record, err error) {
 	size := int64(l.report.RecordSize)
 	records := l.report.Records

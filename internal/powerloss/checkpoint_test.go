@@ -101,8 +101,9 @@ func TestModelFindsMissingSyncOfCheckpoint(t *testing.T) {
 	}
 }
 
-// TestRunIsDurableBeforeItsManifest crashes the machine right after a manifest that names a run got its name. Only
-// that name survives of everything that is not durable then, as if the disk had reordered the changes of names.
+// TestRunIsDurableBeforeItsManifest crashes the machine right after a manifest that lists a run is
+// renamed into place. Everything that is not durable yet is lost, except for that rename, as if the
+// disk had reordered the renames.
 func TestRunIsDurableBeforeItsManifest(t *testing.T) {
 	needStrace(t)
 	c := newCrashed(t, keptJobs()[0], nil)
@@ -122,7 +123,7 @@ func TestRunIsDurableBeforeItsManifest(t *testing.T) {
 	}
 }
 
-// all returns the loss of everything that is not durable.
+// all returns the loss of all effects that are pending at a moment.
 func (h *history) all(moment int) losses {
 	lost := losses{}
 	names, writes := h.pending(moment)

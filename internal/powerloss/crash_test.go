@@ -37,10 +37,10 @@ func (l losses) with(more losses) losses {
 	return all
 }
 
-// crashes returns every state that a crash after any line of the trace may leave, each once. Of
-// the changes of names that are not durable, any subset may be lost. Of the writes to a file that
-// has a name, either all from one on are lost, where the first one may survive by half, or any
-// single one.
+// crashes returns every state that a crash after any line of the trace may leave, each once. Any
+// subset of the name changes that are not durable yet may be lost. Of one named file at a time, the
+// crash loses either a single write, or all writes from some write on, where half of the first one
+// may survive. See lossesOfBytes for the other files.
 func (h *history) crashes() iter.Seq[state] {
 	return func(yield func(state) bool) {
 		seen, seed := map[uint64]bool{}, maphash.MakeSeed()
@@ -121,9 +121,9 @@ func subsets(effects []*effect) iter.Seq[losses] {
 	}
 }
 
-// draw returns a random crash after a line of the trace. Of the changes of names that are not
-// durable, each may be lost. Of the writes to a file, all from one on may be lost, where the
-// first one may survive by half, or a single one, or any subset.
+// draw returns a random crash after a line of the trace. Each name change that is not durable yet
+// may be lost. Each file may lose a single write, any subset of its writes, or all writes from some
+// write on. In the last case, half of the first lost write may survive.
 func (h *history) draw(r *rand.Rand, moment int) losses {
 	names, writes := h.pending(moment)
 	lost := anyOf(r, names)
@@ -158,8 +158,8 @@ func drawBytes(r *rand.Rand, writes []*effect) losses {
 	return all[r.IntN(len(all))]
 }
 
-// inOrder loses nothing, a single effect, or all effects from one on, the first of which may be
-// torn.
+// inOrder yields these losses: nothing, each single effect, and all effects from each one on. If
+// torn is set, it also yields the last kind with its first effect torn.
 func inOrder(effects []*effect, torn bool) iter.Seq[losses] {
 	return func(yield func(losses) bool) {
 		if !yield(losses{}) {
@@ -177,8 +177,8 @@ func inOrder(effects []*effect, torn bool) iter.Seq[losses] {
 	}
 }
 
-// lossesOfBytes loses bytes of one file at a time, and of all others either everything or
-// nothing. It ignores files without a name.
+// lossesOfBytes yields losses of the bytes of one file at a time. The other files lose either
+// everything or nothing. Files without a name are ignored.
 func lossesOfBytes(bytes map[*file][]*effect, names map[string]*file) iter.Seq[losses] {
 	all := losses{}
 	pending := map[*file]bool{}

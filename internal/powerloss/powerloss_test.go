@@ -4,12 +4,12 @@
 // machine may leave, and checks that the output is the complete old or the complete new one. It
 // consists of tests only.
 //
-// The method is that of ALICE (Pillai et al., All File Systems Are Not Created Equal, OSDI 2014):
-// strace records the calls of the real command (trace_test.go). A model knows the effect of each
-// call, and when POSIX guarantees that it is durable, which is less than ext4 and XFS guarantee
-// (calls_test.go, model_test.go). A crash loses any part of the effects that are not durable
-// (crash_test.go). The tests assume that a disk keeps all data for which it has confirmed a
-// flush.
+// The method is taken from ALICE (Pillai et al., All File Systems Are Not Created Equal, OSDI
+// 2014): strace records the calls of the real command (trace_test.go). A model knows the effect of
+// each call, and when POSIX guarantees that it is durable, which is less than ext4 and XFS
+// guarantee (calls_test.go, model_test.go). A crash loses any part of the effects that are not
+// durable yet (crash_test.go). The tests assume that a disk keeps all data for which it has
+// confirmed a flush.
 package powerloss
 
 import (

@@ -44,10 +44,9 @@ const (
 	atOnce   = 16                     // number of concurrent requests to a disk
 )
 
-// Measure measures this machine with trials that take about a second in total. It measures the
-// work of a worker, the page cache of the first directory, and the disks of the directories.
-// Values that are not measured, or that cannot be separated from the other work of a trial, keep
-// their defaults.
+// Measure measures this machine with trials that take about a second in total. It measures the work
+// of a worker, the page cache of the first directory, and the disks of the directories. Values keep
+// their defaults if they are not measured or cannot be separated from the other work of a trial.
 func Measure(ctx context.Context, folders []string) (*plan.Profile, map[string]plan.Disk, error) {
 	defer debug.FreeOSMemory()
 

@@ -107,8 +107,8 @@ func Known() Stored {
 	return k
 }
 
-// Forget removes the stored profile of this machine and returns the name of its file, or "" if
-// there was none.
+// Forget removes the stored profile of this machine and returns the name of the removed file, or
+// "".
 func Forget() (string, error) {
 	name, err := thisMachine().path()
 	if err != nil {

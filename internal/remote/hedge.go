@@ -66,7 +66,7 @@ func (l *latencies) note(bytes int64, latency time.Duration) {
 	l.mean += (latency - l.mean) / time.Duration(min(l.responses, meanResponses))
 }
 
-// A hedge is one or two requests for the same range, of which one response is used.
+// A hedge is one or two requests for the same range. Only one response is used.
 type hedge struct {
 	send    func(ctx context.Context) (*Response, error)
 	replies chan reply

@@ -109,7 +109,8 @@ func (o *Object) read(p []byte, off int64) (n int, err error) {
 	return n, err
 }
 
-// attempt sends a request for a range, and reads what the response contains.
+// attempt requests the bytes of p at offset off, without retries. After an error, n is the number
+// of bytes read.
 func (o *Object) attempt(ctx context.Context, p []byte, off int64) (n int, err error) {
 	r, err := o.request(ctx, off, off+int64(len(p)))
 	if err != nil {

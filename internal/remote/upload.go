@@ -38,9 +38,8 @@ var (
 	ErrGone = errors.New("its upload was aborted by another process")
 )
 
-// An Upload is an object that is written sequentially, in parts of which several are sent
-// concurrently. It appears whole when Commit returns, or not at all, and then replaces an
-// existing object.
+// An Upload is an object that is written sequentially. Several of its parts are sent concurrently.
+// It appears whole when Commit returns, or not at all, and then replaces an existing object.
 type Upload struct {
 	New bool // do not replace an object: Commit returns ErrExists
 
@@ -91,7 +90,7 @@ func (u *Upload) Borrow(from *blockio.Pool) {
 	}
 }
 
-// Write fills parts and sends those that are full.
+// Write fills parts and sends each part when it is full.
 func (u *Upload) Write(p []byte) (n int, err error) {
 	for n < len(p) {
 		if err := u.begin(); err != nil {

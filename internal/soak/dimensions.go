@@ -155,8 +155,7 @@ func indexed(records []byte, size int) (all []byte) {
 	return all
 }
 
-// inForm returns the output for sorted records. For argsort, the records must be those of
-// indexed.
+// inForm returns the output for sorted records. For argsort, the records must come from indexed.
 func inForm(s *scenario, o oracle, sorted []byte) []byte {
 	var out []byte
 	count := 0

@@ -94,7 +94,7 @@ func decoded(t *testing.T, text []byte) (jobs []batch.Job) {
 	return jobs
 }
 
-// check checks rules of Kubernetes that are not part of the types, and the requirements of the
+// check checks the Kubernetes rules that the types don't express, and the requirements of the
 // tasks.
 func check(t *testing.T, job batch.Job) {
 	spec, pod := job.Spec, job.Spec.Template.Spec

@@ -33,7 +33,7 @@ type Cluster struct {
 	Stragglers int
 	// Mean time between failures of a node, and time until it returns.
 	MTBF, Repair time.Duration
-	// Times of the first failures of some nodes; those of other nodes are random.
+	// Losses maps nodes to the time of their first failure. Other nodes fail at random times.
 	Losses map[int]time.Duration
 	Seed   uint64
 }

@@ -69,8 +69,8 @@ func TestOneNode(t *testing.T) {
 	near(t, "with requests", simulated(t, s, waits).Seconds, 16+4+1+2+1+asked/1000)
 }
 
-// TestRequests limits the store's requests so much that nothing else matters: small requests, two
-// cuts at a time, and transfers of 8 MiB or the rest per request.
+// TestRequests limits the store's request rate so tightly that nothing else matters. It covers
+// small requests, two cuts at a time, and transfers of up to 8 MiB per request.
 func TestRequests(t *testing.T) {
 	s := Sort{Bytes: 400 * mb, RecordBytes: 100, Runs: 4, Parts: 2}
 	c := calm(1, 1)
@@ -106,8 +106,8 @@ func TestRequests(t *testing.T) {
 	near(t, "of one that moves bytes", fast.rate*fast.phases[0].each, 5)
 }
 
-// TestFairShares checks the known rates of one flow, of two flows, and of two flows of which one
-// is limited elsewhere.
+// TestFairShares checks the known rates of one flow, of two flows, and of two flows where one is
+// limited elsewhere.
 func TestFairShares(t *testing.T) {
 	one := Sort{Bytes: 100 * mb, RecordBytes: 100, Runs: 1, Parts: 1}
 	near(t, "one", simulated(t, one, calm(2, 1)).Ends[0], 3)
