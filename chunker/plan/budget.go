@@ -8,7 +8,7 @@ import (
 	"github.com/extsort/extsort/internal/option"
 )
 
-// A Budget says what the memory limit is used for. Its lines add up to the limit.
+// A Budget lists the uses of the memory limit. Its lines add up to the limit.
 type Budget struct {
 	Lines []line `json:"lines"`
 }
@@ -33,7 +33,7 @@ type Sizes struct {
 	BlockBytes   int   // size of the blocks of temporary data and of the output, whole records
 	CodecWorkers int   // number of workers that compress the output
 	SpillCoders  int   // number of blocks that are compressed or decompressed at the same time for temporary data
-	Queue        Queue // of direct I/O
+	Queue        Queue // direct I/O requests
 	RequestBytes int64 // memory to read remote inputs ahead
 	PartBytes    int   // size of a part of an output that is an object of a store
 	Parts        int   // number of parts that are filled or sent at the same time
@@ -53,8 +53,8 @@ type reserved struct {
 }
 
 const (
-	// runtimeBytes and a runtimePart of the limit are for what a run needs besides chunks and buffers. Garbage
-	// grows with the amount of work.
+	// runtimeBytes plus 1/runtimePart of the limit are for everything except chunks and buffers.
+	// The second term covers garbage, which grows with the amount of work.
 	runtimeBytes = 12 << 20
 	runtimePart  = 48
 
@@ -66,8 +66,8 @@ const (
 	// limitedBytes is the memory beyond which a sort for only the first few records does not get faster.
 	limitedBytes = 64 << 20
 
-	// chunkOfLimit is the least size of a chunk as a multiple of the records that are wanted. All others are
-	// dropped before anything is spilled.
+	// chunkOfLimit is the least size of a chunk, as a multiple of the number of records to write.
+	// All other records of a chunk are dropped before anything is spilled.
 	chunkOfLimit = 16
 
 	maxBlockBytes = 1 << 20
@@ -108,8 +108,8 @@ const (
 	// larger.
 	TransformBytes = 64 << 10
 
-	// RemoteRequests of RemoteRequestBytes keep any network busy. They get at most the share of the memory of
-	// which requestShare is the denominator.
+	// RemoteRequests of RemoteRequestBytes keep any network busy. They get at most 1/requestShare
+	// of the memory.
 	RemoteRequests     = 32
 	RemoteRequestBytes = 8 << 20
 	requestShare       = 4
@@ -117,8 +117,9 @@ const (
 	// RemoteReaders is the most sections of an input that are read at the same time.
 	RemoteReaders = RemoteRequests / 2
 
-	// Parts of an output get the share of the memory of which partShare is the denominator, or more: a store
-	// takes at most maxParts parts of at least minPartBytes, and one is filled while another is sent.
+	// The parts of an output get 1/partShare of the memory, or more if they need it: a store takes
+	// at most maxParts parts of at least minPartBytes each, and one is filled while another is
+	// sent.
 	partShare    = 8
 	minPartBytes = 5 << 20
 	maxParts     = 10000
@@ -134,8 +135,9 @@ func (f *Facts) uploadParts(memory int64) (size, parallel int) {
 	return UploadParts(memory, max(f.OutputRecords(), f.Records, 0)*record)
 }
 
-// UploadParts divides memory for an output that is sent in parts. The parts are so large that all bytes of the
-// output fit in as many as a store takes. For an output of unknown size this is not certain.
+// UploadParts divides memory for an output that is sent in parts. The parts are large enough that
+// the output does not exceed the number of parts that a store takes. An output of unknown size may
+// still exceed it.
 func UploadParts(memory, all int64) (size, parallel int) {
 	share := memory / partShare
 	size = int(max(min(RemoteRequestBytes, share/leastParts), minPartBytes, all/(maxParts-1)+1))
@@ -149,7 +151,8 @@ func limitWorkers(f *Facts, workers int, memory int64) int {
 	return int(max(1, min(int64(workers), memory/each)))
 }
 
-// mostWorkers returns the most workers that need no more than some memory, but at least one.
+// mostWorkers returns the largest number of workers whose needs fit in the memory, but at least
+// one.
 func mostWorkers(workers int, memory int64, needs func(workers int) int64) int {
 	for workers > 1 && needs(workers) > memory {
 		workers--
@@ -169,8 +172,8 @@ func unneeded(f *Facts, memory int64) int64 {
 	return memory - min(memory, max(limitedBytes, chunkOfLimit*limit*size))
 }
 
-// decoderPart is the denominator of the share of the memory, without that of the runtime, that decompressors of
-// inputs get at most.
+// decoderPart limits the decompressors of inputs: they get at most 1/decoderPart of the memory that
+// the runtime leaves.
 const decoderPart = 3
 
 // DecoderShare returns the part of a memory limit that decompressors of inputs may take.
@@ -204,8 +207,8 @@ func chooseBlock(f *Facts, memory int64, workers int) int {
 }
 
 const (
-	// An index gets at most the share of the memory of which indexPart is the denominator, and for an input of
-	// unknown size streamPart. A larger one is in a file, which costs next to nothing.
+	// An index gets at most 1/indexPart of the memory, or 1/streamPart for an input of unknown
+	// size. A larger index is in a file, which costs next to nothing.
 	indexPart      = 8
 	streamPart     = 16
 	maxStreamIndex = 2 << 20
@@ -222,9 +225,9 @@ func (d *division) indexBytes() int64 {
 // IndexEntryBytes returns the memory of a block in the index of a run.
 func IndexEntryBytes(keyBytes int) int64 { return int64(blockEntryBytes + keyBytes) }
 
-// indexBytes returns the memory for the index of all blocks, if everything is spilled that may be. Keys that
-// are counted are not spilled, and with a limit only the first records of each chunk are. A chunk takes more
-// than half of the memory.
+// indexBytes returns the memory for the index of all blocks if a run spills as much as it can.
+// Counted keys are not spilled. With a limit, only the first records of each chunk are spilled, and
+// a chunk takes more than half of the memory.
 func indexBytes(f *Facts, blockBytes int, memory int64) int64 {
 	spilled := f.bytes()
 	limit := f.First()
@@ -243,10 +246,12 @@ func indexEntries(f *Facts, blocks int64) int64 {
 	return blocks * IndexEntryBytes(f.Keyer.KeySize())
 }
 
-// fewRuns is a fan-in so small that merging more runs at once, with fewer workers, is faster than more levels.
+// fewRuns is the fan-in below which merging more runs at once, with fewer workers, is faster than
+// more levels.
 const fewRuns = 8
 
-// fanIn returns the most runs that one merge takes. If memory allows only a few, it is that of fewer workers.
+// fanIn returns the most runs that one merge takes. If memory allows only a few, fanIn assumes
+// fewer workers.
 func fanIn(f *Facts, s *Sizes) int {
 	n := 0
 	for workers := s.Workers; workers > 0 && n < fewRuns; workers-- {
@@ -266,7 +271,7 @@ type MemoryError struct {
 	Limit int64 // bytes
 	Least int64 // bytes that would be enough; 0: not known
 
-	Text string // what the limit is too small for, and what to do
+	Text string // the problem, and advice
 }
 
 func (e *MemoryError) Error() string {

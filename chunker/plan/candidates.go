@@ -69,7 +69,8 @@ func (c *chooser) syncStage(writtenRecords, lastStageSeconds float64) Stage {
 // them down half way between a tenth and a fifth.
 const dirtyPart = 0.15
 
-// maxDirtyBytes returns that amount. It is unlimited if the memory was not determined, since the data is small.
+// maxDirtyBytes returns the most bytes of unwritten data for which writers do not wait. It is
+// unlimited if the size of the memory was not determined, because then the data is small.
 func (f *Facts) maxDirtyBytes() float64 {
 	if f.Memory == 0 {
 		return math.Inf(1)

@@ -15,7 +15,8 @@ const (
 	// memoryStep is the factor by which each further plan uses less memory.
 	memoryStep = 4
 
-	// worthLessMemory is the fraction of the predicted time that a plan with less memory must not exceed.
+	// worthLessMemory is the ratio of predicted times below which a plan with less memory replaces
+	// the best one so far.
 	worthLessMemory = 0.85
 
 	// indexRounds limits how often a plan is repeated with a larger index. Each time the index leaves less
@@ -41,7 +42,7 @@ func Choose(f *Facts, profile *Profile) (*Plan, error) {
 	return best, nil
 }
 
-// A decision is one call of Choose: its arguments, and what all plans that it compares share.
+// A decision holds the arguments of one call of Choose, and the data that all compared plans share.
 type decision struct {
 	f       *Facts
 	profile *Profile
@@ -105,13 +106,13 @@ func canRun(c *chooser, first *Candidate) error {
 func noRoom(c *chooser) error {
 	spill := &c.f.Spill
 	output := int64(0)
-	if spill.Output > 0 { // it may be smaller than what the output needs
+	if spill.Output > 0 { // spill.Output may be less than the output needs
 		output = c.f.ReservedBytes()
 	}
 	return NoRoom(spill.Dirs, c.leastRoom, spill.Free+spill.Output, output, c.f.Checkpoint != nil)
 }
 
-// planOf returns the plan with these candidates, of which the first one runs.
+// planOf returns the plan with these candidates. A run starts with the first one.
 func planOf(c *chooser, all []Candidate) *Plan {
 	first := &all[0]
 	p := planned(c.f, c.sizes)
@@ -174,7 +175,7 @@ type chooser struct {
 	prices     work
 	outOfOrder float64 // expected number of records that are out of order, see Facts.outOfOrder
 	directIO   bool    // the candidate writes its output by direct I/O
-	leastRoom  int64   // least room that a candidate needs which was ruled out for lack of room; 0: none was
+	leastRoom  int64   // least room needed by a candidate ruled out for lack of room; 0: none
 }
 
 func (d *decision) chooser(r reserved) *chooser {
@@ -193,10 +194,10 @@ func (d *decision) chooser(r reserved) *chooser {
 	return c
 }
 
-// weigh returns the candidates of all strategies in the order in which they are tried: the requested one, then
-// the possible ones from cheapest to most expensive, then the others. If all records fit in one chunk, a
-// request to merge is ignored. Candidates that can use direct I/O are weighed last, with the price of a write
-// by direct I/O.
+// weigh returns the candidates of all strategies in the order in which they are tried: the
+// requested one, then the possible ones from cheapest to most expensive, then the others. If all
+// records fit in one chunk, a request to merge is ignored. Candidates that can use direct I/O are
+// weighed last, with the price of direct I/O writes.
 func (c *chooser) weigh() []Candidate {
 	all := candidates(c, false)
 	c.directIO = c.sizes.Queue.Output
@@ -222,7 +223,7 @@ func (c *chooser) weigh() []Candidate {
 	return all
 }
 
-// candidates returns the candidates of the strategies that can use direct I/O, or of those that cannot.
+// candidates returns the candidates of all strategies whose DirectIO property equals directIO.
 func candidates(c *chooser, directIO bool) (all []Candidate) {
 	for _, p := range Strategies {
 		if p.DirectIO == directIO {

@@ -46,7 +46,8 @@ func (c *chooser) chunkRecords(source int64) int64 {
 	return capacity
 }
 
-// capacityOf returns that number for one device. Its chunks in flight share its memory.
+// capacityOf returns the most records of a chunk on one device. All chunks in flight on a device
+// share its memory.
 func (c *chooser) capacityOf(d *Device, source int64) int64 {
 	slots := int64(c.sizes.SlotsOf(d))
 	if d.Unified {
@@ -63,10 +64,11 @@ func (c *chooser) storedBlock(records int64) int {
 	return c.f.Devices[0].StoredBlock(c.sizes.chunk(c.sizes.ChunkBytes, 0), records)
 }
 
-// cut returns the number of runs, and the size of the chunks if the last one is merged from memory (0: it is not).
-// The merge needs buffers in addition to that chunk, so the chunks are smaller than one that may use all of the
-// memory. Only the CPU alone does this: chunks of several devices share the host's memory, and those of a GPU are
-// in its own.
+// cut returns the number of runs and, if the last chunk is merged from memory, the number of
+// records in a chunk (otherwise 0). The merge needs buffers in addition to the last chunk, so the
+// chunks are smaller than one that may use all of the memory. The last chunk stays in memory only
+// if the CPU is the only device: the chunks of several devices share the host's memory, and a GPU's
+// chunks are in its own memory.
 func (c *chooser) cut(records int64) (runs int, stays int64) {
 	least := int((records + c.capacity - 1) / max(c.capacity, 1))
 	if !c.f.onHost() || records <= c.capacity {
@@ -83,8 +85,9 @@ func (c *chooser) cut(records int64) (runs int, stays int64) {
 	return least, 0
 }
 
-// NextChunk returns the most records of the next chunk. left is the number of records that are left; negative: not
-// known. If the last chunk stays in memory, the first one is the smallest: of 1.2 chunks only 0.2 are spilled.
+// NextChunk returns the most records of the next chunk. left is the number of remaining records;
+// negative: not known. If the last chunk stays in memory, the first one is the smallest. An input
+// of 1.2 chunks, for example, spills only 0.2 of a chunk.
 func (a *Candidate) NextChunk(left int64) int64 {
 	if left <= 0 || a.KeptRecords == 0 {
 		return a.ChunkRecords
@@ -111,8 +114,8 @@ func (s *Sizes) WithoutMerge(f *Facts, runs int) int64 {
 func (s *Sizes) Without(bytes int64) int64 { return s.Budget.Chunks() - s.Budget.Chunks()/64 - bytes }
 
 const (
-	// partFill is the intended fill of the chunk of a part, so that the error of the sample rarely makes a part too
-	// large.
+	// partFill is the fraction of a chunk that a part should fill. The rest is a margin for the
+	// error of the sample, so that a part is rarely too large.
 	partFill = 0.85
 
 	minScatterBlock = 4 << 10 // a page
@@ -127,8 +130,9 @@ func partsOf(records, capacity int64) int {
 	return int(max(1, math.Ceil(float64(records)/(partFill*float64(max(capacity, 1))))))
 }
 
-// FitParts returns how a pass over records fills the parts. If there is too little memory for all parts, it fills
-// fewer, which are partitioned again. Then it fills as few as possible without needing another pass.
+// FitParts returns how a pass over records fills the parts. If there is too little memory for all
+// parts, it fills fewer and larger ones, which are partitioned again. In that case it fills as few
+// as possible without needing another pass.
 func FitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit int) {
 	if opt, fit = fitParts(f, s, records, parts); fit < parts {
 		passes := Levels(parts, fit)
@@ -137,8 +141,9 @@ func FitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit in
 	return opt, fit
 }
 
-// fitParts fills as many of the parts as possible. Every worker has a block of each part in memory. The smaller the
-// blocks, the larger their index; what exceeds its share of the memory is in a file.
+// fitParts fills as many of the parts as possible. Every worker has a block of each part in memory.
+// Smaller blocks need a larger index. The part of the index that exceeds its share of the memory is
+// in a file.
 func fitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit int) {
 	memory, size := s.Budget.Chunks(), f.recordSize()
 	opt = Scatter{Workers: s.readers(f, parts), UnitBytes: MaxUnitBytes}
@@ -239,9 +244,10 @@ func (c *chooser) packing(temp int64) (keeps float64, numbers int) {
 // repeatBytes is the fraction that compression leaves of a record that equals the one before it.
 const repeatBytes = 1.0 / 16
 
-// repeated returns the compression ratio of bare keys in order if a key that occurred before takes next to nothing.
-// The share of new keys is that of the keys which the sample has once (I. J. Good, "The population frequencies of
-// species and the estimation of population parameters", 1953). A run has more keys, so fewer of them are new.
+// repeated returns the compression ratio of sorted bare keys, assuming that a repeated key takes
+// next to nothing. The share of new keys is estimated by the share of keys that occur once in the
+// sample (I. J. Good, "The population frequencies of species and the estimation of population
+// parameters", 1953). A run has more keys than the sample, so fewer of them are new.
 func repeated(keys []uint64) float64 {
 	if len(keys) == 0 {
 		return 1

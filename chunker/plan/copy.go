@@ -3,10 +3,10 @@ package plan
 // Copy is for an input that is already in order, or in reverse order. It cannot be requested.
 const Copy Strategy = "copy"
 
-// StageCopy is the stage of Copy. Sift, which copies the records that are in order, has it, too.
+// StageCopy is the stage of Copy. Sift also has it, for copying the records that are in order.
 const StageCopy = "copy"
 
-// outOfOrder ends a copy.
+// outOfOrder is the condition that ends a Copy.
 const outOfOrder Condition = "a record is out of order"
 
 var copyStage = stageText{StageCopy, "copying the records that are in order"}

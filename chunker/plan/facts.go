@@ -16,8 +16,8 @@ type Facts struct {
 	InPlace          bool          // the output overwrites an input: see Properties.ReadsAllFirst
 	Decoders         []int64       // memory of the decompressor of each input
 	ConcurrentInputs bool          // inputs are read at the same time, not one after another
-	ReadRate         float64       // bytes/s of a trial read at random offsets; 0: there was none
-	FromDisk         bool          // the trial read was slower than the page cache at the first bytes that it read
+	ReadRate         float64       // bytes/s of a trial read at random offsets; 0: not tried
+	FromDisk         bool          // the trial read began slower than the page cache
 	Disk             Disk          // of the first input
 	Sample           Sample
 
@@ -29,30 +29,30 @@ type Facts struct {
 	Devices    []Device
 }
 
-// A Request is what the user wants, with the defaults filled in.
+// A Request contains the options of the user, with the defaults filled in.
 type Request struct {
 	Strategy    Strategy
-	Unique      bool  // at most one record is written for all with equal keys
+	Unique      bool  // at most one record is written for each key
 	Selects     bool  // a set operation may write fewer records than it reads
-	ExtraBytes  int   // bytes that are written in addition to each record; negative: only a part of it is written
-	Transformed bool  // the sorted records are made from the records of the input while these are read
-	ReadSize    int   // bytes of a record of the input; differs from that of the Keyer if the records are Transformed
+	ExtraBytes  int   // bytes written in addition to each record; negative: only a part is written
+	Transformed bool  // the records of the input are transformed while they are read
+	ReadSize    int   // bytes of an input record; differs from the Keyer's size if Transformed
 	Limit       int64 // 0: all records; negative: none
 	MemoryBytes int64 // the memory limit of the run
 	Workers     int
-	BatchSize   int    // most runs that are merged at once; 0: as many as memory allows
+	BatchSize   int    // most runs that are merged at once; 0: limited only by memory
 	SpillCodec  string // one of SpillCodecNames
 	Algorithm   string
 	DigitBits   int // bits per pass; 0: the device chooses
 
-	ChunkRecords int64 // most records of a chunk; 0: as many as memory allows. For tests with little data
+	ChunkRecords int64 // most records of a chunk, for tests; 0: limited only by memory
 	BlockBytes   int   // size of blocks; 0: derived from the memory limit
 }
 
 // Output describes where the sorted records go.
 type Output struct {
-	File   bool // a regular file that nobody reads before it is complete, not a stream or an input
-	Set    bool // several files: the position of a record is known when all records before it are written
+	File   bool // a regular file that appears when it is complete; not a stream or an input
+	Set    bool // several files: a record has no position until all before it are written
 	OnDisk bool
 	Disk   Disk
 	Remote bool // an object of a store, which is sent in parts
@@ -83,7 +83,7 @@ type Disk struct {
 // Is reports whether both are known to be the same disk.
 func (d *Disk) Is(o *Disk) bool { return d.ID != "" && d.ID == o.ID }
 
-// A Checkpoint says what an earlier run of the same sort has finished.
+// A Checkpoint describes the progress of an earlier run of the same sort.
 type Checkpoint struct {
 	Folder      string `json:"folder"`
 	RawFolder   []byte `json:"folder_base64,omitempty"` // the same, if it is not UTF-8
@@ -97,8 +97,8 @@ type Checkpoint struct {
 // begun reports whether there are runs to continue with.
 func (c *Checkpoint) begun() bool { return c != nil && c.Runs > 0 }
 
-// A Sample has the prefixes of some keys (format.Keyer.Prefix) in the order of their positions. Ascents and
-// Descents count the keys that are greater and less than the one before.
+// A Sample contains the prefixes of some keys (format.Keyer.Prefix) in the order of their
+// positions. Ascents and Descents count the keys that are greater and less than the one before.
 type Sample struct {
 	Prefixes          []uint64
 	Ascents, Descents int
@@ -145,18 +145,18 @@ type Device struct {
 	LinkBytes float64 // bytes/s between host and device, each way; 0: not known
 	SortBytes float64 // bytes/s of keys; 0: not known
 
-	WholeRecords  bool    // sorts whole records, so that none has to be gathered afterwards
-	Histogram     bool    // counts keys and writes them again, so that their number takes no memory
+	WholeRecords  bool    // sorts whole records, so that none are gathered afterwards
+	Histogram     bool    // counts keys and writes them out again, in constant memory
 	Selects       bool    // can take only the records of a key range, for multi-pass sorting
 	SelectSeconds float64 // seconds for each record that it leaves out
 
-	// Capacity returns the most records of a chunk. StoredBlock returns the size of the blocks in which a chunk
-	// with a number of records is stored. Both only compute.
+	// Capacity returns the most records of a chunk. StoredBlock returns the size of the blocks in
+	// which a chunk with a number of records is stored. Neither has side effects.
 	Capacity    func(Chunk) int64
 	StoredBlock func(c Chunk, records int64) int
 }
 
-// A Chunk is what the capacity of a chunk depends on.
+// A Chunk contains the values that the capacity of a chunk depends on.
 type Chunk struct {
 	MemoryBytes   int64 // of the host
 	BlockBytes    int

@@ -5,7 +5,8 @@ import "math"
 // FastestGPU is faster than any GPU. If even this one does not pay, no driver needs to be started to list the GPUs.
 var FastestGPU = Device{GPU: true, Memory: 1 << 40, LinkBytes: 64e9, SortBytes: 400e9}
 
-// gpuShare is the fraction of a GPU's memory that records can use: it contains the keys twice.
+// gpuShare is the fraction of a GPU's memory that records can use. The GPU needs room for all keys
+// twice.
 const gpuShare = 0.4
 
 // GPUPays reports whether the sort is predicted to end sooner on a GPU than on the CPU, which is the device of f.

@@ -9,7 +9,8 @@ const (
 	StageWrite = "sort, write" // sort the buckets and write them
 )
 
-// OneChunk is met by a strategy that cuts the input into chunks, if the first chunk holds all records.
+// OneChunk holds if a strategy that cuts the input into chunks finds that the first chunk holds all
+// records.
 const OneChunk Condition = "one chunk holds everything"
 
 var (

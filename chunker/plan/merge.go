@@ -69,9 +69,9 @@ func (c *chooser) merge() Candidate {
 // runRecords are the numbers of records in all runs.
 type runRecords struct {
 	merged  float64 // in all runs
-	spilled float64 // of them, on disk
-	stored  float64 // the same, in units of records that are not compressed
-	packed  float64 // numbers of them that are compressed
+	spilled float64 // on disk
+	stored  float64 // their size on disk, in uncompressed records
+	packed  float64 // number fields to compress in the spilled records
 }
 
 // mergeStream returns the candidate for an input of unknown length.

@@ -30,8 +30,9 @@ func MergeBuffer(k *format.Keyer, records int) int64 {
 	return 8 * words
 }
 
-// MergeSpan returns how many blocks of blockRecords begin in a span: about as many as fill one block of output, so
-// that writers alternate in order, but with so many records that finding the cut in each run costs little.
+// MergeSpan returns how many blocks of blockRecords begin in a span. A span fills about one block
+// of output, so that writers alternate in order. It also has enough records that finding the cut in
+// each run costs little.
 func MergeSpan(k *format.Keyer, blockBytes, blockRecords, fanIn int) int {
 	blockRecords = max(blockRecords, 1)
 	return max(1, blockBytes/k.Layout().RecordSize/blockRecords, 32*fanIn/blockRecords)

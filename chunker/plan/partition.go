@@ -17,14 +17,14 @@ const (
 	similar   Condition = "partitioning the part again would not help"
 )
 
-// maxDepth limits how often a part of a part is partitioned. Each time costs a pass over its records, and helps
-// only if the time before made progress. A merge always makes progress.
+// maxDepth limits how often parts are partitioned again. Each time costs a pass over the records,
+// and helps only if the previous one made progress. A merge always makes progress.
 const maxDepth = 3
 
-// OnLargePart returns what a partition does with a part that does not fit in one chunk. depth is 1 for a part
-// of the input, 2 for a part of such a part, and so on. keys is a sorted sample of the part. The part is
-// partitioned again into the given number of parts, or its runs are merged if parts is 0. isPlanned means that
-// the plan expected this, because the input needs several passes to be partitioned.
+// OnLargePart decides how a part that does not fit in one chunk is sorted. depth is 1 for a part of
+// the input, 2 for a part of such a part, and so on. keys is a sorted sample of the part. The part
+// is partitioned again into the given number of parts, or its runs are merged if parts is 0.
+// isPlanned means that the plan expected this, because partitioning the input takes several passes.
 func (a *Candidate) OnLargePart(keys []uint64, records int64, depth int) (parts int, on Condition, isPlanned bool) {
 	isUniform := len(keys) < 2 || frequent(keys, len(keys)/2)
 	if depth >= maxDepth || isUniform {

@@ -7,11 +7,11 @@
 //	       └─▶ candidates: amounts of work ◀───────────────┘
 //	Profile ─▶ prices ─▶ cost of each candidate ─▶ Plan: the candidates in the order in which to try them
 //
-// Some things show only during a run, such as the length of a stream. For each of them a candidate has a
-// Transition, which says what happens then. The engine takes no decision of its own.
+// Some things show only during a run, such as the length of a stream. For each of them a candidate
+// has a Transition, which says what happens then. The engine makes no decisions of its own.
 package plan
 
-// A Plan says how a sort runs and what it is expected to cost.
+// A Plan describes how a sort runs, and its expected cost.
 type Plan struct {
 	Records      int64    `json:"records"`     // -1: not known before the end of the input
 	RecordSize   int      `json:"record_size"` // bytes
@@ -37,7 +37,7 @@ type Plan struct {
 	TempDirs     []string `json:"temp_dirs"`
 	RawTempDirs  [][]byte `json:"temp_dirs_base64,omitempty"` // the same, if one is not UTF-8
 
-	Checkpoint *Checkpoint `json:"checkpoint,omitempty"` // what is finished already; nil: none was requested
+	Checkpoint *Checkpoint `json:"checkpoint,omitempty"` // finished work; nil: none was requested
 
 	Seconds float64 `json:"seconds"` // predicted for all stages; 0: not known
 
@@ -59,7 +59,7 @@ type Stage struct {
 	Corrected float64 `json:"corrected,omitempty"`
 }
 
-// A Candidate is a strategy with its cost and with everything that the engine needs to follow it.
+// A Candidate is a strategy with its cost and with everything that the engine needs to run it.
 type Candidate struct {
 	Strategy    Strategy     `json:"strategy"`
 	Possible    bool         `json:"possible"`
@@ -73,7 +73,7 @@ type Candidate struct {
 	Levels        int     `json:"-"` // number of merge levels
 	ScatterPasses int     `json:"-"` // number of passes that send records to parts
 	PassShare     float64 `json:"-"` // fraction of all records that the first pass of a Reread selects
-	MaxPassShare  float64 `json:"-"` // most of them that a pass may select
+	MaxPassShare  float64 `json:"-"` // largest fraction that a pass may select
 	WantedRecords int64   `json:"-"` // about how many of the first records in order a Reread needs; -1: all
 	TempBytes     int64   `json:"-"` // size of the records that are spilled; -1: not known
 	RoomBytes     int64   `json:"-"` // most disk space for them, in whole pages; -1: not known
@@ -88,8 +88,8 @@ type Candidate struct {
 	indexBytes     int64   // memory for the index of all spilled blocks; 0: the budget has enough
 }
 
-// Impossible is the error of a strategy that cannot sort this input. Nothing is lost: the transition of its
-// candidate with Restart says which candidate is tried next.
+// Impossible is the error of a strategy that cannot sort this input. No record is lost: the Restart
+// transition of its candidate names the candidate to try next.
 type Impossible struct{ Why string }
 
 func (i *Impossible) Error() string { return i.Why }

@@ -17,14 +17,14 @@ const (
 	gib = 1 << 30
 )
 
-// hostDevice is a CPU of which a chunk takes little more memory than its records.
+// hostDevice returns a CPU whose chunks take little more memory than their records.
 func hostDevice(size int) Device {
 	return Device{Name: "cpu", Host: true, Selects: true,
 		Capacity:    func(c Chunk) int64 { return (c.MemoryBytes - c.MemoryBytes/16) / int64(size) },
 		StoredBlock: func(c Chunk, _ int64) int { return c.BlockBytes }}
 }
 
-// gpuDevice holds so many bytes of records.
+// gpuDevice returns a GPU whose memory holds the given number of bytes of records.
 func gpuDevice(size int, memory int64) Device {
 	return Device{Name: "gpu", GPU: true, Memory: memory, LinkBytes: 54e9, SortBytes: 300e9,
 		Capacity: func(Chunk) int64 { return memory / int64(size) }}
@@ -43,7 +43,8 @@ func keyerOf(t *testing.T, typ string) *format.Keyer {
 	return k
 }
 
-// factsOf are those of so many u64 in a file that go to another, on a machine with two processors.
+// factsOf returns the facts for sorting a file of u64 records to another file, on a machine with
+// two processors.
 func factsOf(t *testing.T, records, memory int64) *Facts {
 	k := keyerOf(t, "u64")
 	f := &Facts{
@@ -82,7 +83,8 @@ func candidate(t *testing.T, p *Plan, s Strategy) Candidate {
 	return p.Considered[i]
 }
 
-// TestChooseIsPure holds that the same facts give the same plan, and that they stay as they are.
+// TestChooseIsPure checks that the same facts give the same plan, and that Choose does not change
+// them.
 func TestChooseIsPure(t *testing.T) {
 	for name, f := range map[string]*Facts{
 		"in core":             factsOf(t, 1000, gib),
@@ -129,7 +131,7 @@ func changed(f *Facts, change func(*Facts)) *Facts {
 
 var twoGPUs = []Device{gpuDevice(8, 3*gib), gpuDevice(8, 3*gib)}
 
-// TestTransitions holds what a plan says about the conditions that only a run can find out.
+// TestTransitions checks the transitions of a plan, for conditions that only a run can detect.
 func TestTransitions(t *testing.T) {
 	inOrder := func(f *Facts) { f.Sample.Descents = 0 }
 	request := func(s Strategy) func(*Facts) { return func(f *Facts) { f.Request.Strategy = s } }
@@ -182,7 +184,8 @@ func TestTransitions(t *testing.T) {
 	}
 }
 
-// TestTransitionsEnd holds that a candidate which begins again comes later in the plan, so that a run ends.
+// TestTransitionsEnd checks that a Restart transition always leads to a later candidate of the
+// plan, so that a run ends.
 func TestTransitionsEnd(t *testing.T) {
 	for _, records := range []int64{-1, 0, 1000, 1 << 24, 1 << 30} {
 		for _, descents := range []int{0, 3, 1 << 9} {
@@ -201,7 +204,7 @@ func TestTransitionsEnd(t *testing.T) {
 	}
 }
 
-// TestLargeParts decides what happens with a part that does not fit in a chunk.
+// TestLargeParts checks how parts that do not fit in a chunk are sorted.
 func TestLargeParts(t *testing.T) {
 	distinct := make([]uint64, 1000)
 	for i := range distinct {
@@ -229,8 +232,8 @@ func TestLargeParts(t *testing.T) {
 	}
 }
 
-// TestWishes holds that each wish says why it wants memory, that its name is unique, and that it gets no more than its
-// share.
+// TestWishes checks that each wish says why it wants memory, that its name is unique, and that it
+// gets no more than its share.
 func TestWishes(t *testing.T) {
 	seen := map[string]bool{}
 	for _, table := range [][]wish{processWishes, streamWishes, blockWishes} {
@@ -263,7 +266,8 @@ func TestWishes(t *testing.T) {
 	}
 }
 
-// TestBudgetAddsUp: the lines of the budget are what the limit is, whatever the facts, and none is negative.
+// TestBudgetAddsUp checks with random facts that the lines of the budget add up to the limit, and
+// that none is negative.
 func TestBudgetAddsUp(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	codecs := []format.Compression{format.None, format.Gzip, format.Zstd, format.S2}
@@ -299,7 +303,8 @@ func TestBudgetAddsUp(t *testing.T) {
 	}
 }
 
-// TestMemoryForFew takes memory as a limit needs it, where the records may not fit what is allowed.
+// TestMemoryForFew checks that a sort for the first few records takes little memory, if not all
+// records may fit in the memory limit.
 func TestMemoryForFew(t *testing.T) {
 	const allowed = gib
 	whole := int64(allowed - runtimeBytes - allowed/runtimePart)
@@ -307,7 +312,7 @@ func TestMemoryForFew(t *testing.T) {
 		name    string
 		asked   Request
 		records int64
-		want    int64 // of memory at most, and at least half of it
+		want    int64 // most bytes of memory; the least is half of it
 	}{
 		{"few of a stream", Request{Limit: 1}, -1, limitedBytes},
 		{"more of a stream", Request{Limit: 2_000_000}, -1, 2_000_000 * 8 * chunkOfLimit},
@@ -325,7 +330,8 @@ func TestMemoryForFew(t *testing.T) {
 	}
 }
 
-// TestLeastMemory: the least memory that an error names is enough, and a MiB less is not.
+// TestLeastMemory checks that the least memory that an error names is enough, and that one MiB less
+// is not.
 func TestLeastMemory(t *testing.T) {
 	for _, size := range []int{512 << 10, mib} {
 		key := []format.Field{{Type: format.Type{Kind: format.Bytes, Size: 8}}}
@@ -348,8 +354,9 @@ func TestLeastMemory(t *testing.T) {
 	}
 }
 
-// TestCuts cuts any number of records into chunks: they are complete, none is larger than it may be, they are
-// as many as planned, and the last can stay unless there are very many.
+// TestCuts cuts random numbers of records into chunks. The chunks must contain all records and
+// respect the maximum size, and there must be as many as planned. The last one stays in memory
+// unless there are very many.
 func TestCuts(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
 	capacity := chooserOf(factsOf(t, 1, 40*mib)).capacity
@@ -381,7 +388,7 @@ func cutAll(t *testing.T, a *Candidate, records int64) (sizes []int64) {
 	return sizes
 }
 
-// TestWanted: about how many records have so many distinct keys.
+// TestWanted checks the estimate of how many records have a given number of distinct keys.
 func TestWanted(t *testing.T) {
 	distinct, half := make([]uint64, 1000), make([]uint64, 1000)
 	for i := range distinct {
@@ -409,8 +416,8 @@ func TestWanted(t *testing.T) {
 	}
 }
 
-// TestReadingAgainSharesTheMemory: sixteen workers do not read again sixteen times as fast as one what is in
-// memory, and no faster what is on a disk.
+// TestReadingAgainSharesTheMemory checks the predicted rate of rereading. Sixteen workers reread
+// memory less than sixteen times as fast as one worker, and a disk no faster.
 func TestReadingAgainSharesTheMemory(t *testing.T) {
 	f, p := factsOf(t, gib, gib), DefaultProfile()
 	times := func(workers int) float64 {
@@ -426,7 +433,7 @@ func TestReadingAgainSharesTheMemory(t *testing.T) {
 	}
 }
 
-// TestGPUPays predicts where a GPU ends a sort sooner, for machines of which the answer is known.
+// TestGPUPays predicts whether a GPU pays, for machines where the answer is known.
 func TestGPUPays(t *testing.T) {
 	measured := gpuDevice(8, 140*gib)
 	unknown := Device{GPU: true, Memory: 140 * gib}
@@ -463,7 +470,8 @@ func TestGPUPays(t *testing.T) {
 	}
 }
 
-// TestSpreadIsPlanned plans for two GPUs: they share what none of them holds alone; a stream they cannot.
+// TestSpreadIsPlanned plans for two GPUs. They share data that neither of them holds alone, but not
+// a stream.
 func TestSpreadIsPlanned(t *testing.T) {
 	f := factsOf(t, 4*gib/8, gib)
 	f.Devices = []Device{gpuDevice(8, 3*gib), gpuDevice(8, 3*gib)}
@@ -497,12 +505,13 @@ func TestSpreadIsPlanned(t *testing.T) {
 	}
 }
 
-// TestShares divides all records by what each device holds, and no device gets more than that.
+// TestShares checks that records are divided in proportion to the capacity of each device, and that
+// no device gets more than its capacity.
 func TestShares(t *testing.T) {
 	for _, c := range []struct {
 		n    int64
 		hold []int64
-		want []int64 // nil: they do not hold it together
+		want []int64 // nil: together they do not hold all records
 	}{
 		{100, []int64{100, 100}, []int64{51, 49}},
 		{100, []int64{300, 100}, []int64{76, 24}},
@@ -535,8 +544,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestWaitsForTheDisk: what the system keeps in memory costs little, more of it is waited for, and what goes to
-// no disk is not.
+// TestWaitsForTheDisk checks how long a plan waits for disk writes. Data that the page cache holds
+// costs little, the rest takes the time of the disk, and without a disk there is no wait.
 func TestWaitsForTheDisk(t *testing.T) {
 	f := factsOf(t, 2*gib, gib) // 16 GiB
 	seconds := func(s Strategy, change func(*Facts)) float64 {
@@ -545,7 +554,7 @@ func TestWaitsForTheDisk(t *testing.T) {
 		return candidate(t, choose(t, &other), s).Seconds
 	}
 	memory := func(bytes int64) func(*Facts) { return func(f *Facts) { f.Memory = bytes } }
-	most := seconds(Partition, memory(1<<50)) // everything is waited for at the end only
+	most := seconds(Partition, memory(1<<50)) // all writes are waited for at the end
 	few := seconds(Partition, memory(20*gib*100/15))
 	if waited, due := few-most, 12.0*gib/DefaultProfile().DiskBytes; waited < due-0.1 || waited > due+0.1 {
 		t.Errorf("%.1f s are waited for 12 GiB, %.1f are due", waited, due)
@@ -560,8 +569,9 @@ func TestWaitsForTheDisk(t *testing.T) {
 	}
 }
 
-// TestSpillLeavesTheCache waits for a disk when spill goes there and when it comes back, longer where one disk
-// does both at a time and is the slower for it.
+// TestSpillLeavesTheCache checks the predicted disk time for writing temporary data and reading it
+// back. It is longer if the same disk holds the input or the output and is slower at mixed
+// requests.
 func TestSpillLeavesTheCache(t *testing.T) {
 	const all = 16 * gib
 	here := Disk{ID: "1", Fetch: 1e9, Write: 5e8, Mixed: 2e8}
@@ -599,8 +609,8 @@ func TestSpillLeavesTheCache(t *testing.T) {
 	}
 }
 
-// TestNoRoomForSpill leaves out what needs more room than there is. Where nothing is left, the error says how
-// much it takes.
+// TestNoRoomForSpill checks that strategies are ruled out if they need more room than there is. If
+// no strategy is left, the error says how much room is needed.
 func TestNoRoomForSpill(t *testing.T) {
 	for _, c := range []struct {
 		free     int64
@@ -642,7 +652,7 @@ func TestNoRoomForSpill(t *testing.T) {
 	}
 }
 
-// TestRewritten: a record is merged as often as runs are reduced, on average.
+// TestRewritten checks how often a record is merged into another run, on average.
 func TestRewritten(t *testing.T) {
 	for _, c := range []struct {
 		runs, fanIn int
@@ -664,7 +674,7 @@ func TestRewritten(t *testing.T) {
 	}
 }
 
-// TestAllAreWeighed: each strategy is a candidate of every plan.
+// TestAllAreWeighed checks that each strategy is a candidate of every plan.
 func TestAllAreWeighed(t *testing.T) {
 	p := choose(t, factsOf(t, 1000, gib))
 	for _, s := range Strategies {
@@ -675,7 +685,8 @@ func TestAllAreWeighed(t *testing.T) {
 	}
 }
 
-// A strategy of which nothing more is known is taken where it is asked for and possible.
+// TestForcedStrategiesArePossible checks that a requested strategy without a canForce function runs
+// only if it is possible.
 func TestForcedStrategiesArePossible(t *testing.T) {
 	c := chooserOf(factsOf(t, 1<<30, gib))
 	for _, possible := range []bool{false, true} {
@@ -685,14 +696,14 @@ func TestForcedStrategiesArePossible(t *testing.T) {
 	}
 }
 
-// TestIndexOfSpill is of what a limit lets through, where a chunk has many times as many records, else of
-// everything.
+// TestIndexOfSpill checks the memory for the index. If a chunk has many times more records than the
+// limit, the index covers the records within the limit. Otherwise it covers everything.
 func TestIndexOfSpill(t *testing.T) {
 	all := indexBytes(factsOf(t, 1<<37, 64*gib), Divide(factsOf(t, 1<<37, 64*gib)).BlockBytes, 60*gib)
 	for _, c := range []struct {
 		name     string
 		change   func(f *Facts)
-		at, most int64 // of all
+		at, most int64 // bounds: at least at*all, at most all/most
 	}{
 		{"no limit", func(*Facts) {}, 1, 1},
 		{"few", func(f *Facts) { f.Request.Limit = 1000 }, 0, 1000},
@@ -711,9 +722,9 @@ func TestIndexOfSpill(t *testing.T) {
 	}
 }
 
-// TestIndexOfPartition: the budget has memory for every block that a partition appends, the short ones that
-// each worker ends its parts with included, so that its index is not in a file. An index that needs too much of
-// the memory is.
+// TestIndexOfPartition checks that the budget has memory for every block that a partition appends,
+// including the short blocks at the end of each worker's parts. Then the index is not in a file. An
+// index that needs too much of the memory is in a file.
 func TestIndexOfPartition(t *testing.T) {
 	for _, c := range []struct {
 		name            string
@@ -748,7 +759,8 @@ func TestIndexOfPartition(t *testing.T) {
 	}
 }
 
-// TestKeysThatRepeatAreCompressed plans on spill that is smaller where the sample has its keys more than once.
+// TestKeysThatRepeatAreCompressed checks that a plan expects smaller temporary files if the keys of
+// the sample repeat.
 func TestKeysThatRepeatAreCompressed(t *testing.T) {
 	merged := func(distinct int, codec string) Candidate {
 		f := factsOf(t, 1<<32, gib)
@@ -771,8 +783,9 @@ func TestKeysThatRepeatAreCompressed(t *testing.T) {
 	}
 }
 
-// TestDearMemoryIsLeftAlone: where memory takes long to be touched first, a sort that fits all of it takes
-// less; no strategy that is asked for does, and the budget says what becomes of the rest.
+// TestDearMemoryIsLeftAlone checks that a sort leaves memory unused if touching it is expensive,
+// even though all records would fit. A requested strategy uses all of it. The budget accounts for
+// the unused memory.
 func TestDearMemoryIsLeftAlone(t *testing.T) {
 	planned := func(touch float64, asked Strategy) *Plan {
 		t.Helper()
@@ -803,8 +816,9 @@ func TestDearMemoryIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestQueue gives a queue of requests to what leaves the page cache: files go by it where a strategy spills,
-// and then two parts of a partition share the memory of a chunk.
+// TestQueue checks the direct I/O requests of data that leaves the page cache. The input and the
+// output use them if the strategy spills. Then two parts of a partition share the memory of a
+// chunk.
 func TestQueue(t *testing.T) {
 	for _, c := range []struct {
 		change        func(f *Facts)
@@ -836,7 +850,8 @@ func TestQueue(t *testing.T) {
 		if q.Requests != c.requests || q.Input != c.input || q.Output != c.output {
 			t.Errorf("%+v, want %+v", q, c)
 		}
-		for _, workers := range []int{1, 16} { // with many of them a merge keeps the disk busy, and spills less
+		// With many workers, a merge keeps the disk busy and spills less.
+		for _, workers := range []int{1, 16} {
 			f.Request.Workers, f.Request.SpillCodec = workers, "auto"
 			many, err := Choose(f, DefaultProfile())
 			if err != nil || c.input && c.output && (many.Strategy == Partition) != (workers == 1) {
@@ -851,7 +866,8 @@ func TestQueue(t *testing.T) {
 	}
 }
 
-// TestDrift: samples of one distribution are alike, those of two are not.
+// TestDrift checks that two samples of one distribution do not drift, and that samples of different
+// distributions do.
 func TestDrift(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	sample := func(n int, least, values uint64) []uint64 {
@@ -884,7 +900,7 @@ func TestDrift(t *testing.T) {
 	}
 }
 
-// readsAllFirst lists which strategies may write over their input.
+// readsAllFirst lists which strategies may overwrite their input.
 var readsAllFirst = map[Strategy]bool{
 	Copy:      false,
 	Sift:      false,
@@ -895,8 +911,8 @@ var readsAllFirst = map[Strategy]bool{
 	Partition: true,
 }
 
-// TestStrategiesInPlace holds that each strategy declares whether it may write over its input, and that none is
-// planned that may not, also where it is asked for.
+// TestStrategiesInPlace checks that each strategy declares whether it may overwrite its input. A
+// strategy that may not is never planned for such an output, even if it is requested.
 func TestStrategiesInPlace(t *testing.T) {
 	all := []Strategy{Auto}
 	for _, row := range Strategies {
@@ -929,8 +945,8 @@ func TestStrategiesInPlace(t *testing.T) {
 	}
 }
 
-// TestEveryStageHasWords holds that the row of a strategy describes each stage that its candidates have, so
-// that no other file needs to know the stages.
+// TestEveryStageHasWords checks that the row of a strategy describes each stage that its candidates
+// have, so that no other file needs to know the stages.
 func TestEveryStageHasWords(t *testing.T) {
 	seen := map[string]bool{}
 	note := func(all []stageText) {

@@ -5,14 +5,15 @@ import (
 	"math"
 )
 
-// A Profile has the rates of a machine, from which the cost of each strategy is predicted. Rates are those of one
-// worker. A power or a number of workers says how they add up. `extsort tune` writes the profile of a machine.
+// A Profile contains the rates of a machine, from which a plan predicts the cost of each strategy.
+// Each rate is for one worker; the powers and the numbers of workers say how the rates add up.
+// `extsort tune` writes the profile of a machine.
 type Profile struct {
 	Machine string `json:"machine"` // the machine, and how and when it was measured
 
 	ReadBytes  float64 `json:"read_bytes"`  // bytes/s from the page cache
 	WriteBytes float64 `json:"write_bytes"` // bytes/s to new pages of the page cache
-	SpillBytes float64 `json:"spill_bytes"` // bytes/s to and from spill that stays in the page cache
+	SpillBytes float64 `json:"spill_bytes"` // bytes/s to and from temporary files in the page cache
 	CopyBytes  float64 `json:"copy_bytes"`  // bytes/s in memory
 	DiskBytes  float64 `json:"disk_bytes"`  // bytes/s of a disk that was not measured, each way
 
@@ -20,25 +21,25 @@ type Profile struct {
 	Sort    float64 `json:"sort_seconds"`    // a key of 8 bytes, in memory
 	Move    float64 `json:"move_seconds"`    // in addition for a small record that is sorted whole
 	Count   float64 `json:"count_seconds"`   // a record whose key is counted and written again
-	Gather  float64 `json:"gather_seconds"`  // to fetch a record from a random place, besides its bytes
+	Gather  float64 `json:"gather_seconds"`  // to fetch a record at random, not counting its bytes
 	Scatter float64 `json:"scatter_seconds"` // to classify a record and send it to its part
-	Plain   float64 `json:"plain_seconds"`   // in addition for a record that is not moved as a word
+	Plain   float64 `json:"plain_seconds"`   // in addition if a record can't be moved as a word
 	Merge   float64 `json:"merge_seconds"`   // a bare key of up to 8 bytes and a level of two-way merges
 	Refer   float64 `json:"refer_seconds"`   // the same for a key with a reference to its record
 	Follow  float64 `json:"follow_seconds"`  // to make such a reference and to follow it
 	Pack    float64 `json:"pack_seconds"`    // a number that is packed or unpacked
 
 	Start    float64 `json:"start_seconds"`     // of a run
-	Sync     float64 `json:"sync_seconds"`      // to make an output durable, besides its bytes
-	Block    float64 `json:"block_seconds"`     // a block that is read back, besides its bytes
-	Cut      float64 `json:"cut_seconds"`       // a block, for each run that is cut where it ends
-	Part     float64 `json:"part_seconds"`      // a part, besides its records
+	Sync     float64 `json:"sync_seconds"`      // to make an output durable, not counting its bytes
+	Block    float64 `json:"block_seconds"`     // a block that is read back, not counting its bytes
+	Cut      float64 `json:"cut_seconds"`       // a block, for each run that is cut at its end
+	Part     float64 `json:"part_seconds"`      // a part, not counting its records
 	GPUStart float64 `json:"gpu_start_seconds"` // context, pinned memory, kernels, driver
 
-	SortPower float64 `json:"sort_power"` // n workers sort as n to this power
-	LookPower float64 `json:"look_power"` // n workers read what the page cache holds as n to this power
-	Writers   float64 `json:"writers"`    // workers that write at the same time to any gain
-	Spillers  float64 `json:"spillers"`   // workers that spill at the same time to any gain
+	SortPower float64 `json:"sort_power"` // n workers sort n^SortPower times as fast as one
+	LookPower float64 `json:"look_power"` // n workers read cached data n^LookPower times as fast
+	Writers   float64 `json:"writers"`    // most workers that gain from writing at the same time
+	Spillers  float64 `json:"spillers"`   // most workers that gain from spilling at the same time
 
 	LinkBytes    float64 `json:"link_bytes"`     // bytes/s between host and a GPU that was not measured, each way
 	GPUSortBytes float64 `json:"gpu_sort_bytes"` // bytes/s of keys that such a GPU sorts
@@ -203,8 +204,8 @@ func (p *Profile) isCold(f *Facts) bool {
 	return f.ReadRate > 0 && (f.FromDisk || p.IsDisk(f.ReadRate))
 }
 
-// read returns the seconds to read a record. times is how many times faster than one worker the workers read the
-// page cache. A disk is as fast with one worker as with several.
+// read returns the seconds to read a record. times is the factor by which all workers read the page
+// cache faster than one worker does. A disk is as fast with one worker as with several.
 func (p *Profile) read(f *Facts, size, times float64) float64 {
 	if p.isCold(f) {
 		return size / f.ReadRate
@@ -221,8 +222,8 @@ func (p *Profile) look(f *Facts, size, n float64) float64 {
 	return seconds
 }
 
-// on returns the rates of a disk. A disk that was not measured is assumed to read or write one at a time, and to be
-// no faster than the trial read of an input on it.
+// on returns the rates of a disk. A disk that was not measured is assumed not to read and write at
+// the same time, and to be no faster than the trial read of an input on it.
 func (p *Profile) on(f *Facts, d Disk) Disk {
 	most := p.DiskBytes
 	if d.Is(&f.Disk) && p.isCold(f) {
@@ -248,7 +249,8 @@ func (p *Profile) spilling(f *Facts) (store, fetch float64) {
 	return store, fetch
 }
 
-// cachedPart is the denominator of the fraction of the page cache's rate from which on data counts as cached.
+// cachedPart separates the page cache from disks: data counts as cached if it is read at
+// 1/cachedPart of the page cache's rate or faster.
 const cachedPart = 3.6
 
 // gpus returns the combined rates and memory of GPUs.
@@ -260,7 +262,7 @@ func (p *Profile) gpus(devices []Device) (sum Device) {
 	return sum
 }
 
-// assume returns a device with assumed rates in place of those that were not measured.
+// assume returns a device in which assumed rates replace the missing ones.
 func (p *Profile) assume(d Device) Device {
 	d.LinkBytes, d.SortBytes = cmp.Or(d.LinkBytes, p.LinkBytes), cmp.Or(d.SortBytes, p.GPUSortBytes)
 	return d

@@ -1,7 +1,8 @@
 package plan
 
-// A Queue describes the requests of direct I/O. Data that does not stay in the page cache until it is read again
-// gains nothing from it, but costs a copy, free pages for it, and the pages that it evicts.
+// A Queue describes the direct I/O requests. Data that leaves the page cache before it is read
+// again gains nothing from the cache. Caching it would only cost a copy, free pages, and the pages
+// that it evicts.
 type Queue struct {
 	Requests int // half of them read; 0: no direct I/O
 	Bytes    int // memory of each
@@ -10,22 +11,22 @@ type Queue struct {
 }
 
 const (
-	// RequestBytes is the memory of a request. Fewer than leastRequests do not keep a disk busy, and mostRequests
-	// keep any disk busy. They get at most the share of the memory of which queueShare is the denominator. If that
-	// is little, they become smaller, but each holds a block of a part.
+	// RequestBytes is the memory of a request. Fewer than leastRequests requests do not keep a disk
+	// busy, and mostRequests keep any disk busy. Together they get at most 1/queueShare of the
+	// memory. If that is little, each request gets less memory, but enough for a block of a part.
 	RequestBytes      = 1 << 20
 	leastRequestBytes = MaxUnitBytes
 	leastRequests     = 16
 	mostRequests      = 48
 	queueShare        = 16
 
-	// cacheShare is the denominator of the share of the memory beyond the limit that temporary data may fill
-	// without being evicted before it is read back. The input and the output pass through the rest.
+	// Temporary data may fill 1/cacheShare of the memory beyond the limit without being evicted
+	// before it is read back. The input and the output pass through the rest.
 	cacheShare = 2
 )
 
-// queue returns the requests for temporary files, the input and the output, if the page cache is too small. Whether
-// the input is in the page cache is decided by of.
+// queue returns the requests for temporary files, the input and the output, if the page cache is
+// too small. It assumes that the input is not in the page cache. Queue.of clears Input if it is.
 func (f *Facts) queue(bytes int64) Queue {
 	q := Queue{Bytes: RequestBytes}
 	for q.Bytes > leastRequestBytes && bytes/queueShare < mostRequests*int64(q.Bytes) {
@@ -50,7 +51,8 @@ func (q Queue) of(s Strategy, cold bool) Queue {
 
 func (q *Queue) memory() int64 { return int64(q.Requests) * int64(q.Bytes) }
 
-// leavesCache reports whether the page cache is too small to hold spill until it is read back.
+// leavesCache reports whether the page cache is too small to hold temporary data until it is read
+// back.
 func (f *Facts) leavesCache() bool {
 	beside := max(f.Memory-f.Request.MemoryBytes, 0)
 	return f.Spill.OnDisk && f.Memory > 0 && f.bytes() > beside/cacheShare

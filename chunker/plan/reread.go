@@ -8,7 +8,7 @@ const Reread Strategy = "reread"
 // StagePasses is the stage of Reread after the first pass. It reads the input again, sorts and writes.
 const StagePasses = "more passes"
 
-// largePass ends a Reread.
+// largePass is the condition that ends a Reread.
 const largePass Condition = "a pass selects more records than fit in one chunk"
 
 // rereading is the row of Reread.
@@ -117,9 +117,8 @@ const rereadNeeds = "needs a few chunks of records of up to 16 bytes, or plain n
 // order of all records that it reads.
 const maxWholePasses = 4
 
-// cachedInputPart is the denominator of the fraction of the memory up to which an input is assumed to stay in
-// the page cache, together with an output of the same size. A larger one would be read from the disk again and
-// again.
+// An input of up to 1/cachedInputPart of the memory is assumed to stay in the page cache, together
+// with an output of the same size. A larger one would be read from the disk in each pass.
 const cachedInputPart = 4
 
 // SmallBytes is the size up to which an input is assumed to be in the page cache of any machine.

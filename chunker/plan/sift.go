@@ -12,7 +12,7 @@ const Sift Strategy = "sift"
 // StageSift is the first stage of Sift. It finds the records that are out of order.
 const StageSift = "sift"
 
-// manyOutOfOrder ends a Sift.
+// manyOutOfOrder is the condition that ends a Sift.
 const manyOutOfOrder Condition = "more records are out of order than fit in memory"
 
 // sifting is the row of Sift.
@@ -40,23 +40,23 @@ const (
 	// block of output.
 	siftBlocks = 2
 
-	// siftBlockBytes is the maximum size of a block, so that what is known of its records stays in the
-	// processor's caches.
+	// siftBlockBytes is the maximum size of a block. It is small, so that the data about its
+	// records stays in the processor's caches.
 	siftBlockBytes = 256 << 10
 
-	// siftEntryBytes is the memory for each block in the index, without three keys. siftIndexShare is the
-	// denominator of the share of the memory that the index may take.
+	// siftEntryBytes is the memory for each block in the index, without its three keys. The index
+	// may take 1/siftIndexShare of the memory.
 	siftEntryBytes = 160
 	siftIndexShare = 8
 
-	// siftedShare is the denominator of the share of the memory for records that are out of order. The rest is
-	// for sorting them.
+	// The records that are out of order get 1/siftedShare of the memory. The rest is for sorting
+	// them.
 	siftedShare = 4
 
 	siftScatters = 1.5 // the time to check the order of a record, as a multiple of the time to send it to its part
 
-	// sampleDeviations is the number of standard deviations by which a plan expects more records out of order
-	// than the sample has.
+	// sampleDeviations is the margin, in standard deviations, that a plan adds to the number of
+	// records out of order in the sample.
 	sampleDeviations = 2
 )
 
@@ -123,9 +123,9 @@ func (f *Facts) canSift() bool {
 	return f.Records >= 0 && f.onHost() && f.Seekable && !f.Remote && f.Request.Limit == 0
 }
 
-// outOfOrder returns about how many records are out of order: those that are not in the longest ascending
-// subsequence of the sample, and some more. It is negative if the sample is too small or most of it is out of
-// order.
+// outOfOrder estimates how many records are out of order. It counts the keys outside the longest
+// ascending subsequence of the sample and adds a margin. The result is negative if the sample is
+// too small or most of it is out of order.
 func (f *Facts) outOfOrder() float64 {
 	keys := f.Sample.Prefixes
 	if !f.Sample.Enough || f.Sample.Descents > len(keys)/4 {

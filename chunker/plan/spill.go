@@ -54,8 +54,8 @@ func spillCodecMemory(name string, atOnce, blockBytes int) int64 {
 	return most
 }
 
-// A RoomError is the error of temporary directories that have too little room. There may be more later, or
-// elsewhere.
+// A RoomError is the error of temporary directories that have too little room. A retry may succeed
+// later, or in another directory.
 type RoomError struct {
 	Free   int64 // bytes that the temporary files may use
 	Needed int64 // bytes of temporary files, at least

@@ -6,7 +6,8 @@ import (
 	"math"
 )
 
-// Spread gives each of several devices a share of the records, and merges the shares out of their memories.
+// Spread gives each of several devices a share of the records, and merges the sorted shares from
+// their memories.
 const Spread Strategy = "spread"
 
 // spreading is the row of Spread.

@@ -3,7 +3,7 @@ package plan
 // The stages that belong to no strategy. Each strategy declares its own stages in its own file.
 const (
 	StageStart  = "start"      // open the inputs and the devices, plan, reserve the output
-	StageUnpack = "decompress" // of inputs to temporary files, if their decompressors do not fit the memory
+	StageUnpack = "decompress" // inputs to temporary files, if decompressors do not fit in memory
 	StageFinish = "finish"     // fsync and rename
 	StageVerify = "verify"
 	StageCheck  = "check"
@@ -12,7 +12,7 @@ const (
 // A stageText describes a stage of a sort to users.
 type stageText struct {
 	Name  string // as plans and reports name it
-	Doing string // what the sort does meanwhile, which may be what limits it
+	Doing string // the activity, as progress messages show it
 }
 
 // commonStages are the stages that belong to no strategy.
@@ -24,8 +24,7 @@ var commonStages = []stageText{
 	{StageCheck, "reading and checking the input"},
 }
 
-// Doing returns what a sort does in a stage, in words for users. For a stage that no table has, it returns its
-// name.
+// Doing describes a stage in words for users. For a stage that is in no table, it returns the name.
 func Doing(stage string) string {
 	tables := [][]stageText{commonStages}
 	for _, row := range Strategies {

@@ -2,21 +2,22 @@ package plan
 
 import "slices"
 
-// A Strategy is a way to sort the input by means of chunks.
+// A Strategy is the name of a way to sort the input.
 type Strategy string
 
 // Auto leaves the choice to the planner. Each strategy declares its own name in its own file.
 const Auto Strategy = "auto"
 
-// Properties describe a strategy. Only its own file and the tables name it: all other code asks for a property.
+// Properties describe a strategy. Only its own file and the tables mention a strategy by name; all
+// other code checks properties.
 type Properties struct {
 	Name        Strategy
-	Way         string // what it does, in a few words
+	Way         string // a short description
 	Requestable bool   // users can request it by name
-	Hint        string // an explanation of its name for the help of a requestable strategy; may be ""
+	Hint        string // explains the name of a requestable strategy in the help; may be ""
 
 	stages []stageText // the stages of its candidates, except the common ones
-	exits  []exit      // what its runs can find out
+	exits  []exit      // the conditions that its runs may meet
 
 	Spills        bool // writes temporary data
 	SpillsAll     bool // writes all records to temporary data, even if only the first ones are wanted
@@ -29,7 +30,8 @@ type Properties struct {
 	ManyDevices   bool // needs several devices
 	LastResort    bool // can run whenever temporary data has enough room
 
-	// weigh returns its candidate. Strategies with DirectIO are weighed last, with the prices of direct I/O.
+	// weigh returns the candidate of the strategy. Strategies with DirectIO are weighed last, with
+	// the prices of direct I/O.
 	weigh func(*chooser) Candidate
 
 	// canForce reports whether the candidate can run if the user requests it; nil: if it is possible.

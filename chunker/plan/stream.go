@@ -16,8 +16,8 @@ const (
 	// fast.
 	likelyChunks = 32
 
-	// partsOfStream is the number of its parts. With more, the parts of a short stream would be small. With
-	// fewer, those of a long one would soon be too large.
+	// partsOfStream is the number of parts of a stream. More parts would be too small in a short
+	// stream, and fewer would soon be too large in a long one.
 	partsOfStream = 128
 
 	// RunsOfStream is the number of chunks that become runs before a stream counts as long enough for a
@@ -66,7 +66,8 @@ const maxDrift = 1.0 / 16
 // difference of their cumulative distributions with a limit (the test of Kolmogorov and Smirnov).
 func Drift(a, b []uint64) bool { return exceeds(a, b) || exceeds(b, a) }
 
-// exceeds reports whether, up to one of its keys, the share of a exceeds that of b by more than maxDrift.
+// exceeds reports whether, at some key of a, the fraction of a up to that key exceeds that of b by
+// more than maxDrift.
 func exceeds(a, b []uint64) bool {
 	for i, key := range a {
 		upTo := sort.Search(len(b), func(j int) bool { return b[j] > key })

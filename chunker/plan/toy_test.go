@@ -39,8 +39,8 @@ func runToy(ctx context.Context, r *engine.Run, _ *plan.Candidate) error {
 	return err
 }
 
-// TestToyStrategy sorts by a strategy that is no part of the product: chosen by its price, requested by its
-// name, and where it proves to be impossible.
+// TestToyStrategy adds a strategy to the tables and sorts with it: chosen for its cost, requested
+// by name, and in a case where it turns out to be impossible.
 func TestToyStrategy(t *testing.T) {
 	impossible := func(context.Context, *engine.Run, *plan.Candidate) error {
 		return &plan.Impossible{Why: "the toy is broken"}

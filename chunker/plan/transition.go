@@ -2,12 +2,12 @@ package plan
 
 import "fmt"
 
-// A Condition is something that only a run can find out, because no fact tells it. Each strategy declares its
-// conditions in its own file.
+// A Condition is an event that only a run can detect, because no fact predicts it. Each strategy
+// declares its conditions in its own file.
 type Condition string
 
-// A Transition says which strategy takes over if a condition holds during a run. The engine follows the
-// transitions of the plan and takes no other way.
+// A Transition says which strategy takes over if a condition holds during a run. The engine follows
+// the transitions of the plan and no others.
 type Transition struct {
 	If   Condition `json:"if"`
 	Then Strategy  `json:"then"`

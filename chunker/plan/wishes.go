@@ -6,10 +6,11 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// A wish is one line of the budget: something that gets a part of the memory limit before the chunks do.
+// A wish is a use of memory that gets its part of the limit before the chunks do. The budget shows
+// it as a line.
 type wish struct {
 	name string // of the line
-	why  string // what happens with less
+	why  string // the reason, as the line shows it
 
 	// shared is the line of the budget that the wish shares with others; nil: it has one of its own.
 	shared *line
@@ -18,10 +19,10 @@ type wish struct {
 	// memory.
 	bytes func(d *division) int64
 
-	// share limits the wish to a fraction of the remaining memory, of which it is the denominator; 0: no limit.
+	// share limits the wish to 1/share of the remaining memory; 0: no limit.
 	share int64
 
-	// grant stores how much it got; nil: nobody asks.
+	// grant stores how much memory the wish got; nil: this is not stored.
 	grant func(s *Sizes, bytes int64)
 }
 
@@ -66,7 +67,8 @@ func (d *division) spend(w wish, bytes int64) {
 	d.lines[i].Bytes += bytes
 }
 
-// requestLine is the memory of all I/O requests. What they read or write decides their number and size.
+// requestLine is the line for the memory of all I/O requests. Their number and size depend on the
+// files that they read or write.
 var requestLine = &line{
 	For: "I/O requests",
 	Why: "reading ahead and writing behind: remote inputs and outputs, and files past the page cache",
