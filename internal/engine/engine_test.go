@@ -6,7 +6,7 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 )
 
-// TestEveryStrategyRuns: whatever a plan may weigh, the engine can run.
+// TestEveryStrategyRuns checks that the engine has a function for every strategy of package plan.
 func TestEveryStrategyRuns(t *testing.T) {
 	for _, s := range plan.Strategies {
 		if Strategies[s.Name] == nil {

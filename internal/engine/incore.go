@@ -10,7 +10,7 @@ import (
 )
 
 // errOneChunk reports a plan that is wrong: its only chunk does not hold all records, although the
-// input has as many as it announces.
+// input has the announced number of records.
 var errOneChunk = errors.New("internal error: more than one chunk of records was found; the output is discarded")
 
 // runInCore sorts all records in one chunk.

@@ -12,7 +12,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestMayOverwrite allows to write over an input once all of it has been read, as a file and as a stream.
+// TestMayOverwrite checks that an input may be overwritten only after all of it has been read, both
+// as a file and as a stream.
 func TestMayOverwrite(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "in")
 	if err := os.WriteFile(name, make([]byte, 8*1000), 0o600); err != nil {

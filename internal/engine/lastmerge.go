@@ -44,7 +44,7 @@ type lastMerge struct {
 	written int64            // number of leading output records without a gap
 	marks   []position       // marks that have not been reached, in order
 	sum     spill.StretchSum // checksum of the bytes after the last reached mark
-	reached int              // number of reached marks that are not in the manifest
+	reached int              // number of reached marks not yet in the manifest
 	next    *spill.Written   // the next state for the manifest, with all reached marks
 }
 

@@ -12,10 +12,9 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// runPartition sends every record to a part, sorts the parts and appends them. Parts are
-// determined by the leading digits of the keys or by splitters from the sample. If there is
-// little memory, parts are fewer and larger, and those that do not fit into a chunk are
-// partitioned again.
+// runPartition sends every record to a part, sorts the parts and appends them. Parts are determined
+// by the leading digits of the keys or by splitters from the sample. If there is little memory,
+// parts are fewer and larger, and a part that does not fit into a chunk is partitioned again.
 func runPartition(ctx context.Context, r *Run, c *plan.Candidate) error {
 	p := &partitioning{run: r, candidate: c}
 	if r.Input.Data.Records() < 0 {
@@ -119,8 +118,8 @@ func (p *partitioning) isOversized(part *chunker.Partition) bool {
 	return part.AllEqual || part.Records() > p.candidate.ChunkRecords
 }
 
-// readNext starts reading the first part that is not empty. It returns nil if none exists or if
-// it is oversized.
+// readNext starts reading the first part that is not empty. It returns nil if all parts are empty
+// or if that part is oversized.
 func (p *partitioning) readNext(ctx context.Context, parts []*chunker.Partition) (device.Source, error) {
 	i := slices.IndexFunc(parts, func(part *chunker.Partition) bool { return part.Records() > 0 })
 	if i < 0 || p.isOversized(parts[i]) {

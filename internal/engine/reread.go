@@ -70,7 +70,8 @@ func (p *passes) run(ctx context.Context) error {
 	return err
 }
 
-// moreForKeys is the factor by which the next pass is larger in this case.
+// moreForKeys is the factor by which the next pass is larger if the keys so far are too few for the
+// limit.
 const moreForKeys = 16
 
 // first makes the first pass, which reads all records. It reports whether more passes must

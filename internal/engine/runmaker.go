@@ -35,7 +35,7 @@ type runMaker struct {
 	runs []*spill.Run
 }
 
-// A loadedChunk holds records that are not sorted yet.
+// A loadedChunk holds records that have not been sorted yet.
 type loadedChunk struct {
 	chunk  device.Chunk
 	origin spill.Origin
@@ -177,8 +177,8 @@ func (m *runMaker) sort(ctx context.Context, c *loadedChunk, i int) (run *spill.
 	return m.spill(ctx, c)
 }
 
-// keep makes run i, the last one, from a sorted chunk in memory. It returns nil if that is not
-// possible.
+// keep makes run i, the last one, from a sorted chunk in memory. It returns nil if the chunk can't
+// stay in memory.
 func (m *runMaker) keep(ctx context.Context, c *loadedChunk, i int) (*spill.Run, error) {
 	r := m.run
 	if i == 0 || i >= r.Plan.Sizes.FanIn {
@@ -241,7 +241,7 @@ func (m *runMaker) order() {
 	})
 }
 
-// A lastMerger merges runs to the output. There are at most as many as the fan-in.
+// A lastMerger merges runs to the output. The number of runs does not exceed the fan-in.
 type lastMerger func(ctx context.Context, opt merge.Options, runs []*spill.Run) error
 
 // mergeTo returns a lastMerger that writes to w.

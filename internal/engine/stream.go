@@ -84,7 +84,7 @@ func (s *streamSort) drifts(keys []uint64) bool {
 	return matters && plan.Drift(s.run.Facts.Sample.Sorted(), keys)
 }
 
-// nothing sorts no records.
+// nothing does nothing, because the stream has no records.
 func (s *streamSort) nothing(context.Context) error { return nil }
 
 // merge merges all runs.
@@ -126,8 +126,8 @@ func (s *streamSort) partition(ctx context.Context, keys []uint64) error {
 	return s.sortPartsOfInput(ctx, parts)
 }
 
-// resumed is a stream from its beginning after some records have been read. sources provides
-// those, and the records that have been cut.
+// resumed is a stream that starts again at its first record, although some records have already
+// been read. sources provides these records and the slice that was cut next.
 type resumed struct {
 	chunker.Dataset
 	sources []device.Source

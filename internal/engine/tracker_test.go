@@ -8,7 +8,7 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 )
 
-// TestTracker holds the time that is left against the bytes of all phases.
+// TestTracker checks the bytes and the remaining time of several phases.
 func TestTracker(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tracker Tracker
@@ -37,11 +37,11 @@ func TestTracker(t *testing.T) {
 			took  time.Duration
 			left  time.Duration
 		}{
-			{"sort", 50, 5 * time.Second, 55 * time.Second},   // a twelfth of the seconds that are predicted
-			{"sort", 50, 15 * time.Second, 100 * time.Second}, // the first stage took 20 s, not 1: five are to come
-			{"merge", 50, 30 * time.Second, 70 * time.Second}, // 50 s for 2.5
+			{"sort", 50, 5 * time.Second, 55 * time.Second},   // 1/12 of the predicted seconds
+			{"sort", 50, 15 * time.Second, 100 * time.Second}, // 20 s instead of 1 s; 5 left
+			{"merge", 50, 30 * time.Second, 70 * time.Second}, // 50 s instead of 2.5 s; 3.5 left
 			{"merge", 50, 30 * time.Second, 40 * time.Second},
-			{"finish", 0, 30 * time.Second, 10 * time.Second}, // of 120 s that all should take by now
+			{"finish", 0, 30 * time.Second, 10 * time.Second}, // 80 s instead of 4 s: 120 s in all
 			{"finish", 0, 30 * time.Second, 0},
 		} {
 			if tracker.Snapshot().Phase != step.stage {
@@ -63,7 +63,8 @@ func TestTracker(t *testing.T) {
 	})
 }
 
-// TestTrackerOfAStream checks that no time is predicted while a stage of unknown length runs, also after others.
+// TestTrackerOfAStream checks that no time is predicted while a stage of unknown length runs, even
+// if others have finished.
 func TestTrackerOfAStream(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tracker Tracker

@@ -7,8 +7,7 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 )
 
-// candidateAfter returns the candidate that begins again if another one turns out to be impossible,
-// or nil if there is none.
+// candidateAfter returns the candidate that starts over if c turns out to be impossible, or nil.
 func candidateAfter(p *plan.Plan, c *plan.Candidate) *plan.Candidate {
 	again := slices.IndexFunc(c.Transitions, func(t plan.Transition) bool { return t.Restart })
 	if again < 0 {
@@ -32,7 +31,7 @@ func follow(r *Run, c *plan.Candidate, condition plan.Condition) error {
 	return nil
 }
 
-// followPart makes such a transition for a part of a partition.
+// followPart is follow for a part of a partition.
 func followPart(r *Run, c *plan.Candidate, condition plan.Condition) error {
 	t, err := transition(c, condition)
 	if err != nil {
@@ -49,8 +48,8 @@ func followPart(r *Run, c *plan.Candidate, condition plan.Condition) error {
 	return nil
 }
 
-// transition returns the transition of a candidate for a condition. If there is none, the plan is
-// wrong.
+// transition returns the transition of a candidate for a condition. It returns an error if the plan
+// has none, which is a bug.
 func transition(c *plan.Candidate, condition plan.Condition) (plan.Transition, error) {
 	t, ok := c.On(condition)
 	if !ok {

@@ -8,7 +8,7 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 )
 
-// TestFollow makes the transitions of a plan, and none that it does not have.
+// TestFollow checks that a run makes the transitions of its plan and no others.
 func TestFollow(t *testing.T) {
 	const whole, part, other plan.Condition = "the sun shines", "the moon shines", "it rains"
 	c := &plan.Candidate{Strategy: "a", Transitions: []plan.Transition{
@@ -50,7 +50,8 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// TestCandidateAfter finds the candidate that begins again after another one turned out to be impossible.
+// TestCandidateAfter checks which candidate starts over after another one turned out to be
+// impossible.
 func TestCandidateAfter(t *testing.T) {
 	r := &Run{Plan: &plan.Plan{Considered: []plan.Candidate{
 		{Strategy: "a", Transitions: []plan.Transition{{Then: "c"}, {Then: "b", Restart: true}}},

@@ -17,13 +17,13 @@ type orderWatch struct {
 	sum   checksum
 	order format.OrderCheck
 
-	brief  bool // no checksum, and stop after the first fault
+	brief  bool // compute no checksum, and stop after the first fault
 	unique bool // equal neighbors are a fault
 
 	tell func(first int64, recs []byte) // called with the checked records unless it is nil
 }
 
-// errFault ends the reading in this case.
+// errFault stops a brief check after the first fault.
 var errFault = errors.New("out of order")
 
 func (o *orderWatch) WriteBlock(_ context.Context, first int64, recs []byte) error {
