@@ -17,7 +17,7 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// sortedRuns makes runs whose leading 8 bytes have that distribution.
+// sortedRuns makes runs of records whose first 8 bytes have the given distribution.
 func sortedRuns(k *format.Keyer, runs, records int, dist string) []*spill.Run {
 	rng := rand.New(rand.NewPCG(1, uint64(runs)))
 	var list []*spill.Run
@@ -40,7 +40,8 @@ func sortedRuns(k *format.Keyer, runs, records int, dist string) []*spill.Run {
 	return list
 }
 
-// recordsOf makes records that begin with these keys, most significant byte first unless the key is a number.
+// recordsOf makes records that begin with the given keys, most significant byte first unless the
+// key is a number.
 func recordsOf(k *format.Keyer, keys []uint64) []byte {
 	size := k.Layout().RecordSize
 	switch {

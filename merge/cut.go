@@ -139,8 +139,8 @@ func (c *cutter) mark() {
 // Of the splitter's own input it takes all records in memory. If input is negative, the span
 // takes everything.
 //
-// REQUIRES: each input that is not exhausted has at least one record in memory that is not before
-// the splitter, and only its last block in memory contains such records.
+// REQUIRES: each unexhausted input has at least one record in memory at or after the splitter, and
+// only its last block in memory contains such records.
 func (c *cutter) cut(key []byte, input int) *span {
 	c.search.seek(key)
 	stretches := 0

@@ -52,7 +52,8 @@ func TestSpansKeepWorkersBusy(t *testing.T) {
 	}
 }
 
-// TestDisorder looks for the first record that is less than the one before it, among equal ones.
+// TestDisorder checks that the first record that is less than its predecessor is found, also among
+// equal ones.
 func TestDisorder(t *testing.T) {
 	k := keyer(t, bare(t, "u64"))
 	for _, c := range []struct {

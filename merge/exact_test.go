@@ -13,7 +13,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// generated is n records of a distribution.
+// generated returns n records of a distribution.
 func generated(t *testing.T, l format.Layout, dist string, n int, r *rand.Rand) []byte {
 	t.Helper()
 	g, err := format.NewGenerator(l, dist, r.Uint64(), int64(n))
@@ -25,7 +25,7 @@ func generated(t *testing.T, l format.Layout, dist string, n int, r *rand.Rand) 
 	return recs
 }
 
-// sortedInputs are memory whose reads of single records are counted.
+// sortedInputs returns inputs in memory, and counts the records that are read.
 func sortedInputs(runs [][]byte, size int, reads *atomic.Int64) (inputs []Sorted) {
 	for _, run := range runs {
 		inputs = append(inputs, Sorted{int64(len(run) / size), func(p []byte, first int64) error {
@@ -56,8 +56,8 @@ func inMergeOrder(k *format.Keyer, runs [][]byte) (all []placed) {
 	return all
 }
 
-// TestCutsAreExact holds the cuts of 1 to 64 inputs into 1 to 64 parts against the order of all records, whatever the
-// keys; and the number of records that were read for them.
+// TestCutsAreExact compares the cuts of 1 to 64 inputs into 1 to 64 parts with the order of all
+// records, for any keys. It also checks how many records were read.
 func TestCutsAreExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(28, 1))
 	for _, l := range []format.Layout{bare(t, "u64"), bare(t, "u8"), fields(t, 16, "8:u64be:desc", "0:u16")} {
@@ -166,8 +166,8 @@ func TestCutsFail(t *testing.T) {
 	}
 }
 
-// TestWithinKeepsAPage probes a range as a search does, and reads no page twice that it is within; what failed is read
-// again.
+// TestWithinKeepsAPage probes a range as a binary search does. As long as the probes stay within a
+// page, it is read only once. A failed read is repeated.
 func TestWithinKeepsAPage(t *testing.T) {
 	run := make([]byte, 200)
 	for i := range run {

@@ -13,7 +13,7 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// TestUniqueOfMerge lets a parallel merge write through all filters.
+// TestUniqueOfMerge writes the output of a parallel merge through all filters.
 func TestUniqueOfMerge(t *testing.T) {
 	l := fields(t, 16, "0:u16")
 	k := keyer(t, l)

@@ -49,7 +49,7 @@ func bare(t testing.TB, name string) format.Layout {
 	return format.Bare(typ)
 }
 
-// sorted is the stable order of recs, by the standard library.
+// sorted returns recs in stable order, sorted by the standard library.
 func sorted(k *format.Keyer, recs []byte) []byte {
 	size := k.Layout().RecordSize
 	list := slices.Collect(slices.Chunk(recs, size))
@@ -73,7 +73,8 @@ func memoryRuns(k *format.Keyer, parts [][]byte, blockRecords int) []*spill.Run 
 	return runs
 }
 
-// collector is a BlockWriter that checks the contract: blocks tile the output, none is larger than allowed.
+// collector is a BlockWriter that checks its contract: the blocks tile the output, and none is
+// larger than allowed.
 type collector struct {
 	mu    sync.Mutex
 	size  int
@@ -116,7 +117,7 @@ func (c *collector) result(t testing.TB) []byte {
 	return c.recs
 }
 
-// shapes are distributions of keys that a merge must not mind.
+// shapes are distributions of keys that a merge must handle.
 var shapes = []struct {
 	name string
 	fill func(rng *rand.Rand, run, i, n int) uint64
@@ -134,7 +135,7 @@ func layouts(t testing.TB) []format.Layout {
 		bare(t, "u64"), bare(t, "i32be"), bare(t, "f64"), bare(t, "u8"), bare(t, "u128"), bare(t, "bytes3"),
 		fields(t, 7, "3:u16be:desc", "0:i8"),
 		fields(t, 16, "0:u64"),
-		fields(t, 21, "0:bytes8", "8:bytes5:desc"), // wide, and ties of the prefix are common
+		fields(t, 21, "0:bytes8", "8:bytes5:desc"), // a wide key, whose prefix often ties
 		fields(t, 100, "0:bytes10"),
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// testSpill is where runs are merged into.
+// testSpill returns a Spill for the merged runs.
 func testSpill(t *testing.T, k *format.Keyer, store spill.Store) *spill.Spill {
 	t.Helper()
 	s, err := spill.New(spill.Options{Store: store, Folders: []string{t.TempDir()}, Codec: "none", Keyer: k, Workers: 1})
@@ -24,7 +24,7 @@ func testSpill(t *testing.T, k *format.Keyer, store spill.Store) *spill.Spill {
 	return s
 }
 
-// fullStore is a Disk on which one block finds room, and the next one none.
+// fullStore is a Disk with room for a single block.
 type fullStore struct {
 	spill.Disk
 	written, released atomic.Int32
@@ -100,7 +100,8 @@ func TestReduceKeepsRunsOnError(t *testing.T) {
 	}
 }
 
-// TestMergeLevelsNamesTheInput looks for an input out of order whenever it is merged.
+// TestMergeLevelsNamesTheInput checks that the error names the input that is out of order, in
+// whichever merge it is found.
 func TestMergeLevelsNamesTheInput(t *testing.T) {
 	k := keyer(t, bare(t, "u8"))
 	for bad := range 7 {

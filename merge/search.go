@@ -40,8 +40,8 @@ func (s *searcher) seekRecord(in stretch, i int) {
 }
 
 // cut returns the index where the splitter, a record of input owner, cuts the stretch in, which
-// belongs to input i. Of equal keys, those of earlier inputs come before the splitter, and those
-// of later inputs after it.
+// belongs to input i. Among equal keys, records of earlier inputs come before the splitter, and
+// records of later inputs after it.
 func (s *searcher) cut(in stretch, i, at int) int {
 	bound := 0
 	if i < at {

@@ -83,7 +83,7 @@ func TestStoresEqualsStableSort(t *testing.T) {
 	}
 }
 
-// TestStoresUnaligned merges words that do not lie where words do.
+// TestStoresUnaligned merges words at unaligned addresses.
 func TestStoresUnaligned(t *testing.T) {
 	k := keyer(t, bare(t, "u64"))
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -124,7 +124,7 @@ func TestStoresLimit(t *testing.T) {
 	}
 }
 
-// TestStoresFaults lets an input fail, and the writer, at several places.
+// TestStoresFaults makes an input or the writer fail, at several positions.
 func TestStoresFaults(t *testing.T) {
 	k := keyer(t, bare(t, "i64"))
 	rng := rand.New(rand.NewPCG(3, 4))

@@ -117,8 +117,8 @@ func TestStreamsWithinMemory(t *testing.T) {
 	}
 }
 
-// FuzzMerge merges whatever records it gets, as runs, as streams and as chunks that are stored, under keys of several
-// kinds.
+// FuzzMerge merges arbitrary records as runs, as streams and as stored chunks, with several kinds
+// of keys.
 func FuzzMerge(f *testing.F) {
 	f.Add([]byte("the quick brown fox jumps over the lazy dog"), uint8(3), uint8(2), uint8(1))
 	f.Add(bytes.Repeat([]byte{255}, 300), uint8(7), uint8(5), uint8(8))

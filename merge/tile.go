@@ -7,10 +7,9 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// A tiler merges the stretches of one tile with a balanced tree of two-way merges. This moves
-// every record once per level, which is cheap within the cache. A k-way loser tree moves a record
-// only once, but it makes log2(k) comparisons per record, each of which depends on the one
-// before.
+// A tiler merges the stretches of one tile with a balanced tree of two-way merges. This moves every
+// record once per level, which is cheap within the cache. A k-way loser tree moves a record only
+// once, but it makes log2(k) comparisons per record, and each comparison depends on the one before.
 type tiler struct {
 	keyer   *format.Keyer
 	size    int                   // record size in bytes
@@ -52,9 +51,9 @@ func isWord(k *format.Keyer) bool {
 	return k.Layout().IsBare() && k.KeySize() <= 8
 }
 
-// merge merges inputs, none of which may be empty. The result is valid until the next call. If
-// the inputs exceed a tile, which happens only if there are more inputs than records in a tile,
-// the tiler allocates more memory.
+// merge merges inputs. No input may be empty. The result is valid until the next call. If the
+// inputs exceed a tile, which happens only if there are more inputs than records in a tile, the
+// tiler allocates more memory.
 func (t *tiler) merge(inputs []stretch) sequence {
 	n := 0
 	t.inputs = inputs

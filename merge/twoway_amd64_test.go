@@ -7,7 +7,7 @@ import (
 	"unsafe"
 )
 
-// TestTwoWayBothWays merges with vectors and without, as on a processor that has none.
+// TestTwoWayBothWays merges with and without vector instructions.
 func TestTwoWayBothWays(t *testing.T) {
 	defer func(had bool) { hasVectors = had }(hasVectors)
 	r := rand.New(rand.NewPCG(3, 5))
@@ -31,7 +31,7 @@ func TestTwoWayBothWays(t *testing.T) {
 	}
 }
 
-// TestVectorEndsOffsets holds the fields to where the assembly looks for them.
+// TestVectorEndsOffsets checks that the fields have the offsets that the assembly uses.
 func TestVectorEndsOffsets(t *testing.T) {
 	var e vectorEnds
 	for want, got := range []uintptr{

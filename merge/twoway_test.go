@@ -29,8 +29,8 @@ func withRefs(keys []uint64, input ref) sequence {
 	return s
 }
 
-// TestTwoWayExhaustively merges all short lists of few values, lowest and highest included: every way in which
-// the two ends can meet.
+// TestTwoWayExhaustively merges all short lists of few values, including the lowest and the highest
+// one. This covers every way in which the two ends can meet.
 func TestTwoWayExhaustively(t *testing.T) {
 	for na := range 7 {
 		for nb := range 7 {

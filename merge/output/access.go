@@ -51,9 +51,9 @@ func (a *access) applyIn(ops operations, f *os.File) error {
 	return ops.perform("set mode of output", func() error { return a.applyTo(f) })
 }
 
-// reducedMode returns the mode for a file that cannot keep the whole access. Nobody gains by it
-// what the access denied, even though a user may now be in a different class, such as group or
-// others.
+// reducedMode returns the mode for a file that cannot keep the whole access. The mode never grants
+// a user a permission that the original access denied, even if the user is now in a different
+// class, such as group or others.
 func (a *access) reducedMode(keepsOwner, keepsGroup, keepsACL bool) fs.FileMode {
 	user := a.mode >> 6 & 7
 	group := a.mode >> 3 & 7

@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The tags of the entries that only a test makes.
+// Tags of ACL entries that only tests create.
 const (
 	aclUser  = 0x01
 	aclOther = 0x20
@@ -38,7 +38,7 @@ func makeACL(entries ...aclTestEntry) []byte {
 	return acl
 }
 
-// oneMore lets a user read and write, and denies the group and others.
+// oneMore is an ACL that lets a named user read and write, and denies the group and others.
 var oneMore = makeACL(aclTestEntry{aclUser, 6, nobodyID}, aclTestEntry{aclNamedUser, 6, 1234},
 	aclTestEntry{aclGroup, 0, nobodyID}, aclTestEntry{aclMask, 6, nobodyID}, aclTestEntry{aclOther, 0, nobodyID})
 
@@ -72,8 +72,8 @@ func stat(t *testing.T, name string) (fs.FileMode, *syscall.Stat_t) {
 	return info.Mode(), info.Sys().(*syscall.Stat_t)
 }
 
-// TestReplacedACL: the file that replaces one with an ACL has the same ACL, and one that replaces a file without has
-// none, also where the folder gives new files one.
+// TestReplacedACL checks that a file gets the ACL of the file that it replaces. If that file has
+// none, the new one has none either, even if the directory has a default ACL.
 func TestReplacedACL(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "out")
 	if err := os.WriteFile(name, nil, 0o600); err != nil {
@@ -101,8 +101,8 @@ func TestReplacedACL(t *testing.T) {
 	}
 }
 
-// TestLoweredMode checks that a file that cannot keep its owner, group or ACL grants nobody what
-// was denied.
+// TestLoweredMode checks that a file that cannot keep its owner, group or ACL grants no permission
+// that was denied before.
 func TestLoweredMode(t *testing.T) {
 	denies := makeACL(aclTestEntry{aclUser, 6, nobodyID}, aclTestEntry{aclNamedUser, 0, 1234},
 		aclTestEntry{aclGroup, 4, nobodyID}, aclTestEntry{aclMask, 4, nobodyID}, aclTestEntry{aclOther, 4, nobodyID})
@@ -118,7 +118,7 @@ func TestLoweredMode(t *testing.T) {
 		{0o644, denies, true, true, false, 0o600},
 		{0o660, []byte("what is this?"), true, true, false, 0o600},
 		{0o664, nil, true, false, false, 0o644},
-		{0o604, nil, true, false, false, 0o600}, // else the group before could read it
+		{0o604, nil, true, false, false, 0o600}, // otherwise the former group could read it
 		{0o660, nil, true, false, false, 0o600},
 		{0o466, nil, false, true, false, 0o444},
 		{0o640, nil, false, true, false, 0o640},
@@ -131,14 +131,15 @@ func TestLoweredMode(t *testing.T) {
 	}
 }
 
-// asUserEnv has the test write to a file, as a user who is not root.
+// asUserEnv is an environment variable with the name of a file, which the test then writes as an
+// ordinary user.
 const asUserEnv = "EXTSORT_TEST_REPLACE"
 
-// anotherUser is the user and the group that asAnotherUser runs a test as.
+// anotherUser is the ID of the user and of the group as which asAnotherUser runs a test.
 const anotherUser = 1234
 
-// asAnotherUser makes a folder that everybody may write to, and returns a function that runs the test again as another
-// user, with the name of a file in asUserEnv.
+// asAnotherUser makes a directory that everybody may write to. It returns a function that runs the
+// test again as another user, with the name of a file in asUserEnv.
 func asAnotherUser(t *testing.T) (folder string, again func(name string)) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -169,7 +170,7 @@ func asAnotherUser(t *testing.T) (folder string, again func(name string)) {
 	}
 }
 
-// TestReplacedByAnotherUser replaces files of other users in a directory that allows this. Nobody
+// TestReplacedByAnotherUser replaces files of other users in a directory that allows this. No user
 // may gain access.
 func TestReplacedByAnotherUser(t *testing.T) {
 	if name := os.Getenv(asUserEnv); name != "" {
@@ -205,7 +206,8 @@ func TestReplacedByAnotherUser(t *testing.T) {
 	}
 }
 
-// TestNewFilesOfReplacedSet: a file that a set did not have before is no more open than its index was.
+// TestNewFilesOfReplacedSet checks that an additional file of a set gets no more permissions than
+// the old index had.
 func TestNewFilesOfReplacedSet(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "set")
 	if err := writeSet(name, nil, "ab", Split{Files: 1}); err != nil {

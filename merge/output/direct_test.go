@@ -19,8 +19,8 @@ import (
 
 const testWindow = 64 << 10
 
-// pastCache begins an output of records that goes past the page cache, with requests of its own, all of which
-// are over at the end.
+// pastCache begins an output of records with direct I/O and its own requests. It checks that no
+// request is left at the end.
 func pastCache(t *testing.T, fault func(string) error, opt Options) (*Sink, *File) {
 	t.Helper()
 	requests := blockio.NewPool(blockio.Options{Bytes: testWindow, Writes: 4})
@@ -111,7 +111,8 @@ func TestOutputPastCache(t *testing.T) {
 	}
 }
 
-// TestOutputPastCacheSurvivesEveryFault fails each operation in turn, with the error of a full disk.
+// TestOutputPastCacheSurvivesEveryFault makes each operation fail in turn, with the error of a full
+// disk.
 func TestOutputPastCacheSurvivesEveryFault(t *testing.T) {
 	data := bytes.Repeat([]byte("record 8"), 10*testWindow/8+1)
 	seen := map[string]bool{}

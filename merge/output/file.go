@@ -86,8 +86,8 @@ func (f *File) ReadAt(p []byte, offset int64) (n int, err error) {
 	return n, err
 }
 
-// Restart discards data that is not in the file yet, so that everything can be written again.
-// REQUIRES: no write is in progress
+// Restart discards pending data, so that everything can be written again. REQUIRES: no write is in
+// progress
 func (f *File) Restart() { f.writer.discard() }
 
 // Sync makes the data written so far durable.

@@ -8,8 +8,8 @@ import (
 )
 
 // Clip forwards the records with indexes from (inclusive) to to (exclusive) and drops the others:
-// those that next already has, and those beyond a limit. A merge or a device that knows its limit
-// is more efficient. Clip is for the output of Groups.
+// records that next already has, and records beyond a limit. A merge or a device that applies a
+// limit itself is more efficient, so Clip is meant for the output of Groups.
 func Clip(from, to int64, next device.BlockWriter, recordSize int) device.BlockWriter {
 	return device.BlockWriterFunc(func(ctx context.Context, first int64, recs []byte) error {
 		end := min(first+int64(len(recs)/recordSize), to)

@@ -151,7 +151,7 @@ func noPage(uintptr) error {
 	return fmt.Errorf("%w: its file system is in memory, which is full", unix.ENOSPC)
 }
 
-// flush does nothing: the pages of a mapping are those of the file.
+// flush does nothing: the mapping and the file share their pages.
 func (h *hugePages) flush() error { return nil }
 
 // discard does nothing.

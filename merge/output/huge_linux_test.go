@@ -18,7 +18,7 @@ import (
 	"github.com/extsort/extsort/device/arena"
 )
 
-// memoryFolder is a folder in a file system that lies in memory, with room for outputs.
+// memoryFolder returns a directory in a tmpfs with room for outputs.
 func memoryFolder(t *testing.T) string {
 	t.Helper()
 	var st unix.Statfs_t
@@ -33,7 +33,7 @@ func memoryFolder(t *testing.T) string {
 	return folder
 }
 
-// openHuge is an output of size bytes in folder that is to be written by huge pages.
+// openHuge begins an output of size bytes in folder, to be written with huge pages.
 func openHuge(t *testing.T, folder string, size int64) (*File, *hugePages) {
 	t.Helper()
 	out := openFile(t, filepath.Join(folder, "out"), FileOptions{Bytes: size, Writers: 2})
@@ -44,7 +44,7 @@ func openHuge(t *testing.T, folder string, size int64) (*File, *hugePages) {
 	return out, h
 }
 
-// someBytes are size bytes that do not repeat.
+// someBytes returns size random bytes.
 func someBytes(size int) []byte {
 	data := make([]byte, size)
 	r := rand.NewChaCha8([32]byte{1})
@@ -52,7 +52,8 @@ func someBytes(size int) []byte {
 	return data
 }
 
-// writeInBlocks writes data at its place in out, from several goroutines, not in order, and each third block twice.
+// writeInBlocks writes data at its position in out. Several goroutines write the blocks in reverse
+// order, every third one twice.
 func writeInBlocks(t *testing.T, out *File, data []byte, header, block, writers int) {
 	t.Helper()
 	var next atomic.Int64
@@ -79,7 +80,7 @@ func writeInBlocks(t *testing.T, out *File, data []byte, header, block, writers 
 	}
 }
 
-// sharedMemory is how much memory of files the process has mapped.
+// sharedMemory returns the size of the resident shared memory of this process.
 func sharedMemory(t *testing.T) int {
 	t.Helper()
 	status, err := os.ReadFile("/proc/self/status")
@@ -148,12 +149,13 @@ func TestSmallOutputIsNotMapped(t *testing.T) {
 	}
 }
 
-// TestHugePagesAreGivenUp does so when they cost much for some time, and not for one that took long.
+// TestHugePagesAreGivenUp checks that huge pages are given up if they are slow for some time, but
+// not because of single slow ones.
 func TestHugePagesAreGivenUp(t *testing.T) {
 	const ms = time.Millisecond
 	for _, c := range []struct {
 		small, huge     time.Duration
-		writers, atMost int // that many are made; 0: all are
+		writers, atMost int // atMost: pages before giving up; 0: never gives up
 	}{
 		{ms, ms, 1, 0}, {ms, 2 * ms, 2, 0}, {ms, 16 * ms, 16, 0},
 		{ms, 2 * ms, 1, 10}, {ms, 4 * ms, 2, 10}, {ms, time.Hour, 16, 5},
@@ -167,7 +169,7 @@ func TestHugePagesAreGivenUp(t *testing.T) {
 		}
 	}
 	h := &hugePages{writers: 2}
-	for range 1000 { // one of four has to wait
+	for range 1000 { // one of four pages has to wait
 		h.account(ms, time.Second)
 		for range 3 {
 			h.account(ms, ms/2)
@@ -178,7 +180,8 @@ func TestHugePagesAreGivenUp(t *testing.T) {
 	}
 }
 
-// TestHugeOutputGivenUp leaves nothing of an output that is given up when some of it is written.
+// TestHugeOutputGivenUp checks that a partly written output leaves nothing behind when it is
+// aborted.
 func TestHugeOutputGivenUp(t *testing.T) {
 	folder := memoryFolder(t)
 	out, _ := openHuge(t, folder, 8*arena.HugePage)
@@ -193,7 +196,8 @@ func TestHugeOutputGivenUp(t *testing.T) {
 	}
 }
 
-// TestHugeOutputWithoutMemory finds that pages cannot be combined, here because the file has become shorter.
+// TestHugeOutputWithoutMemory checks the error if the system cannot allocate a page. To cause this,
+// the test truncates the file.
 func TestHugeOutputWithoutMemory(t *testing.T) {
 	out, h := openHuge(t, memoryFolder(t), 8*arena.HugePage)
 	defer out.Abort()
@@ -209,7 +213,8 @@ func TestHugeOutputWithoutMemory(t *testing.T) {
 	}
 }
 
-// TestHugeOutputToFullFileSystem fills a file system after the output was promised its room, by all writers.
+// TestHugeOutputToFullFileSystem fills a file system with several writers, although there was
+// enough space when the output was opened.
 func TestHugeOutputToFullFileSystem(t *testing.T) {
 	folder := t.TempDir()
 	if err := unix.Mount("none", folder, "tmpfs", 0, "size=32m"); err != nil {

@@ -50,7 +50,8 @@ func TestLeftoversAreRemoved(t *testing.T) {
 	}
 }
 
-// TestKilledRunsLeaveNoNames ends runs as SIGKILL does, where the file has a temporary name; the next one cleans up.
+// TestKilledRunsLeaveNoNames ends runs as SIGKILL does, while the file has a temporary name. The
+// next run must clean up.
 func TestKilledRunsLeaveNoNames(t *testing.T) {
 	for _, named := range []bool{true, false} {
 		name := filepath.Join(t.TempDir(), "out")

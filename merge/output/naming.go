@@ -160,7 +160,7 @@ func (n *naming) removeTemp() error {
 	return n.parent.files.Remove(name)
 }
 
-// giveUp removes the file, which closeFile closes.
+// giveUp removes the file. It calls closeFile to close the file.
 func (n *naming) giveUp(closeFile func() error) error {
 	var removing error
 	if renamesOpen {

@@ -44,7 +44,7 @@ func (isDirectory) Error() string { return "it is a directory" }
 
 func (isDirectory) Unwrap() error { return syscall.EISDIR }
 
-// A place is what the name of an output refers to.
+// A place is the target of an output's name. It may not exist yet.
 type place struct {
 	path         string      // the name after following symbolic links
 	info         fs.FileInfo // nil if there is no such file

@@ -63,8 +63,8 @@ type Output interface {
 	Abort() error
 }
 
-// FileOptions describe what a file will receive. Open chooses from them how to write the file.
-// The zero value is for a file that is written from beginning to end.
+// FileOptions describe the data that a file will receive. Open uses them to choose how to write the
+// file. The zero value is for a file that is written from beginning to end.
 type FileOptions struct {
 	Bytes    int64         // space to reserve; 0 if the size is not known
 	Writers  int           // number of concurrent calls of WriteAt

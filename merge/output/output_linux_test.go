@@ -15,7 +15,8 @@ import (
 
 const nobody = 65534
 
-// asNobody opens an output with the rights of somebody who owns nothing. The thread that takes them on ends with it.
+// asNobody opens an output with the rights of the user nobody. It changes the user of one thread,
+// which ends with the goroutine.
 func asNobody(t *testing.T, name string) (err error) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -37,7 +38,7 @@ func asNobody(t *testing.T, name string) (err error) {
 	return err
 }
 
-// publicFolder is a folder that everybody may reach and write to.
+// publicFolder returns a directory with the given mode that every user can reach.
 func publicFolder(t *testing.T, mode fs.FileMode) string {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "extsort-test-")
@@ -51,8 +52,8 @@ func publicFolder(t *testing.T, mode fs.FileMode) string {
 	return folder
 }
 
-// TestOutputToForbiddenFolder finds before the work that a folder may not be searched or written to. That it cannot be
-// read is no reason.
+// TestOutputToForbiddenFolder checks that Open fails if the directory may not be searched or
+// written to. The directory need not be readable.
 func TestOutputToForbiddenFolder(t *testing.T) {
 	for mode, allowed := range map[fs.FileMode]bool{
 		0o733: true, 0o777: true, 0o711: false, 0o722: false, 0o744: false, 0o755: false, 0o766: false,
@@ -68,7 +69,8 @@ func TestOutputToForbiddenFolder(t *testing.T) {
 	}
 }
 
-// TestOutputInStickyFolder finds before the work that somebody else's file cannot be replaced, and leaves it alone.
+// TestOutputInStickyFolder checks that Open fails if another user's file cannot be replaced, and
+// that this file stays unchanged.
 func TestOutputInStickyFolder(t *testing.T) {
 	for mode, replaceable := range map[fs.FileMode]bool{0o777: true, 0o777 | fs.ModeSticky: false} {
 		folder := publicFolder(t, mode)
@@ -87,7 +89,8 @@ func TestOutputInStickyFolder(t *testing.T) {
 	}
 }
 
-// TestOutputIsLinkedToItsName gives a new output no other name on the way, which a kill could leave behind.
+// TestOutputIsLinkedToItsName checks that a new output never has a temporary name, which a killed
+// process would leave behind.
 func TestOutputIsLinkedToItsName(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "out")
 	var done []string

@@ -44,7 +44,8 @@ func TestOutputThroughLinkedFolders(t *testing.T) {
 	}
 }
 
-// TestOutputToDescriptor writes to a file that the user has redirected a descriptor to, where that is.
+// TestOutputToDescriptor writes to a descriptor that the user has redirected to a file, in append
+// mode.
 func TestOutputToDescriptor(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "log")
 	if err := os.WriteFile(name, []byte("kept "), 0o600); err != nil {
@@ -76,7 +77,7 @@ func TestOutputToDescriptor(t *testing.T) {
 	}
 }
 
-// TestOutputKeepsOwner replaces a file of somebody else.
+// TestOutputKeepsOwner replaces a file of another user, who stays its owner.
 func TestOutputKeepsOwner(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root may give files away")
@@ -101,8 +102,8 @@ func TestOutputKeepsOwner(t *testing.T) {
 	}
 }
 
-// TestOutputIgnoresSwappedFolder has another folder take the name of the output's while it is written: the output goes
-// to the one that it was opened in.
+// TestOutputIgnoresSwappedFolder replaces the directory of an output while the output is written.
+// The output must appear in the original directory.
 func TestOutputIgnoresSwappedFolder(t *testing.T) {
 	for _, named := range []bool{false, true} {
 		for _, exists := range []bool{false, true} {
@@ -132,8 +133,8 @@ func TestOutputIgnoresSwappedFolder(t *testing.T) {
 	}
 }
 
-// TestStreamReportsClosing hears of the closing of files that stay open, where a network file system may say that it
-// could not write all.
+// TestStreamReportsClosing checks that Commit reports errors of closing even if the file stays
+// open. A network file system may report failed writes only then.
 func TestStreamReportsClosing(t *testing.T) {
 	o, err := Open(t.Context(), "/dev/stdout", FileOptions{Fault: func(operation string) error {
 		if operation == "close output" {

@@ -19,12 +19,12 @@ import (
 
 var errInjected = errors.New("injected fault")
 
-// faults fails operation number failAt, counted from 0.
+// faults makes operation number failAt fail, counted from 0.
 type faults struct {
-	named  bool // as if there were no unnamed files
+	named  bool // unnamed files are not supported
 	failAt int
 	count  int
-	failed string // the operation
+	failed string // the operation that failed
 }
 
 func (f *faults) step(operation string) error {
@@ -118,8 +118,9 @@ func TestOutputSurvivesEveryFault(t *testing.T) {
 	}
 }
 
-// checkLeftovers accepts the old output, or the new one when only an operation has failed that comes after the naming:
-// the folder's fsync, or the closing of a file that could be renamed before.
+// checkLeftovers accepts the old output. It also accepts the new one if the failed operation comes
+// after naming: the sync of the directory, or the closing of a file that was renamed while it was
+// open.
 func checkLeftovers(t *testing.T, folder string, failAt int, named, exists bool) {
 	t.Helper()
 	list := names(t, folder)
@@ -282,7 +283,8 @@ func TestStreamHeaderMustBeKnown(t *testing.T) {
 	}
 }
 
-// TestWriteBehind writes small blocks in several orders: almost all of them go to the disk before Commit, none twice.
+// TestWriteBehind writes small blocks in several orders. Almost all of them must go to the disk
+// before Commit, and none twice.
 func TestWriteBehind(t *testing.T) {
 	const block, blocks = 100 << 10, 100
 	inTurn := func(i int) int { return i }
@@ -324,7 +326,8 @@ func TestWriteBehind(t *testing.T) {
 	}
 }
 
-// TestSyncEarly makes an output durable while it is written, and gives it up when that fails.
+// TestSyncEarly checks that an output is synced while it is written, and that it is discarded if a
+// sync fails.
 func TestSyncEarly(t *testing.T) {
 	const blocks = 20
 	for _, fails := range []int64{0, 1, 3} {
@@ -346,7 +349,7 @@ func TestSyncEarly(t *testing.T) {
 			if _, err := out.WriteAt(want, i*int64(len(want))); err != nil {
 				t.Fatal(err)
 			}
-			writer.early.busy.Lock() // one is at an end before the next may begin
+			writer.early.busy.Lock() // waits for the sync in progress
 			if n := syncs.Load(); n > (i+1)*3/2 {
 				t.Errorf("%d early syncs of %d blocks", n, i+1)
 			}
@@ -440,7 +443,8 @@ func TestWriteAtPieces(t *testing.T) {
 	}
 }
 
-// TestOutputTriesOtherNames finds that a name is taken already, once for each operation that gives one.
+// TestOutputTriesOtherNames pretends that a name is already taken, once for each operation that
+// gives a name.
 func TestOutputTriesOtherNames(t *testing.T) {
 	for _, named := range []bool{false, true} {
 		for _, exists := range []bool{false, true} {

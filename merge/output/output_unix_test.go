@@ -60,7 +60,7 @@ func TestStreamSinkKeepsEPIPE(t *testing.T) {
 	}
 }
 
-// TestFIFOWaitsForReader opens a FIFO that somebody reads later, who gets everything.
+// TestFIFOWaitsForReader opens a FIFO before it has a reader. The reader must get everything.
 func TestFIFOWaitsForReader(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "fifo")
 	makeFIFO(t, name)
@@ -93,7 +93,7 @@ func TestFIFOWaitsForReader(t *testing.T) {
 	}
 }
 
-// TestFIFOEndsWithContext cancels what waits for somebody who reads a FIFO.
+// TestFIFOEndsWithContext cancels an output that waits for a reader of a FIFO.
 func TestFIFOEndsWithContext(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "fifo")
 	makeFIFO(t, name)

@@ -19,7 +19,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// byteKeys are records of a byte.
+// byteKeys is the Keyer of one-byte records.
 var byteKeys = func() *format.Keyer {
 	layout, err := format.Spec{Type: "u8"}.ReadHeader(nil, "")
 	if err != nil {
@@ -32,7 +32,7 @@ var byteKeys = func() *format.Keyer {
 	return keyer
 }()
 
-// cut is how records are to be divided.
+// cut returns the expected contents of the files of a set.
 func cut(recs []byte, split Split, header int) (files [][]byte) {
 	rest := recs
 	for i := 0; i < split.Files || split.Files == 0 && (i == 0 || len(rest) > 0); i++ {
@@ -81,7 +81,8 @@ func readSet(t *testing.T, stem string, header int) (files [][]byte) {
 	return files
 }
 
-// TestSetCuts cuts where the key changes, whatever the blocks and the order in which they come.
+// TestSetCuts checks that files end only where the key changes, for blocks of any size in any
+// order.
 func TestSetCuts(t *testing.T) {
 	for seed := range uint64(60) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -120,7 +121,7 @@ func TestSetCuts(t *testing.T) {
 	}
 }
 
-// keptRun keeps records of a byte.
+// keptRun begins a run of one-byte records.
 func keptRun(t *testing.T) (*spill.RunWriter, error) {
 	s, err := spill.New(spill.Options{Folders: []string{t.TempDir()}, Codec: "none", Keyer: byteKeys, ExpectBytes: -1})
 	if err != nil {
@@ -147,8 +148,9 @@ func writeBlocks(t *testing.T, sink *Sink, recs []byte, r *rand.Rand) {
 	writers.Wait()
 }
 
-// TestSetSurvivesEveryFault fails each operation in turn. Then there is no file of the set, or the old set as it was,
-// as long as none was to get its name.
+// TestSetSurvivesEveryFault makes each operation fail in turn. Until the first file is renamed,
+// there must be no file of the new set, and the old set must be unchanged. After that, the set may
+// be incomplete, but the same set can be written again.
 func TestSetSurvivesEveryFault(t *testing.T) {
 	for _, named := range []bool{false, true} {
 		for _, exists := range []bool{false, true} {
@@ -161,7 +163,7 @@ func TestSetSurvivesEveryFault(t *testing.T) {
 					}
 				}
 				fault := &faults{named: named, failAt: failAt}
-				renamed := 0 // or about to be
+				renamed := 0 // including the rename in progress
 				err := writeSet(stem, func(operation string) error {
 					err := fault.step(operation)
 					if err == nil && operation == "rename output" {
@@ -177,7 +179,7 @@ func TestSetSurvivesEveryFault(t *testing.T) {
 				case err != nil && whole && strings.Contains(err.Error(), "it is complete"):
 				case err != nil && len(list) == 0 && !exists:
 				case err != nil && len(list) == 5 && hasIndex && string(slices.Concat(readSet(t, stem, 0)...)) == "abcd":
-				case err != nil && exists && !hasIndex && renamed > 0: // one was replaced
+				case err != nil && exists && !hasIndex && renamed > 0: // a file was replaced
 					if err := writeSet(stem, nil, "xyz", Split{Files: 2}); err != nil {
 						t.Errorf("operation %d (%s) failed, and then another set cannot be written: %v",
 							failAt, fault.failed, err)
@@ -196,8 +198,9 @@ func TestSetSurvivesEveryFault(t *testing.T) {
 	}
 }
 
-// TestKilledSetIsWrittenAgain takes a copy of the folder before each operation, as a kill leaves it: there is the old
-// set, the new one, or none that is whole, and the same command always makes the new one.
+// TestKilledSetIsWrittenAgain copies the directory before each operation, as a kill would leave it.
+// Each copy contains the old set, the new one, or an incomplete one. Writing the new set again must
+// always succeed.
 func TestKilledSetIsWrittenAgain(t *testing.T) {
 	for _, stemName := range []string{"out", "o\xffut", strings.Repeat("ü", 120)} {
 		folder := t.TempDir()
@@ -238,7 +241,7 @@ func TestKilledSetIsWrittenAgain(t *testing.T) {
 	}
 }
 
-// copyFolder copies files, whose names may be any bytes.
+// copyFolder copies the files of a directory. Their names may contain any bytes.
 func copyFolder(t *testing.T, to, from string) error {
 	t.Helper()
 	err := os.Mkdir(to, 0o700)
@@ -250,7 +253,8 @@ func copyFolder(t *testing.T, to, from string) error {
 
 var temp = regexp.MustCompile(`\.extsort-[0-9a-f]{16}$`)
 
-// isTemp reports whether a name is a temporary one of a file, which a later run removes if it knows that it may.
+// isTemp reports whether a name is a temporary name. A later run removes such a file if it knows
+// that its owner is dead.
 func isTemp(name string) bool { return temp.MatchString(name) }
 
 // TestSetsAtOnce writes the same set from several goroutines at once. The resulting files must
@@ -275,7 +279,8 @@ func TestSetsAtOnce(t *testing.T) {
 	}
 }
 
-// TestSetIndexCannotBeRead: an error of reading is not taken for an index of somebody else.
+// TestSetIndexCannotBeRead checks that a failed read of an index is not mistaken for a foreign
+// file.
 func TestSetIndexCannotBeRead(t *testing.T) {
 	stem := filepath.Join(t.TempDir(), "out")
 	if err := os.Mkdir(stem+".index", 0o700); err != nil {
@@ -287,12 +292,12 @@ func TestSetIndexCannotBeRead(t *testing.T) {
 	}
 }
 
-// writeSet writes records of a byte.
+// writeSet writes a set of one-byte records.
 func writeSet(stem string, fault func(string) error, recs string, split Split) error {
 	return writeSetUntil(context.Background(), stem, fault, recs, split)
 }
 
-// writeSetUntil is writeSet until ctx is cancelled. After an error the set is given up.
+// writeSetUntil is writeSet until ctx is cancelled. After an error the set is aborted.
 func writeSetUntil(ctx context.Context, stem string, fault func(string) error, recs string, split Split) error {
 	opt := Options{RecordSize: 1, Keyer: byteKeys, Records: int64(len(recs))}
 	sink, err := NewSet(ctx, stem, fault, split, opt)

@@ -16,8 +16,9 @@ import (
 	"github.com/extsort/extsort/internal/filelock"
 )
 
-// TestNamesWaitForNaming begins a set while another process names the same one: the directory is locked, and there are
-// files that no index lists. Whether they are of a set is decided when the lock is released.
+// TestNamesWaitForNaming begins a set while another process names the same one. The directory is
+// locked, and it contains files that no index lists. After the lock is released, the index decides
+// whether they belong to a set.
 func TestNamesWaitForNaming(t *testing.T) {
 	for _, listed := range []bool{false, true} {
 		stem := filepath.Join(t.TempDir(), "out")
@@ -65,8 +66,8 @@ func TestNamesWaitForNaming(t *testing.T) {
 	}
 }
 
-// TestNamingWaitsForLook names a set while another process looks at the directory. To wait for it can be cancelled, and
-// then the old set is as it was.
+// TestNamingWaitsForLook names a set while another process examines the directory. The wait can be
+// cancelled, and then the old set must be unchanged.
 func TestNamingWaitsForLook(t *testing.T) {
 	folder := t.TempDir()
 	stem := filepath.Join(folder, "out")

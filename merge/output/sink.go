@@ -65,8 +65,8 @@ type Options struct {
 	Keep func() (*spill.RunWriter, error)
 }
 
-// File adds to opt what is known of a file for these records: its size, if they are written at
-// their positions.
+// File completes the options of a file for these records. It sets Bytes if the records are written
+// at their positions.
 func (o *Options) File(opt FileOptions) FileOptions {
 	if o.Compression == format.None && o.Records >= 0 {
 		opt.Bytes = int64(len(o.header(0))) + o.Records*int64(o.RecordSize)
@@ -201,8 +201,8 @@ func (p *placed) commit(ctx context.Context, records int64) error {
 	return p.file.Commit(ctx, end+int64(len(tail)))
 }
 
-// begin sets the header, which is written before the first records. If the header needs a count
-// that is not known, the records wait in a run.
+// begin sets the header, which is written before the first records. If the header needs the number
+// of records and it is not known yet, the records wait in a run.
 func (s *Sink) begin(to *headedWriter, opt Options) error {
 	switch {
 	case len(opt.header(0)) == 0:

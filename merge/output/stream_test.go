@@ -15,7 +15,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// brokenStream fails at a call, from 1.
+// brokenStream fails at call number failAt, counted from 1.
 type brokenStream struct {
 	bytes.Buffer
 	failAt, calls int
@@ -30,8 +30,8 @@ func (p *brokenStream) Write(b []byte) (int, error) {
 	return p.Buffer.Write(b)
 }
 
-// TestStreamSinkFails fails with one of the blocks that several goroutines write: those before it are written, and
-// all others fail.
+// TestStreamSinkFails makes one block fail while several goroutines write. The blocks before it
+// must be written, and all others must fail.
 func TestStreamSinkFails(t *testing.T) {
 	const blocks, failAt = 20, 5
 	to := brokenStream{failAt: failAt}
@@ -52,7 +52,7 @@ func TestStreamSinkFails(t *testing.T) {
 	}
 }
 
-// TestStreamNoticesMissingRecords commits a stream that not all records have reached.
+// TestStreamNoticesMissingRecords commits streams with a wrong number of records.
 func TestStreamNoticesMissingRecords(t *testing.T) {
 	var to bytes.Buffer
 	for records := range int64(4) {
@@ -69,7 +69,7 @@ func TestStreamNoticesMissingRecords(t *testing.T) {
 	}
 }
 
-// TestStreamSinkWritesOnce refuses a record that has been written.
+// TestStreamSinkWritesOnce checks that a record cannot be written twice.
 func TestStreamSinkWritesOnce(t *testing.T) {
 	var to bytes.Buffer
 	s := NewStreamSink(&to, 1)
@@ -81,7 +81,8 @@ func TestStreamSinkWritesOnce(t *testing.T) {
 	}
 }
 
-// TestCountsThatDoNotFit writes as many records as a header can announce, and one more: known before, or at the end.
+// TestCountsThatDoNotFit writes the maximum number of records that a header can announce, and one
+// more. The number is known in advance or only at the end.
 func TestCountsThatDoNotFit(t *testing.T) {
 	for _, records := range []int64{2, 3} {
 		for _, known := range []bool{true, false} {

@@ -19,7 +19,7 @@ type fileWriter interface {
 	// progress
 	flush() error
 
-	// discard forgets data that is not in the file yet. REQUIRES: no write is in progress
+	// discard drops pending data, which has not reached the file. REQUIRES: no write is in progress
 	discard()
 
 	// sync makes the file durable. REQUIRES: flush was called after the last write

@@ -48,11 +48,12 @@ type Options struct {
 	All       bool // Union keeps all records; Intersect keeps the fewest that an input has; Subtract subtracts counts
 	Inputs    []Input
 
-	// Output receives the result of all operations but Compare. Its records are those of the first input, and for
-	// Union those of all inputs.
+	// Output receives the result of all operations but Compare. Union writes records of all inputs.
+	// All other operations write only records of the first input.
 	Output device.BlockWriter
 
-	// OnlyA, OnlyB and Both receive the records of a comparison; Both has those of A. Each may be nil.
+	// OnlyA, OnlyB and Both receive the records of a comparison. For shared keys, Both receives the
+	// records of A. Each may be nil.
 	OnlyA, OnlyB, Both device.BlockWriter
 
 	BlockBytes int // approximate size of a block
@@ -160,7 +161,8 @@ func (w *walk) lowest() (lowest int, bound *head, shared bool) {
 	return lowest, bound, shared
 }
 
-// ownRange handles the next records of an input whose keys are less than those of all others.
+// ownRange handles the next records of an input whose keys are less than all keys of the other
+// inputs.
 func (w *walk) ownRange(input int, bound *head) error {
 	h := w.heads[input]
 	b := h.block
@@ -309,7 +311,7 @@ func (w *walk) subtractCounts(present []*head) error {
 	return err
 }
 
-// skipGroups skips what is left of a group.
+// skipGroups skips the remaining records of a group.
 func (w *walk) skipGroups(present []*head) error {
 	for _, h := range present {
 		if !h.inGroup {

@@ -75,7 +75,7 @@ func randomRecords(random *rand.Rand, keyer *format.Keyer, n, values int) *table
 	for range n {
 		rec := make([]byte, layout.RecordSize)
 		for i := range rec {
-			rec[i] = byte(random.Uint32()) // tells records with equal keys apart
+			rec[i] = byte(random.Uint32()) // distinguishes records with equal keys
 		}
 		key := rec[offset : offset+typ.Size]
 		clear(key)
@@ -90,7 +90,7 @@ func randomRecords(random *rand.Rand, keyer *format.Keyer, n, values int) *table
 	return all
 }
 
-// groups returns the records of each key, and the keys.
+// groups returns the records of each key, and the keys in order.
 func (t *table) groups() (map[string][][]byte, []string) {
 	groups := map[string][][]byte{}
 	var keys []string
@@ -147,7 +147,7 @@ func reference(operation sets.Operation, all bool, tables []*table) []byte {
 	return slices.Concat(out...)
 }
 
-// inputs returns the inputs of an operation, which sometimes return less than they are asked for.
+// inputs returns the inputs of an operation. Some of them return fewer bytes than requested.
 func inputs(tables []*table, random *rand.Rand) (all []sets.Input) {
 	for _, t := range tables {
 		var r io.Reader = bytes.NewReader(t.bytes())
@@ -260,7 +260,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestDisorder puts a record out of order at each position, also at those where a block begins.
+// TestDisorder puts a record out of order at each position, including the start of a block.
 func TestDisorder(t *testing.T) {
 	keyer, err := format.NewKeyer(format.Layout{RecordSize: 1, Key: []format.Field{{Type: format.Type{Size: 1}}}})
 	if err != nil {
@@ -318,7 +318,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// full is an output without room.
+// full is an output whose writes fail.
 type full struct{ err error }
 
 func (f full) WriteBlock(context.Context, int64, []byte) error { return f.err }
