@@ -158,7 +158,7 @@ func (a *Assembler) ended(b *Buf, err error) {
 	a.batch.running.Done()
 }
 
-// Err returns the first error of a write that nobody waited for. a may be nil.
+// Err returns the first error of a write in the background. a may be nil.
 func (a *Assembler) Err() error {
 	if a == nil {
 		return nil

@@ -26,7 +26,7 @@ func Uncache(f *os.File) bool {
 	return err == nil
 }
 
-// Direct opens a file a second time for direct I/O. It returns nil if that is not supported.
+// Direct opens a file a second time for direct I/O. It returns nil if direct I/O is not supported.
 func Direct(f *os.File, flag int) *DirectFile {
 	direct, err := os.OpenFile("/proc/self/fd/"+strconv.Itoa(int(f.Fd())), flag, 0)
 	if err != nil {

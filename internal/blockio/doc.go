@@ -22,8 +22,8 @@
 //
 // A [Pool] divides its requests into classes, and no class can starve another one. Requests of the
 // class Ahead never take the last reads, which are for data that a caller is waiting for. Writes
-// have memory of their own. A request that reads or writes waits for nothing but its file. So
-// whoever waits for memory waits only for files, and gets its turn in the order of arrival.
+// have memory of their own. A request that reads or writes waits for nothing but its file. So a
+// caller that waits for memory waits only for files. Callers get memory in the order of arrival.
 // There is one exception: an [Assembler] keeps memory between calls. It may keep three quarters of
 // the writes; when it has them, it writes incomplete blocks through the page cache.
 //

@@ -101,7 +101,7 @@ func (p *Pool) readPart(f File, dst []byte, off int64) (int, error) {
 	return copy(dst, got), err
 }
 
-// roundUp returns the least multiple of align that is not less than n.
+// roundUp rounds n up to a multiple of align.
 func roundUp(n, align int64) int64 { return (n + align - 1) / align * align }
 
 // alignedPart returns p without the bytes before the first multiple of Align.

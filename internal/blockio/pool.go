@@ -9,7 +9,7 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// A Class says what a request is for.
+// A Class is the purpose of a request.
 type Class uint8
 
 // The classes of requests. Demand and Ahead share the memory for reads.
@@ -26,7 +26,7 @@ type Options struct {
 	Demand int // number of these that are never used to read ahead
 	Writes int // number of requests that may write at a time
 
-	// FreeIdle is set for a pool that nobody closes. It frees its memory when no Reader is left,
+	// FreeIdle is set for a pool that is never closed. It frees its memory when no Reader is left,
 	// and lends it to another pool while it does not need it.
 	FreeIdle bool
 }
@@ -228,7 +228,7 @@ func (p *Pool) allocate() error {
 	return nil
 }
 
-// Release gives the memory back. REQUIRES: nobody uses it
+// Release gives the memory back. REQUIRES: the memory is not in use
 func (b *Buf) Release() {
 	b.pool.mu.Lock()
 	defer b.pool.mu.Unlock()
@@ -272,7 +272,7 @@ func (p *Pool) releaseLoan(b *Buf) {
 	p.lender.endLoan(b.loan)
 }
 
-// serve gives memory to those that wait. REQUIRES: p.mu is held
+// serve gives memory to the callers that wait. REQUIRES: p.mu is held
 func (p *Pool) serve(s *side, c Class) {
 	if c == Ahead {
 		c = Demand
@@ -422,8 +422,8 @@ func (p *Pool) Wait() {
 	}
 }
 
-// Close waits for the requests in progress and frees the memory. p may be nil. REQUIRES: nobody
-// uses the memory of a request
+// Close waits for the requests in progress and frees the memory. p may be nil. REQUIRES: no memory
+// of a request is in use
 func (p *Pool) Close() error {
 	if p == nil {
 		return nil

@@ -11,8 +11,8 @@ import (
 	"testing/synctest"
 )
 
-// TestPool runs the scripts in testdata/pool.txt. Each command is followed by its result: the callers
-// that got memory by it.
+// TestPool runs the scripts in testdata/pool.txt. Each command is followed by its result: the
+// callers that it gave memory to.
 func TestPool(t *testing.T) {
 	const file = "testdata/pool.txt"
 	text, err := os.ReadFile(file)
@@ -219,7 +219,8 @@ func TestBufsAreApart(t *testing.T) {
 	}
 }
 
-// TestNoMemory has a pool whose memory cannot be allocated. Whoever waits for memory gets the error.
+// TestNoMemory has a pool whose memory cannot be allocated. All callers that wait for memory get
+// the error.
 func TestNoMemory(t *testing.T) {
 	p := NewPool(Options{Bytes: 1 << 55, Reads: 1, Writes: 1})
 	if b := p.tryGet(Ahead); b != nil {
@@ -242,7 +243,7 @@ func TestNoMemory(t *testing.T) {
 	}
 }
 
-// tryGet returns memory for a request, or nil if there is none at the moment.
+// tryGet returns memory for a request, or nil if no memory is free.
 func (p *Pool) tryGet(c Class) *Buf {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -302,7 +302,7 @@ func (r *Reader) GiveUp() {
 	r.leave()
 }
 
-// releaseDropped gives back the memory of units that nobody will read any more, unless it is in
+// releaseDropped gives back the memory of units that will not be read any more, unless it is in
 // use. REQUIRES: the mutex of the Reader is held
 func (b *Buf) releaseDropped() {
 	if b.read.dropped && b.read.over && b.read.callers == 0 {

@@ -12,8 +12,8 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// TestReader reads the units of testdata/reader.txt, by several callers at a time. Units lie in two files
-// behind each other, or each has a place of its own.
+// TestReader reads the units of testdata/reader.txt by several callers at a time. The units are
+// consecutive in two files, or each has its own position.
 func TestReader(t *testing.T) {
 	rows(t, "reader.txt", func(t *testing.T, r row) {
 		synctest.Test(t, func(t *testing.T) {
@@ -50,13 +50,13 @@ func readRow(t *testing.T, r row) {
 	}
 }
 
-// units are the units of a test and the bytes that they have.
+// units are the units of a test and their content.
 type units struct {
 	n       int64
 	size    int64   // 0: the sizes differ
 	starts  []int64 // of each unit in want, if the sizes differ
 	files   []*memoryFile
-	base    int64 // where the first unit is in the first file
+	base    int64 // position of the first unit in the first file
 	want    []byte
 	cutAt   int64 // the first unit in the second file
 	strides int64 // distance of units whose sizes differ, in their file
@@ -253,7 +253,8 @@ func TestGivenUpWhileCallersWait(t *testing.T) {
 	}
 }
 
-// TestCheck replaces the error of a read, and checks good units: those that were read ahead, and others.
+// TestCheck has a Check function that replaces the error of a read. Good units must pass through
+// Check whether or not they were read ahead.
 func TestCheck(t *testing.T) {
 	bad := errors.New("bad unit")
 	for _, reads := range []int{0, 4} {
@@ -287,7 +288,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestLocateFails skips units whose place is not known: only their caller gets the error.
+// TestLocateFails has a unit whose position is not known. Only the caller that reads this unit gets
+// the error.
 func TestLocateFails(t *testing.T) {
 	p := NewPool(Options{Bytes: Align, Reads: 4})
 	f := newMemoryFile(t, 10*Align, Props{})

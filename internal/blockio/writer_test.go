@@ -97,8 +97,8 @@ func TestWriteOverlaps(t *testing.T) {
 	})
 }
 
-// TestAssembler writes the files of testdata/assembler.txt: pieces in any order and by several callers, after
-// others that are discarded or stay.
+// TestAssembler writes the files of testdata/assembler.txt: pieces in any order, by several
+// callers. Pieces written before are discarded or stay.
 func TestAssembler(t *testing.T) {
 	rows(t, "assembler.txt", func(t *testing.T, r row) {
 		synctest.Test(t, func(t *testing.T) {
