@@ -1,7 +1,7 @@
-// Package sorttest is the harness of the end-to-end tests: it reads what to sort from text files, makes the data, knows
-// what a sort must write, and compares.
+// Package sorttest is the harness of the end-to-end tests. It reads tests from text files, generates
+// their data, computes the expected output, and compares.
 //
-// A row of testdata/sort says in words what a test does:
+// A row of testdata/sort describes a test in words:
 //
 //	# Two runs at a time: the merge needs several levels.
 //	sort record=u64,f64 records=5000 order=random
@@ -20,7 +20,7 @@
 //	settings.go   the settings of one sort
 //	pairs.go      few combinations that cover every pair
 //	data.go       records in any order
-//	reference.go  what a sort must write, computed without the code of the product
+//	reference.go  the expected output, computed without the code of the product
 //
 // The package imports only format, so that the tests of every other package can use it. The function that sorts comes
 // from the test: internal/session/rows_test.go.

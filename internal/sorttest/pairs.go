@@ -27,8 +27,8 @@ type Crossing struct {
 	refused map[pair]bool
 }
 
-// NewCrossing returns the crossing of axes without the combinations that contain a contradiction. Contradictions of
-// axes that are not there have no effect.
+// NewCrossing returns the crossing of axes without the combinations that contain a contradiction.
+// Contradictions of missing axes have no effect.
 func NewCrossing(axes []Axis, contradictions []Contradiction) (*Crossing, error) {
 	c := &Crossing{Axes: axes, refused: map[pair]bool{}}
 	for _, rule := range contradictions {
@@ -133,7 +133,8 @@ func (c *Crossing) rowOf(p pair) []int {
 	return row
 }
 
-// best returns the value of an axis that agrees with those of a row and adds the most new pairs.
+// best returns the value of an axis that adds the most new pairs to a row, among all values that
+// agree with the row.
 func (c *Crossing) best(row []int, at int, missing map[pair]bool) (best int) {
 	most := -1
 	for value := range c.Axes[at].Values {
@@ -185,7 +186,7 @@ func (c *Crossing) All() []map[string]string {
 	return c.Product(names...)
 }
 
-// filled returns the names of a row whose missing values are chosen in turn.
+// filled fills in the missing values of a row, which take turns, and returns the row as settings.
 func (c *Crossing) filled(row []int, number int) map[string]string {
 	row = slices.Clone(row)
 	for at := range row {
@@ -196,7 +197,8 @@ func (c *Crossing) filled(row []int, number int) map[string]string {
 	return c.named(row)
 }
 
-// turn returns a value of an axis that agrees with those of a row: another one for each number, if there are several.
+// turn returns a value of an axis that agrees with a row. If there are several, they take turns as
+// number increases.
 func (c *Crossing) turn(row []int, at, number int) int {
 	n := len(c.Axes[at].Values)
 	for i := range n {
@@ -208,7 +210,7 @@ func (c *Crossing) turn(row []int, at, number int) int {
 	return 0
 }
 
-// agrees reports whether a choice can be combined with those of a row.
+// agrees reports whether a choice can be combined with the choices of a row.
 func (c *Crossing) agrees(row []int, s choice) bool {
 	for other, chosen := range row {
 		if chosen >= 0 && c.refused[ordered(s, choice{other, chosen})] {

@@ -45,7 +45,8 @@ func parseRows(text string) (rows []*row, end string, err error) {
 	return rows, r.comment, nil
 }
 
-// parse takes the text of a row apart: a command and its settings, and lines that start with "not" or "refused".
+// parse parses the text of a row: a command and its settings, and lines that start with "not" or
+// "refused".
 func (r *row) parse() error {
 	var axes []Axis
 	var contradictions, refusals []Contradiction

@@ -30,7 +30,7 @@ type Selection struct {
 	Before       int64   // the number of records before the first one: positions count from there
 }
 
-// A Reference is what a sort must write.
+// A Reference is the expected output of a sort.
 type Reference struct {
 	Bytes []byte // all records of the output
 	Size  int    // of each
@@ -120,7 +120,7 @@ func (s Selection) groups(order []int, key func(i int) []byte) (groups []group) 
 	return groups
 }
 
-// append appends what is written of a group.
+// append appends the output of a group.
 func (s Selection) append(out, rec []byte, g group) []byte {
 	if s.ArgsortBytes > 0 {
 		position := binary.LittleEndian.AppendUint64(nil, uint64(s.Before)+uint64(g.record))

@@ -9,17 +9,18 @@ import (
 	"testing"
 )
 
-// Outcome is what a sort did, by the names that a row can show. "error" is shown in any case.
+// An Outcome contains the properties of a finished sort, by the names that a row can show. "error"
+// is shown in any case.
 type Outcome map[string]string
 
 // A Runner runs the rows of files.
 type Runner struct {
-	Sort   func(t *testing.T, s Settings, r *rand.Rand) Outcome // sorts once, and checks what it wrote
-	Seed   uint64                                               // of the random data; 0: a new one
+	Sort   func(t *testing.T, s Settings, r *rand.Rand) Outcome // sorts once and checks the output
+	Seed   uint64                                               // of the random data; 0: a new seed
 	Update bool                                                 // write the outcomes into the files
 
-	// Every leaves sorts out to save time: it carries out one in Every of the sorts of a row of pairs, and skips a row
-	// that sorts more than fewSorts times for its outcome. 0 or 1: all of them.
+	// Every leaves sorts out to save time: it runs one in Every sorts of a row of pairs, and skips
+	// any other row that sorts more than fewSorts times. 0 or 1: all of them.
 	Every int
 }
 
@@ -29,26 +30,26 @@ const fewSorts = 30
 // Refused is a setting that the runner adds to combinations that must be refused.
 const Refused = "refused"
 
-// separator ends what is to be done. The outcome follows.
+// separator separates the description of a test from its outcome.
 const separator = "----"
 
 // row is one test of a file.
 type row struct {
-	line    int    // where it starts
-	comment string // above it, with the blank lines
+	line    int    // number of its first line
+	comment string // lines above it, including blank ones
 	text    string // before the separator
 	want    string
 	got     string
 	task
 }
 
-// task is what the text of a row says.
+// task is the parsed text of a row.
 type task struct {
 	command  string
 	crossing *Crossing
-	refusals *Crossing // whose contradictions the product must refuse
+	refusals *Crossing // its contradictions must be refused by the product
 	show     []string  // properties of an outcome
-	cross    []string  // settings whose values are all combined, while those of the others take turns
+	cross    []string  // settings to combine fully; the values of other settings take turns
 }
 
 // Run runs all rows of the files that match a pattern, several at a time. Each row is a subtest named FILE/LINE.

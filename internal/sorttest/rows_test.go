@@ -27,7 +27,8 @@ pairs record=u8,u16 order=random,sorted
 # The end.
 `
 
-// fakeSort has outcomes that depend on two settings, and refuses what the second row says.
+// fakeSort returns outcomes that depend on two settings. It refuses the combinations that the
+// second row lists.
 func fakeSort(_ *testing.T, s Settings, _ *rand.Rand) Outcome {
 	if s[Refused] != "" {
 		return Outcome{"error": "no"}
@@ -39,7 +40,7 @@ func fakeSort(_ *testing.T, s Settings, _ *rand.Rand) Outcome {
 	return Outcome{"size": size, "verified": s["verify"], "strategy": "none"}
 }
 
-// TestRunner runs rows whose outcomes are right, and rewrites outcomes that are not.
+// TestRunner runs rows with right outcomes, and rewrites a wrong outcome.
 func TestRunner(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "rows.txt")
 	write := func(text string) {
@@ -61,7 +62,7 @@ func TestRunner(t *testing.T) {
 	}
 }
 
-// TestWrongOutcomes checks that a runner tells right outcomes from wrong ones.
+// TestWrongOutcomes checks that a runner distinguishes right outcomes from wrong ones.
 func TestWrongOutcomes(t *testing.T) {
 	rows, end, err := parseRows(twoRows)
 	if err != nil || len(rows) != 2 || end != "\n# The end.\n" && end != "# The end.\n" {

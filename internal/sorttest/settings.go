@@ -10,7 +10,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// Settings are those of one sort, by name.
+// Settings maps the names of settings to their values for one sort.
 type Settings = map[string]string
 
 // settingNames are the names of all settings. testdata/sort/README.md describes them.
