@@ -14,7 +14,7 @@ type run[T any] struct {
 	slice   []T
 	steps   []step[T]
 	entries []entry
-	spare   []entry // as many
+	spare   []entry // of the same length
 	workers int
 	small   []smallTask
 }

@@ -8,8 +8,8 @@
 //	         the next 7 bytes, for elements with equal words   "name", 4
 //	step 1:  the code, with its sign bit inverted              0x8007
 //
-// So a key function is called about once per word that is needed to tell two elements apart, and not once per
-// comparison. The elements move once, at the end.
+// So a key function is called about once per word that is needed to distinguish elements, not once
+// per comparison. The elements move once, at the end.
 //
 //	large ranges    all workers divide a range by its most significant bits that vary      parallel.go
 //	small ranges    one worker sorts a range, which fits into the cache, and its ties      sort.go
@@ -32,7 +32,7 @@ type entry struct {
 // smallRange is the number of entries that one worker sorts alone. They and their copy fit into the cache of a core.
 const smallRange = 1 << 15
 
-// block is the number of elements that are processed between two looks at the context.
+// block is the number of elements that are processed between two checks of the context.
 const block = 1 << 14
 
 // Sort sorts a slice by its keys, the most significant key first. After an error, the slice is unchanged.

@@ -112,7 +112,8 @@ func randomRow(random *rand.Rand, id int) row {
 	return r
 }
 
-// TestUnsteadyKeys checks that a key function that returns something else each time makes no sort fail.
+// TestUnsteadyKeys checks that a sort does not fail if a key function returns a different value
+// each time.
 func TestUnsteadyKeys(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 2))
 	rows := make([]row, 3000)

@@ -9,7 +9,7 @@ const insertionSize = 64
 type worker[T any] struct {
 	run    *run[T]
 	ctx    context.Context
-	loaded int // words since the last look at the context
+	loaded int // words since the last check of the context
 	counts [wordBytes][256]uint32
 }
 

@@ -91,8 +91,9 @@ func (s *step[T]) word(at place, v *T) (word uint64) {
 // textFrom returns the text from offset on. A key function that returns another text each time must not make it panic.
 func textFrom(text string, offset int) string { return text[min(offset, len(text)):] }
 
-// textWord returns the first room bytes of a text, followed by zeros, and in the last byte the length of the text, or
-// room+1 if it is longer than room. So a text sorts before those that it begins.
+// textWord returns the first room bytes of a text, followed by zeros, and in the last byte the
+// length of the text, or room+1 if it is longer than room. So a text sorts before longer texts that
+// begin with it.
 func textWord(text string, room int) uint64 {
 	var first uint64
 	if len(text) >= wordBytes {
