@@ -22,7 +22,7 @@ type codec struct {
 	decode func(value, text []byte) problem
 }
 
-// A problem says what is wrong with a text, as the end of a sentence; "" means nothing.
+// A problem describes why a text is invalid, as the end of a sentence. "" means that it is valid.
 type problem string
 
 const (

@@ -36,7 +36,7 @@ func NewDecoder(form Form, recordSize int, columns []format.Column) *Decoder {
 	return d
 }
 
-// A LineError reports a line that is not a record.
+// A LineError reports a line that can't be converted to a record.
 type LineError struct {
 	Line int64  // from 1
 	Text string // the problem, with the content of the line
@@ -126,8 +126,8 @@ func (d *Decoder) Whole(text []byte) int {
 	return end
 }
 
-// Append appends the records of whole lines, of which the first has the number line. The last one
-// need not have a line break. It returns the number of lines.
+// Append appends the records of whole lines. line is the number of the first one. The last one need
+// not have a line break. It returns the number of lines.
 func (d *Decoder) Append(
 	dst, text []byte, line int64,
 ) (recs []byte, lines int64, err error) {

@@ -109,7 +109,7 @@ func parseInteger(text []byte) (n uint64, negative bool, fault problem) {
 		return n, negative, problemOf(err)
 	}
 
-	const safeDigits = 19 // every number with so many digits has at most 64 bits
+	const safeDigits = 19 // every number of up to 19 digits fits in 64 bits
 	if len(digits) > safeDigits {
 		n, err := strconv.ParseUint(string(digits), 10, 64)
 		return n, negative, problemOf(err)
@@ -124,7 +124,8 @@ func parseInteger(text []byte) (n uint64, negative bool, fault problem) {
 	return n, negative, ""
 }
 
-// problemOf returns what is wrong with a text that strconv cannot parse.
+// problemOf returns the problem of a text that strconv failed to parse with err, or "" if err is
+// nil.
 func problemOf(err error) problem {
 	switch number, ok := err.(*strconv.NumError); {
 	case err == nil:
