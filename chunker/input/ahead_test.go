@@ -42,8 +42,8 @@ func (a *askedRecords) joined(t *testing.T) (ranges [][2]int64) {
 	return ranges
 }
 
-// TestAheadTellsDiskFromMemory reads 64 MiB in pieces, some of which come from a disk, and then
-// data in memory.
+// TestAheadTellsDiskFromMemory reads 64 MiB in pieces, a part of them from a disk, and then data in
+// memory.
 func TestAheadTellsDiskFromMemory(t *testing.T) {
 	const piece = 256 << 10
 	for name, c := range map[string]struct {
@@ -52,7 +52,7 @@ func TestAheadTellsDiskFromMemory(t *testing.T) {
 	}{
 		"memory": {0, false}, "a disk": {1, true}, "half from a disk": {2, true}, "hardly anything from a disk": {16, false},
 	} {
-		fetched := int64(1 << 30) // by whatever else the process did before
+		fetched := int64(1 << 30) // by earlier reads of the process
 		a := newAhead(8, nil)
 		a.fetched = func() int64 { return fetched }
 		a.before.Store(fetched)
@@ -68,7 +68,7 @@ func TestAheadTellsDiskFromMemory(t *testing.T) {
 		if got := a.fromDisk(); got != c.want {
 			t.Errorf("%s: from a disk: %t, want %t", name, got, c.want)
 		}
-		read(16<<20/piece, 0) // was asked for before
+		read(16<<20/piece, 0) // was requested before
 		if got := a.fromDisk(); got != c.want {
 			t.Errorf("%s: from a disk after what was asked for before: %t, want %t", name, got, c.want)
 		}
@@ -88,8 +88,8 @@ func TestAheadTellsDiskFromMemory(t *testing.T) {
 	}
 }
 
-// TestReadAhead reads a source from a disk by several workers: every record but the first is asked for once, before it
-// is read.
+// TestReadAhead reads a source from a disk by several workers: every record but the first is
+// requested once, before it is read.
 func TestReadAhead(t *testing.T) {
 	const size, records, unit = 64, 3_000_000, 4096
 	var asked askedRecords
@@ -126,7 +126,8 @@ func TestReadAhead(t *testing.T) {
 	}
 }
 
-// TestReadAheadBefore asks for the first records of a source before it is read, and not for them again when it is.
+// TestReadAheadBefore requests the first records of a source before it is read. They must not be
+// requested again.
 func TestReadAheadBefore(t *testing.T) {
 	const size, records = 100, 1_000_000
 	var asked askedRecords
@@ -158,7 +159,7 @@ func TestReadAheadBefore(t *testing.T) {
 	}
 }
 
-// TestFilesEach finds records in several files, some of which are empty.
+// TestFilesEach finds records in several files, including empty ones.
 func TestFilesEach(t *testing.T) {
 	var names []string
 	for i, n := range []int{100, 0, 1, 50, 0} {

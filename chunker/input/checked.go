@@ -24,9 +24,9 @@ type checkedReader struct {
 	done bool
 }
 
-// open sets the stream of the input: the bytes of source, or what they decompress to. It checks the
-// first bytes now unless they are compressed, because a decoder has to wait for its turn. A frame
-// that the output keeps cannot wait.
+// open sets the stream of the input: the bytes of source, decompressed if necessary. It checks the
+// first bytes now unless they are compressed, because a decoder has to wait for its turn. If the
+// output keeps the frame of this input, the check cannot wait.
 func (c *checkedReader) open(source io.Reader, windowBytes int64) error {
 	in := c.in
 	buffered := newLateBuffer(source)

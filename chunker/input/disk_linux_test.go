@@ -13,7 +13,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// diskInfo describes a file as if it were a disk, which says that it has 0 bytes.
+// diskInfo describes a file as a disk, whose reported size is 0.
 type diskInfo struct{ fs.FileInfo }
 
 func (diskInfo) Mode() fs.FileMode { return fs.ModeDevice | 0o600 }
@@ -23,7 +23,8 @@ type terminalInfo struct{ fs.FileInfo }
 
 func (terminalInfo) Mode() fs.FileMode { return fs.ModeDevice | fs.ModeCharDevice | 0o600 }
 
-// TestSizeOfDisk finds the size of a disk by its end, and leaves the file where it was positioned.
+// TestSizeOfDisk checks that the size of a disk is found by seeking to its end, and that the file
+// keeps its offset.
 func TestSizeOfDisk(t *testing.T) {
 	file := bytes.NewReader(make([]byte, 1000))
 	if _, err := file.Seek(10, io.SeekStart); err != nil {
@@ -39,7 +40,7 @@ func TestSizeOfDisk(t *testing.T) {
 	}
 }
 
-// TestPartOfDisk takes parts of the records on a loop device, where this process may make one.
+// TestPartOfDisk takes parts of the records on a loop device, if this process may create one.
 func TestPartOfDisk(t *testing.T) {
 	image := filepath.Join(t.TempDir(), "image")
 	want := bytes.Repeat([]byte("abcdefgh"), 1<<10)

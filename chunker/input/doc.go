@@ -20,7 +20,7 @@
 // # Datasets
 //
 // [Files] joins inputs that can all be read at any offset, so several goroutines can read different
-// records at once. [Stream] joins inputs of which at least one is sequential.
+// records at once. [Stream] joins inputs if at least one is sequential.
 //
 // Files on a disk are read ahead of their readers, because the system reads too little ahead for
 // several of them. [ReadAhead] starts this before the first read.

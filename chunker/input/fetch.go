@@ -16,7 +16,7 @@ type fetcher struct {
 	pool *blockio.Pool
 
 	mu      sync.Mutex
-	readers []*blockio.Reader // those that have not ended, and some that have
+	readers []*blockio.Reader // all running Readers, and some that have ended
 }
 
 const (
@@ -66,7 +66,7 @@ func remoteFetcher(all []*Input) *fetcher {
 	return nil
 }
 
-// add notes a Reader for giveUp, and forgets those that have ended.
+// add remembers a Reader for giveUp, and forgets Readers that have ended.
 func (f *fetcher) add(r *blockio.Reader) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -18,8 +18,8 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// TestFetched reads records of a remote source by several readers, each about in order, with more and less
-// memory than they need. Then the memory is freed.
+// TestFetched reads records of a remote source by several readers, each roughly in order, with more
+// and less memory than they need. Then the memory is freed.
 func TestFetched(t *testing.T) {
 	const size, records = 24, 100_000
 	data := make([]byte, size*records)
@@ -117,7 +117,7 @@ func TestMemoryIsLent(t *testing.T) {
 	}
 }
 
-// slowReader reads when it may, and then fails.
+// slowReader waits until may is closed, and then fails.
 type slowReader struct {
 	may   chan struct{}
 	asked chan int64
@@ -146,7 +146,7 @@ func TestGivenUp(t *testing.T) {
 		<-r.asked
 	}
 	f.giveUp()
-	s.by.Ahead() // asks for nothing any more
+	s.by.Ahead() // requests nothing more
 	close(r.may)
 	if err := <-read; !errors.Is(err, errBoom) || len(r.asked) > 0 {
 		t.Errorf("%v, and %d requests more", err, len(r.asked))
@@ -194,7 +194,7 @@ func TestDirectIO(t *testing.T) {
 		}
 		all[3].direct = nil
 		files := NewFiles(all)
-		for range 2 { // the first time it is given up half way
+		for range 2 { // the first time, reading is given up halfway
 			got := make([]byte, len(want))
 			var readers sync.WaitGroup
 			first := int64(0)

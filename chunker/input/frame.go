@@ -63,7 +63,7 @@ func newInputFrame(kind *Kind) inputFrame {
 type surroundings struct {
 	known  bool
 	kept   []byte // nil unless this is the first input
-	warned bool   // a warning that they differ from those of the first input was added
+	warned bool   // warned that they differ from the first input
 
 	sum    uint64 // checksum of all bytes
 	masked uint64 // checksum without the field that counts the records
@@ -268,7 +268,7 @@ func (in *Input) CanCount() bool { return in.frame.count != nil }
 func (in *Input) KeepsFrame() bool { return in.frame.Keep }
 
 // KeptTail returns the bytes after the records that the output keeps. ok reports whether they are
-// known; those of a stream are known at its end.
+// known. In a stream they are known only at its end.
 func (in *Input) KeptTail() (tail []byte, ok bool) {
 	return in.frame.tail.kept, in.frame.tail.known || !in.frame.hasTail()
 }

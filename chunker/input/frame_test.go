@@ -9,7 +9,7 @@ import (
 	"testing/iotest"
 )
 
-// pieces is a reader that gives a random number of bytes at a time.
+// pieces is a reader that returns a random number of bytes at a time.
 type pieces struct {
 	data []byte
 	rng  *rand.Rand
@@ -61,7 +61,8 @@ func TestHoldBack(t *testing.T) {
 	}
 }
 
-// TestHoldBackErrors has a stream that is shorter than its tail, and one that fails: its tail is not known.
+// TestHoldBackErrors has a stream that is shorter than its tail, and one that fails, so that its
+// tail is not known.
 func TestHoldBackErrors(t *testing.T) {
 	ended := func(b []byte) { t.Errorf("a tail of %d bytes", len(b)) }
 	_, err := io.ReadAll(HoldBack(strings.NewReader("seven b"), 8, ended))

@@ -43,14 +43,14 @@ type reading struct {
 	stream io.Reader // the records, decompressed. REQUIRES: access is inSequence
 }
 
-// prefetching is how the records of an input are read ahead with requests.
+// prefetching says how the records of an input are read ahead with requests.
 type prefetching struct {
 	remote *fetcher            // of all remote inputs; nil if this one is not remote
 	queued *fetcher            // with direct I/O; nil without, and except in the first input
-	direct *blockio.DirectFile // this file, opened for direct I/O; nil if that is not possible
+	direct *blockio.DirectFile // this file, opened for direct I/O; nil if not supported
 }
 
-// access is when the records of an input can be read.
+// access says when the records of an input can be read.
 type access uint8
 
 const (

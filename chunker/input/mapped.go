@@ -32,9 +32,9 @@ func mappableBytes() int64 {
 //   - files with holes in tmpfs, which a map would fill
 //   - files that cannot be mapped, such as some files of FUSE; see mapContent
 //
-// If there are more files than descriptors can stay open, files on a disk are mapped, too. Sources
-// that are not local files, such as remote objects, are read with their ReadAt. If the plan uses
-// direct I/O, UseDirectIO replaces the way in which records are read.
+// If there are more files than descriptors can stay open, files on a disk are mapped, too. Other
+// sources, such as remote objects, are read with their ReadAt. If the plan uses direct I/O,
+// UseDirectIO replaces the way in which records are read.
 func (o *opener) maps(f *localFile) bool {
 	size := f.info.Size()
 	switch {

@@ -16,7 +16,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// openFiles opens a file of n u64, which count from 0 on.
+// openFiles opens a file that contains the numbers from 0 to n-1 as u64.
 func openFiles(t *testing.T, n int) (f *Files, name string, recs []byte) {
 	t.Helper()
 	for i := range n {
@@ -144,13 +144,13 @@ func TestFilesAreMapped(t *testing.T) {
 	}
 }
 
-// noWarning fails a test that is warned.
+// noWarning returns a function that fails the test when it is called.
 func noWarning(t *testing.T) func(string) {
 	return func(message string) { t.Errorf("there is a warning: %s", message) }
 }
 
-// TestShorterFile truncates a file after it was opened: an error with its name and the offset,
-// mapped or not.
+// TestShorterFile truncates a file after it was opened. The error must contain its name and the
+// offset, whether the file is mapped or not.
 func TestShorterFile(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("a mapped file cannot be truncated there")
@@ -177,12 +177,12 @@ func TestShorterFile(t *testing.T) {
 	}
 }
 
-// faultAt is a fault of an address, as the runtime has it.
+// faultAt is a memory fault at an address, as the runtime reports it.
 type faultAt uintptr
 
 func (f faultAt) Addr() uintptr { return uintptr(f) }
 
-// TestMapFault takes only faults of the map for errors.
+// TestMapFault checks that only memory faults of the map become errors.
 func TestMapFault(t *testing.T) {
 	p := make([]byte, 1<<20) // so large that it stays where it is
 	start := uintptr(unsafe.Pointer(unsafe.SliceData(p)))

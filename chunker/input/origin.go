@@ -16,7 +16,7 @@ type origin interface {
 	identity(name string) string
 
 	// stamp distinguishes the bytes from earlier and later ones under the same name. It is "" if
-	// that is not possible.
+	// the origin can't distinguish them.
 	stamp() string
 
 	// check returns an error if the bytes have changed since they were opened, and calls warn if
@@ -59,7 +59,7 @@ type localFile struct {
 	last  os.FileInfo // when all of it had been read. REQUIRES: state is fileRead
 }
 
-// fileState is what has happened to a localFile.
+// fileState is the state of a localFile.
 type fileState uint8
 
 const (

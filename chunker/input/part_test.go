@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestPartsAreEqual holds that parts follow each other without a gap and differ by one record at most.
+// TestPartsAreEqual checks that parts follow each other without a gap and differ by one record at
+// most.
 func TestPartsAreEqual(t *testing.T) {
 	for _, records := range []int64{0, 1, 2, 63, 64, 65, 1000, maxBytes, math.MaxInt64} {
 		for _, n := range []int64{1, 2, 3, 64, 1000, math.MaxInt64} {

@@ -43,7 +43,8 @@ func TestSizesThatAreNone(t *testing.T) {
 	}
 }
 
-// TestUnreadable reports a file that says that it has 0 bytes, and cannot be read: it is not empty.
+// TestUnreadable checks the error for a file whose reported size is 0 and that cannot be read. Such
+// a file does not count as empty.
 func TestUnreadable(t *testing.T) {
 	const name = "/proc/self/mem" // nothing is mapped at address 0
 	if file, err := os.Open(name); err != nil {
@@ -143,9 +144,9 @@ func TestFilesOnDiskAreNotMapped(t *testing.T) {
 	}
 }
 
-// TestFailingDisk reads a file on a disk that fails in the middle of the file, through a map and with
-// system calls: an error with the name and the offset. The disk is a loop device whose image is
-// truncated, where this process may make one.
+// TestFailingDisk reads a file on a disk that fails in the middle of the file, through a map and
+// with system calls. The error must contain the name and the offset. The disk is a loop device
+// whose image is truncated, if this process may create one.
 func TestFailingDisk(t *testing.T) {
 	const records = 1 << 19
 	dir := t.TempDir()

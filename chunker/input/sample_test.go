@@ -28,7 +28,8 @@ func TestSampleCountsSteps(t *testing.T) {
 	}
 }
 
-// TestSampleOfLargeRecords reads few of them, and one at a time.
+// TestSampleOfLargeRecords checks that a sample of large records has few of them, read one at a
+// time.
 func TestSampleOfLargeRecords(t *testing.T) {
 	const size, records = 1 << 20, 5000
 	k := formattest.Keyer(t, format.Spec{RecordSize: size, Keys: []string{"0:u64"}})

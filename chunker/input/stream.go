@@ -15,8 +15,8 @@ import (
 	"github.com/extsort/extsort/internal/fileerr"
 )
 
-// A Stream consists of inputs of which at least one can only be read sequentially. It contains
-// their records, one input after another.
+// A Stream joins inputs if at least one can only be read sequentially. It contains their records,
+// one input after another.
 type Stream struct {
 	inputs
 	size    int   // record size in bytes

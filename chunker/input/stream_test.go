@@ -18,7 +18,8 @@ func (c *countedCloser) Close() error {
 	return nil
 }
 
-// TestStreamClosesInputs closes what decompresses an input as soon as the input has been read, and nothing twice.
+// TestStreamClosesInputs checks that the decompressor of an input is closed, once, as soon as the
+// input has been read.
 func TestStreamClosesInputs(t *testing.T) {
 	header, err := format.Spec{Type: "u8"}.NewHeader()
 	if err != nil {
@@ -47,7 +48,7 @@ func TestStreamClosesInputs(t *testing.T) {
 	}
 }
 
-// stalledReader has nothing more to give, and does not say so.
+// stalledReader returns 0 bytes and no error at its end.
 type stalledReader struct{ given io.Reader }
 
 func (s stalledReader) Read(p []byte) (int, error) {

@@ -40,7 +40,8 @@ func pathOf(f *os.File) string {
 }
 
 // isCached reports whether the page cache holds most of a file, by reading a byte at several places
-// without waiting for a disk. It returns true if the file system cannot tell, such as tmpfs.
+// without waiting for a disk. It returns true on file systems that don't support such reads, such
+// as tmpfs.
 func isCached(f *os.File, bytes int64) bool {
 	const places = 8
 	missing := 0

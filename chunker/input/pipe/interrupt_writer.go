@@ -19,9 +19,9 @@ func NewWriter(w io.Writer) io.WriteCloser {
 }
 
 // NewInterruptible is NewWriter for a writer whose Write ends soon after ctx is cancelled, if that
-// is possible. It is possible for a file that Go polls, such as a pipe created by this process,
-// and for writers that are not files. An abandoned Write may continue in the background, so it
-// works on a copy of the bytes.
+// is possible. It is possible for a file that Go polls, such as a pipe created by this process, and
+// for writers other than files. An abandoned Write may continue in the background, so it works on a
+// copy of the bytes.
 func NewInterruptible(ctx context.Context, w io.Writer) io.WriteCloser {
 	plain := NewWriter(w)
 	if ctx.Done() == nil {

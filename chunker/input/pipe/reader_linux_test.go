@@ -116,8 +116,8 @@ func TestReaderDoesNotWaitForMore(t *testing.T) {
 	}
 }
 
-// TestReaderFallsBack takes the plain way where the system refuses to splice: here, because the pipe in between cannot
-// be written to.
+// TestReaderFallsBack checks that data is read without splice if the system refuses it. Here the
+// pipe in between cannot be written to.
 func TestReaderFallsBack(t *testing.T) {
 	from, _ := openPipe(t)
 	raw, ok := pipeOf(from)
@@ -152,7 +152,7 @@ func TestReaderOfOthers(t *testing.T) {
 	}
 }
 
-// TestReaderFails: an error of the pipe is no end.
+// TestReaderFails checks that an error of the pipe is not taken for its end.
 func TestReaderFails(t *testing.T) {
 	from, _ := openPipe(t)
 	r := NewReader(context.Background(), from)
@@ -163,7 +163,8 @@ func TestReaderFails(t *testing.T) {
 	}
 }
 
-// TestReaderWaits has nothing in the pipe: a reader that did not ask whether to end would wait for ever.
+// TestReaderWaits reads an empty pipe with a cancelled context. A reader that ignored the context
+// would wait forever.
 func TestReaderWaits(t *testing.T) {
 	from, _ := openPipe(t)
 	ended := errors.New("ended")
