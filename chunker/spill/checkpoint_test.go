@@ -49,7 +49,8 @@ func TestCompleteOutputIsRemembered(t *testing.T) {
 	}
 }
 
-// TestCheckpointIsMadeOnce: of many that begin at once, one has the folder.
+// TestCheckpointIsMadeOnce opens the same checkpoint several times at once. Only one call may
+// succeed.
 func TestCheckpointIsMadeOnce(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "kept")
 	opened := make(chan *Checkpoint, 8)
@@ -212,7 +213,8 @@ func checkDamaged(t *testing.T, folder, what string) {
 	}
 }
 
-// TestManifestOfAnotherShape: a manifest that is whole, but has a value of another type, is damage as well.
+// TestManifestOfAnotherShape checks that an intact manifest with a value of the wrong type counts
+// as damaged.
 func TestManifestOfAnotherShape(t *testing.T) {
 	for _, body := range []string{`[]`, `{"identity":5}`, `{"runs":[null]}`,
 		`{"written":{"Of":[{"First":0,"Records":1}],"Stretches":[{"Records":1,"Taken":[]}]}}`} {
@@ -225,8 +227,8 @@ func TestManifestOfAnotherShape(t *testing.T) {
 	}
 }
 
-// TestNothingOpenIsRemoved: on NFS and FUSE a file that is removed while it is open gets another name in the folder,
-// which then cannot be removed.
+// TestNothingOpenIsRemoved checks that no file is removed while it is open. On NFS and FUSE such a
+// file gets another name in its directory, which then cannot be removed.
 func TestNothingOpenIsRemoved(t *testing.T) {
 	if _, err := os.Stat("/proc/self/fd"); err != nil {
 		t.Skip(err)
@@ -266,7 +268,8 @@ func TestNothingOpenIsRemoved(t *testing.T) {
 	}
 }
 
-// TestStretchSums: the sum of bytes does not depend on where they are cut, and changes with every bit and their order.
+// TestStretchSums checks that a sum does not depend on where the bytes are cut, and that it changes
+// with every bit and with the order of the bytes.
 func TestStretchSums(t *testing.T) {
 	p := make([]byte, 300)
 	for i := range p {
@@ -295,7 +298,7 @@ func TestStretchSums(t *testing.T) {
 	}
 }
 
-// TestStretchesAreFew: however many are entered, a few are kept, and their sums are right.
+// TestStretchesAreFew adds many stretches. Only a few may be kept, and their sums must be right.
 func TestStretchesAreFew(t *testing.T) {
 	var w = &Written{Of: []RunRecords{{0, 1000}}}
 	data := make([]byte, 1000)

@@ -14,7 +14,8 @@ import (
 	"github.com/extsort/extsort/format/formattest"
 )
 
-// indexedSpill is a spill that has memory for hardly an entry, whose indexes are therefore in a file.
+// indexedSpill returns a spill with hardly any memory for its indexes, which are therefore in a
+// file.
 func indexedSpill(t *testing.T, store Store, checkpoint *Checkpoint) *Spill {
 	t.Helper()
 	opt := Options{Store: store, Folders: []string{t.TempDir()}, Codec: "none", Keyer: formattest.Keyer(t, words),
@@ -30,7 +31,7 @@ func indexedSpill(t *testing.T, store Store, checkpoint *Checkpoint) *Spill {
 	return s
 }
 
-// shuffledRun writes a run whose blocks come in another order, some of them from several goroutines.
+// shuffledRun writes a run whose blocks come in random order, some of them from several goroutines.
 func shuffledRun(t *testing.T, s *Spill, recs []byte, blockRecords int) *Run {
 	t.Helper()
 	w := s.NewRun(Origin{Records: int64(len(recs) / 8)})
@@ -56,7 +57,7 @@ func shuffledRun(t *testing.T, s *Spill, recs []byte, blockRecords int) *Run {
 	return run
 }
 
-// readPieces reads a source by pieces of a number of records.
+// readPieces reads a source in pieces of a number of records.
 func readPieces(t *testing.T, src device.Source, records int) (all []byte) {
 	t.Helper()
 	for {
@@ -72,7 +73,7 @@ func readPieces(t *testing.T, src device.Source, records int) (all []byte) {
 	}
 }
 
-// TestIndexInFile reads runs whose index memory has no room for, in every way that a run is read.
+// TestIndexInFile reads runs whose indexes do not fit in memory, in every way that a run is read.
 func TestIndexInFile(t *testing.T) {
 	for _, blocks := range []int{1, 7, 8, 63, 64, 65, 191, 192, 193, 5000} {
 		s := indexedSpill(t, nil, nil)
@@ -109,7 +110,8 @@ func TestIndexInFile(t *testing.T) {
 	}
 }
 
-// TestAppendedIndexInFile joins what several workers appended of several sections in turn.
+// TestAppendedIndexInFile joins the blocks of several appenders, which take turns with the
+// sections.
 func TestAppendedIndexInFile(t *testing.T) {
 	const sections, each = 6, 1000
 	for _, limit := range []int64{0, 1} {
@@ -145,7 +147,7 @@ func TestAppendedIndexInFile(t *testing.T) {
 	}
 }
 
-// TestDamagedIndex: an index that was changed in its file, or that the disk gives no more, is an error.
+// TestDamagedIndex checks that an index that is modified or truncated in its file causes an error.
 func TestDamagedIndex(t *testing.T) {
 	store := &memoryStore{}
 	s := indexedSpill(t, store, nil)
@@ -163,7 +165,7 @@ func TestDamagedIndex(t *testing.T) {
 	}
 }
 
-// TestCheckpointKeepsIndexFile goes on with runs whose indexes are in a file.
+// TestCheckpointKeepsIndexFile continues with runs whose indexes are in a file.
 func TestCheckpointKeepsIndexFile(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "kept")
 	want := numbered(0, 3000)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestWaitForCheckpointEnds opens a checkpoint that another process uses: the wait ends with its context, and with an
-// error of its own.
+// TestWaitForCheckpointEnds opens a checkpoint that another process uses. The wait must end with
+// its context, and with its own error.
 func TestWaitForCheckpointEnds(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "kept")
 	held, err := OpenCheckpoint(t.Context(), folder, false)

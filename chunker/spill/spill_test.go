@@ -25,7 +25,8 @@ import (
 
 var words = format.Spec{Type: "u64"}
 
-// numbered are n 8-byte records with the numbers from first on, so that each place is known by its content.
+// numbered returns n 8-byte records with the numbers from first on, so that the content of a record
+// identifies its position.
 func numbered(first, n int) []byte {
 	recs := make([]byte, 0, 8*n)
 	for i := range n {
@@ -62,13 +63,13 @@ func newTestSpill(t testing.TB, spec format.Spec, store Store, folders ...string
 	return s
 }
 
-// memoryStore is a Store in memory whose files have a limited room each; 0: no bound.
+// memoryStore is a Store in memory. room limits the size of each file; 0: no limit.
 type memoryStore struct {
 	room  int
 	mu    sync.Mutex
 	files []*memoryFile
-	full  error         // of a file without room; nil: syscall.ENOSPC
-	slow  chan struct{} // when not nil: a write that finds no room waits until it is closed
+	full  error         // the error of a full file; nil: syscall.ENOSPC
+	slow  chan struct{} // if not nil, a write to a full file waits until it is closed
 }
 
 func (s *memoryStore) Free([]string) int64 { return -1 }
@@ -82,7 +83,7 @@ func (s *memoryStore) Create(folder string) (File, error) {
 
 func (f *memoryFile) Uncache() bool { return true }
 
-// Allocate finds as little room as a write would.
+// Allocate fails if a write would find too little room.
 func (f *memoryFile) Allocate(off, bytes int64) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -92,7 +93,7 @@ func (f *memoryFile) Allocate(off, bytes int64) error {
 	return nil
 }
 
-// in gives the files in a folder.
+// in returns the files in a directory.
 func (s *memoryStore) in(folder string) (files []*memoryFile) {
 	for _, f := range s.files {
 		if f.folder == folder {
@@ -205,8 +206,8 @@ func entryOf(t testing.TB, r *Run, i int) *Block {
 	return b
 }
 
-// TestSpill writes runs to real folders and to memory, with every compression, through the page cache and past it, and
-// reads them back.
+// TestSpill writes runs to real directories and to memory, with every compression, with and without
+// direct I/O, and reads them back.
 func TestSpill(t *testing.T) {
 	for _, codec := range []string{"", "auto", "none", "s2", "zstd"} {
 		for _, store := range []Store{nil, &memoryStore{}} {
@@ -256,7 +257,7 @@ func testSpill(t *testing.T, opt Options) {
 	}
 }
 
-// same is how many bytes a and b begin with that are the same.
+// same returns the length of the common prefix of a and b.
 func same(a, b []byte) (n int) {
 	for n < min(len(a), len(b)) && a[n] == b[n] {
 		n++
@@ -268,7 +269,7 @@ func TestSpillUsesAllFolders(t *testing.T) {
 	store, folders := &memoryStore{}, []string{t.TempDir(), t.TempDir(), t.TempDir()}
 	s := newTestSpill(t, words, store, folders...)
 	w, recs := s.NewRun(Origin{}), numbered(0, 3000)
-	for at := 0; at < 3000; at += 10 { // one writer: how several meet depends on time
+	for at := 0; at < 3000; at += 10 { // one writer: with several, the result depends on timing
 		if err := w.WriteBlock(t.Context(), int64(at), recs[8*at:8*(at+10)]); err != nil {
 			t.Fatal(err)
 		}
@@ -316,7 +317,7 @@ func TestWritersAvoidEachOther(t *testing.T) {
 	s.pick()
 }
 
-// TestSpillOfLittle expects fewer bytes than it has files.
+// TestSpillOfLittle expects fewer bytes than there are files.
 func TestSpillOfLittle(t *testing.T) {
 	s, err := New(Options{Folders: []string{t.TempDir()}, Keyer: formattest.Keyer(t, words), ExpectBytes: 8,
 		Workers: 16})
@@ -385,7 +386,8 @@ func TestSpillSaysWhatItNeeds(t *testing.T) {
 	}
 }
 
-// TestSpillFullAtOnce fills all folders at the same moment, seen by several writers: each gets its error.
+// TestSpillFullAtOnce fills all directories at the same moment. Each of several writers must get
+// its error.
 func TestSpillFullAtOnce(t *testing.T) {
 	store := &memoryStore{room: 1, slow: make(chan struct{})}
 	s := newTestSpill(t, words, store, t.TempDir(), t.TempDir())
@@ -431,7 +433,7 @@ func TestSpillDamage(t *testing.T) {
 	}
 }
 
-// TestShortBlock reads blocks that have fewer bytes than were written, in each of the ways that there are.
+// TestShortBlock reads blocks that have fewer bytes than were written, in each way to read a block.
 func TestShortBlock(t *testing.T) {
 	run := MemoryRun(formattest.Keyer(t, words), numbered(0, 20), 10)
 	read := run.read
@@ -506,7 +508,7 @@ func TestCodecChoice(t *testing.T) {
 		name, codec string
 		layout      *format.Keyer
 		recs        []byte
-		fast        bool // the disk: nothing pays
+		fast        bool // the disk is so fast that no compression pays
 		want        string
 	}{
 		{name: "random", recs: random, want: "none"},
@@ -523,7 +525,7 @@ func TestCodecChoice(t *testing.T) {
 			k = c.layout
 		}
 		choice := choiceOf(k, c.codec, 1)
-		choice.rate = 1 // so slow that every byte less pays
+		choice.rate = 1 // so slow that every saved byte pays
 		if c.fast {
 			choice.rate = 1e15
 		}
@@ -552,8 +554,8 @@ func TestCodecChoice(t *testing.T) {
 	}
 }
 
-// TestCodecGain weighs time against bytes: a fifth is left, at 2.5 GB/s. That is worth it before a disk, the more the
-// more workers there are.
+// TestCodecGain weighs time against bytes. Compression to a fifth of the size, at 2.5 GB/s, pays
+// for a disk, and more so with more workers.
 func TestCodecGain(t *testing.T) {
 	k := formattest.Keyer(t, words)
 	gain := func(coders int) float64 {
@@ -569,8 +571,8 @@ func TestCodecGain(t *testing.T) {
 	}
 }
 
-// TestCodecFollowsTheDisk checks that data is compressed for a slow disk that is not compressed
-// for a fast one.
+// TestCodecFollowsTheDisk checks that the same data is compressed for a slow disk and not for a
+// fast one.
 func TestCodecFollowsTheDisk(t *testing.T) {
 	k := formattest.Keyer(t, words)
 	half := &trial{codec: format.S2, in: 1 << 30, out: 1 << 29, seconds: 1}
@@ -582,23 +584,24 @@ func TestCodecFollowsTheDisk(t *testing.T) {
 	}
 }
 
-// choiceOf is the choice of a codec for the records of a keyer and a number of coders.
+// choiceOf returns the choice of a codec for the records of a keyer and a number of coders.
 func choiceOf(k *format.Keyer, codec string, coders int) *codecChoice {
 	return newCodecChoice(&Options{Codec: codec, Coders: coders, Keyer: k}, format.NewBlockCoder(k.Layout(), coders))
 }
 
-// TestCodecBeyond leaves spill as it is as long as it stays in memory, and no longer; where it is known that not all
-// does, none; and where a codec is named, all is compressed by that.
+// TestCodecBeyond checks when blocks are compressed. With codec auto, only the blocks beyond
+// CachedBytes are compressed. If the expected size exceeds CachedBytes, all of them are. A codec
+// that is set by name compresses all blocks, too.
 func TestCodecBeyond(t *testing.T) {
 	const cached = 1 << 20
-	block := make([]byte, 8<<10) // of sorted keys: worth it before a disk
+	block := make([]byte, 8<<10) // sorted keys, whose compression pays for a disk
 	for i := range len(block) / 8 {
 		binary.LittleEndian.PutUint64(block[8*i:], uint64(i)*1001)
 	}
 	for _, c := range []struct {
 		codec    string
 		expected int64
-		first    bool // behind cached there is compressed spill, and before
+		first    bool // whether blocks within CachedBytes are compressed
 		beyond   bool
 		want     string
 	}{
@@ -613,7 +616,7 @@ func TestCodecBeyond(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.choice.rate = 1 // so slow that every byte less pays, whatever this machine is
+		s.choice.rate = 1 // so slow that every saved byte pays, on any machine
 		for _, part := range []struct {
 			until int64
 			want  bool
@@ -710,7 +713,7 @@ func TestBlocksAreReadAhead(t *testing.T) {
 	}
 }
 
-// roomyFile has room for some bytes, which are asked for in turn.
+// roomyFile has room for some bytes, which must be allocated in order.
 type roomyFile struct {
 	File
 	t              *testing.T
@@ -731,7 +734,7 @@ func (f *roomyFile) Allocate(offset, bytes int64) error {
 	return nil
 }
 
-// TestReserveAhead has a file ask rarely for room, and use all that there is.
+// TestReserveAhead checks that a volume rarely reserves space, and can use all space that there is.
 func TestReserveAhead(t *testing.T) {
 	const step = 100 << 10
 	f := &roomyFile{t: t, room: 4*maxReserve + step/2}

@@ -8,7 +8,8 @@ import (
 	"github.com/extsort/extsort/format/formattest"
 )
 
-// TestReleaseInLongStretches gives space back at once where a long stretch is released, and not before.
+// TestReleaseInLongStretches checks that space is freed as soon as a long stretch is released, and
+// not before.
 func TestReleaseInLongStretches(t *testing.T) {
 	f, err := os.CreateTemp(t.TempDir(), "")
 	if err != nil {
@@ -30,7 +31,7 @@ func TestReleaseInLongStretches(t *testing.T) {
 	}
 }
 
-// storedBytes is how many bytes a file takes on its disk.
+// storedBytes returns the disk space of a file in bytes.
 func storedBytes(t *testing.T, f *os.File) int64 {
 	t.Helper()
 	f.Sync()

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestDiskStore leaves nothing in its folder, and gives space back.
+// TestDiskStore checks that a spill file is not visible in its directory and can release space.
 func TestDiskStore(t *testing.T) {
 	folder := t.TempDir()
 	f, err := Disk{}.Create(folder)
@@ -34,7 +34,7 @@ func TestDiskStore(t *testing.T) {
 	}
 }
 
-// TestCreateAndRemove is what systems do that have no files without names.
+// TestCreateAndRemove checks the fallback of systems without unnamed files.
 func TestCreateAndRemove(t *testing.T) {
 	folder := t.TempDir()
 	f, err := createAndRemove(folder)

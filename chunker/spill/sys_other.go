@@ -10,7 +10,7 @@ func openUnlinked(folder string) (*os.File, error) {
 
 func punch(*os.File, int64, int64) {}
 
-// InMemory returns false: this system cannot tell.
+// InMemory returns false: on this system it is not known.
 func InMemory(string) bool { return false }
 
 // SyncFileSystem does nothing: only on Linux can a directory be open without being syncable.

@@ -80,8 +80,8 @@ func (s StretchSum) Add(p []byte) StretchSum {
 	}
 }
 
-// Join returns the checksum of the bytes of s followed by those of next, which has the given
-// number of bytes.
+// Join returns the checksum of the bytes of s followed by the given number of bytes, whose checksum
+// is next.
 func (s StretchSum) Join(next StretchSum, bytes int64) StretchSum {
 	return StretchSum{
 		ieee:       shifted(s.ieee, crc32.IEEE, bytes) ^ next.ieee,
