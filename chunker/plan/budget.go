@@ -20,8 +20,8 @@ type line struct {
 	Why   string `json:"why"`
 }
 
-// Chunks returns the memory that the other lines leave. Chunks use it while they are sorted, and later the
-// buffers of a merge or of a partition do.
+// Chunks returns the memory that the other lines leave. Chunks use it while they are sorted. Later,
+// the buffers of a merge or of a partition use it.
 func (b *Budget) Chunks() int64 { return b.Lines[len(b.Lines)-1].Bytes }
 
 // Sizes say how the engine divides its work: the number of workers, the size of blocks, and the memory of each
@@ -32,7 +32,7 @@ type Sizes struct {
 	Workers      int
 	BlockBytes   int   // size of the blocks of temporary data and of the output, whole records
 	CodecWorkers int   // number of workers that compress the output
-	SpillCoders  int   // number of blocks that are compressed or decompressed at the same time for temporary data
+	SpillCoders  int   // number of spilled blocks that are coded at the same time
 	Queue        Queue // direct I/O requests
 	RequestBytes int64 // memory to read remote inputs ahead
 	PartBytes    int   // size of a part of an output that is an object of a store
@@ -43,10 +43,10 @@ type Sizes struct {
 	ChunkBytes   int64 // host memory of a chunk
 	IndexBytes   int64 // memory for the indexes of runs and parts; larger ones are in a file
 
-	ReadAheadBytes int64 // most bytes of input that may be requested from the system before they are needed
+	ReadAheadBytes int64 // most bytes of input that the system may read ahead
 }
 
-// reserved are amounts of memory that follow from a choice, not from the facts.
+// reserved contains amounts of memory that follow from a choice, not from the facts.
 type reserved struct {
 	unused int64 // memory that stays untouched
 	index  int64 // memory that the index of the chosen strategy needs; 0: not known yet
@@ -179,8 +179,8 @@ const decoderPart = 3
 // DecoderShare returns the part of a memory limit that decompressors of inputs may take.
 func DecoderShare(limit int64) int64 { return (limit - runtimeBytes - limit/runtimePart) / decoderPart }
 
-// decoderBytes returns the memory of the decompressors of the inputs: of all, or of the largest if one input is
-// read after another.
+// decoderBytes returns the memory of the decompressors: the sum if inputs are read at the same
+// time, otherwise the largest.
 func decoderBytes(f *Facts) (bytes int64) {
 	for _, one := range f.Decoders {
 		if f.ConcurrentInputs {

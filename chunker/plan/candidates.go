@@ -30,8 +30,8 @@ func overlap(cpu, disk float64) float64 {
 	return max(cpu, disk) + overlapLoss*min(cpu, disk)
 }
 
-// withDiskTime adds the time that the disk needs to a candidate: to its last stage, which waits for the disk,
-// and as a final stage, which syncs the output. It returns the candidate with the sum of all stages.
+// withDiskTime adds the disk time to a candidate: to its last stage, which waits for the disk, and
+// as a final stage, which syncs the output. It returns the candidate with the sum of all stages.
 func (c *chooser) withDiskTime(a Candidate, writtenRecords, spilledRecords float64) Candidate {
 	last := &a.Stages[len(a.Stages)-1]
 	cpu := last.Seconds
@@ -78,8 +78,9 @@ func (f *Facts) maxDirtyBytes() float64 {
 	return dirtyPart * float64(f.Memory)
 }
 
-// waitBytes returns how many bytes writers wait for until the disk has them: the part of the output, and of the
-// spilled records that stay in the page cache, that exceeds maxDirtyBytes.
+// waitBytes returns how many bytes writers wait for until the disk has them. They consist of the
+// output and of the spilled records that stay in the page cache. Without direct I/O, only the part
+// beyond maxDirtyBytes counts.
 func (c *chooser) waitBytes(writtenRecords, spilledRecords float64) float64 {
 	records := 0.0
 	if c.f.Spill.OnDisk && !c.f.leavesCache() {
@@ -110,12 +111,13 @@ func frequent(keys []uint64, most int) bool {
 	return false
 }
 
-// SampleKeys is the number of keys in a sample, unless records are large. The parts that follow from it are
-// within a few percent of their share, and the sample takes milliseconds.
+// SampleKeys is the number of keys in a sample, unless records are large. With that many keys,
+// parts are within a few percent of their planned size, and sampling takes milliseconds.
 const SampleKeys = 1 << 14
 
-// passFill returns the fraction of a chunk that a pass should fill. It leaves twice the error of a sample of n
-// keys, so that a pass rarely selects too many records. If it does, it takes fewer.
+// passFill returns the fraction of a chunk that a pass should fill. It leaves a margin of twice the
+// error of a sample of n keys, so that a pass rarely selects too many records. A pass that does
+// takes fewer.
 func passFill(passes float64, n int) float64 {
 	return 1 / (1 + 2*math.Sqrt(passes/float64(max(n, 1))))
 }
@@ -129,9 +131,10 @@ func passesOf(records, capacity int64) int {
 	return int(math.Ceil(passes / passFill(passes, SampleKeys)))
 }
 
-// wanted returns about how many of the first records in order are needed, or -1 if all may be. With unique
-// keys, it estimates from the sorted sample how many records have that many distinct keys, and assumes that
-// keys between two different neighbors of the sample are all distinct.
+// wanted estimates how many of the first records in sorted order are needed. It returns -1 if all
+// may be needed. With unique keys, it estimates from the sorted sample how many records have that
+// many distinct keys, and assumes that keys between two different neighbors of the sample are all
+// distinct.
 func (f *Facts) wanted(sorted func() []uint64) int64 {
 	if f.Request.Limit <= 0 || !f.Request.Unique {
 		return f.First()

@@ -109,8 +109,8 @@ func (s *Sizes) WithoutMerge(f *Facts, runs int) int64 {
 	return s.Without(mergeMemory(f.Keyer, s.BlockBytes, s.Workers, runs))
 }
 
-// Without returns the memory that is left if some bytes are in use. The Go heap keeps a little from the phase
-// before.
+// Without returns the memory that is left if some bytes are in use. The Go heap still holds a
+// little memory from the previous phase.
 func (s *Sizes) Without(bytes int64) int64 { return s.Budget.Chunks() - s.Budget.Chunks()/64 - bytes }
 
 const (
@@ -120,8 +120,8 @@ const (
 
 	minScatterBlock = 4 << 10 // a page
 
-	// LeastStored is the least number of index entries that are worth a write. A writer keeps fewer in memory, even
-	// if the indexes have no memory left.
+	// LeastStored is the least number of index entries that are worth a write. Fewer entries stay
+	// in memory, even if the indexes have no memory left.
 	LeastStored = 8
 )
 
@@ -202,8 +202,9 @@ func (o *Scatter) sections(f *Facts, bytes int64, parts int) int {
 	return max(o.Workers, int(min(int64(sectionsEach*o.Workers), fit)))
 }
 
-// cachedSpillPart is the denominator of the share of the memory in which temporary data stays until it is read
-// back. Linux starts to write dirty pages to the disk when they exceed a tenth of the unused memory.
+// Temporary data of up to 1/cachedSpillPart of the memory stays in the page cache until it is read
+// back. Linux starts to write dirty pages to the disk when they exceed a tenth of the unused
+// memory.
 const cachedSpillPart = 16
 
 // CachedSpill returns how many bytes of temporary data are likely to be read back from memory.
@@ -217,7 +218,8 @@ func (f *Facts) CachedSpill() int64 {
 // readAhead returns the most bytes of input that may be requested before they are needed.
 func (f *Facts) readAhead() int64 { return max(f.Memory/cachedSpillPart, SmallBytes) }
 
-// minPacked is the largest compression ratio that a plan relies on. During the run, blocks are compressed on trial.
+// minPacked is the worst compression ratio that a plan relies on. A run decides by trials whether
+// it compresses blocks.
 const minPacked = 0.95
 
 // packing returns the compression ratio of runs that take temp bytes uncompressed, and how many numbers of each

@@ -6,8 +6,9 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// Facts are everything that is known before a sort begins: the data, the request, the places of the output and
-// of temporary data, and the devices. They are complete before a plan is chosen and do not change afterwards.
+// Facts are everything that is known before a sort begins: the data, the request, the destinations
+// of the output and of temporary data, and the devices. They are complete before a plan is chosen
+// and do not change afterwards.
 type Facts struct {
 	Keyer            *format.Keyer // layout of a record, and the order of the keys
 	Records          int64         // number of records in the inputs; -1: not known before their end
@@ -71,7 +72,8 @@ type Spill struct {
 // lacks reports whether there is too little room for a number of bytes.
 func (s *Spill) lacks(bytes int64) bool { return s.Free >= 0 && bytes > s.Free }
 
-// A Disk has the rates of a disk in bytes/s, with as many concurrent requests as a sort makes; 0: not measured.
+// A Disk contains the rates of a disk in bytes/s, with as many concurrent requests as a sort makes;
+// 0: not measured.
 type Disk struct {
 	ID     string  `json:"-"`           // distinguishes disks; "": not known
 	Folder string  `json:"folder"`      // the directory in which it was measured
@@ -161,7 +163,7 @@ type Chunk struct {
 	MemoryBytes   int64 // of the host
 	BlockBytes    int
 	Workers       int
-	SourceRecords int64 // records from which the chunk selects some; 0: the chunk takes all (see device.Chunk.Select)
+	SourceRecords int64 // records to select from (see device.Chunk.Select); 0: takes all
 }
 
 // onHost reports whether only the host's processors sort.

@@ -9,8 +9,8 @@ import (
 	"github.com/extsort/extsort/internal/option"
 )
 
-// Describe returns the facts about a device that a plan needs. chunks has the Keyer, the Algorithm
-// and the Sample of the chunks.
+// Describe returns the facts about a device that a plan needs. chunks contains the Keyer, the
+// Algorithm and the Sample of the chunks.
 func Describe(d device.Device, chunks device.ChunkOptions) plan.Device {
 	described := DescribeInfo(d.Info(), 0)
 	can := d.Capabilities(device.ChunkOptions{Keyer: chunks.Keyer, Algorithm: chunks.Algorithm})

@@ -106,8 +106,8 @@ func (l *lastMerge) resume(ctx context.Context) (gaps []gap, err error) {
 	return gaps, nil
 }
 
-// countKept counts output records of an earlier process: before of them had been written, and kept are
-// intact.
+// countKept counts the output records of an earlier process. before is the number of records that
+// it had written, and kept is the number of intact ones.
 func (l *lastMerge) countKept(before, kept int64) {
 	r := l.run
 	if kept > 0 {

@@ -249,9 +249,9 @@ func (o *Output) filters() device.BlockWriter {
 	return w
 }
 
-// observe counts the records at the end of the chain, and checks them if they cannot be read
-// back. Stages announce the bytes of the records that are sorted, so the Meter counts those, even
-// if the output records have another size.
+// observe counts the records at the end of the chain, and checks them if they cannot be read back.
+// The Meter counts the bytes of sorted records, as stages announce them, even if the output records
+// have another size.
 func (o *Output) observe(first int64, recs []byte) error {
 	n := len(recs) / o.Size
 	o.records.Add(int64(n))

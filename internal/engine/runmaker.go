@@ -214,8 +214,8 @@ func (m *runMaker) spill(ctx context.Context, c *loadedChunk) (*spill.Run, error
 // merged while others are still being made.
 const fewLevels = 4
 
-// isFull reports whether the runs exceed their memory although their indexes are in a file. It
-// never does so while one more level of merging could handle several times as many.
+// isFull reports whether the runs need too much memory even though their indexes are in a file. It
+// returns false as long as one more level of merging could handle several times more runs.
 func (m *runMaker) isFull(limit int) bool {
 	runs := len(m.runs)
 	return limit == allRuns && runs >= fewLevels*m.run.Plan.Sizes.FanIn && m.run.spill.IndexIsFull(runs)

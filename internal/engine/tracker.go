@@ -78,8 +78,8 @@ func (t *Tracker) End() {
 }
 
 // Snapshot returns the progress of the run. It takes the stages after the running one from the
-// plan. The total is not known while a stage of unknown length is running, which may be the first
-// or a later stage: a stream is read in several stages.
+// plan. The total is not known while a stage of unknown length is running. A stream is read in
+// several stages, so this need not be the first one.
 func (t *Tracker) Snapshot() Snapshot {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -136,8 +136,8 @@ func (t *Tracker) remaining(s *Snapshot, added int64) time.Duration {
 	return max(time.Duration(float64(took)*all/done)-s.Elapsed, 0).Round(time.Second)
 }
 
-// predicted returns the predicted seconds of all stages and of the completed work, or 0 if the
-// plan has no prediction.
+// predicted returns the predicted seconds of the completed work and of all stages, or 0 if the plan
+// has no prediction.
 func (t *Tracker) predicted(added int64) (done, all float64) {
 	here := slices.IndexFunc(t.expected, func(s plan.Stage) bool { return s.Name == t.stage.Name })
 	for i, stage := range t.expected {

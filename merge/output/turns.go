@@ -55,8 +55,8 @@ func (t *turns) finish(records int64) error {
 	return t.failed
 }
 
-// pass gives the turn to the call whose first record is next. If err is not nil, all turns end
-// with the first such error.
+// pass gives the turn to the call whose first record has index next. If err is not nil, all turns
+// end with the first such error.
 func (t *turns) pass(next int64, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
