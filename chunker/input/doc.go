@@ -27,7 +27,7 @@
 //
 // # Changes while a sort runs
 //
-// A file may be truncated or written to while it is read. A read beyond the new end of a mapped file
-// is a fault of the processor, which becomes an error; see mappedFile. All other changes are found
-// at the end, by [Input.Check].
+// A file may be truncated or written to while it is read. A read beyond the new end of a mapped
+// file is a fault of the processor, which becomes an error; see mappedFile. All other changes are
+// found at the end, by [Input.Check].
 package input

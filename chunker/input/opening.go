@@ -59,8 +59,9 @@ func (o *opening) openAtOffsets(f *seekable) error {
 	return nil
 }
 
-// checkStart returns an error if the file does not begin like records of this kind, and adds a warning
-// if that is only likely. It does not check skipped bytes, but returns them if they are kept.
+// checkStart returns an error if the file does not begin like records of this kind, and adds a
+// warning if that is only likely. It does not check skipped bytes, but returns them if they are
+// kept.
 func (o *opening) checkStart() (head []byte, err error) {
 	err = o.kind.CheckPacked(o.in.at.first)
 	if err == nil && o.kind.Skip > 0 {
@@ -104,8 +105,8 @@ func (o *opening) openCompressed(at *seekable) error {
 		return err
 	}
 	o.in.stored = at.bytes
-	// Many inputs are opened before the first is read, so the memory of the decompressor is released
-	// until then. It starts again at the first byte.
+	// Many inputs are opened before the first is read, so the memory of the decompressor is
+	// released until then. It starts again at the first byte.
 	if o.in.decodes && at.remote == nil {
 		format.Suspend(o.in.decoder, newLateBuffer(at.sequence(0, at.bytes)))
 	}

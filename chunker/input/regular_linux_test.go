@@ -104,8 +104,8 @@ func TestHolesStayHoles(t *testing.T) {
 	}
 }
 
-// TestFilesOnDiskAreNotMapped opens a file that the page cache does not hold, and again after it was
-// read.
+// TestFilesOnDiskAreNotMapped opens a file that the page cache does not hold, and again after it
+// was read.
 func TestFilesOnDiskAreNotMapped(t *testing.T) {
 	const size = 4 << 20
 	evicted := func() *os.File {

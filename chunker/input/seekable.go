@@ -9,8 +9,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// A seekable contains bytes that can be read at any offset: of a regular file, a block device, or the
-// At of a Source. opener.maps decides how a file is read.
+// A seekable contains bytes that can be read at any offset: of a regular file, a block device, or
+// the At of a Source. opener.maps decides how a file is read.
 type seekable struct {
 	shown string      // name in messages
 	from  io.ReaderAt // a *mappedFile, the open file, or the At of a Source
@@ -23,8 +23,8 @@ type seekable struct {
 }
 
 // newRegular returns random access to a file from its current position. It returns false if r can
-// only be read sequentially, if it has a different size than it reports, or if it cannot be read; the
-// error then occurs during reading.
+// only be read sequentially, if it has a different size than it reports, or if it cannot be read;
+// the error then occurs during reading.
 func newRegular(shown string, r io.Reader) (at *seekable, local *localFile, ok bool) {
 	file, ok := r.(*os.File)
 	if !ok {

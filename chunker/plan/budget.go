@@ -24,8 +24,8 @@ type line struct {
 // the buffers of a merge or of a partition use it.
 func (b *Budget) Chunks() int64 { return b.Lines[len(b.Lines)-1].Bytes }
 
-// Sizes say how the engine divides its work: the number of workers, the size of blocks, and the memory of each
-// part.
+// Sizes say how the engine divides its work: the number of workers, the size of blocks, and the
+// memory of each part.
 type Sizes struct {
 	Budget       Budget
 	UnusedBytes  int64 // memory that stays untouched
@@ -58,12 +58,13 @@ const (
 	runtimeBytes = 12 << 20
 	runtimePart  = 48
 
-	// minWorkerBytes and minWorkerRecords are the least memory per worker. With less, a merge could take so few
-	// runs at once that it needed several more levels.
+	// minWorkerBytes and minWorkerRecords are the least memory per worker. With less, a merge could
+	// take so few runs at once that it needed several more levels.
 	minWorkerBytes   = 512 << 10
 	minWorkerRecords = 8
 
-	// limitedBytes is the memory beyond which a sort for only the first few records does not get faster.
+	// limitedBytes is the memory beyond which a sort for only the first few records does not get
+	// faster.
 	limitedBytes = 64 << 20
 
 	// chunkOfLimit is the least size of a chunk, as a multiple of the number of records to write.
@@ -73,13 +74,14 @@ const (
 	maxBlockBytes = 1 << 20
 	minBlockBytes = 32 << 10
 
-	// driverBytes is the memory that the driver of a device in the host's memory allocates; PoCL allocates
-	// about 24 MiB.
+	// driverBytes is the memory that the driver of a device in the host's memory allocates; PoCL
+	// allocates about 24 MiB.
 	driverBytes = 24 << 20
 
-	blockEntryBytes = 160 // memory of a block in the index of a run, with the copies that sorting the index takes
+	blockEntryBytes = 160 // memory of a block in an index, with the copies for sorting the index
 
-	// mergePart is the denominator of the fraction of the memory that a merge leaves for indexes and garbage.
+	// mergePart is the denominator of the fraction of the memory that a merge leaves for indexes
+	// and garbage.
 	mergePart = 8
 )
 
@@ -104,8 +106,8 @@ func divide(f *Facts, r reserved) Sizes {
 }
 
 const (
-	// TransformBytes is the amount that a worker reads at once if records are transformed, unless a record is
-	// larger.
+	// TransformBytes is the amount that a worker reads at once if records are transformed, unless a
+	// record is larger.
 	TransformBytes = 64 << 10
 
 	// RemoteRequests of RemoteRequestBytes keep any network busy. They get at most 1/requestShare
@@ -126,7 +128,8 @@ const (
 	leastParts   = 2
 )
 
-// uploadParts returns the size and the number of parts of an output that is an object of a store, or 0.
+// uploadParts returns the size and the number of parts of an output that is an object of a store,
+// or 0.
 func (f *Facts) uploadParts(memory int64) (size, parallel int) {
 	if !f.Output.Remote {
 		return 0, 0
@@ -145,7 +148,8 @@ func UploadParts(memory, all int64) (size, parallel int) {
 	return size, parallel
 }
 
-// limitWorkers returns the number of workers that there is memory for, but at most the given number.
+// limitWorkers returns the number of workers that there is memory for, but at most the given
+// number.
 func limitWorkers(f *Facts, workers int, memory int64) int {
 	each := max(minWorkerBytes, minWorkerRecords*int64(f.recordSize()))
 	return int(max(1, min(int64(workers), memory/each)))
@@ -160,8 +164,8 @@ func mostWorkers(workers int, memory int64, needs func(workers int) int64) int {
 	return workers
 }
 
-// unneeded returns the memory that a sort for the first few records does not need, if not all records fit in
-// memory.
+// unneeded returns the memory that a sort for the first few records does not need, if not all
+// records fit in memory.
 func unneeded(f *Facts, memory int64) int64 {
 	size := int64(f.recordSize())
 	limit := f.First()
@@ -192,8 +196,8 @@ func decoderBytes(f *Facts) (bytes int64) {
 	return bytes
 }
 
-// chooseBlock returns the size of blocks. Large blocks suit disks, but a merge of many runs needs a buffer for
-// a block of each.
+// chooseBlock returns the size of blocks. Large blocks suit disks, but a merge of many runs needs a
+// buffer for a block of each.
 func chooseBlock(f *Facts, memory int64, workers int) int {
 	size := f.recordSize()
 	block := maxBlockBytes
@@ -263,7 +267,8 @@ func fanIn(f *Facts, s *Sizes) int {
 	return max(n, 2)
 }
 
-// Merges reports whether there is enough memory to merge at all: blocks of large records may be too large.
+// Merges reports whether there is enough memory to merge at all: blocks of large records may be too
+// large.
 func (s *Sizes) Merges(f *Facts) bool { return leastMerge(f.Keyer, s.BlockBytes) <= s.MergeBytes }
 
 // A MemoryError is the error of a memory limit that is too small.
@@ -278,7 +283,8 @@ func (e *MemoryError) Error() string {
 	return fmt.Sprintf("memory limit %s: %s", human.Bytes(e.Limit), e.Text)
 }
 
-// TooLittle returns the error of a memory limit that is too small, with the least limit that is enough.
+// TooLittle returns the error of a memory limit that is too small, with the least limit that is
+// enough.
 func TooLittle(f *Facts) error {
 	workers := "one worker"
 	advice := fmt.Sprintf("raise %v", option.MemoryBytes)
@@ -296,8 +302,8 @@ func TooLittle(f *Facts) error {
 	return &MemoryError{Limit: f.Request.MemoryBytes, Least: least, Text: text}
 }
 
-// leastMemory returns the least memory limit, in whole MiB, with which these records can be merged by as many
-// workers as the current limit allows.
+// leastMemory returns the least memory limit, in whole MiB, with which these records can be merged
+// by as many workers as the current limit allows.
 func leastMemory(f *Facts) int64 {
 	workers := Divide(f).Workers
 	isEnough := func(mib int) bool {

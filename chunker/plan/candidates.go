@@ -22,10 +22,12 @@ func (c *chooser) written() float64 {
 	return c.known()
 }
 
-// overlapLoss is the fraction of the shorter of two times, CPU and disk, that direct I/O does not hide.
+// overlapLoss is the fraction of the shorter of two times, CPU and disk, that direct I/O does not
+// hide.
 const overlapLoss = 0.25
 
-// overlap returns how long CPU work and disk transfers take when direct I/O lets them run concurrently.
+// overlap returns how long CPU work and disk transfers take when direct I/O lets them run
+// concurrently.
 func overlap(cpu, disk float64) float64 {
 	return max(cpu, disk) + overlapLoss*min(cpu, disk)
 }
@@ -49,8 +51,8 @@ func (c *chooser) withDiskTime(a Candidate, writtenRecords, spilledRecords float
 	return a
 }
 
-// syncStage returns the stage that makes the output durable. The kernel has been writing to the disk since the
-// last stage began, so only the rest is left.
+// syncStage returns the stage that makes the output durable. The kernel has been writing to the
+// disk since the last stage began, so only the rest is left.
 func (c *chooser) syncStage(writtenRecords, lastStageSeconds float64) Stage {
 	finish := Stage{Name: StageFinish}
 	if !c.f.Output.OnDisk {
@@ -65,8 +67,8 @@ func (c *chooser) syncStage(writtenRecords, lastStageSeconds float64) Stage {
 	return finish
 }
 
-// dirtyPart is the fraction of the memory that may hold unwritten data before writers have to wait: Linux slows
-// them down half way between a tenth and a fifth.
+// dirtyPart is the fraction of the memory that may hold unwritten data before writers have to wait:
+// Linux slows them down half way between a tenth and a fifth.
 const dirtyPart = 0.15
 
 // maxDirtyBytes returns the most bytes of unwritten data for which writers do not wait. It is
@@ -164,7 +166,8 @@ func (c *chooser) blocksOf(records float64, blockBytes int) float64 {
 // blockFill is the least average fill of the blocks of a run: a device stores whole buckets.
 const blockFill = 5.0 / 8
 
-// roomFor returns the disk space for bytes in blocks of at most block bytes. Each block takes whole pages.
+// roomFor returns the disk space for bytes in blocks of at most block bytes. Each block takes whole
+// pages.
 func roomFor(bytes int64, block int) int64 {
 	return bytes + int64(float64(bytes)*SpillAlign/(blockFill*float64(max(block, 1))))
 }
@@ -178,9 +181,9 @@ func Levels(runs, fanIn int) int {
 	return levels
 }
 
-// rewritten returns how often a record is merged into another run before the last merge, on average. All runs
-// have the same size. This is less than the number of levels before the last: the first merge takes only as
-// many runs as are needed for all later merges to have the full fan-in.
+// rewritten returns how often a record is merged into another run before the last merge, on
+// average. All runs have the same size. This is less than the number of levels before the last: the
+// first merge takes only as many runs as are needed for all later merges to have the full fan-in.
 func rewritten(runs, fanIn int) float64 {
 	levels := Levels(runs, fanIn)
 	if levels < 2 {

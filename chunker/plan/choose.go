@@ -19,14 +19,15 @@ const (
 	// the best one so far.
 	worthLessMemory = 0.85
 
-	// indexRounds limits how often a plan is repeated with a larger index. Each time the index leaves less
-	// memory for chunks, so that there are a few more parts, which need a larger index.
+	// indexRounds limits how often a plan is repeated with a larger index. Each time the index
+	// leaves less memory for chunks, so that there are a few more parts, which need a larger index.
 	indexRounds = 4
 )
 
-// Choose returns the plan with the shortest predicted time. It does not change the facts, and the same facts
-// always give the same plan. Unless a strategy is requested, it also tries plans that use less memory than the
-// limit, because touching memory for the first time may take longer than it saves.
+// Choose returns the plan with the shortest predicted time. It does not change the facts, and the
+// same facts always give the same plan. Unless a strategy is requested, it also tries plans that
+// use less memory than the limit, because touching memory for the first time may take longer than
+// it saves.
 func Choose(f *Facts, profile *Profile) (*Plan, error) {
 	d := newDecision(f, profile)
 	best, err := d.plan(0)
@@ -53,8 +54,9 @@ func newDecision(f *Facts, profile *Profile) *decision {
 	return &decision{f, profile, sync.OnceValue(f.Sample.Sorted)}
 }
 
-// plan returns the best plan that leaves some of the memory unused. The index of temporary data gets as much
-// memory as the blocks of the chosen strategy need, up to a limit. Beyond the limit the index is in a file.
+// plan returns the best plan that leaves some of the memory unused. The index of temporary data
+// gets as much memory as the blocks of the chosen strategy need, up to a limit. Beyond the limit
+// the index is in a file.
 func (d *decision) plan(unused int64) (*Plan, error) {
 	best, err := d.planWith(reserved{unused: unused})
 	for range indexRounds {
@@ -291,7 +293,8 @@ func (c *chooser) ruleOutByRoom(all []Candidate) {
 	}
 }
 
-// ruleOutInPlace rules out the strategies that would overwrite an input before they have read all of it.
+// ruleOutInPlace rules out the strategies that would overwrite an input before they have read all
+// of it.
 func ruleOutInPlace(all []Candidate) {
 	for i := range all {
 		if a := &all[i]; !a.Strategy.Properties().ReadsAllFirst {
@@ -300,8 +303,8 @@ func ruleOutInPlace(all []Candidate) {
 	}
 }
 
-// ruleOutByCheckpoint rules out the strategies whose work a checkpoint cannot keep. If the checkpoint already
-// has runs, only the strategy that continues with them is left.
+// ruleOutByCheckpoint rules out the strategies whose work a checkpoint cannot keep. If the
+// checkpoint already has runs, only the strategy that continues with them is left.
 func (c *chooser) ruleOutByCheckpoint(all []Candidate) {
 	if c.f.Checkpoint == nil {
 		return

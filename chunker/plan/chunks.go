@@ -6,8 +6,9 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// slotsOnGPU is the number of chunks in flight on a GPU if there is more than one chunk: one is loaded while
-// another is sorted or stored. On the CPU all steps share the processors, so one large chunk is better.
+// slotsOnGPU is the number of chunks in flight on a GPU if there is more than one chunk: one is
+// loaded while another is sorted or stored. On the CPU all steps share the processors, so one large
+// chunk is better.
 const slotsOnGPU = 2
 
 // SlotsOf returns the number of chunks in flight on a device.
@@ -18,7 +19,8 @@ func (s *Sizes) SlotsOf(d *Device) int {
 	return s.Slots
 }
 
-// shareMemory divides the memory among the chunks of all devices, with a number of slots on each GPU.
+// shareMemory divides the memory among the chunks of all devices, with a number of slots on each
+// GPU.
 func (c *chooser) shareMemory(slots int) {
 	c.sizes.Slots = slots
 	total := 0
@@ -29,12 +31,14 @@ func (c *chooser) shareMemory(slots int) {
 	c.capacity = c.chunkRecords(0)
 }
 
-// chunk returns a chunk with some memory. source is the number of records that it selects from; 0: it takes all.
+// chunk returns a chunk with some memory. source is the number of records that it selects from; 0:
+// it takes all.
 func (s *Sizes) chunk(memory, source int64) Chunk {
 	return Chunk{memory, s.BlockBytes, s.Workers, source}
 }
 
-// chunkRecords returns the most records of a chunk on every device, if it selects from the records of a source.
+// chunkRecords returns the most records of a chunk on every device, if it selects from the records
+// of a source.
 func (c *chooser) chunkRecords(source int64) int64 {
 	capacity := int64(math.MaxInt64)
 	if c.f.Request.ChunkRecords > 0 {
@@ -95,8 +99,8 @@ func (a *Candidate) NextChunk(left int64) int64 {
 	return (left-1)%a.KeptRecords + 1
 }
 
-// staying returns the most records of a chunk that can stay in memory during a merge of a number of runs. The chunk
-// is made for more records than that, which wastes a little memory.
+// staying returns the most records of a chunk that can stay in memory during a merge of a number of
+// runs. The chunk is made for more records than that, which wastes a little memory.
 func (c *chooser) staying(runs int) int64 {
 	const waste = 12
 	merge := mergeMemory(c.f.Keyer, c.sizes.BlockBytes, c.sizes.Workers, runs)
@@ -177,8 +181,8 @@ func fitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit in
 // sectionBlock is the least size of the blocks of a part if there are more workers than processors.
 const sectionBlock = 64 << 10
 
-// readers returns how many workers read one section each. Network reads can stall, and a section is read in order,
-// so remote inputs get more sections than there are processors.
+// readers returns how many workers read one section each. Network reads can stall, and a section is
+// read in order, so remote inputs get more sections than there are processors.
 func (s *Sizes) readers(f *Facts, parts int) int {
 	if !f.Remote {
 		return s.Workers
@@ -188,12 +192,12 @@ func (s *Sizes) readers(f *Facts, parts int) int {
 }
 
 const (
-	sectionsEach  = 8 // number of sections that a worker reads one after another, as some take longer than others
-	sectionBlocks = 4 // least number of blocks of a part that such a section fills; the last one is not full
+	sectionsEach  = 8 // sections per worker: several, because some take longer than others
+	sectionBlocks = 4 // least blocks that a section adds to a part; the last one is not full
 )
 
-// sections returns the number of sections of an input. The more there are, the shorter is the wait for the last
-// one.
+// sections returns the number of sections of an input. The more there are, the shorter is the wait
+// for the last one.
 func (o *Scatter) sections(f *Facts, bytes int64, parts int) int {
 	if !f.Remote {
 		return o.Workers
@@ -222,8 +226,9 @@ func (f *Facts) readAhead() int64 { return max(f.Memory/cachedSpillPart, SmallBy
 // it compresses blocks.
 const minPacked = 0.95
 
-// packing returns the compression ratio of runs that take temp bytes uncompressed, and how many numbers of each
-// record are packed. The ratio is 1 if it cannot be predicted, or if the runs stay in memory uncompressed.
+// packing returns the compression ratio of runs that take temp bytes uncompressed, and how many
+// numbers of each record are packed. The ratio is 1 if it cannot be predicted, or if the runs stay
+// in memory uncompressed.
 func (c *chooser) packing(temp int64) (keeps float64, numbers int) {
 	keeps, numbers = 1, 1
 	codec := c.f.Request.SpillCodec

@@ -8,8 +8,8 @@ const Toy Strategy = "toss"
 // ToyStage is the stage of Toy.
 const ToyStage = "toss and sort"
 
-// RegisterToy adds a strategy to the table until the end of a test: it can run whenever one chunk holds
-// everything, and is predicted to take no time.
+// RegisterToy adds a strategy to the table until the end of a test: it can run whenever one chunk
+// holds everything, and is predicted to take no time.
 func RegisterToy(t *testing.T) {
 	before := Strategies
 	t.Cleanup(func() { Strategies = before })

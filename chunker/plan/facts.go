@@ -11,8 +11,8 @@ import (
 // and do not change afterwards.
 type Facts struct {
 	Keyer            *format.Keyer // layout of a record, and the order of the keys
-	Records          int64         // number of records in the inputs; -1: not known before their end
-	Seekable         bool          // every input is a regular file, which can be read at any offset, and again
+	Records          int64         // number of input records; -1: not known before the end
+	Seekable         bool          // every input is a regular file, readable at any offset
 	Remote           bool          // an input is read over a network, and only once
 	InPlace          bool          // the output overwrites an input: see Properties.ReadsAllFirst
 	Decoders         []int64       // memory of the decompressor of each input
@@ -26,7 +26,7 @@ type Facts struct {
 	Output     Output
 	Spill      Spill
 	Checkpoint *Checkpoint // nil: none was requested
-	Memory     int64       // bytes of the machine or its cgroup; 0: not determined, because nothing depends on it
+	Memory     int64       // bytes of the machine or its cgroup; 0: not needed and not determined
 	Devices    []Device
 }
 
@@ -79,7 +79,7 @@ type Disk struct {
 	Folder string  `json:"folder"`      // the directory in which it was measured
 	Fetch  float64 `json:"fetch_bytes"` // reading
 	Write  float64 `json:"write_bytes"` // writing, until the data is durable
-	Mixed  float64 `json:"mixed_bytes"` // reading and writing the same amount at the same time: the rate of each
+	Mixed  float64 `json:"mixed_bytes"` // rate of each when reading and writing at once
 }
 
 // Is reports whether both are known to be the same disk.
@@ -92,8 +92,8 @@ type Checkpoint struct {
 	Runs        int    `json:"runs"`                    // number of finished runs
 	Records     int64  `json:"records"`                 // records of the input in these runs
 	StoredBytes int64  `json:"stored_bytes"`            // their size on disk
-	Written     int64  `json:"written"`                 // records of the output that the last merge has written
-	Complete    bool   `json:"complete"`                // the output is complete; only the directory is left to remove
+	Written     int64  `json:"written"`                 // output records of the last merge
+	Complete    bool   `json:"complete"`                // only the directory is left to remove
 }
 
 // begun reports whether there are runs to continue with.
@@ -184,7 +184,8 @@ func (f *Facts) recordSize() int { return f.Keyer.Layout().RecordSize }
 // bytes returns the size of the data, or 0 if it is not known.
 func (f *Facts) bytes() int64 { return max(f.Records, 0) * int64(f.recordSize()) }
 
-// First returns the most records that are needed from the start of a sorted chunk, or -1 if all are.
+// First returns the most records that are needed from the start of a sorted chunk, or -1 if all
+// are.
 func (f *Facts) First() int64 {
 	if f.Request.Limit > 0 && !f.Request.Unique {
 		return f.Request.Limit
@@ -192,7 +193,8 @@ func (f *Facts) First() int64 {
 	return -1
 }
 
-// OutputRecords returns the number of records in the output, or -1 if it is not known before the end.
+// OutputRecords returns the number of records in the output, or -1 if it is not known before the
+// end.
 func (f *Facts) OutputRecords() int64 {
 	switch {
 	case f.Request.Limit < 0:
@@ -205,8 +207,8 @@ func (f *Facts) OutputRecords() int64 {
 	return f.Records
 }
 
-// outputBytes returns the most bytes of records that are written, uncompressed, or -1 if it is not known before
-// the end.
+// outputBytes returns the most bytes of records that are written, uncompressed, or -1 if it is not
+// known before the end.
 func (f *Facts) outputBytes() int64 {
 	records := f.Records
 	if f.Request.Limit != 0 && records >= 0 {
@@ -221,7 +223,8 @@ func (f *Facts) outputBytes() int64 {
 // ordered reports whether the sample is in order.
 func (f *Facts) ordered() bool { return f.Seekable && f.Sample.Enough && f.Sample.Descents == 0 }
 
-// Mirrored reports whether the sample is in reverse order, and the data can be copied from their end.
+// Mirrored reports whether the sample is in reverse order, and the data can be copied from their
+// end.
 func (f *Facts) Mirrored() bool {
 	all := f.Request.Limit == 0 && !f.Request.Unique
 	placed := f.Output.File && !f.Output.Set && f.Output.Codec == format.None
@@ -229,14 +232,15 @@ func (f *Facts) Mirrored() bool {
 	return f.Seekable && isMirrored && all && placed
 }
 
-// Reversed reports whether hardly any key is greater than the one before, so that runs do not overlap.
+// Reversed reports whether hardly any key is greater than the one before, so that runs do not
+// overlap.
 func (f *Facts) Reversed() bool {
 	s := f.Sample
 	return s.Enough && s.Descents > 0 && s.Ascents <= len(s.Prefixes)/100+1
 }
 
-// ReservedBytes returns the disk space that is reserved for the output before anything is spilled. It is 0 if
-// the size is not known, or if the output is not on a disk.
+// ReservedBytes returns the disk space that is reserved for the output before anything is spilled.
+// It is 0 if the size is not known, or if the output is not on a disk.
 func (f *Facts) ReservedBytes() int64 {
 	if !f.Output.OnDisk || f.Output.Codec != format.None || f.OutputRecords() < 0 {
 		return 0

@@ -2,17 +2,18 @@ package plan
 
 import "math"
 
-// FastestGPU is faster than any GPU. If even this one does not pay, no driver needs to be started to list the GPUs.
+// FastestGPU is faster than any GPU. If even this one does not pay, no driver needs to be started
+// to list the GPUs.
 var FastestGPU = Device{GPU: true, Memory: 1 << 40, LinkBytes: 64e9, SortBytes: 400e9}
 
 // gpuShare is the fraction of a GPU's memory that records can use. The GPU needs room for all keys
 // twice.
 const gpuShare = 0.4
 
-// GPUPays reports whether the sort is predicted to end sooner on a GPU than on the CPU, which is the device of f.
-// Reading and writing files takes the same time with both and overlaps with the work of the GPU. Data that fits in
-// the memory of only one of them is spilled only with the other. An input of unknown size is sorted on the CPU, and
-// data in order is copied.
+// GPUPays reports whether the sort is predicted to end sooner on a GPU than on the CPU, which is
+// the device of f. Reading and writing files takes the same time with both and overlaps with the
+// work of the GPU. Data that fits in the memory of only one of them is spilled only with the other.
+// An input of unknown size is sorted on the CPU, and data in order is copied.
 func GPUPays(f *Facts, p *Profile, gpu Device) bool {
 	if f.Records < 0 || f.ordered() || f.Mirrored() || f.Devices[0].Histogram {
 		return false

@@ -87,8 +87,8 @@ func mergeStream(c *chooser) Candidate {
 	}
 }
 
-// mergedRecords returns the number of records in all runs, and in the run that stays in memory. If only the
-// first records are wanted, no run needs more of them.
+// mergedRecords returns the number of records in all runs, and in the run that stays in memory. If
+// only the first records are wanted, no run needs more of them.
 func mergedRecords(c *chooser, a *Candidate) (merged, kept float64) {
 	merged = c.known()
 	kept = float64(min(a.KeptRecords, c.f.Records))
@@ -103,8 +103,8 @@ func workOfRuns(c *chooser, a *Candidate, runs *runRecords) work {
 	n := c.known()
 	sorted := n
 	if c.outOfOrder >= 0 {
-		// The keys of a chunk are close together, so the buckets from a sample of all keys have to be split
-		// again.
+		// The keys of a chunk are close together, so the buckets from a sample of all keys have to
+		// be split again.
 		sorted *= 2
 	}
 	return work{

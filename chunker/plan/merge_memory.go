@@ -2,8 +2,8 @@ package plan
 
 import "github.com/extsort/extsort/format"
 
-// maxTileRecords keeps a tile, with two buffers for its keys and references, in the second-level cache of a
-// core.
+// maxTileRecords keeps a tile, with two buffers for its keys and references, in the second-level
+// cache of a core.
 const maxTileRecords = 32 << 10
 
 // MergeTile returns how many records a worker merges at a time into output blocks of blockBytes.
@@ -11,8 +11,9 @@ func MergeTile(k *format.Keyer, blockBytes int) int {
 	return min(maxTileRecords, max(blockBytes/k.Layout().RecordSize, 64))
 }
 
-// MergeWorker returns the memory of one worker: a block of output, and two buffers for the keys of a tile. If a
-// record is more than a key of one word, the buffers also have references to the records.
+// MergeWorker returns the memory of one worker: a block of output, and two buffers for the keys of
+// a tile. If a record is more than a key of one word, the buffers also have references to the
+// records.
 func MergeWorker(k *format.Keyer, blockBytes int) int64 {
 	words := 2
 	if !k.Layout().IsBare() || k.KeySize() > 8 {
@@ -21,7 +22,8 @@ func MergeWorker(k *format.Keyer, blockBytes int) int64 {
 	return int64(blockBytes) + 8*int64(words*MergeTile(k, blockBytes))
 }
 
-// MergeBuffer returns the memory of a block of records: their keys and, unless these are the records, the records.
+// MergeBuffer returns the memory of a block of records: their keys and, unless these are the
+// records, the records.
 func MergeBuffer(k *format.Keyer, records int) int64 {
 	words := int64(records)
 	if !k.Identity() || k.KeySize() != 8 {
@@ -38,8 +40,8 @@ func MergeSpan(k *format.Keyer, blockBytes, blockRecords, fanIn int) int {
 	return max(1, blockBytes/k.Layout().RecordSize/blockRecords, 32*fanIn/blockRecords)
 }
 
-// mergeMemory returns the memory with which a merge of fanIn runs keeps a number of workers busy, if the blocks of
-// runs and output have blockBytes.
+// mergeMemory returns the memory with which a merge of fanIn runs keeps a number of workers busy,
+// if the blocks of runs and output have blockBytes.
 func mergeMemory(k *format.Keyer, blockBytes, workers, fanIn int) int64 {
 	records := max(blockBytes/k.Layout().RecordSize, 1)
 	buffers := fanIn + 2*MergeSpan(k, blockBytes, records, fanIn)*(workers+1)
@@ -51,16 +53,17 @@ func leastMerge(k *format.Keyer, blockBytes int) int64 {
 	return MergeWorker(k, blockBytes) + 3*max(MergeBuffer(k, blockBytes/k.Layout().RecordSize), 8)
 }
 
-// MaxFanIn returns how many runs a number of workers can merge at once within memoryBytes, if the blocks of runs
-// and output have blockBytes. Below 2, the memory is too small for such blocks.
+// MaxFanIn returns how many runs a number of workers can merge at once within memoryBytes, if the
+// blocks of runs and output have blockBytes. Below 2, the memory is too small for such blocks.
 func MaxFanIn(k *format.Keyer, blockBytes, workers int, memoryBytes int64) int {
 	left := memoryBytes - int64(workers)*MergeWorker(k, blockBytes)
 	records := max(blockBytes/k.Layout().RecordSize, 1)
 	return int(max(left/MergeBuffer(k, records)-int64(workers)-1, 0))
 }
 
-// MergeGroup returns how many of more than fanIn runs are merged first: just enough for all later merges, including
-// the last, to have the full fan-in (Knuth, The Art of Computer Programming, volume 3, section 5.4.9).
+// MergeGroup returns how many of more than fanIn runs are merged first: just enough for all later
+// merges, including the last, to have the full fan-in (Knuth, The Art of Computer Programming,
+// volume 3, section 5.4.9).
 func MergeGroup(runs, fanIn int) int {
 	if size := 1 + (runs-1)%(fanIn-1); size > 1 {
 		return size

@@ -58,12 +58,12 @@ var partitioning = Properties{
 	losesWork:     func(*Candidate) bool { return true },
 }
 
-// partsInFlight is the number of parts that are loaded, sorted and written at the same time by direct I/O. With
-// only one part, the disk would not read while the part is written.
+// partsInFlight is the number of parts that are loaded, sorted and written at the same time by
+// direct I/O. With only one part, the disk would not read while the part is written.
 const partsInFlight = 2
 
-// chunkInFlight returns the records of a chunk that shares its memory with another one, or 0 if one at a time
-// is as fast.
+// chunkInFlight returns the records of a chunk that shares its memory with another one, or 0 if one
+// at a time is as fast.
 func chunkInFlight(c *chooser) int64 {
 	if !c.sizes.Queue.Output {
 		return 0
@@ -87,8 +87,9 @@ func (c *chooser) scatter(chunkRecords int64) scattering {
 	return scattering{s, parts, fit, max(Levels(parts, fit), 1)}
 }
 
-// indexBytes returns the memory for the index of all parts. If parts are partitioned again, that happens one at
-// a time, and the index of its own parts is in memory together with that of the first pass.
+// indexBytes returns the memory for the index of all parts. If parts are partitioned again, that
+// happens one at a time, and the index of its own parts is in memory together with that of the
+// first pass.
 func (s *scattering) indexBytes(f *Facts) int64 {
 	blocks := s.Blocks(f.bytes(), s.fit)
 	if s.passes > 1 {
@@ -115,7 +116,8 @@ func (c *chooser) partition() Candidate {
 
 	s := c.scatter(a.ChunkRecords)
 	if half := chunkInFlight(c); half > 0 {
-		if smaller := c.scatter(half); smaller.passes <= s.passes { // another pass would cost more than it saves
+		// Another pass would cost more than it saves.
+		if smaller := c.scatter(half); smaller.passes <= s.passes {
 			s = smaller
 			a.ChunkRecords = half
 			a.InFlight = partsInFlight

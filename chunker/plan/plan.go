@@ -1,5 +1,5 @@
-// Package plan decides how to sort. It turns facts and a profile of the machine into a plan. It is pure: it
-// opens no file and measures nothing, so the same facts always give the same plan.
+// Package plan decides how to sort. It turns facts and a profile of the machine into a plan. It is
+// pure: it opens no file and measures nothing, so the same facts always give the same plan.
 //
 // Only the root package of this module is stable: this package may change in any version.
 //
@@ -18,9 +18,9 @@ type Plan struct {
 	KeySize      int      `json:"key_size"`    // bytes of a normalized key
 	Layout       string   `json:"layout"`
 	MemoryLimit  int64    `json:"memory_limit"`            // bytes
-	UnusedMemory int64    `json:"unused_memory,omitempty"` // bytes of the limit that stay untouched, which is faster
+	UnusedMemory int64    `json:"unused_memory,omitempty"` // bytes that stay untouched to save time
 	Device       string   `json:"device"`
-	Unified      bool     `json:"unified_memory,omitempty"` // a device uses the memory of the host, within the limit
+	Unified      bool     `json:"unified_memory,omitempty"` // a device uses host memory
 	Algorithm    string   `json:"algorithm"`
 	Workers      int      `json:"workers"`
 	Strategy     Strategy `json:"strategy"`
@@ -28,12 +28,12 @@ type Plan struct {
 	Chunks       int      `json:"chunks"`               // number of chunks or parts; 0: not known
 	FanIn        int      `json:"fan_in"`               // most runs that are merged at once
 	MergeLevels  int      `json:"merge_levels"`         // 0: no merge
-	BlockBytes   int      `json:"block_bytes"`          // size of the blocks of temporary data and of the output
-	DigitBits    int      `json:"digit_bits,omitempty"` // bits per pass, if requested; 0: the device chooses
+	BlockBytes   int      `json:"block_bytes"`          // block size of temporary data and output
+	DigitBits    int      `json:"digit_bits,omitempty"` // bits per pass; 0: the device chooses
 	TempBytes    int64    `json:"temp_bytes"`           // size of the temporary data; -1: not known
-	StoredBytes  int64    `json:"stored_bytes"`         // the same after compression; 0: it is not compressed
-	KeptBytes    int64    `json:"kept_bytes"`           // size of the last chunk, if it is merged from memory
-	OutputBytes  int64    `json:"output_bytes"`         // most bytes of output records, uncompressed; -1: not known
+	StoredBytes  int64    `json:"stored_bytes"`         // its compressed size; 0: not compressed
+	KeptBytes    int64    `json:"kept_bytes"`           // size of the last chunk, if kept in memory
+	OutputBytes  int64    `json:"output_bytes"`         // most bytes, uncompressed; -1: not known
 	TempDirs     []string `json:"temp_dirs"`
 	RawTempDirs  [][]byte `json:"temp_dirs_base64,omitempty"` // the same, if one is not UTF-8
 
@@ -44,13 +44,14 @@ type Plan struct {
 	Rates      Rates       `json:"rates"` // of this machine
 	Stages     []Stage     `json:"stages"`
 	Budget     Budget      `json:"budget"`
-	Considered []Candidate `json:"considered"` // all strategies, in the order in which they are tried
+	Considered []Candidate `json:"considered"` // all strategies, in the order of trial
 
 	Sizes Sizes `json:"-"`
 }
 
-// A Stage is one stage of a run. In a plan Seconds is a prediction. In a report Seconds is measured, Predicted
-// is the prediction, and Corrected is the prediction multiplied by the error of the earlier stages.
+// A Stage is one stage of a run. In a plan Seconds is a prediction. In a report Seconds is
+// measured, Predicted is the prediction, and Corrected is the prediction multiplied by the error of
+// the earlier stages.
 type Stage struct {
 	Name      string  `json:"name"`
 	Bytes     int64   `json:"bytes"` // record bytes that the stage processes
@@ -68,23 +69,23 @@ type Candidate struct {
 	Transitions []Transition `json:"transitions,omitempty"`
 
 	ChunkRecords  int64   `json:"-"` // most records of a chunk
-	InFlight      int     `json:"-"` // chunks of the CPU that share its memory; 0: one chunk uses all of it
+	InFlight      int     `json:"-"` // CPU chunks that share its memory; 0: only one chunk
 	Chunks        int     `json:"-"` // number of chunks, parts or passes
 	Levels        int     `json:"-"` // number of merge levels
 	ScatterPasses int     `json:"-"` // number of passes that send records to parts
-	PassShare     float64 `json:"-"` // fraction of all records that the first pass of a Reread selects
+	PassShare     float64 `json:"-"` // fraction of records that the first pass of a Reread selects
 	MaxPassShare  float64 `json:"-"` // largest fraction that a pass may select
-	WantedRecords int64   `json:"-"` // about how many of the first records in order a Reread needs; -1: all
+	WantedRecords int64   `json:"-"` // estimated number of first records to write; -1: all
 	TempBytes     int64   `json:"-"` // size of the records that are spilled; -1: not known
 	RoomBytes     int64   `json:"-"` // most disk space for them, in whole pages; -1: not known
 	StoredBytes   int64   `json:"-"` // their size after compression; 0: they are not compressed
-	KeptBytes     int64   `json:"-"` // size of the last chunk, if it is merged from memory
-	KeptRecords   int64   `json:"-"` // most records of a chunk, if the last one of a merge stays in memory; 0: none does
+	KeptBytes     int64   `json:"-"` // size of the last chunk, if it is kept in memory
+	KeptRecords   int64   `json:"-"` // most records of a chunk if the last stays in memory; 0: none
 	Stages        []Stage `json:"-"`
 	Shares        []Share `json:"-"` // the share of each device
 	BlockRecords  int     `json:"-"` // number of records that are checked for their order together
 
-	fetchedRecords float64 // records that are read back from temporary data, in units of stored records
+	fetchedRecords float64 // records read back from temporary data, in units of stored records
 	indexBytes     int64   // memory for the index of all spilled blocks; 0: the budget has enough
 }
 

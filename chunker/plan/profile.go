@@ -24,7 +24,7 @@ type Profile struct {
 	Gather  float64 `json:"gather_seconds"`  // to fetch a record at random, not counting its bytes
 	Scatter float64 `json:"scatter_seconds"` // to classify a record and send it to its part
 	Plain   float64 `json:"plain_seconds"`   // in addition if a record can't be moved as a word
-	Merge   float64 `json:"merge_seconds"`   // a bare key of up to 8 bytes and a level of two-way merges
+	Merge   float64 `json:"merge_seconds"`   // a bare key of up to 8 bytes, for each level
 	Refer   float64 `json:"refer_seconds"`   // the same for a key with a reference to its record
 	Follow  float64 `json:"follow_seconds"`  // to make such a reference and to follow it
 	Pack    float64 `json:"pack_seconds"`    // a number that is packed or unpacked
@@ -41,12 +41,12 @@ type Profile struct {
 	Writers   float64 `json:"writers"`    // most workers that gain from writing at the same time
 	Spillers  float64 `json:"spillers"`   // most workers that gain from spilling at the same time
 
-	LinkBytes    float64 `json:"link_bytes"`     // bytes/s between host and a GPU that was not measured, each way
+	LinkBytes    float64 `json:"link_bytes"`     // bytes/s to and from an unmeasured GPU
 	GPUSortBytes float64 `json:"gpu_sort_bytes"` // bytes/s of keys that such a GPU sorts
 }
 
-// DefaultProfile returns the profile of a machine that has not been measured. Other machines have other rates, but
-// the fastest strategy depends on ratios of rates.
+// DefaultProfile returns the profile of a machine that has not been measured. Other machines have
+// other rates, but the fastest strategy depends on ratios of rates.
 func DefaultProfile() *Profile {
 	return &Profile{
 		Machine:   "2-core EPYC (Zen 5), extsort tune, 2026-11",
@@ -62,7 +62,7 @@ func DefaultProfile() *Profile {
 // Rates are the part of a profile that reports show.
 type Rates struct {
 	Machine            string  `json:"machine"`
-	Measured           bool    `json:"measured"` // measured on this machine by extsort tune, not the defaults
+	Measured           bool    `json:"measured"` // by extsort tune on this machine
 	ReadBytes          float64 `json:"read_bytes_per_second"`
 	WriteBytes         float64 `json:"write_bytes_per_second"`
 	CopyBytes          float64 `json:"copy_bytes_per_second"`
@@ -83,8 +83,8 @@ func (p *Profile) Rates() Rates {
 	}
 }
 
-// work is the amount of each kind of work in a stage of a strategy, or the price of a unit of each in seconds. The
-// cost of a stage is the sum of its amounts, each times its price.
+// work is the amount of each kind of work in a stage of a strategy, or the price of a unit of each
+// in seconds. The cost of a stage is the sum of its amounts, each times its price.
 type work [kindsOfWork]float64
 
 // The kinds of work.
@@ -126,7 +126,8 @@ const (
 	newPages = 0.2 // fraction of the pages of an output that were not used recently
 )
 
-// price returns the price of each kind of work on this machine for these facts and a number of workers.
+// price returns the price of each kind of work on this machine for these facts and a number of
+// workers.
 func (p *Profile) price(f *Facts, workers int) work {
 	size, n := float64(f.recordSize()), float64(workers)
 	spill := size / p.SpillBytes / min(n, p.Spillers)
@@ -161,7 +162,8 @@ func (p *Profile) price(f *Facts, workers int) work {
 	return pr
 }
 
-// copies returns the seconds in which some workers copy a record, for instance to the memory of a request.
+// copies returns the seconds in which some workers copy a record, for instance to the memory of a
+// request.
 func (p *Profile) copies(f *Facts, workers int) float64 {
 	return float64(f.recordSize()) / p.CopyBytes / float64(workers)
 }
@@ -169,8 +171,9 @@ func (p *Profile) copies(f *Facts, workers int) float64 {
 // bare reports whether a record is its key and fits a word, so that a merge moves it alone.
 func bare(f *Facts) bool { return f.Keyer.Layout().IsBare() && f.Keyer.KeySize() <= 8 }
 
-// touch returns the additional seconds that n workers need for a record in memory that is touched for the first
-// time: the system has to provide the memory, and on a virtual machine the host has to, too.
+// touch returns the additional seconds that n workers need for a record in memory that is touched
+// for the first time: the system has to provide the memory, and on a virtual machine the host has
+// to, too.
 func (p *Profile) touch(f *Facts, size, n float64) float64 {
 	if f.onGPUs() || f.onHost() && f.Devices[0].Histogram {
 		return 0
@@ -235,8 +238,9 @@ func (p *Profile) on(f *Facts, d Disk) Disk {
 	return d
 }
 
-// spilling returns the seconds in which a byte of temporary data is written to its disk and read back. If the disk
-// reads the input or writes the output at the same time, these are the additional seconds.
+// spilling returns the seconds in which a byte of temporary data is written to its disk and read
+// back. If the disk reads the input or writes the output at the same time, these are the additional
+// seconds.
 func (p *Profile) spilling(f *Facts) (store, fetch float64) {
 	d := p.on(f, f.Spill.Disk)
 	store, fetch = 1/d.Write, 1/d.Fetch
@@ -268,8 +272,8 @@ func (p *Profile) assume(d Device) Device {
 	return d
 }
 
-// sortOnGPUs returns the seconds that a record takes on GPUs. Transfers overlap with reading and writing, so only
-// their additional time counts.
+// sortOnGPUs returns the seconds that a record takes on GPUs. Transfers overlap with reading and
+// writing, so only their additional time counts.
 func (p *Profile) sortOnGPUs(gpus Device, size float64, pr work) float64 {
 	link := size / gpus.LinkBytes
 	return size/gpus.SortBytes + max(link-pr[reads], 0) + max(link-pr[writes], 0)

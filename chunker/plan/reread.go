@@ -5,7 +5,8 @@ import "math"
 // Reread is multi-pass: it sorts one key range after another and reads the whole input for each.
 const Reread Strategy = "reread"
 
-// StagePasses is the stage of Reread after the first pass. It reads the input again, sorts and writes.
+// StagePasses is the stage of Reread after the first pass. It reads the input again, sorts and
+// writes.
 const StagePasses = "more passes"
 
 // largePass is the condition that ends a Reread.
@@ -26,8 +27,9 @@ var rereading = Properties{
 	losesWork:   func(a *Candidate) bool { return a.Chunks > 1 },
 }
 
-// reread returns the candidate that sorts in several passes. Each pass looks at every record and takes the
-// smallest remaining keys (Munro and Paterson, "Selection and sorting with limited storage", 1980).
+// reread returns the candidate that sorts in several passes. Each pass looks at every record and
+// takes the smallest remaining keys (Munro and Paterson, "Selection and sorting with limited
+// storage", 1980).
 func (c *chooser) reread() Candidate {
 	a := Candidate{ChunkRecords: c.capacity}
 	switch {
@@ -58,7 +60,8 @@ func (c *chooser) reread() Candidate {
 	return c.withDiskTime(a, selected, 0)
 }
 
-// rereadObstacle returns why an input that can be read again cannot be sorted in passes, or "" if it can.
+// rereadObstacle returns why an input that can be read again cannot be sorted in passes, or "" if
+// it can.
 func rereadObstacle(c *chooser, a *Candidate, wanted int64) string {
 	few := wanted >= 0 && wanted <= c.f.Records/chunkOfLimit
 	switch {
@@ -76,8 +79,8 @@ func rereadObstacle(c *chooser, a *Candidate, wanted int64) string {
 	return ""
 }
 
-// sharePasses chooses the fraction of all records that a pass selects. It leaves a margin, so that the error of
-// the sample rarely makes a pass select more than fits in a chunk.
+// sharePasses chooses the fraction of all records that a pass selects. It leaves a margin, so that
+// the error of the sample rarely makes a pass select more than fits in a chunk.
 func sharePasses(c *chooser, a *Candidate, wanted int64) {
 	keys := len(c.sorted())
 	a.WantedRecords = wanted
@@ -113,8 +116,8 @@ func passStages(c *chooser, passes int, selected float64) []Stage {
 const rereadNeeds = "needs a few chunks of records of up to 16 bytes, or plain numbers of 3 to 8 bytes, " +
 	"with few duplicates, in files that fit in the page cache"
 
-// maxWholePasses is the most passes that pay for records that are sorted whole: each pass keeps track of the
-// order of all records that it reads.
+// maxWholePasses is the most passes that pay for records that are sorted whole: each pass keeps
+// track of the order of all records that it reads.
 const maxWholePasses = 4
 
 // An input of up to 1/cachedInputPart of the memory is assumed to stay in the page cache, together
@@ -124,7 +127,8 @@ const cachedInputPart = 4
 // SmallBytes is the size up to which an input is assumed to be in the page cache of any machine.
 const SmallBytes = 64 << 20
 
-// canReread reports whether a chunk can take the records of a key range, and the input can be read again.
+// canReread reports whether a chunk can take the records of a key range, and the input can be read
+// again.
 func (f *Facts) canReread() bool {
 	return f.Records >= 0 && !f.Remote && f.onHost() && f.Devices[0].Selects && f.Seekable
 }

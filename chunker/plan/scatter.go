@@ -3,19 +3,22 @@ package plan
 // A Scatter says how a pass that sends records to parts divides its work and its memory.
 type Scatter struct {
 	Workers    int
-	Sections   int // number of sections of the input, which the workers take one after another; at least one for each
+	Sections   int // number of sections of the input, at least Workers; workers take the next one
 	BlockBytes int // size of a buffer; every worker has one for each part
 	UnitBytes  int // bytes that a worker reads at once
 }
 
-// MaxUnitBytes is the most that a worker reads at once. It stays in the second-level cache together with its keys,
-// which take 8 bytes per record, and the numbers of its parts. For short records it reads less.
+// MaxUnitBytes is the most that a worker reads at once. It stays in the second-level cache together
+// with its keys, which take 8 bytes per record, and the numbers of its parts. For short records it
+// reads less.
 const MaxUnitBytes = 256 << 10
 
-// MaxLines is the most parts whose lines leave enough of the second-level cache for the unit and its keys.
+// MaxLines is the most parts whose lines leave enough of the second-level cache for the unit and
+// its keys.
 const MaxLines = 2048
 
-// Memory returns the bytes that the pass allocates for its parts, without the index of their blocks.
+// Memory returns the bytes that the pass allocates for its parts, without the index of their
+// blocks.
 func (s *Scatter) Memory(parts int) int64 {
 	return int64(s.Workers) * (s.BufferBytes(parts) + int64(s.UnitBytes)*5/2)
 }
@@ -25,15 +28,15 @@ func (s *Scatter) BufferBytes(parts int) int64 {
 	return int64(parts)*int64(s.BlockBytes) + lineBytes(min(parts, MaxLines))
 }
 
-// Blocks returns the most blocks that the pass appends: the full ones, and a short one at the end of each
-// section of each part. frequent keys get parts of their own, up to half as many again.
+// Blocks returns the most blocks that the pass appends: the full ones, and a short one at the end
+// of each section of each part. frequent keys get parts of their own, up to half as many again.
 func (s *Scatter) Blocks(bytes int64, parts int) int64 {
 	ends := int64(parts+parts/2) * int64(max(s.Sections, s.Workers))
 	return max(bytes, 0)/int64(s.BlockBytes) + ends
 }
 
-// lineBytes returns the memory of a line of each part and of its two words of state. A test of package chunker
-// compares it with the memory of radix.Appender.
+// lineBytes returns the memory of a line of each part and of its two words of state. A test of
+// package chunker compares it with the memory of radix.Appender.
 func lineBytes(parts int) int64 {
 	const line, cacheLines = 256, 128
 	return int64(parts*line + 2*roundUp(8*parts, cacheLines))

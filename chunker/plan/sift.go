@@ -5,8 +5,8 @@ import (
 	"sort"
 )
 
-// Sift is for an input that is nearly sorted. It reads the input twice and keeps the records that are out of
-// order in memory.
+// Sift is for an input that is nearly sorted. It reads the input twice and keeps the records that
+// are out of order in memory.
 const Sift Strategy = "sift"
 
 // StageSift is the first stage of Sift. It finds the records that are out of order.
@@ -33,11 +33,12 @@ var sifting = Properties{
 }
 
 const (
-	// siftBytes is the memory of a record in a block in addition to the record: a prefix, an index, a mark.
+	// siftBytes is the memory of a record in a block in addition to the record: a prefix, an index,
+	// a mark.
 	siftBytes = 8 + 4 + 1
 
-	// siftBlocks is the number of blocks in memory in addition to one for each worker. A worker also has a
-	// block of output.
+	// siftBlocks is the number of blocks in memory in addition to one for each worker. A worker
+	// also has a block of output.
 	siftBlocks = 2
 
 	// siftBlockBytes is the maximum size of a block. It is small, so that the data about its
@@ -53,16 +54,17 @@ const (
 	// them.
 	siftedShare = 4
 
-	siftScatters = 1.5 // the time to check the order of a record, as a multiple of the time to send it to its part
+	siftScatters = 1.5 // time to check a record's order, relative to sending it to its part
 
 	// sampleDeviations is the margin, in standard deviations, that a plan adds to the number of
 	// records out of order in the sample.
 	sampleDeviations = 2
 )
 
-// siftBlock returns the number of records in a block, and the memory for the index of all blocks. A huge input
-// has larger blocks, so that the index stays small. Records that are transformed while they are read come in
-// blocks of TransformBytes. Larger blocks would have to be assembled from several of them.
+// siftBlock returns the number of records in a block, and the memory for the index of all blocks. A
+// huge input has larger blocks, so that the index stays small. Records that are transformed while
+// they are read come in blocks of TransformBytes. Larger blocks would have to be assembled from
+// several of them.
 func (s *Sizes) siftBlock(f *Facts) (records int, index int64) {
 	records = max(min(s.BlockBytes, siftBlockBytes)/f.recordSize(), 1)
 	if f.Request.Transformed {
@@ -77,8 +79,9 @@ func (s *Sizes) siftBlock(f *Facts) (records int, index int64) {
 	}
 }
 
-// sift returns the candidate that reads the input twice. The first time it keeps the records that are out of
-// order. The second time it writes the others and inserts the ones that it kept (package sift).
+// sift returns the candidate that reads the input twice. The first time it keeps the records that
+// are out of order. The second time it writes the others and inserts the ones that it kept (package
+// sift).
 func (c *chooser) sift() Candidate {
 	a := Candidate{Why: "nearly sorted: the records out of order are sorted in memory"}
 	size := int64(c.f.recordSize())
@@ -107,8 +110,8 @@ func (c *chooser) sift() Candidate {
 	return c.withDiskTime(a, n, 0)
 }
 
-// memoryToSift sets the number of records in a block, and returns the memory for records that are out of order
-// and for sorting them.
+// memoryToSift sets the number of records in a block, and returns the memory for records that are
+// out of order and for sorting them.
 func memoryToSift(c *chooser, a *Candidate) int64 {
 	size := int64(c.f.recordSize())
 	workers := int64(c.sizes.Workers)
@@ -136,8 +139,8 @@ func (f *Facts) outOfOrder() float64 {
 	return share * float64(max(f.Records, 0))
 }
 
-// longestRise returns the length of the longest subsequence of keys that does not descend (C. Schensted,
-// "Longest increasing and decreasing subsequences", 1961).
+// longestRise returns the length of the longest subsequence of keys that does not descend (C.
+// Schensted, "Longest increasing and decreasing subsequences", 1961).
 func longestRise(keys []uint64) int {
 	var least []uint64 // least[n] is the least last key of a subsequence of n+1 keys
 	for _, key := range keys {

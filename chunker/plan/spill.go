@@ -10,12 +10,13 @@ import (
 )
 
 const (
-	// SpillAlign is the alignment of blocks in a spill file: a page, so that releasing a block frees all of its
-	// pages.
+	// SpillAlign is the alignment of blocks in a spill file: a page, so that releasing a block
+	// frees all of its pages.
 	SpillAlign = 4096
 
-	// DiskBytesPerSecond is the assumed rate at which temporary data is written to a disk and read back by all
-	// workers: that of a mid-range NVMe disk. A compressed block saves the difference in size twice.
+	// DiskBytesPerSecond is the assumed rate at which temporary data is written to a disk and read
+	// back by all workers: that of a mid-range NVMe disk. A compressed block saves the difference
+	// in size twice.
 	DiskBytesPerSecond = 1.5e9
 )
 
@@ -44,8 +45,8 @@ func alwaysPacks(name string) bool {
 	return ok && c.Packs()
 }
 
-// spillCodecMemory returns an upper bound of the bytes that the codec of that name needs to compress or decompress
-// a number of blocks at the same time.
+// spillCodecMemory returns an upper bound of the bytes that the codec of that name needs to
+// compress or decompress a number of blocks at the same time.
 func spillCodecMemory(name string, atOnce, blockBytes int) int64 {
 	most := int64(0)
 	for _, c := range SpillCodecs(name) {
@@ -65,8 +66,8 @@ type RoomError struct {
 
 func (e *RoomError) Error() string { return e.text }
 
-// NoRoom returns the error of temporary directories whose disks have too little room. output is the size of an
-// output on the same disk, or 0.
+// NoRoom returns the error of temporary directories whose disks have too little room. output is the
+// size of an output on the same disk, or 0.
 func NoRoom(folders []string, least, free, output int64, kept bool) error {
 	beside, advice := "", fmt.Sprintf("name another or several with %v", option.TempDirs)
 	if output > 0 {

@@ -36,8 +36,8 @@ type Share struct {
 }
 
 const (
-	// maxShareBlock is the size of a device's staging slots, because every block is copied at once. maxShareRecords
-	// limits its records, whose keys take 8 bytes each while they are merged.
+	// maxShareBlock is the size of a device's staging slots, because every block is copied at once.
+	// maxShareRecords limits its records, whose keys take 8 bytes each while they are merged.
 	maxShareBlock   = 4 << 20
 	maxShareRecords = 1 << 19
 	minShareBlocks  = 16 // least number of blocks in the host memory of a chunk
@@ -45,9 +45,10 @@ const (
 
 var errSpread = errors.New("strategy spread: needs several devices that together hold all data, and files as input")
 
-// spread returns the candidate that sorts on all devices at once, if the data fits in their combined memory but in
-// none alone. Each device sorts a share by position, so that it loads at the rate of its own link and its work does
-// not depend on the keys. The sorted shares are merged on their way to the output; nothing is spilled.
+// spread returns the candidate that sorts on all devices at once, if the data fits in their
+// combined memory but in none alone. Each device sorts a share by position, so that it loads at the
+// rate of its own link and its work does not depend on the keys. The sorted shares are merged on
+// their way to the output; nothing is spilled.
 func (c *chooser) spread() Candidate {
 	shares, fit := c.shares()
 	a := Candidate{Shares: shares, Chunks: len(shares), Levels: 1}
@@ -70,8 +71,8 @@ func (c *chooser) spread() Candidate {
 	return c.withDiskTime(a, c.written(), 0)
 }
 
-// shares divides the data among the devices in proportion to their capacity. fit is false if they cannot hold all
-// of it.
+// shares divides the data among the devices in proportion to their capacity. fit is false if they
+// cannot hold all of it.
 func (c *chooser) shares() (all []Share, fit bool) {
 	if len(c.f.Devices) < 2 || c.f.Records < 0 || !c.f.Seekable {
 		return nil, false

@@ -20,7 +20,7 @@ type Properties struct {
 	exits  []exit      // the conditions that its runs may meet
 
 	Spills        bool // writes temporary data
-	SpillsAll     bool // writes all records to temporary data, even if only the first ones are wanted
+	SpillsAll     bool // spills all records, even if only the first ones are wanted
 	DirectIO      bool // its input and output may bypass the page cache
 	InMemory      bool // can be the fastest even if one chunk holds everything
 	HoldsAll      bool // needs one chunk that holds everything
@@ -34,18 +34,20 @@ type Properties struct {
 	// the prices of direct I/O.
 	weigh func(*chooser) Candidate
 
-	// canForce reports whether the candidate can run if the user requests it; nil: if it is possible.
+	// canForce reports whether the candidate can run if the user requests it; nil: if it is
+	// possible.
 	canForce func(*chooser, *Candidate) bool
 
-	// refuse returns an error if the user requests it and it cannot work with these facts; nil: never.
+	// refuse returns an error if the user requests it and it cannot work with these facts; nil:
+	// never.
 	refuse func(*chooser) error
 
 	// losesWork reports whether a candidate does work that a checkpoint cannot keep; nil: never.
 	losesWork func(*Candidate) bool
 }
 
-// Strategies is the table of strategies. Of two candidates that cost the same, the plan takes the earlier one.
-// The table is filled by init, because the functions of its rows read it.
+// Strategies is the table of strategies. Of two candidates that cost the same, the plan takes the
+// earlier one. The table is filled by init, because the functions of its rows read it.
 var Strategies []Properties
 
 func init() {
@@ -64,7 +66,8 @@ func (s Strategy) Properties() Properties {
 // isListed reports whether the table has the strategy.
 func (s Strategy) isListed() bool { return s.Properties().weigh != nil }
 
-// Requestable returns the names that users can request: auto, then the others in alphabetical order.
+// Requestable returns the names that users can request: auto, then the others in alphabetical
+// order.
 func Requestable() []string {
 	var all []string
 	for _, p := range Strategies {

@@ -12,28 +12,28 @@ const (
 )
 
 const (
-	// likelyChunks is the number of chunks that a stream is expected to have. If it has fewer, any strategy is
-	// fast.
+	// likelyChunks is the number of chunks that a stream is expected to have. If it has fewer, any
+	// strategy is fast.
 	likelyChunks = 32
 
 	// partsOfStream is the number of parts of a stream. More parts would be too small in a short
 	// stream, and fewer would soon be too large in a long one.
 	partsOfStream = 128
 
-	// RunsOfStream is the number of chunks that become runs before a stream counts as long enough for a
-	// partition.
+	// RunsOfStream is the number of chunks that become runs before a stream counts as long enough
+	// for a partition.
 	RunsOfStream = 8
 )
 
 func isStream(c *chooser, _ *Candidate) bool { return c.f.Records < 0 }
 
-// isChosenForStream reports whether the planner chose the strategy for a stream. If the user requested it, a
-// run does not change it.
+// isChosenForStream reports whether the planner chose the strategy for a stream. If the user
+// requested it, a run does not change it.
 func isChosenForStream(c *chooser, a *Candidate) bool { return isStream(c, a) && a.Why != requested }
 
-// partitionStream returns the candidate that partitions a stream by the keys of its first chunks, if this is
-// faster for a stream of likely length. The run finds out whether the stream is long enough, and whether its
-// keys stay the same.
+// partitionStream returns the candidate that partitions a stream by the keys of its first chunks,
+// if this is faster for a stream of likely length. The run finds out whether the stream is long
+// enough, and whether its keys stay the same.
 func (c *chooser) partitionStream(a Candidate) Candidate {
 	a.Chunks = partsOfStream
 	a.ScatterPasses = 1
@@ -58,12 +58,13 @@ func (c *chooser) partitionStream(a Candidate) Candidate {
 	return a
 }
 
-// maxDrift is the largest difference between two samples of the same keys. They usually differ by a fifth of
-// it.
+// maxDrift is the largest difference between two samples of the same keys. They usually differ by a
+// fifth of it.
 const maxDrift = 1.0 / 16
 
-// Drift reports whether the keys of two sorted samples are distributed differently. It compares the largest
-// difference of their cumulative distributions with a limit (the test of Kolmogorov and Smirnov).
+// Drift reports whether the keys of two sorted samples are distributed differently. It compares the
+// largest difference of their cumulative distributions with a limit (the test of Kolmogorov and
+// Smirnov).
 func Drift(a, b []uint64) bool { return exceeds(a, b) || exceeds(b, a) }
 
 // exceeds reports whether, at some key of a, the fraction of a up to that key exceeds that of b by

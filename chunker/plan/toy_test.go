@@ -18,8 +18,8 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// runToy is the function of the toy in engine.Strategies: it reads all records into memory and sorts them
-// there.
+// runToy is the function of the toy in engine.Strategies: it reads all records into memory and
+// sorts them there.
 func runToy(ctx context.Context, r *engine.Run, _ *plan.Candidate) error {
 	start := time.Now()
 	size := r.Facts.Keyer.Layout().RecordSize

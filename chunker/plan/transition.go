@@ -12,7 +12,7 @@ type Transition struct {
 	If   Condition `json:"if"`
 	Then Strategy  `json:"then"`
 
-	Part    bool `json:"part,omitempty"`    // only for the part of a partition that meets the condition
+	Part    bool `json:"part,omitempty"`    // only for the part that meets the condition
 	Restart bool `json:"restart,omitempty"` // it begins again from the first record: see Impossible
 }
 
@@ -38,8 +38,8 @@ type exit struct {
 	condition Condition
 	part      bool // see Transition.Part
 
-	// to reports whether a strategy takes over. If it is nil, the next possible candidate does, from the first
-	// record on.
+	// to reports whether a strategy takes over. If it is nil, the next possible candidate does,
+	// from the first record on.
 	to func(Properties) bool
 
 	// canHappen reports whether the condition can hold; nil: always.
@@ -50,7 +50,8 @@ func holdsAll(p Properties) bool     { return p.HoldsAll }
 func isLastResort(p Properties) bool { return p.LastResort }
 func spillsAll(p Properties) bool    { return p.SpillsAll }
 
-// addTransitions completes the possible candidates, which are first and in the order in which they are tried.
+// addTransitions completes the possible candidates, which are first and in the order in which they
+// are tried.
 func addTransitions(c *chooser, all []Candidate) {
 	for i := range all {
 		a := &all[i]
@@ -68,8 +69,8 @@ func addTransitions(c *chooser, all []Candidate) {
 	}
 }
 
-// target returns the strategy that takes over, or "" if none can. later are the candidates after the one with
-// the exit.
+// target returns the strategy that takes over, or "" if none can. later are the candidates after
+// the one with the exit.
 func (e *exit) target(later []Candidate) Strategy {
 	if e.to == nil {
 		if len(later) == 0 || !later[0].Possible {

@@ -12,11 +12,12 @@ type wish struct {
 	name string // of the line
 	why  string // the reason, as the line shows it
 
-	// shared is the line of the budget that the wish shares with others; nil: it has one of its own.
+	// shared is the line of the budget that the wish shares with others; nil: it has one of its
+	// own.
 	shared *line
 
-	// bytes returns how much memory it can use. It also chooses the sizes that follow from the remaining
-	// memory.
+	// bytes returns how much memory it can use. It also chooses the sizes that follow from the
+	// remaining memory.
 	bytes func(d *division) int64
 
 	// share limits the wish to 1/share of the remaining memory; 0: no limit.
@@ -35,7 +36,8 @@ type division struct {
 	lines    []line
 }
 
-// fulfill grants wishes in their order. Each one gets a part of the memory that the earlier ones left.
+// fulfill grants wishes in their order. Each one gets a part of the memory that the earlier ones
+// left.
 func (d *division) fulfill(wishes []wish) {
 	for _, w := range wishes {
 		bytes := w.bytes(d)

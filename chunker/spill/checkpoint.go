@@ -293,8 +293,9 @@ func (c *Checkpoint) keep(run *Run, replaced []*Run, s *Spill) error {
 	return nil
 }
 
-// sync makes the blocks and the index of a run durable, and the names of their files. The manifest may
-// name a file only after that: a crash may keep the new manifest and lose older changes of names.
+// sync makes the blocks and the index of a run durable, and the names of their files. The manifest
+// may name a file only after that: a crash may keep the new manifest and lose older changes of
+// names.
 func (c *Checkpoint) sync(run *Run) error {
 	var all safely.Group
 	for i, end := range run.ends {

@@ -191,7 +191,7 @@ func TestCheckpointKeepsIndexFile(t *testing.T) {
 			}
 		}
 		if round == 1 {
-			s.index.limit = 1 << 20 // entries that are in memory at the end belong to the same index
+			s.index.limit = 1 << 20 // entries still in memory belong to the same index
 		}
 		if _, err := w.Finish(); err != nil {
 			t.Fatal(err)

@@ -361,8 +361,8 @@ func writeDurably(name string, text []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// putRun adds a run to the manifest and removes the runs that it was merged from. REQUIRES: the files of
-// the run are durable, and their names
+// putRun adds a run to the manifest and removes the runs that it was merged from. REQUIRES: the
+// files of the run are durable, and their names
 func (m *manifest) putRun(run *keptRun) error {
 	next := m.kept
 	var replaced []*keptRun

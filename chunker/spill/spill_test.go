@@ -151,7 +151,8 @@ func (f *memoryFile) Close() error {
 	return nil
 }
 
-// writeRun writes records as a run of blocks of perBlock records, by several goroutines in any order.
+// writeRun writes records as a run of blocks of perBlock records, by several goroutines in any
+// order.
 func writeRun(s *Spill, recs []byte, perBlock int) (*Run, error) {
 	w := s.NewRun(Origin{})
 	var group sync.WaitGroup

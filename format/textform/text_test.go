@@ -100,7 +100,8 @@ func someValue(r *rand.Rand, typ format.Type) []byte {
 	return value
 }
 
-// TestRoundTrip converts records of every type to lines of every form and back, in pieces of whole lines.
+// TestRoundTrip converts records of every type to lines of every form and back, in pieces of whole
+// lines.
 func TestRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, name := range typeNames() {
@@ -179,7 +180,8 @@ func roundTrip(t *testing.T, r *rand.Rand, form Form, alone bool, size int, colu
 	}
 }
 
-// TestCSVIsThatOfTheLibrary reads lines of text with encoding/csv, and lines of encoding/csv with a Decoder.
+// TestCSVIsThatOfTheLibrary reads lines of text with encoding/csv, and lines of encoding/csv with a
+// Decoder.
 func TestCSVIsThatOfTheLibrary(t *testing.T) {
 	texts := []string{"plain", "a,b", `say "hi"`, " blank", "", "é", `"`, `""`, "tail "}
 	columns := []format.Column{

@@ -7,9 +7,9 @@ import (
 
 // An Assembler writes a file whose pieces arrive in any order. It divides the file into blocks of
 // the size of a request. When all bytes of a block have arrived, a request writes it. A block that
-// is never completed, such as the last one of the file, is written by Flush, through the page cache.
-// So no page of the file is written both ways. The methods of an Assembler are safe for concurrent
-// use, except where they say otherwise.
+// is never completed, such as the last one of the file, is written by Flush, through the page
+// cache. So no page of the file is written both ways. The methods of an Assembler are safe for
+// concurrent use, except where they say otherwise.
 type Assembler struct {
 	pool *Pool
 	opt  AssemblerOptions
@@ -54,8 +54,8 @@ func NewAssembler(p *Pool, o AssemblerOptions) *Assembler {
 	return a
 }
 
-// WriteAt copies p. Err returns the errors of complete blocks. REQUIRES: no other call writes the same
-// range
+// WriteAt copies p. Err returns the errors of complete blocks. REQUIRES: no other call writes the
+// same range
 func (a *Assembler) WriteAt(p []byte, off int64) (n int, err error) {
 	for n < len(p) {
 		from := (off + int64(n)) % a.size
@@ -90,8 +90,8 @@ func (a *Assembler) writePiece(piece []byte, at, from int64) (n int, err error) 
 	return n, nil
 }
 
-// block returns the block at a position, with its memory if it has some. The first caller waits for the
-// memory, and the others wait for the first one.
+// block returns the block at a position, with its memory if it has some. The first caller waits for
+// the memory, and the others wait for the first one.
 func (a *Assembler) block(at int64) (*block, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -181,8 +181,8 @@ func (a *Assembler) Flush() error {
 	return a.Err()
 }
 
-// Reset waits for the requests in progress and discards incomplete blocks, so that everything can be
-// written again. a may be nil. REQUIRES: no other call is in progress
+// Reset waits for the requests in progress and discards incomplete blocks, so that everything can
+// be written again. a may be nil. REQUIRES: no other call is in progress
 func (a *Assembler) Reset() {
 	if a != nil {
 		a.end(func(*block, int64) {})

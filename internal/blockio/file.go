@@ -50,8 +50,8 @@ func (r *Range) skip() int64 {
 	return r.Off % int64(max(r.File.Props().Align, 1))
 }
 
-// read reads a range into the memory of a request and returns the part of it with the range. With an
-// error, it returns the bytes before that. REQUIRES: the range fits
+// read reads a range into the memory of a request and returns the part of it with the range. With
+// an error, it returns the bytes before that. REQUIRES: the range fits
 func (r *Range) read(memory []byte) ([]byte, error) {
 	align := int64(max(r.File.Props().Align, 1))
 	skip := r.skip()

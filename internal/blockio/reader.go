@@ -18,12 +18,13 @@ type ReaderOptions struct {
 	Locate func(first, most int64) (r Range, units int64, err error)
 
 	// Check is called with the bytes of units that were read, and with the error if these are not
-	// all that were wanted. It returns the error that the caller gets. If Check is nil, that is err.
+	// all that were wanted. It returns the error that the caller gets. If Check is nil, that is
+	// err.
 	Check func(first int64, data []byte, err error) error
 }
 
-// A Reader reads the units of files, such as records or blocks, ahead of its callers. They read each
-// unit once, roughly in order. The methods of a Reader are safe for concurrent use.
+// A Reader reads the units of files, such as records or blocks, ahead of its callers. They read
+// each unit once, roughly in order. The methods of a Reader are safe for concurrent use.
 type Reader struct {
 	pool *Pool
 	opt  ReaderOptions

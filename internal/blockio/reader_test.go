@@ -194,8 +194,8 @@ func (f *latentFile) ReadAt(p []byte, off int64) (int, error) {
 	return f.memoryFile.ReadAt(p, off)
 }
 
-// TestReadersShare has two Readers of one pool. Each gets half of the requests that read ahead, and the
-// second one more when the first has ended.
+// TestReadersShare has two Readers of one pool. Each gets half of the requests that read ahead, and
+// the second one more when the first has ended.
 func TestReadersShare(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPool(Options{Bytes: Align, Reads: 7, Demand: 1})
@@ -225,8 +225,8 @@ func TestReadersShare(t *testing.T) {
 	})
 }
 
-// TestGivenUpWhileCallersWait gives up units while a caller waits for some. The caller gets them, and then all
-// memory is given back.
+// TestGivenUpWhileCallersWait gives up units while a caller waits for some. The caller gets them,
+// and then all memory is given back.
 func TestGivenUpWhileCallersWait(t *testing.T) {
 	for _, fails := range []int{0, 1} {
 		synctest.Test(t, func(t *testing.T) {

@@ -14,15 +14,15 @@ type Writer struct {
 // NewWriter returns a Writer that uses the requests of a pool.
 func NewWriter(p *Pool) *Writer { return &Writer{pool: p} }
 
-// A Batch is some of the blocks of a Writer, which a caller waits for together. The zero value has no
-// blocks.
+// A Batch is some of the blocks of a Writer, which a caller waits for together. The zero value has
+// no blocks.
 type Batch struct {
 	running sync.WaitGroup
 	failed  firstError
 }
 
-// Wait waits until the blocks of the batch are in their files, and returns the first error. REQUIRES:
-// no block is added in the meantime
+// Wait waits until the blocks of the batch are in their files, and returns the first error.
+// REQUIRES: no block is added in the meantime
 func (b *Batch) Wait() error {
 	b.running.Wait()
 	return b.failed.load()
@@ -52,9 +52,9 @@ type write struct {
 	batch *Batch
 }
 
-// Write copies a block and starts to write it. If the file needs alignment, the bytes up to the next
-// multiple are written as well, with any content. Write returns the error of an earlier write, of any
-// batch. REQUIRES: the alignment of the file divides off
+// Write copies a block and starts to write it. If the file needs alignment, the bytes up to the
+// next multiple are written as well, with any content. Write returns the error of an earlier write,
+// of any batch. REQUIRES: the alignment of the file divides off
 func (w *Writer) Write(f WritableFile, block []byte, off int64, batch *Batch) error {
 	align := int64(max(f.Props().Align, 1))
 	for len(block) > 0 {

@@ -72,7 +72,8 @@ func writeRow(t *testing.T, r row) {
 	}
 }
 
-// TestWriteOverlaps writes as many requests at a time as the pool has, and returns before they have ended.
+// TestWriteOverlaps writes as many requests at a time as the pool has, and returns before they have
+// ended.
 func TestWriteOverlaps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := NewPool(Options{Bytes: Align, Writes: 3})

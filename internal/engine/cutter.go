@@ -13,7 +13,7 @@ type cutter struct {
 	data      chunker.Dataset
 	candidate *plan.Candidate
 	at        int64 // index of the first record of the next slice
-	left      int64 // number of records that are neither cut nor in finished runs; negative if not known
+	left      int64 // number of records neither cut nor in finished runs; negative if not known
 
 	// finished holds the finished runs that come next, in the order of their records.
 	finished []*spill.Run

@@ -76,7 +76,7 @@ type Change struct {
 	Planned plan.Strategy `json:"planned"`
 	Why     string        `json:"why"`
 	Ran     plan.Strategy `json:"ran"`
-	Parts   int           `json:"parts,omitempty"` // number of parts that changed; 0: the whole sort did
+	Parts   int           `json:"parts,omitempty"` // number of changed parts; 0: the whole sort
 }
 
 func (c Change) String() string {

@@ -93,9 +93,9 @@ func (m *Meter) watched(at place, w device.BlockWriter) device.BlockWriter {
 	}, w)
 }
 
-// CompareStages combines the measured stages with the predicted ones. It also returns the longest stage,
-// and the predicted seconds of the run corrected by the first measured stage. Stage.Corrected is
-// the prediction for a stage, corrected by the stages before it.
+// CompareStages combines the measured stages with the predicted ones. It also returns the longest
+// stage, and the predicted seconds of the run corrected by the first measured stage.
+// Stage.Corrected is the prediction for a stage, corrected by the stages before it.
 func CompareStages(
 	measured, predicted []plan.Stage, seconds float64,
 ) (all []plan.Stage, longest string, corrected float64) {

@@ -6,8 +6,8 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 )
 
-// TestCompareStages corrects the prediction for a stage by the time of the stages before it, and the
-// prediction for the run by the time of the first stage.
+// TestCompareStages corrects the prediction for a stage by the time of the stages before it, and
+// the prediction for the run by the time of the first stage.
 func TestCompareStages(t *testing.T) {
 	measured := []plan.Stage{{Name: "start", Seconds: 9}, {Name: "sort", Seconds: 4}, {Name: "merge", Seconds: 3},
 		{Name: "finish"}}

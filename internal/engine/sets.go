@@ -8,8 +8,8 @@ import (
 	"github.com/extsort/extsort/merge/sets"
 )
 
-// Combine runs a set operation on the inputs of a run and of others. The output of the run, if it has one, receives the
-// result.
+// Combine runs a set operation on the inputs of a run and of others. The output of the run, if it
+// has one, receives the result.
 func Combine(ctx context.Context, opt sets.Options, r *Run, others ...*Run) (sets.Counts, error) {
 	r.Result.Strategy = r.Plan.Strategy
 	r.Result.MergeLevels = 1

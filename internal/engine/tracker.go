@@ -38,7 +38,7 @@ type Snapshot struct {
 	Done         int64 // bytes of all phases so far
 	Total        int64 // bytes of all phases; -1: unknown
 	Elapsed      time.Duration
-	Remaining    time.Duration // the remaining time at the rate so far, in whole seconds; -1: unknown
+	Remaining    time.Duration // estimate at the rate so far, in whole seconds; -1: unknown
 }
 
 // Expect sets the planned stages of a run and resets the counters.

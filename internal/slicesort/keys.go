@@ -59,7 +59,8 @@ func By[T any, V cmp.Ordered](get func(T) V) Key[T] {
 	}
 }
 
-// normalized returns a number or boolean in a form that sorts as an unsigned number of the same width.
+// normalized returns a number or boolean in a form that sorts as an unsigned number of the same
+// width.
 func normalized(kind reflect.Kind, width int, p unsafe.Pointer) (bits uint64) {
 	switch width {
 	case 1:
@@ -90,7 +91,8 @@ func IsNumber(kind reflect.Kind) bool {
 	return kind >= reflect.Int && kind <= reflect.Float64
 }
 
-// valueKey returns the key of a value of type t, which is stored offset bytes from the beginning of an element.
+// valueKey returns the key of a value of type t, which is stored offset bytes from the beginning of
+// an element.
 func valueKey[T any](t reflect.Type, offset uintptr) (Key[T], bool) {
 	kind := t.Kind()
 	at := func(v *T) unsafe.Pointer { return unsafe.Add(unsafe.Pointer(v), offset) }
@@ -159,7 +161,8 @@ type tagged[T any] struct {
 	key  Key[T]
 }
 
-// taggedKeys returns the key fields of a struct, which is stored offset bytes from the beginning of an element.
+// taggedKeys returns the key fields of a struct, which is stored offset bytes from the beginning of
+// an element.
 func taggedKeys[T any](t reflect.Type, offset uintptr) (all []tagged[T], err error) {
 	for i := range t.NumField() {
 		field := t.Field(i)
@@ -180,8 +183,8 @@ func taggedKeys[T any](t reflect.Type, offset uintptr) (all []tagged[T], err err
 	return all, nil
 }
 
-// taggedKey returns the key field with a tag of struct t. The field is stored offset bytes from the beginning of an
-// element.
+// taggedKey returns the key field with a tag of struct t. The field is stored offset bytes from the
+// beginning of an element.
 func taggedKey[T any](t reflect.Type, field reflect.StructField, offset uintptr, tag string) ([]tagged[T], error) {
 	name := t.String() + "." + field.Name
 	number, direction, hasDirection := strings.Cut(tag, ",")

@@ -66,14 +66,15 @@ func (r *run[T]) sortSmall(ctx context.Context, next *atomic.Int64) error {
 	}
 }
 
-// digitBits is the number of bits by which a large range is divided, and digitValues the number of their values.
+// digitBits is the number of bits by which a large range is divided, and digitValues the number of
+// their values.
 const (
 	digitBits   = 8
 	digitValues = 1 << digitBits
 )
 
-// divide divides a range of entries into small tasks by its keys from a place on. With hasWords, the words of that
-// place are loaded.
+// divide divides a range of entries into small tasks by its keys from a place on. With hasWords,
+// the words of that place are loaded.
 func (r *run[T]) divide(ctx context.Context, from, to int, at place, hasWords bool) error {
 	for at.step < len(r.steps) {
 		if to-from <= smallRange && !hasWords {
@@ -95,7 +96,8 @@ func (r *run[T]) divide(ctx context.Context, from, to int, at place, hasWords bo
 	return nil
 }
 
-// divideByWord divides a range by the most significant bits of its words that vary, and then each part that is large.
+// divideByWord divides a range by the most significant bits of its words that vary, and then each
+// part that is large.
 func (r *run[T]) divideByWord(ctx context.Context, from, to int, at place, varying uint64) error {
 	ends, err := r.scatter(ctx, from, to, max(0, bits.Len64(varying)-digitBits))
 	if err != nil {
@@ -120,7 +122,8 @@ func (r *run[T]) divideByWord(ctx context.Context, from, to int, at place, varyi
 	return nil
 }
 
-// survey returns the bits in which the words of a range differ. It loads the words unless they are loaded.
+// survey returns the bits in which the words of a range differ. It loads the words unless they are
+// loaded.
 func (r *run[T]) survey(ctx context.Context, from, to int, at place, hasWords bool) (varying uint64, err error) {
 	type found struct{ varying, first uint64 }
 	all := make([]found, r.workers)
@@ -147,8 +150,8 @@ func (r *run[T]) survey(ctx context.Context, from, to int, at place, hasWords bo
 	return varying, err
 }
 
-// scatter moves a range of entries to spare, ordered by the digit of their words that begins at bit shift. It returns
-// where each value of the digit ends.
+// scatter moves a range of entries to spare, ordered by the digit of their words that begins at bit
+// shift. It returns where each value of the digit ends.
 func (r *run[T]) scatter(ctx context.Context, from, to, shift int) (ends [digitValues]int, err error) {
 	counts := make([][digitValues]int, r.workers)
 	err = r.pieces(ctx, from, to, func(piece, from, to int) {
@@ -181,8 +184,9 @@ func (r *run[T]) scatter(ctx context.Context, from, to, shift int) (ends [digitV
 	return ends, err
 }
 
-// pieces divides a range into one piece for each worker, and calls f for the blocks of all pieces, in parallel. The
-// blocks of one piece are processed in order. The pieces are always the same for the same range.
+// pieces divides a range into one piece for each worker, and calls f for the blocks of all pieces,
+// in parallel. The blocks of one piece are processed in order. The pieces are always the same for
+// the same range.
 func (r *run[T]) pieces(ctx context.Context, from, to int, f func(piece, from, to int)) error {
 	n := to - from
 	if n <= block {
@@ -214,8 +218,8 @@ func (r *run[T]) load(entries []entry, at place) {
 	}
 }
 
-// afterEqual returns the next place for entries that all have the same word. It skips the bytes that all texts have in
-// common.
+// afterEqual returns the next place for entries that all have the same word. It skips the bytes
+// that all texts have in common.
 func (r *run[T]) afterEqual(entries []entry, at place) place {
 	next := r.steps[at.step].after(at, entries[0].word)
 	if next.offset > 0 {
@@ -243,7 +247,8 @@ func (r *run[T]) afterEqualRange(ctx context.Context, from, to int, at place) (p
 	return next, err
 }
 
-// commonText returns the beginning that common and the texts of all entries at a place have in common.
+// commonText returns the beginning that common and the texts of all entries at a place have in
+// common.
 func (r *run[T]) commonText(entries []entry, at place, common string) string {
 	for i := range entries {
 		if common == "" {

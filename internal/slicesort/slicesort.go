@@ -1,7 +1,8 @@
-// Package slicesort sorts slices in memory, in parallel, by keys that are numbers or strings. The sort is stable.
+// Package slicesort sorts slices in memory, in parallel, by keys that are numbers or strings. The
+// sort is stable.
 //
-// It never compares two elements. It loads a word of 8 bytes for each element, sorts the words with the indexes of
-// their elements, and then loads the next word for elements with equal words:
+// It never compares two elements. It loads a word of 8 bytes for each element, sorts the words with
+// the indexes of their elements, and then loads the next word for elements with equal words:
 //
 //	keys:    host string          code int16                   (host, code) of "a-long-name", 7
 //	step 0:  7 bytes of the host, and how many bytes are left  "a-long-", 8
@@ -29,13 +30,15 @@ type entry struct {
 	index int    // its position in the slice
 }
 
-// smallRange is the number of entries that one worker sorts alone. They and their copy fit into the cache of a core.
+// smallRange is the number of entries that one worker sorts alone. They and their copy fit into the
+// cache of a core.
 const smallRange = 1 << 15
 
 // block is the number of elements that are processed between two checks of the context.
 const block = 1 << 14
 
-// Sort sorts a slice by its keys, the most significant key first. After an error, the slice is unchanged.
+// Sort sorts a slice by its keys, the most significant key first. After an error, the slice is
+// unchanged.
 func Sort[T any](ctx context.Context, s []T, keys []Key[T]) error {
 	if len(s) < 2 {
 		return context.Cause(ctx)
@@ -67,7 +70,8 @@ func Sort[T any](ctx context.Context, s []T, keys []Key[T]) error {
 	return Copy(s, moved)
 }
 
-// Copy copies a sorted slice in parallel. It is not interrupted, so that the slice is never sorted in part.
+// Copy copies a sorted slice in parallel. It is not interrupted, so that the slice is never sorted
+// in part.
 func Copy[T any](to, from []T) error {
 	var group safely.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))

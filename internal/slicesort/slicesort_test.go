@@ -34,8 +34,8 @@ func by[V cmp.Ordered](get func(row) V) field {
 	return field{slicesort.By(get), func(a, b row) int { return cmp.Compare(get(a), get(b)) }}
 }
 
-// TestSort compares Sort with slices.SortStableFunc, with keys in random orders and directions. Few values make many
-// ties at every depth.
+// TestSort compares Sort with slices.SortStableFunc, with keys in random orders and directions. Few
+// values make many ties at every depth.
 func TestSort(t *testing.T) {
 	arrays, err := slicesort.Of[row]()
 	if err != nil {

@@ -13,8 +13,8 @@ type worker[T any] struct {
 	counts [wordBytes][256]uint32
 }
 
-// sort sorts entries by their words from a place on. Entries with equal keys keep their order. With hasWords, the words
-// of that place are loaded. spare has as many entries.
+// sort sorts entries by their words from a place on. Entries with equal keys keep their order. With
+// hasWords, the words of that place are loaded. spare has as many entries.
 func (w *worker[T]) sort(entries, spare []entry, at place, hasWords bool) error {
 	steps := w.run.steps
 	var varying uint64
@@ -89,7 +89,8 @@ func insertionSort(entries []entry) {
 	}
 }
 
-// radixSort sorts entries by the bytes of their words that vary, from the least significant byte on.
+// radixSort sorts entries by the bytes of their words that vary, from the least significant byte
+// on.
 func (w *worker[T]) radixSort(entries, spare []entry, varying uint64) {
 	for digit := range wordBytes {
 		shift := 8 * digit

@@ -8,12 +8,12 @@ import (
 // wordBytes is the number of bytes of a word.
 const wordBytes = 8
 
-// A step is one word of the normalized keys: some numbers, and then the beginning of a text. A text has more words if
-// elements have the same beginning.
+// A step is one word of the normalized keys: some numbers, and then the beginning of a text. A text
+// has more words if elements have the same beginning.
 type step[T any] struct {
 	numbers []number[T]
 	text    *Key[T] // nil: none
-	room    int     // bytes of the text in the first word of the step; one byte follows for its length
+	room    int     // bytes of text in the step's first word; a byte for its length follows
 }
 
 // A number is a key at its place in a word.
@@ -29,8 +29,8 @@ type place struct {
 	offset int // bytes of the text in earlier words; 0: the first word of the step
 }
 
-// newSteps packs keys into words. Numbers are not cut, and a text begins in a word with room for at least one byte of
-// it.
+// newSteps packs keys into words. Numbers are not cut, and a text begins in a word with room for at
+// least one byte of it.
 func newSteps[T any](keys []Key[T]) (steps []step[T]) {
 	var next step[T]
 	used := 0
@@ -88,7 +88,8 @@ func (s *step[T]) word(at place, v *T) (word uint64) {
 	return word | text
 }
 
-// textFrom returns the text from offset on. A key function that returns another text each time must not make it panic.
+// textFrom returns the text from offset on. A key function that returns another text each time must
+// not make it panic.
 func textFrom(text string, offset int) string { return text[min(offset, len(text)):] }
 
 // textWord returns the first room bytes of a text, followed by zeros, and in the last byte the

@@ -10,7 +10,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// orders are the orders of test data, each as a distribution of format.NewGenerator and a change of its records.
+// orders are the orders of test data, each as a distribution of format.NewGenerator and a change of
+// its records.
 var orders = map[string]struct {
 	distribution string
 	change       func(d *data)
@@ -38,8 +39,8 @@ type data struct {
 	r      *rand.Rand
 }
 
-// Make makes n records in an order. The bytes outside the key carry the position of the record, so that an unstable
-// sort is noticed.
+// Make makes n records in an order. The bytes outside the key carry the position of the record, so
+// that an unstable sort is noticed.
 func Make(layout format.Layout, order string, n int, r *rand.Rand) ([]byte, error) {
 	o, ok := orders[order]
 	if !ok {

@@ -1,5 +1,5 @@
-// Package sorttest is the harness of the end-to-end tests. It reads tests from text files, generates
-// their data, computes the expected output, and compares.
+// Package sorttest is the harness of the end-to-end tests. It reads tests from text files,
+// generates their data, computes the expected output, and compares.
 //
 // A row of testdata/sort describes a test in words:
 //
@@ -9,9 +9,10 @@
 //	----
 //	merge, 4 levels
 //
-// "sort" sorts once for every combination of the listed values. "pairs" sorts with few combinations that contain every
-// pair of values. The text below ---- is the outcome; `go test -run TestRows ./internal/session -update` rewrites it. A
-// wrong output, a wrong count in the report or a file left behind fails the test in any case and can't be recorded.
+// "sort" sorts once for every combination of the listed values. "pairs" sorts with few combinations
+// that contain every pair of values. The text below ---- is the outcome;
+// `go test -run TestRows ./internal/session -update` rewrites it. A wrong output, a wrong count in
+// the report or a file left behind fails the test in any case and can't be recorded.
 //
 // The parts are:
 //
@@ -22,6 +23,6 @@
 //	data.go       records in any order
 //	reference.go  the expected output, computed without the code of the product
 //
-// The package imports only format, so that the tests of every other package can use it. The function that sorts comes
-// from the test: internal/session/rows_test.go.
+// The package imports only format, so that the tests of every other package can use it. The
+// function that sorts comes from the test: internal/session/rows_test.go.
 package sorttest

@@ -95,9 +95,9 @@ func (c *Crossing) pairsOf(a, b int) (all []pair) {
 	return all
 }
 
-// Pairwise returns few combinations that contain every pair of values that can be combined. It works greedily: each
-// combination starts with the first pair that no other has, and takes the value of every other axis that adds the most
-// new pairs.
+// Pairwise returns few combinations that contain every pair of values that can be combined. It
+// works greedily: each combination starts with the first pair that no other has, and takes the
+// value of every other axis that adds the most new pairs.
 func (c *Crossing) Pairwise() (rows []map[string]string) {
 	all := c.pairs()
 	missing := map[pair]bool{}
@@ -155,7 +155,8 @@ func (c *Crossing) best(row []int, at int, missing map[pair]bool) (best int) {
 	return best
 }
 
-// Product returns all combinations of the values of some axes. The values of the other axes take turns.
+// Product returns all combinations of the values of some axes. The values of the other axes take
+// turns.
 func (c *Crossing) Product(names ...string) (rows []map[string]string) {
 	var combine func(row []int, names []string)
 	combine = func(row []int, names []string) {
@@ -228,7 +229,8 @@ func (c *Crossing) named(row []int) map[string]string {
 	return named
 }
 
-// Contradicting returns a combination for each refused pair. Its other values are the first of their axes.
+// Contradicting returns a combination for each refused pair. Its other values are the first of
+// their axes.
 func (c *Crossing) Contradicting() (rows []map[string]string) {
 	for a := range c.Axes {
 		for b := a + 1; b < len(c.Axes); b++ {

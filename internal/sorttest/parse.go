@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// parseRows returns the rows of a file, and the text after the last one. Errors start with the line.
+// parseRows returns the rows of a file, and the text after the last one. Errors start with the
+// line.
 func parseRows(text string) (rows []*row, end string, err error) {
 	r := &row{}
 	inOutcome := false
@@ -82,7 +83,8 @@ func (r *row) parse() error {
 	return cmp.Or(err, refusalErr)
 }
 
-// setting returns the axis that a word sets, if it is one for the sort. Without a value, a setting is yes.
+// setting returns the axis that a word sets, if it is one for the sort. Without a value, a setting
+// is yes.
 func (t *task) setting(word string, before []Axis) ([]Axis, error) {
 	name, value, hasValue := strings.Cut(word, "=")
 	if !hasValue {

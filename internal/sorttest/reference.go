@@ -14,8 +14,8 @@ import (
 // countBytes is the size of the number that Selection.Count appends to each record.
 const countBytes = 8
 
-// A Selection says which of the sorted records are written, and in which form. The zero value means all records, in
-// ascending order.
+// A Selection says which of the sorted records are written, and in which form. The zero value means
+// all records, in ascending order.
 type Selection struct {
 	Reverse    bool
 	Unique     bool // one record of each key
@@ -39,8 +39,9 @@ type Reference struct {
 // Records returns the number of records to write.
 func (r Reference) Records() int64 { return int64(len(r.Bytes) / r.Size) }
 
-// NewReference sorts records by the standard library. It shares no code with the product except the description of the
-// key fields: it takes their bytes apart itself. NaNs are in IEEE 754 total order.
+// NewReference sorts records by the standard library. It shares no code with the product except the
+// description of the key fields: it takes their bytes apart itself. NaNs are in IEEE 754 total
+// order.
 func NewReference(layout format.Layout, recs []byte, s Selection) Reference {
 	size := layout.RecordSize
 	keys, width := keysOf(layout, recs)
@@ -133,7 +134,8 @@ func (s Selection) append(out, rec []byte, g group) []byte {
 	return out
 }
 
-// keysOf returns the keys of all records as strings of bytes in the order of the keys, each of the same width.
+// keysOf returns the keys of all records as strings of bytes in the order of the keys, each of the
+// same width.
 func keysOf(layout format.Layout, recs []byte) (keys []byte, width int) {
 	for _, f := range layout.Key {
 		width += f.Type.Size
@@ -147,7 +149,8 @@ func keysOf(layout format.Layout, recs []byte) (keys []byte, width int) {
 	return keys, width
 }
 
-// appendKey appends the digits of a value, most significant first, changed so that their order is that of the values.
+// appendKey appends the digits of a value, most significant first, changed so that their order is
+// that of the values.
 func appendKey(keys, value []byte, f format.Field) []byte {
 	start := len(keys)
 	keys = append(keys, value...)

@@ -52,7 +52,8 @@ type task struct {
 	cross    []string  // settings to combine fully; the values of other settings take turns
 }
 
-// Run runs all rows of the files that match a pattern, several at a time. Each row is a subtest named FILE/LINE.
+// Run runs all rows of the files that match a pattern, several at a time. Each row is a subtest
+// named FILE/LINE.
 func (run Runner) Run(t *testing.T, pattern string) {
 	t.Helper()
 	names, err := filepath.Glob(pattern)

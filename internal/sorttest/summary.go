@@ -32,8 +32,8 @@ func varied(s Settings, axes []Axis) string {
 	return strings.Join(parts, " ")
 }
 
-// summarize returns one line if all outcomes are the same. Otherwise each line starts with the values of the fewest
-// settings that decide the outcome.
+// summarize returns one line if all outcomes are the same. Otherwise each line starts with the
+// values of the fewest settings that decide the outcome.
 func summarize(axes []Axis, settings []map[string]string, outcomes []string) string {
 	var many []Axis
 	for _, a := range axes {

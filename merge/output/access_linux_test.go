@@ -145,7 +145,7 @@ func asAnotherUser(t *testing.T) (folder string, again func(name string)) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can be another user")
 	}
-	top, err := os.MkdirTemp("/var/tmp", "extsort-access-") // which others may enter, unlike t.TempDir
+	top, err := os.MkdirTemp("/var/tmp", "extsort-access-") // others may enter it, unlike t.TempDir
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,7 +33,7 @@ type overwrite struct {
 	to        io.Writer
 	name      string                      // of the file; for messages
 	allow     func(now os.FileInfo) error // Options.InPlace
-	mostBytes func() int64                // maximum size of the output; at most 0 if it is not known
+	mostBytes func() int64                // maximum size of the output; at most 0 if not known
 	allowed   bool                        // begin has succeeded
 	reserved  bool                        // the file may have reserved space after its end
 }

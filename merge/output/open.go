@@ -170,8 +170,8 @@ func createAt(
 	return n, file, nil
 }
 
-// replaceAt is createAt for a file that replaces an existing one. It returns an error if the existing
-// file is write-protected or cannot be replaced.
+// replaceAt is createAt for a file that replaces an existing one. It returns an error if the
+// existing file is write-protected or cannot be replaced.
 func replaceAt(
 	ops operations, name string, at place, kept *Kept,
 ) (n *naming, file *os.File, err error) {

@@ -13,12 +13,13 @@ const (
 	// prefixBytes is the number of bytes of a key in block.prefixes.
 	prefixBytes = 8
 
-	// blocksPerInput is the number of blocks of an input: one is read, one waits, and one is walked through.
+	// blocksPerInput is the number of blocks of an input: one is read, one waits, and one is walked
+	// through.
 	blocksPerInput = 3
 )
 
-// BlockBytes returns the size of a block with which an operation on n inputs and its outputs use about the given
-// memory.
+// BlockBytes returns the size of a block with which an operation on n inputs and its outputs use
+// about the given memory.
 func BlockBytes(memory int64, n, recordSize int) int {
 	const (
 		most    = 256 << 10
@@ -164,8 +165,8 @@ func (f *feed) disorder(before, record []byte, i int) error {
 	}
 }
 
-// Comparable reports whether the keys of two layouts have the same normalized form: the same types in the same order
-// and direction. Offsets and byte orders may differ.
+// Comparable reports whether the keys of two layouts have the same normalized form: the same types
+// in the same order and direction. Offsets and byte orders may differ.
 func Comparable(a, b format.Layout) bool {
 	if len(a.Key) != len(b.Key) {
 		return false

@@ -1,10 +1,11 @@
-// Package sets combines sorted inputs by their keys, as sets: union, intersection, difference and comparison.
+// Package sets combines sorted inputs by their keys, as sets: union, intersection, difference and
+// comparison.
 //
 // Only the root package of this module is stable: this package may change in any version.
 //
-// Each input has a goroutine that reads blocks, checks their order, and computes the first 8 bytes of each key. One
-// goroutine walks through all inputs. While the keys of one input are less than all others, it handles a whole range
-// of a block:
+// Each input has a goroutine that reads blocks, checks their order, and computes the first 8 bytes
+// of each key. One goroutine walks through all inputs. While the keys of one input are less than
+// all others, it handles a whole range of a block:
 //
 //	A  1 2 2 3 │ 7 7 8          range "1 2 2 3": only in A, because it is less than 5
 //	B  5 │ 7 9                  range "5": only in B, because it is less than 7
@@ -23,8 +24,9 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// An Operation says which records are written. A key is selected or not; for a selected key, all records of the first
-// input that has it are written. With Options.All, occurrences are counted as by SQL's ALL.
+// An Operation says which records are written. A key is selected or not; for a selected key, all
+// records of the first input that has it are written. With Options.All, occurrences are counted as
+// by SQL's ALL.
 type Operation int
 
 // The operations.
@@ -70,7 +72,8 @@ type Counts struct {
 	OtherBoth   int64 `json:"records_both_b"` // of B
 }
 
-// Run runs an operation. It reads all inputs to their ends. If one is not sorted, it returns a *merge.DisorderError.
+// Run runs an operation. It reads all inputs to their ends. If one is not sorted, it returns a
+// *merge.DisorderError.
 func Run(ctx context.Context, opt Options) (Counts, error) {
 	group, ctx := safely.WithContext(ctx)
 	w := &walk{ctx: ctx, opt: opt}
@@ -135,8 +138,9 @@ func (w *walk) flush() error {
 	return nil
 }
 
-// lowest returns the first input with the lowest key, or -1 at the end of all inputs. shared means that another input
-// has the same key. Otherwise, bound is the input with the lowest of the other keys, or nil.
+// lowest returns the first input with the lowest key, or -1 at the end of all inputs. shared means
+// that another input has the same key. Otherwise, bound is the input with the lowest of the other
+// keys, or nil.
 func (w *walk) lowest() (lowest int, bound *head, shared bool) {
 	lowest = -1
 	for i, h := range w.heads {
@@ -283,8 +287,8 @@ func (w *walk) intersectCounts(present []*head) error {
 	}
 }
 
-// subtractCounts skips one record of the first input for each record of the others with the same key, and writes the
-// rest.
+// subtractCounts skips one record of the first input for each record of the others with the same
+// key, and writes the rest.
 func (w *walk) subtractCounts(present []*head) error {
 	a := present[0]
 	a.inGroup = true
@@ -389,7 +393,8 @@ func (h *head) next(ctx context.Context) error {
 	return nil
 }
 
-// copyGroup adds all records with the key of the head to a collector, which may be nil, and returns their number.
+// copyGroup adds all records with the key of the head to a collector, which may be nil, and returns
+// their number.
 func (h *head) copyGroup(ctx context.Context, to *collector) (records int64, err error) {
 	for {
 		end := h.block.groupEnd(h.at)

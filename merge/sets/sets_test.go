@@ -159,8 +159,8 @@ func inputs(tables []*table, random *rand.Rand) (all []sets.Input) {
 	return all
 }
 
-// TestRun compares all operations with a simple reference: random layouts, types and directions, one to four inputs,
-// duplicates, empty inputs, one key, and blocks of a few records.
+// TestRun compares all operations with a simple reference: random layouts, types and directions,
+// one to four inputs, duplicates, empty inputs, one key, and blocks of a few records.
 func TestRun(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 2))
 	rounds := 3000
