@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/extsort/extsort/internal/safely"
+	"github.com/extsort/extsort/internal/turns"
 )
 
 // A textBlock is a piece of an input, together with the result of its conversion.
@@ -29,17 +30,15 @@ type conversion struct {
 // before the first failed one and returns that block's error.
 func runInOrder(ctx context.Context, workers int, c conversion) error {
 	group, ctx := safely.WithContext(ctx)
-	line := newQueueOfTurns(ctx)
-	defer line.close()
-
+	var writing turns.Queue // of blocks
 	var reading sync.Mutex
 	var next int64
 	ended := false
 	read := func(b *textBlock) (more bool, err error) {
 		reading.Lock()
 		defer reading.Unlock()
-		if ended || ctx.Err() != nil {
-			return false, context.Cause(ctx)
+		if ended {
+			return false, nil
 		}
 		b.number = next
 		next++
@@ -51,7 +50,7 @@ func runInOrder(ctx context.Context, workers int, c conversion) error {
 	for range workers {
 		group.Go(func() error {
 			var b textBlock
-			for {
+			for ctx.Err() == nil {
 				more, err := read(&b)
 				if !more && err == nil {
 					return nil
@@ -59,7 +58,7 @@ func runInOrder(ctx context.Context, workers int, c conversion) error {
 				if err == nil {
 					err = c.convert(&b)
 				}
-				if turn := line.wait(b.number); turn != nil {
+				if turn := writing.Wait(ctx, b.number); turn != nil {
 					return turn
 				}
 				if err == nil {
@@ -68,52 +67,10 @@ func runInOrder(ctx context.Context, workers int, c conversion) error {
 				if err != nil {
 					return err
 				}
-				line.done()
+				writing.Pass(b.number+1, nil)
 			}
+			return context.Cause(ctx)
 		})
 	}
 	return group.Wait()
-}
-
-// A queueOfTurns lets the workers write one after another.
-type queueOfTurns struct {
-	ctx     context.Context
-	mu      sync.Mutex
-	changed *sync.Cond
-	turn    int64
-	stop    func() bool
-}
-
-func newQueueOfTurns(ctx context.Context) *queueOfTurns {
-	q := &queueOfTurns{ctx: ctx}
-	q.changed = sync.NewCond(&q.mu)
-	q.stop = context.AfterFunc(ctx, func() {
-		q.mu.Lock()
-		defer q.mu.Unlock()
-		q.changed.Broadcast()
-	})
-	return q
-}
-
-func (q *queueOfTurns) close() { q.stop() }
-
-// wait waits for the turn of a block, or until the context is cancelled.
-func (q *queueOfTurns) wait(number int64) error {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for q.turn != number && q.ctx.Err() == nil {
-		q.changed.Wait()
-	}
-	if q.turn != number {
-		return context.Cause(q.ctx)
-	}
-	return nil
-}
-
-// done passes the turn to the next block.
-func (q *queueOfTurns) done() {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.turn++
-	q.changed.Broadcast()
 }

@@ -42,6 +42,7 @@ var packageLayers = []struct{ folder, layer string }{
 	{"internal/measured", "format"},
 	{"internal/option", "format"},
 	{"internal/safely", "format"},
+	{"internal/turns", "format"},
 	{"internal/blockio", "device"},
 	{"internal/slicesort", "format"},
 	{"internal/sorttest", "format"},

@@ -53,7 +53,7 @@ func TestStreamSinkOrders(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if got.String() != want.String() || s.turns.next != 50 {
+	if got.String() != want.String() || s.turns.Finish(50) != nil {
 		t.Errorf("the stream has %q", got.String())
 	}
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/turns"
 )
 
 // CountBytes is the size of the count that follows a record: a little-endian u64.
@@ -30,7 +31,7 @@ type Groups struct {
 	form  GroupForm
 	next  device.BlockWriter
 
-	turns turns // the call whose turn it is may access the fields below
+	turns turns.Queue // the call whose turn it is may access the fields below
 	kept  int64
 	open  equals // the last group so far, which the next block may continue
 }
@@ -68,7 +69,7 @@ func (g *Groups) WriteBlock(ctx context.Context, first int64, recs []byte) error
 		head, tail = g.reduce(buf, recs)
 	}
 
-	if err := g.turns.wait(ctx, first); err != nil {
+	if err := g.turns.Wait(ctx, first); err != nil {
 		return err
 	}
 	at, out := g.kept, buf.recs
@@ -79,7 +80,7 @@ func (g *Groups) WriteBlock(ctx context.Context, first int64, recs []byte) error
 	}
 
 	g.kept += int64(len(out) / g.recordSize())
-	g.turns.pass(first+int64(len(recs)/g.keyer.Layout().RecordSize), nil)
+	g.turns.Pass(first+int64(len(recs)/g.keyer.Layout().RecordSize), nil)
 	if len(out) == 0 {
 		return nil
 	}

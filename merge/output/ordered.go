@@ -10,6 +10,7 @@ import (
 
 	"github.com/extsort/extsort/chunker/input/pipe"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/turns"
 )
 
 // newStream returns a sink that writes sequentially: to a stream, or through a compressor to a
@@ -79,7 +80,7 @@ type inOrder struct {
 
 // commit writes the tail after the given number of records and completes the output.
 func (w *inOrder) commit(ctx context.Context, records int64) error {
-	if err := w.records.turns.finish(records); err != nil {
+	if err := w.records.turns.Finish(records); err != nil {
 		return err
 	}
 	if len(w.opt.header(0)) > 0 && w.opt.Records >= 0 && records != w.opt.Records {
@@ -200,7 +201,7 @@ func (foreign) Abort() error { return nil }
 type StreamSink struct {
 	w     io.Writer
 	size  int // record size in bytes
-	turns turns
+	turns turns.Queue
 }
 
 // NewStreamSink returns a sink for records of recordSize bytes.
@@ -210,7 +211,7 @@ func NewStreamSink(w io.Writer, recordSize int) *StreamSink {
 
 // WriteBlock writes recs after all earlier records have been written.
 func (s *StreamSink) WriteBlock(ctx context.Context, first int64, recs []byte) error {
-	if err := s.turns.wait(ctx, first); err != nil {
+	if err := s.turns.Wait(ctx, first); err != nil {
 		return err
 	}
 	err := context.Cause(ctx)
@@ -219,6 +220,6 @@ func (s *StreamSink) WriteBlock(ctx context.Context, first int64, recs []byte) e
 			err = fmt.Errorf("write record %d (byte %d): %w", first, first*int64(s.size), err)
 		}
 	}
-	s.turns.pass(first+int64(len(recs)/s.size), err)
+	s.turns.Pass(first+int64(len(recs)/s.size), err)
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/safely"
+	"github.com/extsort/extsort/internal/turns"
 )
 
 // Split says how an output is divided into the files of a set. The zero Split means a single
@@ -35,7 +36,7 @@ type set struct {
 	index    *File
 	hidIndex bool // the index of the old set has been renamed
 
-	turns  turns // the call whose turn it is may access the fields below
+	turns  turns.Queue // the call whose turn it is may access the fields below
 	files  []*setFile
 	begun  int // number of files that have received records; the last of these is current
 	placed int64
@@ -204,11 +205,11 @@ type part struct {
 // WriteBlock assigns records to files, after all earlier records have been assigned, and writes
 // them.
 func (s *set) WriteBlock(ctx context.Context, first int64, recs []byte) error {
-	if err := s.turns.wait(ctx, first); err != nil {
+	if err := s.turns.Wait(ctx, first); err != nil {
 		return err
 	}
 	parts, err := s.place(ctx, recs)
-	s.turns.pass(first+int64(len(recs)/s.opt.RecordSize), err)
+	s.turns.Pass(first+int64(len(recs)/s.opt.RecordSize), err)
 	return errors.Join(err, writeParts(ctx, parts))
 }
 
@@ -313,7 +314,7 @@ func (s *set) count() int { return max(s.begun, s.split.Files) }
 
 // commit makes all files durable and names them.
 func (s *set) commit(ctx context.Context, records int64) error {
-	if err := s.turns.finish(records); err != nil {
+	if err := s.turns.Finish(records); err != nil {
 		return err
 	}
 	var finishing safely.Group

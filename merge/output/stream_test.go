@@ -76,7 +76,7 @@ func TestStreamSinkWritesOnce(t *testing.T) {
 	if err := s.WriteBlock(t.Context(), 0, []byte("xyz")); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.WriteBlock(t.Context(), 2, []byte("z")); err == nil || to.Len() != 3 || s.turns.next != 3 {
+	if err := s.WriteBlock(t.Context(), 2, []byte("z")); err == nil || to.Len() != 3 || s.turns.Finish(3) != nil {
 		t.Errorf("record 2 was written twice: %v, %d bytes", err, to.Len())
 	}
 }
