@@ -22,7 +22,7 @@ type Classifier struct {
 	splitters []uint64 // of partitions 1, 2, …; used if table is nil
 	tree      []uint64 // search tree of the splitters; used if table is nil
 
-	Parts int
+	Partitions int
 }
 
 const (
@@ -35,12 +35,12 @@ const (
 // partitions. A key that alone reaches the share of a partition gets its own partition.
 func NewClassifier(sorted []uint64, partitions int) *Classifier {
 	partitions = max(1, min(partitions, maxPartitions, len(sorted)))
-	c := &Classifier{Parts: 1}
+	c := &Classifier{Partitions: 1}
 	if partitions == 1 {
 		return c
 	}
 	c.splitters = splittersOf(sorted, partitions)
-	c.Parts = len(c.splitters) + 1
+	c.Partitions = len(c.splitters) + 1
 	if c.useDigits(sorted, partitions); c.table == nil {
 		c.plant()
 	}
@@ -114,7 +114,7 @@ func (c *Classifier) useDigits(sorted []uint64, partitions int) {
 	c.least = least
 	c.shift = shift
 	c.table = table
-	c.Parts = partition + 1
+	c.Partitions = partition + 1
 }
 
 // digitSlack is the fraction by which a partition may exceed its share if that allows a table.

@@ -54,9 +54,9 @@ func checkMonotone(t *testing.T, c *Classifier, keys []uint64) {
 	partitions := make([]uint32, len(keys))
 	c.Classify(partitions, keys)
 	for i, p := range partitions {
-		if int(p) >= c.Parts || i > 0 && p < partitions[i-1] {
+		if int(p) >= c.Partitions || i > 0 && p < partitions[i-1] {
 			t.Fatalf("key %d is in partition %d of %d, a key before it in partition %d",
-				keys[i], p, c.Parts, partitions[max(i-1, 0)])
+				keys[i], p, c.Partitions, partitions[max(i-1, 0)])
 		}
 	}
 }
@@ -68,8 +68,8 @@ func TestClassifierIsMonotone(t *testing.T) {
 			for _, partitions := range []int{-1, 0, 1, 2, 3, 7, 64, 1000, 1 << 20} {
 				sample := sampleOf(draw, n, r)
 				c := NewClassifier(sample, partitions)
-				if c.Parts < 1 || c.Parts > max(partitions, 1)+max(partitions, 1)/2 {
-					t.Errorf("%s: %d partitions were asked for, %d came", name, partitions, c.Parts)
+				if c.Partitions < 1 || c.Partitions > max(partitions, 1)+max(partitions, 1)/2 {
+					t.Errorf("%s: %d partitions were asked for, %d came", name, partitions, c.Partitions)
 				}
 				checkMonotone(t, c, probes(sample, r))
 			}
@@ -88,7 +88,7 @@ func TestClassifierBalances(t *testing.T) {
 		c := NewClassifier(sample, wanted)
 		where := make([]uint32, records)
 		c.Classify(where, sample)
-		counts, distinct := make([]int, c.Parts), make([]int, c.Parts)
+		counts, distinct := make([]int, c.Partitions), make([]int, c.Partitions)
 		for i, p := range where {
 			counts[p]++
 			if i == 0 || sample[i] != sample[i-1] {

@@ -39,7 +39,7 @@ func Scatter(
 	if err != nil {
 		return nil, err
 	}
-	partitions := make([]*Partition, c.Parts)
+	partitions := make([]*Partition, c.Partitions)
 	for p := range partitions {
 		if partitions[p], err = joinPartition(store, scatterers, p); err != nil {
 			return nil, err
@@ -91,7 +91,7 @@ func newScatterer(
 	size := k.Layout().RecordSize
 	records := max(opt.UnitBytes/max(size, 8), 1)
 	opt.BlockBytes = max(opt.BlockBytes/size, 1) * size
-	memory, err := arena.Alloc(int(opt.BufferBytes(c.Parts)))
+	memory, err := arena.Alloc(int(opt.BufferBytes(c.Partitions)))
 	if err != nil {
 		return nil, err
 	}
@@ -101,9 +101,9 @@ func newScatterer(
 		unit: arena.ByteView(make([]uint64, (records*size+7)/8))[:records*size],
 		keys: make([]uint64, records), partitions: make([]uint32, records),
 		memory: memory, buffers: newBuffers(
-			memory.Bytes(), c.Parts, opt.BlockBytes, size,
+			memory.Bytes(), c.Partitions, opt.BlockBytes, size,
 		),
-		pieces: make([]spill.Appender, c.Parts), differ: make([]bool, c.Parts),
+		pieces: make([]spill.Appender, c.Partitions), differ: make([]bool, c.Partitions),
 	}, nil
 }
 

@@ -102,8 +102,8 @@ func TestScatter(t *testing.T) {
 
 func checkPartitions(t *testing.T, name string, partitions []*Partition, recs []byte, keys []uint64, c *Classifier) {
 	t.Helper()
-	if len(partitions) != c.Parts {
-		t.Fatalf("%s: %d partitions, the classifier has %d", name, len(partitions), c.Parts)
+	if len(partitions) != c.Partitions {
+		t.Fatalf("%s: %d partitions, the classifier has %d", name, len(partitions), c.Partitions)
 	}
 	where := make([]uint32, len(keys))
 	c.Classify(where, keys)
@@ -147,7 +147,7 @@ func TestPartOfWideKeys(t *testing.T) {
 
 // classifierOf is the classifier of splitters.
 func classifierOf(splitters ...uint64) *Classifier {
-	c := &Classifier{splitters: splitters, Parts: len(splitters) + 1}
+	c := &Classifier{splitters: splitters, Partitions: len(splitters) + 1}
 	c.plant()
 	return c
 }

@@ -45,13 +45,13 @@ func (c *checkedReader) open(source io.Reader, windowBytes int64) error {
 		return in.named(c.check())
 	}
 
-	in.Window = format.StreamWindowBytes(codec, first)
-	window := min(in.Window, windowBytes)
+	in.WindowBytes = format.StreamWindowBytes(codec, first)
+	window := min(in.WindowBytes, windowBytes)
 	decoder := format.NewReader(buffered, codec, window)
 	c.Reader = bufio.NewReaderSize(decoder, format.DetectBytes)
 	in.stream = c
 	in.Compression = codec
-	in.ExtraWindow = window - format.CommonWindow
+	in.ExtraWindowBytes = window - format.CommonWindow
 	in.decoder = decoder
 	in.decodes = true
 	in.close = append(in.close, decoder)

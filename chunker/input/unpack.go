@@ -21,10 +21,10 @@ const unpackBytes = 64 << 10
 // decompression is how an input is decompressed. It is zero if the input is not compressed.
 type decompression struct {
 	Compression format.Compression
-	// Window is the window size of the first frame in bytes, at least format.CommonWindow.
-	Window int64
-	// ExtraWindow is the window size of the decompressor in bytes beyond format.CommonWindow.
-	ExtraWindow int64
+	// WindowBytes is the window size of the first frame in bytes, at least format.CommonWindow.
+	WindowBytes int64
+	// ExtraWindowBytes is the window size of the decompressor in bytes beyond format.CommonWindow.
+	ExtraWindowBytes int64
 
 	decodes bool          // the decompressor is open
 	decoder io.ReadCloser // REQUIRES: decodes
@@ -37,8 +37,8 @@ func (in *Input) DecoderMemory() (full, lean int64) {
 	if !in.decodes {
 		return 0, 0
 	}
-	return format.CodecMemory(in.Compression, 0) + in.ExtraWindow,
-		format.LeanMemory(in.Compression) + in.ExtraWindow
+	return format.CodecMemory(in.Compression, 0) + in.ExtraWindowBytes,
+		format.LeanMemory(in.Compression) + in.ExtraWindowBytes
 }
 
 // StoredBytes returns the size of the file that a stream is read from, before decompression, or 0
@@ -76,7 +76,7 @@ func Unpack(ctx context.Context, in *Input, file File, at int64) (bytes int64, e
 	in.access = inSequence
 	in.stream = io.NewSectionReader(file, at, bytes)
 	in.Records = bytes / int64(in.Header.Layout().RecordSize)
-	in.ExtraWindow = 0
+	in.ExtraWindowBytes = 0
 	return bytes, nil
 }
 

@@ -175,7 +175,7 @@ func TestCheckpointKeepsIndexFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		s := indexedSpill(t, nil, c)
-		kept := s.Kept()
+		kept := s.CheckpointRuns()
 		if len(kept) != round {
 			t.Fatalf("round %d: %d runs are kept", round, len(kept))
 		}

@@ -276,11 +276,12 @@ func MemoryRun(k *format.Keyer, recs []byte, blockRecords int) *Run {
 	return r
 }
 
-// KeptRun returns a run of the records that a chunk keeps. Closing the run calls close.
-func KeptRun(k *format.Keyer, kept *device.Retained, close func() error) *Run {
+// RetainedRun returns a run of the records that a chunk retains in memory. Closing the run calls
+// close.
+func RetainedRun(k *format.Keyer, retained *device.Retained, close func() error) *Run {
 	size := k.Layout().RecordSize
 	var blocks []Block
-	for i, b := range kept.Blocks {
+	for i, b := range retained.Blocks {
 		blocks = append(blocks,
 			Block{
 				First:   b.First,
@@ -294,7 +295,7 @@ func KeptRun(k *format.Keyer, kept *device.Retained, close func() error) *Run {
 	r := newMemoryRun(k, blocks)
 	r.close = close
 	r.read = func(b *Block, dst []byte) ([]byte, error) {
-		return kept.Read(int(b.Offset), dst[:b.Bytes])
+		return retained.Read(int(b.Offset), dst[:b.Bytes])
 	}
 	return r
 }

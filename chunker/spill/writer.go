@@ -121,8 +121,8 @@ func (w *RunWriter) complete() *Run {
 // Abort releases the written data.
 func (w *RunWriter) Abort() { _ = w.spill.release(w.complete()) }
 
-// Kept returns the runs of the checkpoint, in the order of their origins.
-func (s *Spill) Kept() (runs []*Run) {
+// CheckpointRuns returns the runs of the checkpoint, in the order of their origins.
+func (s *Spill) CheckpointRuns() (runs []*Run) {
 	for _, kept := range s.opt.Checkpoint.kept.Runs {
 		runs = append(runs, s.keptRun(kept))
 	}

@@ -30,15 +30,15 @@ import (
 
 // A Run is one sort, from its plan to its last record.
 type Run struct {
-	Plan    *plan.Plan
-	Facts   *plan.Facts
-	Input   *Input
-	Output  *Output
-	Devices []device.Device // in the order of Facts.Devices
-	Meter   *Meter
-	Store   spill.Store       // storage of spill files; nil for the disk
-	Kept    *spill.Checkpoint // nil if nothing is kept
-	Warn    func(message string)
+	Plan       *plan.Plan
+	Facts      *plan.Facts
+	Input      *Input
+	Output     *Output
+	Devices    []device.Device // in the order of Facts.Devices
+	Meter      *Meter
+	Store      spill.Store       // storage of spill files; nil for the disk
+	Checkpoint *spill.Checkpoint // nil without --checkpoint
+	Warn       func(message string)
 
 	Result Result
 
@@ -180,8 +180,8 @@ func (r *Run) restart() {
 
 // Close releases the spill files. It must be called once, after the output has been finished.
 func (r *Run) Close() error {
-	if r.Kept != nil {
-		_ = r.Kept.Wait() // its errors have been reported
+	if r.Checkpoint != nil {
+		_ = r.Checkpoint.Wait() // its errors have been reported
 	}
 	var errs []error
 	for _, s := range []*spill.Spill{r.spill, r.waiting} {
@@ -229,7 +229,7 @@ func (r *Run) Spill(expectBytes int64) (*spill.Spill, error) {
 	var err error
 	r.spill, err = spill.New(spill.Options{
 		Store:       r.Store,
-		Checkpoint:  r.Kept,
+		Checkpoint:  r.Checkpoint,
 		Folders:     r.Facts.Spill.Dirs,
 		Codec:       asked.SpillCodec,
 		Keyer:       r.Input.Keyer,

@@ -75,8 +75,8 @@ func newLastMerge(r *Run, runs []*spill.Run) *lastMerge {
 // are damaged. Damaged parts at the end count as not written.
 func (l *lastMerge) resume(ctx context.Context) (gaps []gap, err error) {
 	out := l.run.Output
-	before := l.run.Kept.Written()
-	if before == nil || !out.kept.Begun || !slices.Equal(before.Of, l.next.Of) {
+	before := l.run.Checkpoint.Written()
+	if before == nil || !out.resumable.Begun || !slices.Equal(before.Of, l.next.Of) {
 		return nil, nil
 	}
 	intact, err := out.verifyKept(ctx, before.Stretches)
@@ -111,14 +111,14 @@ func (l *lastMerge) resume(ctx context.Context) (gaps []gap, err error) {
 func (l *lastMerge) countKept(before, kept int64) {
 	r := l.run
 	if kept > 0 {
-		r.Output.kept.Keep()
+		r.Output.resumable.Preserve()
 		r.Output.records.Add(kept)
 		r.Meter.add(atOutput, int(kept)*r.Input.size)
 	}
 
 	if damaged := (before - kept) * int64(r.Output.Size); damaged > 0 {
 		r.Warn(fmt.Sprintf("checkpoint %s: %s of the output is damaged and is written again",
-			r.Kept.Folder(), human.Bytes(damaged)))
+			r.Checkpoint.Folder(), human.Bytes(damaged)))
 	}
 }
 
@@ -239,7 +239,7 @@ func (l *lastMerge) WriteBlock(ctx context.Context, first int64, recs []byte) er
 		l.reach()
 	}
 
-	if l.reached > 0 && l.run.Kept.SetWritten(l.next, l.sync, l.reached >= maxMarks) {
+	if l.reached > 0 && l.run.Checkpoint.SetWritten(l.next, l.sync, l.reached >= maxMarks) {
 		l.reached = 0
 	}
 	return nil
@@ -268,7 +268,7 @@ func (l *lastMerge) reach() {
 func (l *lastMerge) sync() error {
 	err := l.run.Output.file.Sync()
 	if err == nil {
-		l.run.Output.kept.Keep()
+		l.run.Output.resumable.Preserve()
 	}
 	return err
 }

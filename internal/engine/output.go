@@ -25,17 +25,17 @@ type Output struct {
 	device.BlockWriter     // the beginning of the chain
 	Size               int // size of an output record in bytes
 
-	run     *Run
-	form    Form
-	header  *format.Header
-	keyer   *format.Keyer  // of the output records
-	groups  *output.Groups // a filter in the chain; may be nil
-	sink    *output.Sink   // the end of the chain
-	file    *output.File   // nil unless the output is a file that appears when it is complete
-	kept    *output.Kept   // like file, if a checkpoint keeps the output; otherwise nil
-	sent    int64          // number of records that a stream already has, and which are skipped
-	records atomic.Int64   // number of records that have reached the end
-	checked *orderWatch    // nil unless the output is verified while it is written
+	run       *Run
+	form      Form
+	header    *format.Header
+	keyer     *format.Keyer     // of the output records
+	groups    *output.Groups    // a filter in the chain; may be nil
+	sink      *output.Sink      // the end of the chain
+	file      *output.File      // nil unless the output is a file that appears when it is complete
+	resumable *output.Resumable // like file, if there is a checkpoint; otherwise nil
+	sent      int64             // number of records that a stream already has, and which are skipped
+	records   atomic.Int64      // number of records that have reached the end
+	checked   *orderWatch       // nil unless the output is verified while it is written
 	// sum is called with the written records by the last merge of a checkpoint, unless it is nil.
 	sum  func(first int64, recs []byte)
 	tell func(first int64, recs []byte)
@@ -138,7 +138,7 @@ func (o *Output) wait() (*spill.RunWriter, error) {
 		IndexBytes:  leastIndexBytes,
 		Workers:     r.Plan.Sizes.Workers,
 	}
-	if r.Kept != nil {
+	if r.Checkpoint != nil {
 		opt.Store = nil
 	}
 	err := safely.Call(func() (err error) { // the output is open and would stay after a panic
@@ -196,13 +196,13 @@ func (o *Output) open(ctx context.Context, opt OutputOptions, sink output.Option
 	if r.Plan.Sizes.Queue.Output {
 		file.Requests = r.direct
 	}
-	checkpoint := r.Kept
+	checkpoint := r.Checkpoint
 	if checkpoint != nil {
 		file.Complete = checkpoint.SetComplete
 	}
 	if checkpoint != nil && opt.Codec == format.None && !r.Facts.Request.Unique {
-		o.kept = &output.Kept{File: checkpoint.Output(), Owner: checkpoint.Folder()}
-		file.Kept = o.kept
+		o.resumable = &output.Resumable{File: checkpoint.Output(), Owner: checkpoint.Folder()}
+		file.Resumable = o.resumable
 	}
 	to, err := output.Open(ctx, opt.Name, file)
 	if err != nil {
@@ -210,8 +210,8 @@ func (o *Output) open(ctx context.Context, opt OutputOptions, sink output.Option
 	}
 	o.file, _ = to.(*output.File)
 
-	if o.kept != nil && o.file != nil && !o.kept.Begun {
-		if err := checkpoint.SetOutput(*o.kept.File); err != nil {
+	if o.resumable != nil && o.file != nil && !o.resumable.Begun {
+		if err := checkpoint.SetOutput(*o.resumable.File); err != nil {
 			return errors.Join(err, to.Abort())
 		}
 	}

@@ -14,14 +14,14 @@ import (
 // resume takes over the runs of a checkpoint. Their records need not be read again.
 func (m *inputMerge) resume() error {
 	r := m.run
-	if r.Kept == nil || r.Kept.State().Runs == 0 {
+	if r.Checkpoint == nil || r.Checkpoint.State().Runs == 0 {
 		return nil
 	}
 	s, err := r.Spill(m.candidate.RoomBytes)
 	if err != nil {
 		return err
 	}
-	finished := s.Kept()
+	finished := s.CheckpointRuns()
 	m.runs.runs = finished
 	m.runs.cutter.finished = slices.Clone(finished)
 	for _, run := range finished {
@@ -39,7 +39,7 @@ func (m *inputMerge) resume() error {
 // as written.
 func (m *inputMerge) mergeLast(ctx context.Context, opt merge.Options, runs []*spill.Run) error {
 	r := m.run
-	if r.Kept == nil || r.Output.kept == nil {
+	if r.Checkpoint == nil || r.Output.resumable == nil {
 		return merge.Merge(ctx, opt, runs, r.Output)
 	}
 	l := newLastMerge(r, runs)
@@ -47,7 +47,7 @@ func (m *inputMerge) mergeLast(ctx context.Context, opt merge.Options, runs []*s
 	if err == nil {
 		err = m.mergeRest(ctx, opt, l, runs, gaps)
 	}
-	return errors.Join(err, r.Kept.Wait())
+	return errors.Join(err, r.Checkpoint.Wait())
 }
 
 // mergeRest writes the gaps, and then the records after everything that is written. It regularly

@@ -190,7 +190,7 @@ func (m *runMaker) keep(ctx context.Context, c *loadedChunk, i int) (*spill.Run,
 	}
 	r.noteChunk(c.chunk.Stats())
 	m.keptBytes = kept.Bytes
-	run := spill.KeptRun(r.Input.Keyer, kept, func() error {
+	run := spill.RetainedRun(r.Input.Keyer, kept, func() error {
 		r.pool.put(c.chunk)
 		return nil
 	})

@@ -34,7 +34,7 @@ func (s *session) openCheckpoint(ctx context.Context, readOnly bool) error {
 	if err != nil {
 		return err
 	}
-	s.run.Kept = kept
+	s.run.Checkpoint = kept
 	s.run.Store = kept
 	return nil
 }
@@ -42,11 +42,11 @@ func (s *session) openCheckpoint(ctx context.Context, readOnly bool) error {
 // identify checks that the checkpoint belongs to this sort, and returns its state, or nil if there
 // is no checkpoint. If work remains, the inputs must be readable at any offset.
 func (s *session) identify(f *plan.Facts) (*plan.Checkpoint, error) {
-	if s.run.Kept == nil {
+	if s.run.Checkpoint == nil {
 		return nil, nil
 	}
-	err := s.run.Kept.Identify(s.opt.identity(f, s.run.Input.Files), s.opt.Output)
-	state := s.run.Kept.State()
+	err := s.run.Checkpoint.Identify(s.opt.identity(f, s.run.Input.Files), s.opt.Output)
+	state := s.run.Checkpoint.State()
 	if err != nil || state.Complete {
 		return state, err
 	}

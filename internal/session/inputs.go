@@ -75,14 +75,14 @@ func openInputs(ctx context.Context, opt *Options, meter *engine.Meter, unpack b
 // a sufficient memory limit.
 func checkWindows(opt *Options, files []*input.Input, windowBytes int64) error {
 	for _, in := range files {
-		if in.Window <= windowBytes {
+		if in.WindowBytes <= windowBytes {
 			continue
 		}
 		text := fmt.Sprintf("input %s needs a window of more than %d MiB: decompress it first, or raise %v",
 			in.Name, windowBytes>>20, option.MemoryBytes)
 		e := &MemoryError{Limit: opt.MemoryBytes, Text: text}
-		if in.Window < math.MaxInt64/(2*windowShare) {
-			e.Least = windowShare * in.Window
+		if in.WindowBytes < math.MaxInt64/(2*windowShare) {
+			e.Least = windowShare * in.WindowBytes
 			e.Text += fmt.Sprintf(" to at least %d MiB", (e.Least-1)>>20+1)
 		}
 		return e

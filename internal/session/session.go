@@ -113,8 +113,8 @@ func (s *session) warnOfSpillCodec(layout format.Layout) {
 // end closes the session after a run that returned err. If the run succeeded, the output already
 // has its name, so an error of closing inputs and temporary files is only a warning.
 func (s *session) end(err error) error {
-	if err == nil && s.run.Kept != nil {
-		s.run.Kept.Finish()
+	if err == nil && s.run.Checkpoint != nil {
+		s.run.Checkpoint.Finish()
 	}
 	closing := s.close()
 	if err != nil || closing == nil {
@@ -133,8 +133,8 @@ func (s *session) close() error {
 	for _, d := range s.run.Devices {
 		errs = append(errs, safely.Call(d.Close))
 	}
-	if s.run.Kept != nil {
-		errs = append(errs, safely.Call(s.run.Kept.Close))
+	if s.run.Checkpoint != nil {
+		errs = append(errs, safely.Call(s.run.Checkpoint.Close))
 	}
 	errs = append(errs, safely.Call(s.run.Input.Data.Close), safely.Call(s.unpacked.Close))
 	return errors.Join(errs...)

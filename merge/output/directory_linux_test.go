@@ -57,17 +57,17 @@ func writeWithoutRead(t *testing.T, name string) {
 		t.Error(err)
 	}
 
-	kept := &Kept{Owner: "a checkpoint"}
-	first, err := Open(t.Context(), filepath.Join(folder, "kept"), FileOptions{Kept: kept})
+	kept := &Resumable{Owner: "a checkpoint"}
+	first, err := Open(t.Context(), filepath.Join(folder, "kept"), FileOptions{Resumable: kept})
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept.Keep()
+	kept.Preserve()
 	if err := first.Abort(); err != nil {
 		t.Error(err)
 	}
-	again := &Kept{File: kept.File, Owner: kept.Owner}
-	second, err := Open(t.Context(), filepath.Join(folder, "kept"), FileOptions{Kept: again})
+	again := &Resumable{File: kept.File, Owner: kept.Owner}
+	second, err := Open(t.Context(), filepath.Join(folder, "kept"), FileOptions{Resumable: again})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -36,8 +36,8 @@ var host = sync.OnceValue(func() uint32 {
 func (n *naming) tempName(i int) string {
 	number := uint32(i)
 	switch {
-	case i == 0 && n.kept.isWanted():
-		number = uint32(xxh3.HashString(n.kept.Owner)) | 1<<31
+	case i == 0 && n.resumable.isResumable():
+		number = uint32(xxh3.HashString(n.resumable.Owner)) | 1<<31
 	case i >= knownNames || n.unlocked:
 		number = rand.Uint32() | 1<<31
 	}

@@ -16,9 +16,9 @@ import (
 func TestLeftoversAreRemoved(t *testing.T) {
 	folder := t.TempDir()
 	name := filepath.Join(folder, "out")
-	known := (&naming{base: "out", kept: new(Kept)}).tempName
-	other := (&naming{base: "other", kept: new(Kept)}).tempName(0)
-	random := (&naming{base: "out", kept: new(Kept), unlocked: true}).tempName(0)
+	known := (&naming{base: "out", resumable: new(Resumable)}).tempName
+	other := (&naming{base: "other", resumable: new(Resumable)}).tempName(0)
+	random := (&naming{base: "out", resumable: new(Resumable), unlocked: true}).tempName(0)
 	stay := []string{"target", known(1), known(2), known(3), known(4), other, random}
 	for _, file := range []string{"target", known(0), known(1), known(5), known(knownNames - 1), other, random} {
 		if err := os.WriteFile(filepath.Join(folder, file), []byte("x"), 0o600); err != nil {

@@ -14,30 +14,30 @@ import (
 // process ends earlier, the name still refers to the previous file. Its methods are not safe for
 // concurrent use.
 type naming struct {
-	ops      operations
-	path     string    // the name after following symbolic links
-	base     string    // the name within the directory
-	parent   directory // the directory
-	temp     string    // temporary name within the directory; "" if none exists
-	unlocked bool      // no lock shows other processes that this one is running
-	replaces bool      // a file with this name exists
-	kept     *Kept     // how a later process finds the file
+	ops       operations
+	path      string     // the name after following symbolic links
+	base      string     // the name within the directory
+	parent    directory  // the directory
+	temp      string     // temporary name within the directory; "" if none exists
+	unlocked  bool       // no lock shows other processes that this one is running
+	replaces  bool       // a file with this name exists
+	resumable *Resumable // how a later process finds the file
 }
 
 // newNaming opens the directory of a name. It does so early, because the directory must be synced
 // at the end. It does not use filepath.Dir, which would resolve ".." after a symbolic link without
 // following the link.
-func newNaming(ops operations, path string, replaces bool, kept *Kept) (*naming, error) {
+func newNaming(ops operations, path string, replaces bool, kept *Resumable) (*naming, error) {
 	if kept == nil {
-		kept = new(Kept)
+		kept = new(Resumable)
 	}
 	folder, base := filepath.Split(path)
 	n := &naming{
-		ops:      ops,
-		path:     path,
-		base:     base,
-		replaces: replaces,
-		kept:     kept,
+		ops:       ops,
+		path:      path,
+		base:      base,
+		replaces:  replaces,
+		resumable: kept,
 	}
 
 	var err error
@@ -57,9 +57,9 @@ func newNaming(ops operations, path string, replaces bool, kept *Kept) (*naming,
 // create creates the file or, for a kept output, opens the file of an earlier process.
 func (n *naming) create(perm fs.FileMode) (file *os.File, err error) {
 	n.removeLeftovers()
-	if n.kept.isWanted() {
+	if n.resumable.isResumable() {
 		n.unlocked = true // no other process may take a kept file for a leftover
-		file, err = attempt(n.ops, "open output", n.openKept)
+		file, err = attempt(n.ops, "open output", n.reopen)
 	} else {
 		file, err = attempt(n.ops, "create output", func() (*os.File, error) {
 			return openUnnamed(n.parent.folder, perm)
@@ -73,8 +73,8 @@ func (n *naming) create(perm fs.FileMode) (file *os.File, err error) {
 			return err
 		})
 	}
-	if err == nil && n.kept.isWanted() {
-		if err = n.noteKept(file); err != nil {
+	if err == nil && n.resumable.isResumable() {
+		if err = n.noteResumable(file); err != nil {
 			err = errors.Join(err, n.removeTemp(), file.Close())
 		}
 	}
@@ -154,7 +154,7 @@ func (n *naming) takeBack() error { return n.parent.files.Remove(n.base) }
 func (n *naming) removeTemp() error {
 	name := n.temp
 	n.temp = ""
-	if name == "" || n.kept.keepsRecords() {
+	if name == "" || n.resumable.isPreserved() {
 		return nil
 	}
 	return n.parent.files.Remove(name)

@@ -140,9 +140,9 @@ func createFile(ops operations, name string, at place, opt FileOptions) (Output,
 	var err error
 	if at.exists() {
 		permissions = accessOf(at.path, at.info)
-		n, raw.file, err = replaceAt(ops, name, at, opt.Kept)
+		n, raw.file, err = replaceAt(ops, name, at, opt.Resumable)
 	} else {
-		n, raw.file, err = createAt(ops, at, 0o666, opt.Kept)
+		n, raw.file, err = createAt(ops, at, 0o666, opt.Resumable)
 	}
 	if err != nil {
 		return nil, createError(name, err)
@@ -156,7 +156,7 @@ func createFile(ops operations, name string, at place, opt FileOptions) (Output,
 
 // createAt creates a file that has no name yet, or only a temporary one.
 func createAt(
-	ops operations, at place, perm fs.FileMode, kept *Kept,
+	ops operations, at place, perm fs.FileMode, kept *Resumable,
 ) (n *naming, file *os.File, err error) {
 	n, err = newNaming(ops, at.path, at.exists(), kept)
 	if err != nil {
@@ -173,7 +173,7 @@ func createAt(
 // replaceAt is createAt for a file that replaces an existing one. It returns an error if the
 // existing file is write-protected or cannot be replaced.
 func replaceAt(
-	ops operations, name string, at place, kept *Kept,
+	ops operations, name string, at place, kept *Resumable,
 ) (n *naming, file *os.File, err error) {
 	if err := checkWritable(ops, at.path); err != nil {
 		return nil, nil, err

@@ -70,7 +70,7 @@ type FileOptions struct {
 	Writers  int           // number of concurrent calls of WriteAt
 	Requests *blockio.Pool // requests of direct I/O; nil to use the page cache
 
-	Kept *Kept // the file can be continued by a later process; nil if it is a new file
+	Resumable *Resumable // the file can be continued by a later process; nil if it is a new file
 
 	// Complete is called with the durable file before it gets its name, unless it is nil.
 	Complete func(file *os.File) error

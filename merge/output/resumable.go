@@ -8,30 +8,30 @@ import (
 	"github.com/extsort/extsort/chunker/spill"
 )
 
-// Kept describes an output file that a later process can continue after a crash. It has a
+// Resumable describes an output file that a later process can continue after a crash. It has a
 // temporary name until Commit, and can be opened again by that name.
-type Kept struct {
+type Resumable struct {
 	File  *spill.KeptOutput // nil if there is no file yet
 	Owner string            // identifies the job that keeps the file; "" if none does
 	Begun bool              // the file is from an earlier process; its content must be verified
 
-	hasRecords atomic.Bool
+	preserved atomic.Bool
 }
 
-// Keep makes the file stay even if the output is aborted.
-func (k *Kept) Keep() { k.hasRecords.Store(true) }
+// Preserve makes the file stay even if the output is aborted.
+func (r *Resumable) Preserve() { r.preserved.Store(true) }
 
-// keepsRecords reports whether the file has records that must stay.
-func (k *Kept) keepsRecords() bool { return k.hasRecords.Load() }
+// isPreserved reports whether the file has records that must stay.
+func (r *Resumable) isPreserved() bool { return r.preserved.Load() }
 
-// isWanted reports whether a later process may continue the file.
-func (k *Kept) isWanted() bool { return k.Owner != "" }
+// isResumable reports whether a later process may continue the file.
+func (r *Resumable) isResumable() bool { return r.Owner != "" }
 
-// openKept opens the file of an earlier process. It returns errors.ErrUnsupported if there is
+// reopen opens the file of an earlier process. It returns errors.ErrUnsupported if there is
 // none, or if another file has its name.
-func (n *naming) openKept() (*os.File, error) {
+func (n *naming) reopen() (*os.File, error) {
 	files := n.parent.files
-	before := n.kept.File
+	before := n.resumable.File
 	if before == nil {
 		_ = files.Remove(n.tempName(0)) // left by an owner that has lost the name of its file
 		return nil, errors.ErrUnsupported
@@ -57,17 +57,17 @@ func (n *naming) openKept() (*os.File, error) {
 	}
 
 	n.temp = name
-	n.kept.Begun = true
+	n.resumable.Begun = true
 	return file, nil
 }
 
-// noteKept records a description of the file of a kept output, so that it can be opened again.
-func (n *naming) noteKept(file *os.File) error {
+// noteResumable records a description of the file of a kept output, so that it can be opened again.
+func (n *naming) noteResumable(file *os.File) error {
 	info, err := file.Stat()
 	if err != nil {
 		return err
 	}
-	n.kept.File = &spill.KeptOutput{
+	n.resumable.File = &spill.KeptOutput{
 		Name:  spill.RawName(n.temp),
 		Inode: inodeOf(info),
 		Mode:  info.Mode(),
