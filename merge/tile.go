@@ -15,6 +15,8 @@ type tiler struct {
 	size    int                   // record size in bytes
 	refs    bool                  // whether records are more than a key of one word
 	tie     func(ra, rb ref) bool // nil if equal words are always equal keys
+	order   func(ra, rb ref) int  // compares records with equal words; nil if they are equal
+	union   bool                  // of equal keys, keep only the records of the first input
 	inputs  []stretch
 	offsets []int // of the first record of each input within the tile
 	scratch [2]sequence
@@ -40,6 +42,9 @@ func newTiler(k *format.Keyer, n int, memory []uint64) *tiler {
 	if k.KeySize() > 8 {
 		t.tie = func(ra, rb ref) bool {
 			return k.Compare(t.record(ra), t.record(rb)) > 0
+		}
+		t.order = func(ra, rb ref) int {
+			return k.Compare(t.record(ra), t.record(rb))
 		}
 	}
 	return t
@@ -86,7 +91,14 @@ func (t *tiler) build(from, to, level int) sequence {
 	middle := t.middle(from, to)
 	a := t.build(from, middle, level+1)
 	b := t.build(middle, to, level+1)
+	if t.union {
+		half := t.scratch[(level+1)%2].slice(t.offsets[middle], t.offsets[to])
+		b = without(half.slice(0, len(b.keys)), b, a, t.order)
+		dst = dst.slice(0, len(a.keys)+len(b.keys))
+	}
 	switch {
+	case len(b.keys) == 0:
+		dst.copyFrom(a)
 	case a.keys[len(a.keys)-1] < b.keys[0]:
 		dst.copyFrom(a).copyFrom(b)
 	case b.keys[len(b.keys)-1] < a.keys[0]:

@@ -26,10 +26,11 @@ func Combine(ctx context.Context, opt sets.Options, r *Run, others ...*Run) (set
 	}
 	r.Result.FanIn = len(opt.Inputs)
 	if r.Output != nil {
-		opt.Output = r.Output
+		opt.Outputs.Result = r.Output
 	}
 	input.AllowRemote(r.Input.Files, r.Plan.Sizes.RequestBytes)
-	opt.BlockBytes = sets.BlockBytes(r.Facts.Request.MemoryBytes/4, len(opt.Inputs), r.Input.size)
+	opt.Workers = r.Plan.Sizes.Workers
+	opt.BlockRecords = opt.RecordsPerBlock(r.Facts.Request.MemoryBytes / 4)
 
 	r.Meter.begin(plan.StageMerge, atInput, bytes)
 	defer func() { r.Meter.end(r.Input.Bytes()) }()

@@ -179,9 +179,9 @@ func (c *combination) run(ctx context.Context) (counts sets.Counts, err error) {
 		of   *session
 		set  func(*engine.Output)
 	}{
-		{c.opt.OnlyA, c.left, func(o *engine.Output) { opt.OnlyA = o }},
-		{c.opt.OnlyB, ofB, func(o *engine.Output) { opt.OnlyB = o }},
-		{c.opt.Both, c.left, func(o *engine.Output) { opt.Both = o }},
+		{c.opt.OnlyA, c.left, func(o *engine.Output) { opt.Outputs.OnlyA = o }},
+		{c.opt.OnlyB, ofB, func(o *engine.Output) { opt.Outputs.OnlyB = o }},
+		{c.opt.Both, c.left, func(o *engine.Output) { opt.Outputs.Both = o }},
 	} {
 		if out.name == "" {
 			continue

@@ -9,82 +9,33 @@ import (
 	"github.com/extsort/extsort/merge"
 )
 
-const (
-	// prefixBytes is the number of bytes of a key in block.prefixes.
-	prefixBytes = 8
+// blocksPerInput is the number of blocks of an input: one is read, one is cut into spans, and
+// workers use the others.
+const blocksPerInput = 4
 
-	// blocksPerInput is the number of blocks of an input: one is read, one waits, and one is walked
-	// through.
-	blocksPerInput = 3
-)
-
-// BlockBytes returns the size of a block with which an operation on n inputs and its outputs use
-// about the given memory.
-func BlockBytes(memory int64, n, recordSize int) int {
-	const (
-		most    = 256 << 10
-		outputs = 3
-	)
-	perRecord := int64(recordSize + prefixBytes + 1)
-	blocks := int64(n*blocksPerInput + outputs)
-	records := min(memory/blocks/perRecord, int64(most/recordSize))
-	return int(max(records, 1)) * recordSize
-}
-
-// A block contains some records of an input.
-type block struct {
-	recs     []byte
-	size     int
-	prefixes []uint64 // the first bytes of the keys
-	repeats  []bool   // whether the record has the same key as the one before it in the input
-}
-
-func (b *block) records(from, to int) []byte { return b.recs[from*b.size : to*b.size] }
-
-// groupEnd returns the end of the records in the block with the same key as record i.
-func (b *block) groupEnd(i int) int {
-	for i++; i < len(b.repeats) && b.repeats[i]; i++ {
-	}
-	return i
-}
-
-// keys returns the number of keys that begin in a range.
-func (b *block) keys(from, to int) (n int64) {
-	for _, repeats := range b.repeats[from:to] {
-		if !repeats {
-			n++
-		}
-	}
-	return n
-}
-
-// A feed reads the blocks of an input.
+// A feed reads the blocks of an input and checks their order. It ends each block with the last
+// record of a group, and keeps the records of the next group for the next block.
 type feed struct {
 	number int
 	in     Input
 	free   chan *block
 	blocks chan *block
 
-	done int64  // number of records read
-	last []byte // the last record of the previous block
+	records int64  // number of records in the blocks before the current one
+	kept    []byte // records for the next block
+	last    stretch
 }
 
-func newFeed(number int, in Input, blockBytes int) *feed {
-	size := in.Keyer.Layout().RecordSize
-	records := max(blockBytes/size, 1)
+func newFeed(number int, in Input, blockRecords int) *feed {
 	f := &feed{
 		number: number,
 		in:     in,
 		free:   make(chan *block, blocksPerInput),
 		blocks: make(chan *block, blocksPerInput),
+		last:   stretch{keyer: in.Keyer, size: in.Keyer.Layout().RecordSize},
 	}
 	for range blocksPerInput {
-		f.free <- &block{
-			recs:     make([]byte, records*size),
-			size:     size,
-			prefixes: make([]uint64, records),
-			repeats:  make([]bool, records),
-		}
+		f.free <- newBlock(in.Keyer, blockRecords, f.free)
 	}
 	return f
 }
@@ -98,16 +49,12 @@ func (f *feed) read(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
-		n, err := input.ReadFull(f.in.Records, b.recs[:cap(b.recs)])
-		atEnd := err == io.EOF
-		if err != nil && !atEnd {
+		atEnd, err := f.fill(b)
+		if err != nil {
 			return err
 		}
-		if n > 0 {
-			f.in.Read(b.recs[:n])
-			if err := f.prepare(b, n/b.size); err != nil {
-				return err
-			}
+		if len(b.keys) > 0 {
+			b.holders.Store(1)
 			f.blocks <- b // there is room for all blocks
 		}
 		if atEnd {
@@ -116,42 +63,57 @@ func (f *feed) read(ctx context.Context) error {
 	}
 }
 
-// prepare computes the prefixes of n records and checks their order.
-func (f *feed) prepare(b *block, n int) error {
-	k := f.in.Keyer
-	b.recs = b.recs[:n*b.size]
-	b.prefixes = b.prefixes[:n]
-	b.repeats = b.repeats[:n]
-	k.Prefixes(b.prefixes, b.recs)
+// fill reads the next records into b.
+func (f *feed) fill(b *block) (atEnd bool, err error) {
+	memory := b.recs[:cap(b.recs)]
+	kept := copy(memory, f.kept)
+	f.kept = f.kept[:0]
+	n, err := input.ReadFull(f.in.Records, memory[kept:])
+	if err != nil && err != io.EOF {
+		return false, err
+	}
+	f.in.Read(memory[kept : kept+n])
+	b.setRecords((kept + n) / b.size)
+	if err := f.checkOrder(b); err != nil {
+		return false, err
+	}
+	if err == io.EOF {
+		return true, nil
+	}
 
-	b.repeats[0] = false
-	if f.done > 0 {
-		c := k.Compare(f.last, b.recs)
+	start := b.lastGroup()
+	b.open = start == 0
+	if !b.open {
+		f.kept = append(f.kept, b.recs[start*b.size:]...)
+		b.truncate(start)
+	}
+	f.records += int64(len(b.keys))
+	f.setLast(b)
+	return false, nil
+}
+
+// setLast stores the last record of a block.
+func (f *feed) setLast(b *block) {
+	last := len(b.keys) - 1
+	f.last.keys = append(f.last.keys[:0], b.keys[last])
+	f.last.recs = append(f.last.recs[:0], b.record(last)...)
+}
+
+// checkOrder returns a *merge.DisorderError if a record is less than the one before it.
+func (f *feed) checkOrder(b *block) error {
+	if len(b.keys) == 0 {
+		return nil
+	}
+	if len(f.last.keys) > 0 {
+		c := f.last.compare(0, &b.stretch, 0)
 		if c > 0 {
-			return f.disorder(f.last, b.records(0, 1), 0)
+			return f.disorder(f.last.record(0), b.record(0), 0)
 		}
-		b.repeats[0] = c == 0
+		b.continues = c == 0
 	}
-	hasMore := k.KeySize() > prefixBytes
-	previous := b.prefixes[0]
-	for i := 1; i < n; i++ {
-		prefix := b.prefixes[i]
-		repeats := prefix == previous
-		if repeats && hasMore {
-			c := k.Compare(b.records(i-1, i), b.records(i, i+1))
-			if c > 0 {
-				return f.disorder(b.records(i-1, i), b.records(i, i+1), i)
-			}
-			repeats = c == 0
-		}
-		if prefix < previous {
-			return f.disorder(b.records(i-1, i), b.records(i, i+1), i)
-		}
-		b.repeats[i] = repeats
-		previous = prefix
+	if i := b.check(); i > 0 {
+		return f.disorder(b.record(i-1), b.record(i), i)
 	}
-	f.last = append(f.last[:0], b.records(n-1, n)...)
-	f.done += int64(n)
 	return nil
 }
 
@@ -159,7 +121,7 @@ func (f *feed) prepare(b *block, n int) error {
 func (f *feed) disorder(before, record []byte, i int) error {
 	return &merge.DisorderError{
 		Input:  f.number,
-		Record: f.done + int64(i),
+		Record: f.records + int64(i),
 		Key:    f.in.Keyer.Append(nil, record),
 		Before: f.in.Keyer.Append(nil, before),
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"testing"
 	"testing/iotest"
 
@@ -20,15 +21,39 @@ import (
 type recorder struct {
 	t    *testing.T
 	size int
-	recs []byte
+
+	mu      sync.Mutex
+	recs    []byte
+	written []bool // for each record
 }
 
 func (r *recorder) WriteBlock(_ context.Context, first int64, recs []byte) error {
-	if first != int64(len(r.recs)/r.size) || len(recs) == 0 || len(recs)%r.size != 0 {
-		r.t.Errorf("a block of %d bytes at record %d follows %d bytes", len(recs), first, len(r.recs))
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	n := len(recs) / r.size
+	if n == 0 || len(recs)%r.size != 0 {
+		r.t.Errorf("a block has %d bytes", len(recs))
 	}
-	r.recs = append(r.recs, recs...)
+	if missing := int(first) + n - len(r.written); missing > 0 {
+		r.written = append(r.written, make([]bool, missing)...)
+		r.recs = append(r.recs, make([]byte, missing*r.size)...)
+	}
+	for i := range n {
+		if r.written[int(first)+i] {
+			r.t.Errorf("record %d is written twice", int(first)+i)
+		}
+		r.written[int(first)+i] = true
+	}
+	copy(r.recs[int(first)*r.size:], recs)
 	return nil
+}
+
+// bytes returns all records. It checks that none is missing.
+func (r *recorder) bytes() []byte {
+	if i := slices.Index(r.written, false); i >= 0 {
+		r.t.Errorf("record %d is not written", i)
+	}
+	return r.recs
 }
 
 // table is a sorted input of a test.
@@ -187,16 +212,17 @@ func TestRun(t *testing.T) {
 
 		out := &recorder{t: t, size: tables[0].keyer.Layout().RecordSize}
 		_, err := sets.Run(t.Context(), sets.Options{
-			Operation:  operation,
-			All:        all,
-			Inputs:     inputs(tables, random),
-			Output:     out,
-			BlockBytes: 1 + random.IntN(200),
+			Operation:    operation,
+			All:          all,
+			Inputs:       inputs(tables, random),
+			Outputs:      sets.Outputs{Result: out},
+			Workers:      1 + random.IntN(3),
+			BlockRecords: 1 + random.IntN(20),
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := reference(operation, all, tables); !bytes.Equal(out.recs, want) {
+		if want := reference(operation, all, tables); !bytes.Equal(out.bytes(), want) {
 			t.Fatalf("round %d: operation %d, all %v, %d inputs of %s: %d bytes differ from %d", round, operation, all,
 				len(tables), keyType, len(out.recs), len(want))
 		}
@@ -215,12 +241,11 @@ func TestCompare(t *testing.T) {
 		onlyB := &recorder{t: t, size: b.keyer.Layout().RecordSize}
 		both := &recorder{t: t, size: a.keyer.Layout().RecordSize}
 		counts, err := sets.Run(t.Context(), sets.Options{
-			Operation:  sets.Compare,
-			Inputs:     inputs([]*table{a, b}, random),
-			OnlyA:      onlyA,
-			OnlyB:      onlyB,
-			Both:       both,
-			BlockBytes: 1 + random.IntN(200),
+			Operation:    sets.Compare,
+			Inputs:       inputs([]*table{a, b}, random),
+			Outputs:      sets.Outputs{OnlyA: onlyA, OnlyB: onlyB, Both: both},
+			Workers:      1 + random.IntN(3),
+			BlockRecords: 1 + random.IntN(20),
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -249,9 +274,9 @@ func TestCompare(t *testing.T) {
 			t.Fatalf("round %d: the counts are %+v, want %+v", round, counts, want)
 		}
 		for name, c := range map[string][2][]byte{
-			"only A": {onlyA.recs, reference(sets.Subtract, false, []*table{a, b})},
-			"only B": {onlyB.recs, reference(sets.Subtract, false, []*table{b, a})},
-			"both":   {both.recs, reference(sets.Intersect, false, []*table{a, b})},
+			"only A": {onlyA.bytes(), reference(sets.Subtract, false, []*table{a, b})},
+			"only B": {onlyB.bytes(), reference(sets.Subtract, false, []*table{b, a})},
+			"both":   {both.bytes(), reference(sets.Intersect, false, []*table{a, b})},
 		} {
 			if !bytes.Equal(c[0], c[1]) {
 				t.Fatalf("round %d: %s has %d bytes, want %d", round, name, len(c[0]), len(c[1]))
@@ -272,10 +297,10 @@ func TestDisorder(t *testing.T) {
 		good := sets.Input{Records: bytes.NewReader([]byte{1, 9}), Keyer: keyer, Read: func([]byte) {}}
 		bad := sets.Input{Records: bytes.NewReader(recs), Keyer: keyer, Read: func([]byte) {}}
 		_, err := sets.Run(t.Context(), sets.Options{
-			Operation:  sets.Intersect,
-			Inputs:     []sets.Input{good, bad},
-			Output:     &recorder{t: t, size: 1},
-			BlockBytes: 5,
+			Operation:    sets.Intersect,
+			Inputs:       []sets.Input{good, bad},
+			Outputs:      sets.Outputs{Result: &recorder{t: t, size: 1}},
+			BlockRecords: 5,
 		})
 		disorder, ok := errors.AsType[*merge.DisorderError](err)
 		if !ok || disorder.Input != 1 ||
@@ -296,16 +321,16 @@ func TestFailures(t *testing.T) {
 		Read:    func([]byte) {},
 	}
 	opt := sets.Options{
-		Inputs:     []sets.Input{inputs([]*table{a}, random)[0], broken},
-		Output:     &recorder{t: t, size: a.keyer.Layout().RecordSize},
-		BlockBytes: 50,
+		Inputs:       []sets.Input{inputs([]*table{a}, random)[0], broken},
+		Outputs:      sets.Outputs{Result: &recorder{t: t, size: a.keyer.Layout().RecordSize}},
+		BlockRecords: 5,
 	}
 	if _, err := sets.Run(t.Context(), opt); !errors.Is(err, failed) {
 		t.Errorf("the error of an input is %v", err)
 	}
 
 	opt.Inputs = inputs([]*table{a, a}, random)
-	opt.Output = full{failed}
+	opt.Outputs.Result = full{failed}
 	if _, err := sets.Run(t.Context(), opt); !errors.Is(err, failed) {
 		t.Errorf("the error of an output is %v", err)
 	}
@@ -366,9 +391,10 @@ func BenchmarkRun(b *testing.B) {
 			b.SetBytes(2 * n * 8)
 			for b.Loop() {
 				opt := sets.Options{
-					Operation:  operation,
-					Output:     full{},
-					BlockBytes: sets.BlockBytes(64<<20, 2, 8),
+					Operation:    operation,
+					Outputs:      sets.Outputs{Result: full{}},
+					Workers:      2,
+					BlockRecords: 32 << 10,
 				}
 				for _, recs := range data {
 					in := sets.Input{Records: bytes.NewReader(recs), Keyer: keyer, Read: func([]byte) {}}
