@@ -110,8 +110,3 @@ func freeBytes(st *unix.Statfs_t) int64 {
 func writeBehind(f *os.File, offset, n int64) {
 	_ = unix.SyncFileRange(int(f.Fd()), offset, n, unix.SYNC_FILE_RANGE_WRITE)
 }
-
-// syncData makes the data of f durable, with only the metadata that is needed to read it.
-func syncData(f *os.File) error {
-	return os.NewSyscallError("fdatasync", unix.Fdatasync(int(f.Fd())))
-}

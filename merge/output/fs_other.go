@@ -31,6 +31,3 @@ func reserveInPlace(*os.File, fs.FileInfo, int64, int64) error {
 
 // writeBehind does nothing: the system decides when to write.
 func writeBehind(*os.File, int64, int64) {}
-
-// syncData does nothing: Commit syncs the file.
-func syncData(*os.File) error { return nil }

@@ -13,7 +13,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 )
 
@@ -296,8 +295,9 @@ func TestWriteBehind(t *testing.T) {
 	} {
 		out := openFile(t, filepath.Join(t.TempDir(), "out"), FileOptions{})
 		told := map[int64]int64{} // bytes by offset
-		send := func(_ *os.File, offset, n int64) { told[offset] += n }
-		out.writer = newPlainWriter(out.rawFile, send, earlyBytes)
+		writer := newPlainWriter(out.rawFile)
+		writer.send = func(_ *os.File, offset, n int64) { told[offset] += n }
+		out.writer = writer
 		for i := range blocks {
 			var err error
 			if name == "stream" {
@@ -322,48 +322,6 @@ func TestWriteBehind(t *testing.T) {
 		}
 		if err := out.Abort(); err != nil {
 			t.Error(err)
-		}
-	}
-}
-
-// TestSyncEarly checks that an output is synced while it is written, and that it is discarded if a
-// sync fails.
-func TestSyncEarly(t *testing.T) {
-	const blocks = 20
-	for _, fails := range []int64{0, 1, 3} {
-		name := filepath.Join(t.TempDir(), "out")
-		if err := os.WriteFile(name, []byte("old"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		var syncs atomic.Int64
-		out := openFile(t, name, FileOptions{Fault: func(operation string) error {
-			if operation == "sync output early" && syncs.Add(1) == fails {
-				return errInjected
-			}
-			return nil
-		}})
-		writer := newPlainWriter(out.rawFile, writeBehind, 2*writeBehindBytes)
-		out.writer = writer
-		want := bytes.Repeat([]byte("new"), writeBehindBytes)
-		for i := range int64(blocks) {
-			if _, err := out.WriteAt(want, i*int64(len(want))); err != nil {
-				t.Fatal(err)
-			}
-			writer.early.busy.Lock() // waits for the sync in progress
-			if n := syncs.Load(); n > (i+1)*3/2 {
-				t.Errorf("%d early syncs of %d blocks", n, i+1)
-			}
-			writer.early.busy.Unlock()
-		}
-		err := out.Commit(t.Context(), blocks*int64(len(want)))
-		got, _ := os.ReadFile(name)
-		switch n := syncs.Load(); {
-		case fails > 0 && (!errors.Is(err, errInjected) || string(got) != "old"):
-			t.Errorf("sync %d fails: %d bytes, error %v", fails, len(got), err)
-		case fails == 0 && (err != nil || !bytes.Equal(got, bytes.Repeat(want, blocks))):
-			t.Errorf("%d bytes, error %v", len(got), err)
-		case n < 3 || n > blocks*3/2:
-			t.Errorf("%d early syncs of %d bytes", n, blocks*len(want))
 		}
 	}
 }

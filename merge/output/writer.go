@@ -1,7 +1,6 @@
 package output
 
 import (
-	"errors"
 	"io"
 	"os"
 
@@ -39,7 +38,7 @@ func newFileWriter(f rawFile, opt FileOptions) fileWriter {
 			return newDirectWriter(f, direct, opt.Requests)
 		}
 	}
-	return newPlainWriter(f, writeBehind, earlyBytes)
+	return newPlainWriter(f)
 }
 
 // A rawFile is an open file whose operations can fail in tests.
@@ -61,47 +60,36 @@ func (f *rawFile) WriteAt(p []byte, offset int64) (int, error) {
 // sync makes the file durable.
 func (f *rawFile) sync() error { return f.ops.perform("sync output", f.file.Sync) }
 
-// plainWriter writes a file with system calls, through the page cache. It sends adjacent bytes to
+// A plainWriter writes a file with system calls, through the page cache. It sends adjacent bytes to
 // the disk early, so that Commit has little left to wait for.
 type plainWriter struct {
 	rawFile
-	written spill.Stretches           // ranges written but not yet sent to the disk
-	send    func(offset, bytes int64) // begins to write a range to the disk
-	early   earlySync
+	written spill.Stretches // ranges written but not yet sent to the disk
+	send    func(file *os.File, offset, bytes int64)
 }
 
 // writeBehindBytes is the number of adjacent bytes that are sent to the disk at once.
 const writeBehindBytes = 1 << 20
 
-// newPlainWriter returns a writer of a file. It calls send for each range that is large enough
-// to be written to the disk, and syncs the file whenever about syncBytes were sent.
-func newPlainWriter(f rawFile, send func(file *os.File, offset, bytes int64), syncBytes int64) *plainWriter {
-	return &plainWriter{
-		rawFile: f,
-		send:    func(offset, bytes int64) { send(f.file, offset, bytes) },
-		early:   earlySync{least: syncBytes},
-	}
+// newPlainWriter returns a writer of a file.
+func newPlainWriter(f rawFile) *plainWriter {
+	return &plainWriter{rawFile: f, send: writeBehind}
 }
 
-func (c *plainWriter) WriteAt(p []byte, offset int64) (int, error) {
-	n, err := c.rawFile.WriteAt(p, offset)
+func (w *plainWriter) WriteAt(p []byte, offset int64) (int, error) {
+	n, err := w.rawFile.WriteAt(p, offset)
 	if err != nil {
 		return n, err
 	}
-	from, to := c.written.Collect(offset, offset+int64(n), writeBehindBytes)
+	from, to := w.written.Collect(offset, offset+int64(n), writeBehindBytes)
 	if from < to {
-		c.send(from, to-from)
-		c.early.noteSent(&c.rawFile, to-from)
+		w.send(w.file, from, to-from)
 	}
 	return n, nil
 }
 
-func (c *plainWriter) flush() error { return nil }
+func (w *plainWriter) flush() error { return nil }
 
-func (c *plainWriter) discard() {}
+func (w *plainWriter) discard() {}
 
-func (c *plainWriter) sync() error {
-	return errors.Join(c.early.syncs.Wait(), c.rawFile.sync())
-}
-
-func (c *plainWriter) close() {}
+func (w *plainWriter) close() {}
