@@ -6,10 +6,16 @@ import (
 )
 
 // An Assembler writes a file whose pieces arrive in any order. It divides the file into blocks of
-// the size of a request. When all bytes of a block have arrived, a request writes it. A block that
-// is never completed, such as the last one of the file, is written by Flush, through the page
-// cache. So no page of the file is written both ways. The methods of an Assembler are safe for
-// concurrent use, except where they say otherwise.
+// the size of a request. When all bytes of a block have arrived, a request writes it.
+//
+// Two kinds of blocks go through the page cache instead, so no page is written both ways. A block
+// that is never completed, such as the last one of the file, is written by Flush. A block that
+// begins when many others are incomplete gets no memory: its pieces are written as they arrive. If
+// many callers write, such blocks can be a quarter of the file. Each is sent to the disk when it is
+// complete. Otherwise dirty pages would collect until the system makes all writers wait, which
+// happens soon if a cgroup limits the memory.
+//
+// The methods of an Assembler are safe for concurrent use, except where they say otherwise.
 type Assembler struct {
 	pool *Pool
 	opt  AssemblerOptions
@@ -27,8 +33,16 @@ type Assembler struct {
 type AssemblerOptions struct {
 	File WritableFile // receives complete blocks
 
-	// Rest is the same file for pieces of blocks that are never completed. It takes any range.
-	Rest io.WriterAt
+	// Rest is the same file for the blocks that go through the page cache. It takes any range.
+	Rest CachedFile
+}
+
+// A CachedFile is written through the page cache.
+type CachedFile interface {
+	io.WriterAt
+
+	// WriteBehind starts to write a range to the disk, and does not wait for that.
+	WriteBehind(off, bytes int64)
 }
 
 // A block is a part of the file that is being filled.
@@ -80,14 +94,25 @@ func (a *Assembler) writePiece(piece []byte, at, from int64) (n int, err error) 
 		return n, err
 	}
 
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	b.pieces = append(b.pieces, [2]int64{from, from + int64(n)})
-	b.bytes += int64(n)
-	if b.bytes == a.size {
-		a.complete(b, at)
+	if a.add(b, at, from, int64(n)) {
+		a.opt.Rest.WriteBehind(at, a.size)
 	}
 	return n, nil
+}
+
+// add notes that n bytes of a block have arrived, and starts writing the block if it is complete.
+// It reports whether the block is complete in the page cache.
+func (a *Assembler) add(b *block, at, from, n int64) (cached bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	b.pieces = append(b.pieces, [2]int64{from, from + n})
+	b.bytes += n
+	if b.bytes < a.size {
+		return false
+	}
+	cached = !b.kept
+	a.complete(b, at)
+	return cached
 }
 
 // block returns the block at a position, with its memory if it has some. The first caller waits for

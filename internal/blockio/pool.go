@@ -107,14 +107,7 @@ func (p *Pool) Used() (reads, ahead, writes int) {
 	return p.reads.used, p.ahead, p.writes.used + p.borrowed
 }
 
-// MostAhead returns the maximum number of requests that read ahead.
-func (p *Pool) MostAhead() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.mostAhead()
-}
-
-// mostAhead implements MostAhead. REQUIRES: p.mu is held
+// mostAhead returns the maximum number of requests that read ahead. REQUIRES: p.mu is held
 func (p *Pool) mostAhead() int { return max(p.opt.Reads-p.opt.Demand, 0) }
 
 // Get waits until a request of the class Demand or Write has memory, or until ctx is done.

@@ -234,7 +234,7 @@ func TestNoMemory(t *testing.T) {
 	if err := NewWriter(p).Write(&memoryFile{t: t}, []byte{1}, 0, new(Batch)); err == nil {
 		t.Error("a Writer has memory")
 	}
-	a := NewAssembler(p, AssemblerOptions{File: &memoryFile{t: t}, Rest: &memoryFile{t: t}})
+	a := NewAssembler(p, AssemblerOptions{File: &memoryFile{t: t}, Rest: &sameFile{file: &memoryFile{t: t}}})
 	if _, err := a.WriteAt([]byte{1}, 0); err != nil { // one write is too few to keep a block
 		t.Error(err)
 	}

@@ -37,7 +37,7 @@ func readRow(t *testing.T, r row) {
 		t.Errorf("error %v", err)
 	}
 	requests, most := u.load()
-	if limit := p.MostAhead() + r.number("callers"); most > limit {
+	if limit := p.mostAhead() + r.number("callers"); most > limit {
 		t.Errorf("%d requests at a time, at most %d are allowed", most, limit)
 	}
 	if r.values["result"] == "ok" && requests > r.number("requests") {

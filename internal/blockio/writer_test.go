@@ -115,7 +115,7 @@ func assembleRow(t *testing.T, r row) {
 	whole.slow = true
 	whole.failAt = r.number("fail")
 	whole.panics = r.values["panics"] == "yes"
-	rest := &sameFile{file: whole, failAt: r.number("failrest")}
+	rest := &sameFile{file: whole, failAt: r.number("failrest"), sent: map[int64]int64{}}
 	a := NewAssembler(p, AssemblerOptions{
 		File: whole,
 		Rest: rest,
@@ -127,11 +127,14 @@ func assembleRow(t *testing.T, r row) {
 			t.Error(err)
 		}
 		a.Reset()
+		whole.requests = 0
+		clear(rest.sent)
 	}
 	if most := p.opt.Writes * 3 / 4; p.kept > most {
 		t.Errorf("%d blocks are kept", p.kept)
 	}
 	err := assemble(a, want, r)
+	sent := len(rest.sent)
 	err = errors.Join(err, a.Flush())
 
 	if (r.values["result"] == "ok") != (err == nil) || err != nil && !errors.Is(err, errDisk) {
@@ -139,6 +142,13 @@ func assembleRow(t *testing.T, r row) {
 	}
 	if err == nil && !bytes.Equal(whole.data[:min(len(want), len(whole.data))], want) {
 		t.Error("other bytes were written")
+	}
+	if complete := len(want) / Align; err == nil && whole.requests+sent != complete {
+		t.Errorf("%d requests, and %d blocks in the page cache are sent to the disk, of %d complete blocks",
+			whole.requests, sent, complete)
+	}
+	if least := r.number("sent"); err == nil && sent < least {
+		t.Errorf("only %d blocks went through the page cache", sent)
 	}
 	if limit := (len(want)/Align + 1) * 2; whole.requests > limit {
 		t.Errorf("%d requests for %d bytes", whole.requests, len(want))
@@ -189,6 +199,17 @@ type sameFile struct {
 	file   *memoryFile
 	failAt int
 	writes int
+	sent   map[int64]int64 // size by offset of the ranges that were sent to the disk
+}
+
+// WriteBehind notes that a range is sent to the disk, which must happen once to each block.
+func (s *sameFile) WriteBehind(off, bytes int64) {
+	s.file.mu.Lock()
+	defer s.file.mu.Unlock()
+	if off%Align != 0 || bytes != Align || s.sent[off] != 0 {
+		s.file.t.Errorf("%d bytes at %d are sent to the disk", bytes, off)
+	}
+	s.sent[off] = bytes
 }
 
 func (s *sameFile) WriteAt(p []byte, off int64) (int, error) {

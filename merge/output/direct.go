@@ -2,20 +2,20 @@ package output
 
 import "github.com/extsort/extsort/internal/blockio"
 
-// A directWriter writes a file with direct I/O, bypassing the page cache. It writes whole requests;
-// a block that is never completed, such as the last one of the file, goes through the page cache.
+// A directWriter writes a file with direct I/O, bypassing the page cache. It writes whole requests.
+// Some blocks go through the page cache instead: see blockio.Assembler.
 type directWriter struct {
-	rawFile
+	cached cachedFile
 	direct *blockio.DirectFile
 	blocks *blockio.Assembler
 }
 
 // newDirectWriter returns a writer of a file that is also open for direct I/O.
 func newDirectWriter(f rawFile, direct *blockio.DirectFile, requests *blockio.Pool) *directWriter {
-	w := &directWriter{rawFile: f, direct: direct}
+	w := &directWriter{cached: newCachedFile(f), direct: direct}
 	w.blocks = blockio.NewAssembler(requests, blockio.AssemblerOptions{
-		File: &directFile{rawFile: &w.rawFile, direct: direct},
-		Rest: &w.rawFile,
+		File: &directFile{rawFile: &w.cached.rawFile, direct: direct},
+		Rest: &w.cached,
 	})
 	return w
 }
@@ -33,6 +33,9 @@ func (w *directWriter) flush() error { return w.blocks.Flush() }
 
 // discard waits for the requests and forgets incomplete blocks.
 func (w *directWriter) discard() { w.blocks.Reset() }
+
+// sync makes the file durable.
+func (w *directWriter) sync() error { return w.cached.sync() }
 
 // close closes the file for direct I/O. It ignores errors, because the file is synced.
 func (w *directWriter) close() {

@@ -111,6 +111,49 @@ func TestOutputPastCache(t *testing.T) {
 	}
 }
 
+// TestDirectWriterSendsCachedBlocks writes more incomplete blocks at a time than may wait for direct
+// I/O. The other blocks go through the page cache, and each must be sent to the disk as soon as it
+// is complete, once.
+func TestDirectWriterSendsCachedBlocks(t *testing.T) {
+	const blocks = 12
+	sink, out := pastCache(t, nil, Options{RecordSize: 1, Records: blocks * testWindow})
+	cached := &out.writer.(*directWriter).cached
+	sent := map[int64]int64{} // bytes by offset
+	cached.send = func(file *os.File, offset, n int64) {
+		if file != out.file || sent[offset] > 0 {
+			t.Errorf("%d bytes at %d are sent again, or to another file", n, offset)
+		}
+		sent[offset] = n
+	}
+
+	data := make([]byte, blocks*testWindow)
+	rand.NewChaCha8([32]byte{1}).Read(data)
+	half := testWindow / 2
+	for _, from := range []int{0, half} {
+		for b := range blocks {
+			at := b*testWindow + from
+			if err := sink.WriteBlock(t.Context(), int64(at), data[at:at+half]); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+
+	const direct = 3 // of the four requests for writes, three may wait for the rest of their block
+	total := int64(0)
+	for _, n := range sent {
+		total += n
+	}
+	if want := int64((blocks - direct) * testWindow); total != want {
+		t.Errorf("%d bytes were sent to the disk before the end, not %d", total, want)
+	}
+	if err := sink.Commit(t.Context(), int64(len(data))); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := os.ReadFile(out.naming.path); !bytes.Equal(got, data) {
+		t.Error("the file has other bytes")
+	}
+}
+
 // TestOutputPastCacheSurvivesEveryFault makes each operation fail in turn, with the error of a full
 // disk.
 func TestOutputPastCacheSurvivesEveryFault(t *testing.T) {

@@ -60,12 +60,22 @@ func (f *rawFile) WriteAt(p []byte, offset int64) (int, error) {
 // sync makes the file durable.
 func (f *rawFile) sync() error { return f.ops.perform("sync output", f.file.Sync) }
 
+// A cachedFile is a file that is written through the page cache.
+type cachedFile struct {
+	rawFile
+	send func(file *os.File, offset, bytes int64) // writeBehind, except in tests
+}
+
+func newCachedFile(f rawFile) cachedFile { return cachedFile{f, writeBehind} }
+
+// WriteBehind asks the system to start writing a range to the disk. It does not wait.
+func (f *cachedFile) WriteBehind(offset, bytes int64) { f.send(f.file, offset, bytes) }
+
 // A plainWriter writes a file with system calls, through the page cache. It sends adjacent bytes to
 // the disk early, so that Commit has little left to wait for.
 type plainWriter struct {
-	rawFile
+	cachedFile
 	written spill.Stretches // ranges written but not yet sent to the disk
-	send    func(file *os.File, offset, bytes int64)
 }
 
 // writeBehindBytes is the number of adjacent bytes that are sent to the disk at once.
@@ -73,7 +83,7 @@ const writeBehindBytes = 1 << 20
 
 // newPlainWriter returns a writer of a file.
 func newPlainWriter(f rawFile) *plainWriter {
-	return &plainWriter{rawFile: f, send: writeBehind}
+	return &plainWriter{cachedFile: newCachedFile(f)}
 }
 
 func (w *plainWriter) WriteAt(p []byte, offset int64) (int, error) {
@@ -83,7 +93,7 @@ func (w *plainWriter) WriteAt(p []byte, offset int64) (int, error) {
 	}
 	from, to := w.written.Collect(offset, offset+int64(n), writeBehindBytes)
 	if from < to {
-		w.send(w.file, from, to-from)
+		w.WriteBehind(from, to-from)
 	}
 	return n, nil
 }
