@@ -17,9 +17,9 @@ import (
 
 // A hierarchy is the tree of cgroups that has the memory controller.
 type hierarchy struct {
-	version string
-	mount   string
-	own     string // the cgroup of this process, relative to mount
+	version   string
+	mount     string
+	ownCgroup string // the cgroup of this process, relative to mount
 }
 
 // memoryHierarchy finds the tree from the content of /proc/self/cgroup: lines
@@ -49,7 +49,7 @@ func memoryHierarchy(text []byte) (hierarchy, error) {
 // further up. In v2, a cgroup that contains processes cannot pass controllers on to its children.
 func (h hierarchy) parents() []string {
 	var all []string
-	for own := path.Clean("/" + h.own); ; own = path.Dir(own) {
+	for own := path.Clean("/" + h.ownCgroup); ; own = path.Dir(own) {
 		all = append(all, filepath.Join(h.mount, own))
 		if own == "/" {
 			return all
@@ -158,9 +158,9 @@ func (g *cgroup) probe() error {
 	return nil
 }
 
-// enter makes a shell enter a cgroup and become another program, so that all memory of the
+// enterCgroup makes a shell enter a cgroup and become another program, so that all memory of the
 // program counts there from its first page on.
-const enter = `echo $$ > "$0"/cgroup.procs && exec "$@"`
+const enterCgroup = `echo $$ > "$0"/cgroup.procs && exec "$@"`
 
 // confine makes a command start within the cgroup. On a nil cgroup, it does nothing.
 func (g *cgroup) confine(cmd *exec.Cmd) {
@@ -168,7 +168,7 @@ func (g *cgroup) confine(cmd *exec.Cmd) {
 		return
 	}
 	cmd.Args = append(
-		[]string{"sh", "-c", enter, g.dir, cmd.Path}, cmd.Args[1:]...,
+		[]string{"sh", "-c", enterCgroup, g.dir, cmd.Path}, cmd.Args[1:]...,
 	)
 	cmd.Path = "/bin/sh"
 }

@@ -43,7 +43,7 @@ func TestCgroupParents(t *testing.T) {
 
 // TestNoCgroup checks the error, which contains advice, if there are no cgroups.
 func TestNoCgroup(t *testing.T) {
-	h := hierarchy{version: "v2", mount: filepath.Join(t.TempDir(), "none"), own: "/"}
+	h := hierarchy{version: "v2", mount: filepath.Join(t.TempDir(), "none"), ownCgroup: "/"}
 	if _, err := h.newBelow(h.mount, 1<<30); err == nil {
 		t.Error("a cgroup was made in a folder that is not there")
 	}

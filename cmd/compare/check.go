@@ -125,7 +125,7 @@ func (shop *workshop) unpack(
 	ctx context.Context, f form, file string, dst io.Writer,
 ) error {
 	if f.unpack != nil {
-		return shop.must(ctx, f.unpack(file), nil, dst)
+		return shop.runUntimed(ctx, f.unpack(file), nil, dst)
 	}
 	src, err := os.Open(shop.path(file))
 	if err != nil {

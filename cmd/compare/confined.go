@@ -16,7 +16,14 @@ var confinedWorkloads = []workload{
 	{"zipf", "64-bit keys, zipf", []string{"-t", "u64"}, 8, 8, "zipf"},
 	{"nearly-sorted", "64-bit keys, nearly sorted", []string{"-t", "u64"}, 8, 8, "nearly-sorted"},
 	{"100-byte", "100-byte records, 10-byte keys", []string{"-f", "gensort"}, 100, 10, "uniform"},
-	{"u64+u64", "16-byte records, two 64-bit keys", []string{"-R", "16", "-k", "0:u64", "-k", "8:u64"}, 16, 16, "uniform"},
+	{
+		"u64+u64",
+		"16-byte records, two 64-bit keys",
+		[]string{"-R", "16", "-k", "0:u64", "-k", "8:u64"},
+		16,
+		16,
+		"uniform",
+	},
 	{"128-byte", "128-byte records, 16-byte keys", []string{"-R", "128", "-k", "0:bytes16"}, 128, 16, "uniform"},
 }
 
@@ -67,14 +74,14 @@ func (t *table) peerEntrants(r row) []entrant {
 		// invitePeers has reported why a peer is missing.
 		found, _ := p.contenders(t.shop, r.workload)
 		for _, c := range found {
-			all = append(all, entrant{contender: durable(c), runs: 1})
+			all = append(all, entrant{contender: withSync(c), runs: 1})
 		}
 	}
 	return all
 }
 
-// durable returns a contender that also syncs its output to disk.
-func durable(c contender) contender {
+// withSync returns a contender that also syncs its output to disk.
+func withSync(c contender) contender {
 	plain := c.script
 	c.script = func(in, out string) script {
 		return append(plain(in, out), single("sync", out)...)
@@ -109,18 +116,18 @@ func makeConfined(
 ) (err error) {
 	if shop.machine.FileSystem == inTmpfs {
 		return fmt.Errorf(
-			"%s is in memory: name a folder on a disk by --work", shop.work,
+			"%s is in memory: name a folder on a disk by --work", shop.workFolder,
 		)
 	}
-	if shop.group, err = newCgroup(shop.table.limit); err != nil {
+	if shop.timedCgroup, err = newCgroup(shop.table.limit); err != nil {
 		return err
 	}
-	shop.say(
+	shop.logf(
 		"what is timed runs in a cgroup %s of %s",
-		shop.group.version,
+		shop.timedCgroup.version,
 		binarySize(shop.table.limit),
 	)
-	defer func() { err = errors.Join(err, shop.group.remove()) }()
+	defer func() { err = errors.Join(err, shop.timedCgroup.remove()) }()
 	return shop.makeTable(ctx, stdout)
 }
 
@@ -129,7 +136,7 @@ func makeConfined(
 func (in *inputs) prepareCold(
 	ctx context.Context, c contender,
 ) (string, error) {
-	name, err := in.have(ctx, c.form)
+	name, err := in.ensureForm(ctx, c.form)
 	if err != nil {
 		return "", err
 	}
@@ -140,7 +147,7 @@ func (in *inputs) prepareCold(
 		}
 		cold = append(cold, output)
 	}
-	if err := in.shop.must(ctx, command{"sync"}, nil, nil); err != nil {
+	if err := in.shop.runUntimed(ctx, command{"sync"}, nil, nil); err != nil {
 		return "", err
 	}
 	for _, file := range cold {

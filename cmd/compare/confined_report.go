@@ -20,26 +20,26 @@ var mostPerTwo = map[string]float64{"nearly-sorted": 0.8, "100-byte": 1.2}
 // coldFigures are figures of a row that only the confined table contains, medians of the last
 // version.
 type coldFigures struct {
-	twice        summary
-	rate, ofCopy float64 // bytes per second of the disk, for extsort and for cp+sync
-	device       traffic // traffic of the disk, including other processes
-	copyDevice   traffic // the same for cp+sync
-	processes    traffic
-	user, system float64 // CPU seconds
-	elapsed      float64 // seconds
-	peak         float64 // bytes
-	peers        []string
+	twoCopies      summary
+	rate, copyRate float64 // bytes per second of the disk, for extsort and for cp+sync
+	device         traffic // traffic of the disk, including other processes
+	copyDevice     traffic // the same for cp+sync
+	processes      traffic
+	user, system   float64 // CPU seconds
+	elapsed        float64 // seconds
+	peak           float64 // bytes
+	peers          []string
 }
 
 func (l *tableLog) coldFigures(
 	row string, last version, versions []version,
 ) coldFigures {
-	runs := l.done(row, last.auto())
-	copies := l.done(row, syncedCopy)
+	runs := l.successfulRuns(row, last.auto())
+	copies := l.successfulRuns(row, syncedCopy)
 	return coldFigures{
-		twice:      l.summary(row, twoSyncedCopies),
+		twoCopies:  l.summary(row, twoSyncedCopies),
 		rate:       medianOf(runs, entry.diskRate),
-		ofCopy:     medianOf(copies, entry.diskRate),
+		copyRate:   medianOf(copies, entry.diskRate),
 		device:     medianTraffic(runs, entry.device),
 		copyDevice: medianTraffic(copies, entry.device),
 		processes: medianTraffic(runs, func(e entry) traffic {
@@ -106,23 +106,25 @@ func (t *tableReport) writeConfinement(b *strings.Builder) {
 	}
 	fmt.Fprintf(b, "Memory of processes and page cache: %s (cgroup %s); extsort -S %s  \n",
 		binarySize(t.start.Limit), t.start.Cgroup, exactSize(t.start.Limit/2))
-	b.WriteString("Medians [least–most] in seconds, in random order, the input on the disk alone, the output durable. " +
-		"Rates and bytes at the disk are those of all processes of the machine.\n\n")
+	b.WriteString(
+		"Medians [least–most] in seconds, in random order, the input on the disk alone, the output durable. " +
+			"Rates and bytes at the disk are those of all processes of the machine.\n\n",
+	)
 }
 
 // perTwo returns the ratio of the last version to two copies.
 func (r rowResult) perTwo() float64 {
-	return ratio(r.auto().Median, r.cold.twice.Median)
+	return ratio(r.lastVersion().Median, r.cold.twoCopies.Median)
 }
 
 // confinedColumns are columns for the last version.
 var confinedColumns = []column{
 	{"cp+sync", false, func(r rowResult) string { return seconds(r.sync) }},
 	{"two cp+sync", false, func(r rowResult) string {
-		return seconds(r.cold.twice)
+		return seconds(r.cold.twoCopies)
 	}},
 	{"× cp+sync", false, func(r rowResult) string {
-		return times(ratio(r.auto().Median, r.sync.Median))
+		return times(ratio(r.lastVersion().Median, r.sync.Median))
 	}},
 	{"× two", false, func(r rowResult) string { return times(r.perTwo()) }},
 	predictedColumn, ranColumn, foreseenColumn, bestColumn, regretColumn,
@@ -136,7 +138,7 @@ var confinedColumns = []column{
 		return mebibytes(r.cold.rate)
 	}},
 	{"of cp+sync", false, func(r rowResult) string {
-		return mebibytes(r.cold.ofCopy)
+		return mebibytes(r.cold.copyRate)
 	}},
 	{"read / written by processes", false, func(r rowResult) string {
 		return r.cold.processes.String()
@@ -145,7 +147,7 @@ var confinedColumns = []column{
 		return r.cold.processorSeconds()
 	}},
 	{"peak memory", false, func(r rowResult) string {
-		return known(int64(r.cold.peak))
+		return sizeText(int64(r.cold.peak))
 	}},
 	{"peers", true, func(r rowResult) string {
 		return strings.Join(r.cold.peers, "; ")
@@ -179,7 +181,7 @@ func (c coldFigures) processorSeconds() string {
 func (t *tableReport) confinedBounds() []bound {
 	return []bound{
 		{"Above 1.25 × two cp+sync (0.8 × nearly sorted, 1.2 × 100-byte records)", func(r rowResult) string {
-			return above(r.perTwo(), r.mostPerTwo(), "")
+			return remarkAbove(r.perTwo(), r.mostPerTwo(), "")
 		}},
 		{"At the disk below 0.85 × the rate of cp, and processors below 90 % busy in the program", t.idle},
 	}
@@ -195,7 +197,7 @@ func (r rowResult) mostPerTwo() float64 {
 
 // idle returns a remark if both the disk and the processors are below their limits.
 func (t *tableReport) idle(r rowResult) string {
-	disk := ratio(r.cold.rate, r.cold.ofCopy)
+	disk := ratio(r.cold.rate, r.cold.copyRate)
 	busy := ratio(r.cold.user, r.cold.elapsed*float64(t.start.Machine.Cores))
 	if disk == 0 || disk >= minDiskRate || busy >= minBusy {
 		return ""

@@ -26,12 +26,15 @@ func confinedSettings(t *testing.T, flags string) settings {
 
 func TestConfinedSettings(t *testing.T) {
 	s := confinedSettings(t, "")
-	if s.bytes != 8<<30 || s.table.limit != 1<<30 || s.memories[0] != 512<<20 || s.table.out != "confined.jsonl" {
-		t.Errorf("size %d, limit %d, memories %v, out %s", s.bytes, s.table.limit, s.memories, s.table.out)
+	if s.bytes != 8<<30 || s.table.limit != 1<<30 || s.memories[0] != 512<<20 || s.table.logFile != "confined.jsonl" {
+		t.Errorf("size %d, limit %d, memories %v, out %s", s.bytes, s.table.limit, s.memories, s.table.logFile)
 	}
 	s = confinedSettings(t, "--limit 64M --size 1G --out x --peers bsort -d gpu --device-memory 4G")
-	if s.bytes != 1<<30 || s.table.limit != 64<<20 || s.table.out != "x" || !slices.Equal(s.peers, []string{"bsort"}) {
-		t.Errorf("size %d, limit %d, out %s, peers %v", s.bytes, s.table.limit, s.table.out, s.peers)
+	if s.bytes != 1<<30 || s.table.limit != 64<<20 || s.table.logFile != "x" || !slices.Equal(
+		s.peers,
+		[]string{"bsort"},
+	) {
+		t.Errorf("size %d, limit %d, out %s, peers %v", s.bytes, s.table.limit, s.table.logFile, s.peers)
 	}
 	if want := []string{"-d", "gpu", "--device-memory", "4G"}; !slices.Equal(s.devices, want) {
 		t.Errorf("devices %v, want %v", s.devices, want)
@@ -69,7 +72,7 @@ func TestConfinedCommands(t *testing.T) {
 		},
 	} {
 		var got []string
-		for _, e := range made.entrants(pick(confinedRows("ext4"), []string{name})[0]) {
+		for _, e := range made.entrants(matchingRows(confinedRows("ext4"), []string{name})[0]) {
 			got = append(got, fmt.Sprint(e.runs, " ", e.script("in", "out")))
 		}
 		if d := cmp.Diff(want, got); d != "" {
@@ -83,7 +86,10 @@ func TestConfinedRowsInTheOrderOfTheReport(t *testing.T) {
 	if len(rows) != 7 || rows[0].name() != "u64/confined/ext4" {
 		t.Errorf("%d rows, the first is %s", len(rows), rows[0].name())
 	}
-	if !slices.IsSortedFunc(rows[:5], func(a, b row) int { return slices.Compare(rank(a.name()), rank(b.name())) }) {
+	if !slices.IsSortedFunc(
+		rows[:5],
+		func(a, b row) int { return slices.Compare(tableOrder(a.name()), tableOrder(b.name())) },
+	) {
 		t.Error("the report has another order than the table")
 	}
 }
@@ -101,7 +107,10 @@ func TestConfinedLogIsOfOneLimit(t *testing.T) {
 	for _, other := range []start{
 		{Size: s.Size}, {Size: s.Size, Limit: 1 << 20, Cgroup: "v1"}, {Size: s.Size, Limit: s.Limit, Cgroup: "v2"},
 	} {
-		if _, err := openLog(file, other); err == nil || !strings.Contains(err.Error(), "in 1.0 GiB of memory by cgroup v1") {
+		if _, err := openLog(
+			file,
+			other,
+		); err == nil || !strings.Contains(err.Error(), "in 1.0 GiB of memory by cgroup v1") {
 			t.Errorf("runs of %+v were added to those of %+v: %v", other, s, err)
 		}
 	}

@@ -56,8 +56,10 @@ func parquet(w workload) form {
 			"columns={'line': 'VARCHAR'})) TO '%s' (FORMAT parquet)", columns, file))
 	}
 	f.unpack = func(file string) command {
-		return duckDB(fmt.Sprintf("COPY (SELECT %s FROM read_parquet('%s')) TO '/dev/stdout' (FORMAT csv, HEADER false)",
-			back, file))
+		return duckDB(
+			fmt.Sprintf("COPY (SELECT %s FROM read_parquet('%s')) TO '/dev/stdout' (FORMAT csv, HEADER false)",
+				back, file),
+		)
 	}
 	return f
 }

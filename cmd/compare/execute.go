@@ -19,7 +19,7 @@ type measurement struct {
 	peak   int64
 	disk   traffic // by its processes
 	device traffic // on the disk of the data directory, including other processes
-	said   []byte  // standard error
+	stderr []byte  // standard error
 }
 
 // traffic is a number of bytes read from and written to disks, as counted by the system; 0: none,
@@ -73,7 +73,7 @@ func (shop *workshop) runPipeline(
 	said := make([]bytes.Buffer, len(p.commands))
 	for i, c := range p.commands {
 		cmds[i] = shop.prepare(ctx, c)
-		shop.group.confine(cmds[i])
+		shop.timedCgroup.confine(cmds[i])
 		cmds[i].Stderr = &said[i]
 	}
 	ends, err := shop.connect(cmds, p.output)
@@ -93,7 +93,7 @@ func (shop *workshop) runPipeline(
 	m.peak = max(m.peak, watch.stop())
 	for i, cmd := range cmds {
 		m.add(cmd.ProcessState)
-		m.said = append(m.said, said[i].Bytes()...)
+		m.stderr = append(m.stderr, said[i].Bytes()...)
 	}
 	if err != nil {
 		return failure(ctx, p.commands[failed], err, said[failed].Bytes())

@@ -90,7 +90,10 @@ func TestFailureTellsItsLastLine(t *testing.T) {
 		"alone":         single("act", "fail"),
 		"in a pipeline": {{commands: []command{{"act", "fail"}, {"act", "cat"}}, output: "out"}},
 	} {
-		if _, err := shop.execute(context.Background(), s); err == nil || !strings.Contains(err.Error(), "it went wrong") {
+		if _, err := shop.execute(
+			context.Background(),
+			s,
+		); err == nil || !strings.Contains(err.Error(), "it went wrong") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -123,7 +126,7 @@ func TestWorkshopLeavesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := func(path string) settings {
-		return settings{work: dir, table: tableSettings{versions: []version{{Name: "extsort", path: path}}}}
+		return settings{workFolder: dir, table: tableSettings{versions: []version{{Name: "extsort", path: path}}}}
 	}
 	shop, err := openWorkshop(context.Background(), at(self), io.Discard)
 	if err != nil {

@@ -46,8 +46,8 @@ var hexText = form{
 	length: func(w workload) int { return 2*w.recordSize + 1 },
 }
 
-// swapped represents numbers in big-endian order, for programs that compare bytes.
-var swapped = form{
+// bigEndianForm represents numbers in big-endian order, for programs that compare bytes.
+var bigEndianForm = form{
 	name: "be",
 	encode: func(dst, record []byte, w workload) []byte {
 		return append(dst, bigEndian(record, w)...)
@@ -70,12 +70,12 @@ func bigEndian(record []byte, w workload) []byte {
 	return turned
 }
 
-// A turn appends the conversion of a block to dst.
-type turn func(dst, block []byte) ([]byte, error)
+// A blockConversion appends the conversion of a block to dst.
+type blockConversion func(dst, block []byte) ([]byte, error)
 
 // translate converts src block by block and writes the result to dst. It stops if ctx ends.
 func translate(
-	ctx context.Context, dst io.Writer, src io.Reader, size int, turn turn,
+	ctx context.Context, dst io.Writer, src io.Reader, size int, turn blockConversion,
 ) error {
 	in := bufio.NewReaderSize(src, 1<<20)
 	out := bufio.NewWriterSize(dst, 1<<20)

@@ -29,7 +29,7 @@ func randomRecords(w workload, n int) []byte {
 }
 
 func TestFormsComeBack(t *testing.T) {
-	for _, f := range []form{hexText, swapped} {
+	for _, f := range []form{hexText, bigEndianForm} {
 		for _, w := range allWorkloads {
 			for _, n := range []int{0, 1, 1000} {
 				data := randomRecords(w, n)
@@ -38,7 +38,14 @@ func TestFormsComeBack(t *testing.T) {
 					t.Fatal(err)
 				}
 				if encoded.Len() != n*f.length(w) {
-					t.Fatalf("%s of %d records of %s: %d bytes, want %d", f.name, n, w.Name, encoded.Len(), n*f.length(w))
+					t.Fatalf(
+						"%s of %d records of %s: %d bytes, want %d",
+						f.name,
+						n,
+						w.Name,
+						encoded.Len(),
+						n*f.length(w),
+					)
 				}
 				if err := f.decodeAll(context.Background(), &back, &encoded, w); err != nil {
 					t.Fatal(err)

@@ -13,10 +13,10 @@ import (
 // inputs are the files that the contenders of a workload read: the raw data and other forms of
 // it.
 type inputs struct {
-	shop *workshop
-	w    workload
-	want contents         // of the raw file
-	made map[string]error // error of each form, by name; nil: the form exists
+	shop       *workshop
+	w          workload
+	expected   contents         // of the raw file
+	formErrors map[string]error // error of each form, by name; nil: the form exists
 }
 
 // rawName returns the name of the raw file.
@@ -36,22 +36,22 @@ func (shop *workshop) newInputs(
 	ctx context.Context, w workload,
 ) (*inputs, error) {
 	in := &inputs{
-		shop: shop,
-		w:    w,
-		made: map[string]error{"": nil},
+		shop:       shop,
+		w:          w,
+		formErrors: map[string]error{"": nil},
 	}
-	if err := shop.must(ctx, w.generate(shop.bytes, in.rawName()), nil, nil); err != nil {
+	if err := shop.runUntimed(ctx, w.generate(shop.bytes, in.rawName()), nil, nil); err != nil {
 		return in, err
 	}
 	if err := syncFile(shop.path(in.rawName())); err != nil {
 		return in, err
 	}
 	var err error
-	in.want, err = shop.inspect(ctx, w, in.rawName(), nil)
-	if err == nil && in.want.Records != w.records(shop.bytes) {
+	in.expected, err = shop.inspect(ctx, w, in.rawName(), nil)
+	if err == nil && in.expected.Records != w.records(shop.bytes) {
 		err = fmt.Errorf(
 			"generated %d records instead of %d",
-			in.want.Records,
+			in.expected.Records,
 			w.records(shop.bytes),
 		)
 	}
@@ -59,36 +59,36 @@ func (shop *workshop) newInputs(
 }
 
 func (in *inputs) remove() {
-	for name := range in.made {
+	for name := range in.formErrors {
 		os.Remove(in.shop.path(in.name(form{name: name})))
 	}
 }
 
-// have makes the file of the form unless it exists, and returns its name.
-func (in *inputs) have(ctx context.Context, f form) (string, error) {
+// ensureForm makes the file of the form unless it exists, and returns its name.
+func (in *inputs) ensureForm(ctx context.Context, f form) (string, error) {
 	name := in.name(f)
-	if err, tried := in.made[f.name]; tried {
+	if err, tried := in.formErrors[f.name]; tried {
 		return name, err
 	}
-	in.shop.say("  making %s", name)
-	err := in.make(ctx, f, name)
+	in.shop.logf("  making %s", name)
+	err := in.makeForm(ctx, f, name)
 	if err == nil {
 		err = syncFile(in.shop.path(name))
 	} else {
 		err = fmt.Errorf("make its input: %w", err)
 	}
-	in.made[f.name] = err
+	in.formErrors[f.name] = err
 	return name, err
 }
 
-func (in *inputs) make(ctx context.Context, f form, name string) error {
+func (in *inputs) makeForm(ctx context.Context, f form, name string) error {
 	src, err := os.Open(in.shop.path(in.rawName()))
 	if err != nil {
 		return err
 	}
 	defer src.Close()
 	if f.pack != nil {
-		return in.packed(ctx, f, name, src)
+		return in.packForm(ctx, f, name, src)
 	}
 	dst, err := os.Create(in.shop.path(name))
 	if err != nil {
@@ -97,8 +97,8 @@ func (in *inputs) make(ctx context.Context, f form, name string) error {
 	return errors.Join(f.encodeAll(ctx, dst, src, in.w), dst.Close())
 }
 
-// packed runs the form's program to make the file from encoded records.
-func (in *inputs) packed(
+// packForm runs the form's program to make the file from encoded records.
+func (in *inputs) packForm(
 	ctx context.Context, f form, name string, src io.Reader,
 ) error {
 	group, ctx := errgroup.WithContext(ctx)
@@ -107,7 +107,7 @@ func (in *inputs) packed(
 		return endPipe(end, f.encodeAll(ctx, end, src, in.w))
 	})
 	group.Go(func() error {
-		err := in.shop.must(ctx, f.pack(name), encoded, nil)
+		err := in.shop.runUntimed(ctx, f.pack(name), encoded, nil)
 		encoded.CloseWithError(err)
 		return err
 	})
@@ -122,16 +122,16 @@ func (in *inputs) copyTo(name, target string) error {
 // copyInto copies the raw data to the directory of another workshop.
 func (in *inputs) copyInto(shop *workshop) (*inputs, error) {
 	copied := &inputs{
-		shop: shop,
-		w:    in.w,
-		want: in.want,
-		made: map[string]error{"": nil},
+		shop:       shop,
+		w:          in.w,
+		expected:   in.expected,
+		formErrors: map[string]error{"": nil},
 	}
 	return copied, copyFile(shop.path(in.rawName()), in.shop.path(in.rawName()))
 }
 
-// warm reads the raw data into the page cache.
-func (in *inputs) warm() error {
+// warmCache reads the raw data into the page cache.
+func (in *inputs) warmCache() error {
 	f, err := os.Open(in.shop.path(in.rawName()))
 	if err != nil {
 		return err

@@ -22,7 +22,7 @@ func describeMachine(dir string) machine {
 		Cores:  runtime.NumCPU(),
 		System: runtime.GOOS,
 	}
-	m.look(dir)
+	m.detect(dir)
 	return m
 }
 

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func (m *machine) look(dir string) {
+func (m *machine) detect(dir string) {
 	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
 		model := labelled(text, "model name")
 		if model != "" {

@@ -2,5 +2,5 @@
 
 package main
 
-// look does nothing on this system.
-func (m *machine) look(string) {}
+// detect does nothing on this system.
+func (m *machine) detect(string) {}

@@ -80,7 +80,7 @@ func compare(
 		return err
 	}
 	if s.table.report {
-		return printTable(stdout, s.table.out)
+		return printTable(stdout, s.table.logFile)
 	}
 	shop, err := openWorkshop(ctx, s, stderr)
 	if err != nil {
@@ -88,7 +88,7 @@ func compare(
 	}
 	defer shop.close()
 	switch {
-	case s.table.on:
+	case s.table.enabled:
 		return shop.makeTable(ctx, stdout)
 	case s.table.confined:
 		return makeConfined(ctx, shop, stdout)

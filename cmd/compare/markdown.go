@@ -39,7 +39,7 @@ func (s *section) appendMarkdown(b *strings.Builder) {
 		b.WriteString(r.Command + "\n")
 	}
 	b.WriteString("```\n")
-	appendReasons(b, "Left out:", s.Left)
+	appendReasons(b, "Left out:", s.LeftOut)
 }
 
 func appendReasons(b *strings.Builder, title string, reasons []string) {
@@ -51,11 +51,11 @@ func appendReasons(b *strings.Builder, title string, reasons []string) {
 // row returns the result as a line of the table.
 func (r result) row() string {
 	if r.Failed != "" {
-		return fmt.Sprintf("| %s | %s | failed: %s | | | | |\n", r.Name, known(r.Memory),
+		return fmt.Sprintf("| %s | %s | failed: %s | | | | |\n", r.Name, sizeText(r.Memory),
 			strings.ReplaceAll(r.Failed, "|", "\\|"))
 	}
-	return fmt.Sprintf("| %s | %s | %s | %s | %s | %.2f | %s |\n", r.Name, known(r.Memory), r.Summary,
-		times(r.PerCopy), times(r.PerTwo), r.Rate/1e9, known(r.PeakMemory))
+	return fmt.Sprintf("| %s | %s | %s | %s | %s | %.2f | %s |\n", r.Name, sizeText(r.Memory), r.Summary,
+		times(r.PerCopy), times(r.PerTwo), r.Rate/1e9, sizeText(r.PeakMemory))
 }
 
 // String returns the median with the minimum and the maximum, with about three digits.
@@ -76,8 +76,8 @@ func times(ratio float64) string {
 	return fmt.Sprintf("%.2f", ratio)
 }
 
-// known formats a size, or returns "" for 0.
-func known(bytes int64) string {
+// sizeText formats a size, or returns "" for 0.
+func sizeText(bytes int64) string {
 	if bytes == 0 {
 		return ""
 	}

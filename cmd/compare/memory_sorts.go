@@ -39,7 +39,13 @@ func (l memoryLibrary) peer() peerProgram {
 func (l memoryLibrary) find(
 	ctx context.Context, shop *workshop,
 ) (string, error) {
-	if err := compile(ctx, shop, l.tool(), memorySortSource, append([]string{"-std=c++17"}, l.flags...)...); err != nil {
+	if err := compile(
+		ctx,
+		shop,
+		l.tool(),
+		memorySortSource,
+		append([]string{"-std=c++17"}, l.flags...)...,
+	); err != nil {
 		return "", fmt.Errorf("%w; %s", err, l.lacks)
 	}
 	return l.title, nil

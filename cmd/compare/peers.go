@@ -54,7 +54,7 @@ func (shop *workshop) findPeers(
 			missing = append(missing, fmt.Sprintf("%s: %v", p.name, err))
 			continue
 		}
-		shop.say("found %s: %s", p.name, version)
+		shop.logf("found %s: %s", p.name, version)
 		shop.peerVersions = append(shop.peerVersions, version)
 		found = append(found, p)
 	}
@@ -116,7 +116,7 @@ func bsortContenders(_ *workshop, w workload) ([]contender, error) {
 			)
 		}}
 	if w.isNumber() {
-		c.form = swapped
+		c.form = bigEndianForm
 	}
 	return []contender{c}, nil
 }

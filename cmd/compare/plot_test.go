@@ -36,7 +36,13 @@ func TestPlotShowsWhatRan(t *testing.T) {
 		t.Fatal(err)
 	}
 	words := texts(t, svg.Bytes())
-	for _, want := range []string{"64-bit keys, uniform (128 records, 1.0 KiB)", "cp", "extsort -S 256M", "1.00", "0.50"} {
+	for _, want := range []string{
+		"64-bit keys, uniform (128 records, 1.0 KiB)",
+		"cp",
+		"extsort -S 256M",
+		"1.00",
+		"0.50",
+	} {
 		if !slices.Contains(words, want) {
 			t.Errorf("the drawing lacks %q: it has %q", want, words)
 		}

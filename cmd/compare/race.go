@@ -20,14 +20,14 @@ func (shop *workshop) race(
 		Size:  w.describeSize(shop.bytes),
 		Bytes: w.bytes(shop.bytes),
 	}
-	shop.say("%s: %s", w.Name, s.Size)
+	shop.logf("%s: %s", w.Name, s.Size)
 	in, err := shop.newInputs(ctx, w)
 	defer in.remove()
 	if err != nil {
 		return s, err
 	}
 	contenders, left := shop.contenders(w, peers)
-	s.Left = left
+	s.LeftOut = left
 	lanes := make([]lane, len(contenders))
 	for i, c := range contenders {
 		lanes[i] = lane{contender: c}
@@ -76,13 +76,13 @@ func (l *lane) run(ctx context.Context, in *inputs, turn int) {
 	if l.failed != nil {
 		return
 	}
-	m, err := l.once(ctx, in)
+	m, err := l.sortAndCheck(ctx, in)
 	if err != nil {
 		l.failed = err
-		in.shop.say("  %s: %v", l.label(), err)
+		in.shop.logf("  %s: %v", l.label(), err)
 		return
 	}
-	in.shop.say(
+	in.shop.logf(
 		"  run %d of %d: %-26s %8.3f s",
 		turn,
 		in.shop.runs,
@@ -95,12 +95,12 @@ func (l *lane) run(ctx context.Context, in *inputs, turn int) {
 	}
 }
 
-// once sorts and checks. It creates a new output and removes it afterwards, usually before it is
-// written back to disk.
-func (l *lane) once(
+// sortAndCheck sorts and checks. It creates a new output and removes it afterwards, usually before
+// it is written back to disk.
+func (l *lane) sortAndCheck(
 	ctx context.Context, in *inputs,
 ) (m measurement, err error) {
-	name, err := in.have(ctx, l.form)
+	name, err := in.ensureForm(ctx, l.form)
 	if err != nil {
 		return m, err
 	}
@@ -118,7 +118,7 @@ func (l *lane) once(
 	if err != nil {
 		return m, err
 	}
-	return m, shop.check(ctx, in.w, l.contender, output, in.want)
+	return m, shop.check(ctx, in.w, l.contender, output, in.expected)
 }
 
 // removeOutputs removes the files that a run created.

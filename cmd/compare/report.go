@@ -24,7 +24,7 @@ type section struct {
 	Title   string   `json:"title"`
 	Size    string   `json:"size"`
 	Bytes   int64    `json:"bytes"`
-	Left    []string `json:"left,omitempty"` // peers that cannot sort it, with reasons
+	LeftOut []string `json:"left,omitempty"` // peers that cannot sort it, with reasons
 	Results []result `json:"results"`
 }
 

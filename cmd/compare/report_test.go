@@ -13,7 +13,7 @@ import (
 // sampleReport contains a yardstick, extsort at half its speed, and a peer that failed.
 func sampleReport() report {
 	s := section{Name: "u64", Title: "64-bit keys, uniform", Size: "128 records, 1.0 KiB", Bytes: 1 << 30,
-		Left: []string{"cupy: it sorts numbers only"},
+		LeftOut: []string{"cupy: it sorts numbers only"},
 		Results: []result{
 			{Name: copyOnce, Kind: yardstick, Command: "cp in out", Seconds: []float64{1.1, 1.07374, 1}},
 			{Name: copyTwice, Kind: yardstick, Command: "cp in copy && cp copy out", Seconds: []float64{4.29497}},

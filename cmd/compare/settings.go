@@ -17,33 +17,33 @@ import (
 
 // settings are the parsed flags.
 type settings struct {
-	extsort   string   // command to time; "": build it
-	devices   []string // device flags of extsort
-	work      string   // where the data directory is created
-	keep      bool
-	workloads []workload
-	bytes     int64   // of each workload
-	memories  []int64 // memory limits in bytes
-	runs      int
-	textLimit int64    // size of the data in bytes above which sorts of text are skipped
-	peers     []string // nil: all
-	jsonFile  string
-	svgFile   string
-	table     tableSettings
+	extsort    string   // command to time; "": build it
+	devices    []string // device flags of extsort
+	workFolder string   // where the data directory is created
+	keepData   bool
+	workloads  []workload
+	bytes      int64   // of each workload
+	memories   []int64 // memory limits in bytes
+	runs       int
+	textLimit  int64    // size of the data in bytes above which sorts of text are skipped
+	peers      []string // nil: all
+	jsonFile   string
+	svgFile    string
+	table      tableSettings
 }
 
 // tableSettings are the flags of the tables.
 type tableSettings struct {
-	on       bool
-	confined bool  // make the confined table
-	limit    int64 // memory limit of a confined run in bytes, including its page cache
-	report   bool  // only print the report of the file
-	out      string
-	tmpfs    string
-	rows     []string // patterns; empty: all rows
-	versions []version
-	forced   int // runs of each forced strategy
-	seed     uint64
+	enabled    bool
+	confined   bool  // make the confined table
+	limit      int64 // memory limit of a confined run in bytes, including its page cache
+	report     bool  // only print the report of the file
+	logFile    string
+	tmpfs      string
+	rows       []string // patterns; empty: all rows
+	versions   []version
+	forcedRuns int // runs of each forced strategy
+	seed       uint64
 }
 
 // rawFlags contains flags that are parsed later.
@@ -89,12 +89,12 @@ func (s *settings) commonFlags(f *pflag.FlagSet, t *rawFlags) {
 		"have extsort use no more than this `SIZE` of a device's memory",
 	)
 	f.StringVar(
-		&s.work,
+		&s.workFolder,
 		"work",
 		defaultDir(),
 		"make the folder of the data in `DIR`: choose the file system",
 	)
-	f.BoolVar(&s.keep, "keep", false, "leave the data there at the end")
+	f.BoolVar(&s.keepData, "keep", false, "leave the data there at the end")
 	f.StringVar(
 		&t.size,
 		"size",
@@ -127,7 +127,7 @@ func (s *settings) raceFlags(f *pflag.FlagSet, t *rawFlags) {
 }
 
 func (s *settings) tableFlags(f *pflag.FlagSet, t *rawFlags) {
-	f.BoolVar(&s.table.on, "table", false, "make the table of workloads")
+	f.BoolVar(&s.table.enabled, "table", false, "make the table of workloads")
 	f.BoolVar(&s.table.confined, "confined", false,
 		"make the table of what does not fit: process and page cache in a memory cgroup, cold inputs, durable outputs")
 	f.StringVar(
@@ -142,8 +142,13 @@ func (s *settings) tableFlags(f *pflag.FlagSet, t *rawFlags) {
 		false,
 		"tables: only print what the file holds",
 	)
-	f.StringVar(&s.table.out, "out", "", "tables: append each run to this `FILE`; runs that stand there are not made "+
-		"again (default table.jsonl or confined.jsonl)")
+	f.StringVar(
+		&s.table.logFile,
+		"out",
+		"",
+		"tables: append each run to this `FILE`; runs that stand there are not made "+
+			"again (default table.jsonl or confined.jsonl)",
+	)
 	f.StringVar(
 		&s.table.tmpfs,
 		"tmpfs",
@@ -159,7 +164,7 @@ func (s *settings) tableFlags(f *pflag.FlagSet, t *rawFlags) {
 		"tables: compare commands, as `NAME=PATH`,NAME=PATH",
 	)
 	f.IntVar(
-		&s.table.forced,
+		&s.table.forcedRuns,
 		"forced",
 		3,
 		"tables: runs of each forced strategy, with the last version",
@@ -281,12 +286,12 @@ const leastMemory = 16 << 20
 // confine sets the settings of a confined table.
 func (f *faults) confine(s *settings) {
 	if !s.table.confined {
-		s.table.out = cmp.Or(s.table.out, "table.jsonl")
+		s.table.logFile = cmp.Or(s.table.logFile, "table.jsonl")
 		return
 	}
-	s.table.out = cmp.Or(s.table.out, "confined.jsonl")
+	s.table.logFile = cmp.Or(s.table.logFile, "confined.jsonl")
 	s.memories = []int64{s.table.limit / 2}
-	if s.table.on {
+	if s.table.enabled {
 		f.add("--table and --confined exclude each other")
 	}
 	if s.peers == nil {

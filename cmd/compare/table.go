@@ -19,7 +19,7 @@ type table struct {
 	rows     []row
 	peers    []peerProgram // for confined rows
 	log      *tableLog
-	made     int // number of completed runs
+	runsMade int // number of completed runs
 	toMake   int
 }
 
@@ -42,7 +42,7 @@ func (shop *workshop) makeTable(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if t.log, err = openLog(shop.table.out, s); err != nil {
+	if t.log, err = openLog(shop.table.logFile, s); err != nil {
 		return err
 	}
 	defer t.log.file.Close()
@@ -65,7 +65,7 @@ func (t *table) begin(ctx context.Context) (start, error) {
 	}
 	s.Versions = t.shop.table.versions
 	all := t.allRows()
-	if t.rows = pick(all, t.shop.table.rows); len(t.rows) == 0 {
+	if t.rows = matchingRows(all, t.shop.table.rows); len(t.rows) == 0 {
 		return s, fmt.Errorf(
 			"--rows %q picks none: they are %s and so on",
 			t.shop.table.rows,
@@ -74,14 +74,14 @@ func (t *table) begin(ctx context.Context) (start, error) {
 	}
 	if slices.ContainsFunc(t.rows, row.inTmpfs) {
 		if err := t.openTmpfs(); err != nil {
-			t.shop.say("skipped: rows in tmpfs: %v", err)
+			t.shop.logf("skipped: rows in tmpfs: %v", err)
 			s.Skipped = append(s.Skipped, fmt.Sprintf("tmpfs: %v", err))
 			t.rows = slices.DeleteFunc(t.rows, row.inTmpfs)
 		}
 	}
-	if t.shop.group != nil {
+	if t.shop.timedCgroup != nil {
 		s.Limit = t.shop.table.limit
-		s.Cgroup = t.shop.group.version
+		s.Cgroup = t.shop.timedCgroup.version
 		s.Skipped = append(s.Skipped, t.invitePeers(ctx)...)
 		s.Peers = t.shop.peerVersions
 	}
@@ -105,7 +105,7 @@ func (t *table) identify(ctx context.Context) error {
 	for i := range t.shop.table.versions {
 		v := &t.shop.table.versions[i]
 		var err error
-		if v.Told, err = t.shop.firstLine(ctx, v.tool(), "--version"); err != nil {
+		if v.Reported, err = t.shop.firstLine(ctx, v.tool(), "--version"); err != nil {
 			return fmt.Errorf("%s --version: %w", v.path, err)
 		}
 		if err := v.identify(); err != nil {
@@ -169,15 +169,20 @@ func (t *table) forecast() {
 	for _, r := range t.rows {
 		t.toMake += len(t.missing(r))
 	}
-	t.shop.say("%d runs in %d rows, about %s; the seed of their order is %d", t.toMake, len(t.rows), t.remaining(t.rows),
-		t.shop.table.seed)
+	t.shop.logf(
+		"%d runs in %d rows, about %s; the seed of their order is %d",
+		t.toMake,
+		len(t.rows),
+		t.remaining(t.rows),
+		t.shop.table.seed,
+	)
 }
 
 // remaining returns how long the missing runs of rows will take.
 func (t *table) remaining(rows []row) time.Duration {
 	var sum time.Duration
 	for _, r := range rows {
-		sum += time.Duration(len(t.missing(r))) * t.log.expect(r.name(), t.shop.bytes)
+		sum += time.Duration(len(t.missing(r))) * t.log.expectedTime(r.name(), t.shop.bytes)
 	}
 	return sum.Round(time.Second)
 }
@@ -188,7 +193,7 @@ func (t *table) missing(r row) []tableRun {
 	var runs []tableRun
 	for _, e := range t.entrants(r) {
 		for n := range e.runs {
-			if !t.log.settles(r.name(), e, n+1) {
+			if !t.log.makesNeedless(r.name(), e, n+1) {
 				runs = append(runs, tableRun{e, n + 1})
 			}
 		}
@@ -220,7 +225,7 @@ func (t *table) runWorkload(ctx context.Context, w workload, rows []row) error {
 	if !slices.ContainsFunc(rows, func(r row) bool { return len(t.missing(r)) > 0 }) {
 		return nil
 	}
-	t.shop.say(
+	t.shop.logf(
 		"%s: %s; about %s are left",
 		w.Name,
 		w.describeSize(t.shop.bytes),
@@ -252,7 +257,7 @@ func (t *table) runRow(ctx context.Context, r row, in *inputs) error {
 	checked := map[string]bool{}
 	over := map[string]bool{}
 	for _, run := range t.missing(r) {
-		t.made++
+		t.runsMade++
 		if over[run.name] {
 			continue
 		}
@@ -263,7 +268,7 @@ func (t *table) runRow(ctx context.Context, r row, in *inputs) error {
 			Run:       run.number,
 			Seed:      t.shop.table.seed,
 		}
-		err := t.once(ctx, &e, run.entrant, in, !checked[run.name])
+		err := t.runEntrant(ctx, &e, run.entrant, in, !checked[run.name])
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
@@ -271,10 +276,10 @@ func (t *table) runRow(ctx context.Context, r row, in *inputs) error {
 		if err != nil {
 			e.Failed = err.Error()
 		}
-		e.Took = time.Since(begin).Seconds()
+		e.TotalSeconds = time.Since(begin).Seconds()
 		over[run.name] = err != nil || !run.follows(e)
-		t.shop.say("  [%d/%d] %-26s %-16s %d: %8.3f s %s%s",
-			t.made, t.toMake, e.Row, e.Contender, e.Run, e.Seconds, e.Ran, e.Failed)
+		t.shop.logf("  [%d/%d] %-26s %-16s %d: %8.3f s %s%s",
+			t.runsMade, t.toMake, e.Row, e.Contender, e.Run, e.Seconds, e.RanStrategy, e.Failed)
 		if err := t.log.add(e); err != nil {
 			return err
 		}
@@ -282,8 +287,8 @@ func (t *table) runRow(ctx context.Context, r row, in *inputs) error {
 	return nil
 }
 
-// once restores the state of the machine, runs the contender, and removes its output.
-func (t *table) once(
+// runEntrant restores the state of the machine, runs the contender, and removes its output.
+func (t *table) runEntrant(
 	ctx context.Context, e *entry, run entrant, in *inputs, check bool,
 ) (err error) {
 	defer func() { err = errors.Join(err, in.shop.removeOutputs()) }()
@@ -299,9 +304,9 @@ func (t *table) once(
 	if err != nil {
 		return err
 	}
-	e.take(m)
+	e.setMeasurement(m)
 	if check {
-		return in.shop.check(ctx, in.w, run.contender, output, in.want)
+		return in.shop.check(ctx, in.w, run.contender, output, in.expected)
 	}
 	return nil
 }
@@ -314,22 +319,22 @@ func (in *inputs) prepareWarm(
 	if err := in.shop.settle(in.w.bytes(in.shop.bytes)); err != nil {
 		return "", err
 	}
-	if err := in.shop.must(ctx, command{"sync"}, nil, nil); err != nil {
+	if err := in.shop.runUntimed(ctx, command{"sync"}, nil, nil); err != nil {
 		return "", err
 	}
-	return in.rawName(), in.warm()
+	return in.rawName(), in.warmCache()
 }
 
 // follows reports whether a run used the strategy that was forced, or did not report its
 // strategy.
 func (e entrant) follows(run entry) bool {
-	return e.strategy == "" || run.Ran == "" || run.Ran == e.strategy
+	return e.strategy == "" || run.RanStrategy == "" || run.RanStrategy == e.strategy
 }
 
-// settles reports whether a run of an entrant is unnecessary, because the file contains it or a
-// run which shows that its strategy is impossible. Failed runs are repeated.
-func (l *tableLog) settles(row string, e entrant, number int) bool {
-	return slices.ContainsFunc(l.of(row, e.name), func(run entry) bool {
+// makesNeedless reports whether a run of an entrant is unnecessary, because the file contains it or
+// a run which shows that its strategy is impossible. Failed runs are repeated.
+func (l *tableLog) makesNeedless(row string, e entrant, number int) bool {
+	return slices.ContainsFunc(l.runsOf(row, e.name), func(run entry) bool {
 		return run.Failed == "" && (run.Run == number || !e.follows(run))
 	})
 }

@@ -41,18 +41,18 @@ type entry struct {
 	DeviceRead    int64 `json:"device_bytes_read,omitempty"`
 	DeviceWritten int64 `json:"device_bytes_written,omitempty"`
 
-	Failed string  `json:"failed,omitempty"`
-	Took   float64 `json:"took"` // seconds, including untimed steps
+	Failed       string  `json:"failed,omitempty"`
+	TotalSeconds float64 `json:"took"` // seconds, including untimed steps
 
 	// Values reported by extsort; 0 or "" if it did not report them.
-	Ran              string  `json:"ran,omitempty"`
+	RanStrategy      string  `json:"ran,omitempty"`
 	Spilled          int64   `json:"bytes_spilled,omitempty"`
 	Predicted        string  `json:"predicted,omitempty"`
 	PredictedSeconds float64 `json:"predicted_seconds,omitempty"`
 }
 
-// A told contains the fields of extsort's --stats=json output that the table needs.
-type told struct {
+// A statsFields contains the fields of extsort's --stats=json output that the table needs.
+type statsFields struct {
 	Strategy string `json:"strategy"`
 	Spilled  int64  `json:"bytes_spilled"`
 	Plan     struct {
@@ -61,8 +61,8 @@ type told struct {
 	} `json:"plan"`
 }
 
-// take stores the measurement of a run, including the values reported by extsort.
-func (e *entry) take(m measurement) {
+// setMeasurement stores the measurement of a run, including the values reported by extsort.
+func (e *entry) setMeasurement(m measurement) {
 	e.Seconds = m.seconds
 	e.Processor = m.user + m.system
 	e.User = m.user
@@ -72,17 +72,17 @@ func (e *entry) take(m measurement) {
 	e.Written = m.disk.written
 	e.DeviceRead = m.device.read
 	e.DeviceWritten = m.device.written
-	e.listen(m.said)
+	e.setReported(m.stderr)
 }
 
-// listen stores the values that extsort reported on standard error. Other programs report
+// setReported stores the values that extsort reported on standard error. Other programs report
 // nothing.
-func (e *entry) listen(said []byte) {
-	var t told
+func (e *entry) setReported(said []byte) {
+	var t statsFields
 	if found, err := statistics(said, &t); !found || err != nil {
 		return
 	}
-	e.Ran = t.Strategy
+	e.RanStrategy = t.Strategy
 	e.Spilled = t.Spilled
 	e.Predicted = t.Plan.Strategy
 	e.PredictedSeconds = t.Plan.Seconds
@@ -90,10 +90,10 @@ func (e *entry) listen(said []byte) {
 
 // tableLog is the content of the file of a table.
 type tableLog struct {
-	starts []start
-	runs   []entry
-	whole  int64 // bytes of complete lines
-	file   *os.File
+	starts        []start
+	runs          []entry
+	completeBytes int64 // bytes of complete lines
+	file          *os.File
 }
 
 // readLog reads the file. It ignores an incomplete last line, which a crash can leave.
@@ -102,9 +102,9 @@ func readLog(name string) (*tableLog, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	l := &tableLog{whole: int64(bytes.LastIndexByte(text, '\n') + 1)}
-	for line := range bytes.Lines(text[:l.whole]) {
-		if err := l.take(line); err != nil {
+	l := &tableLog{completeBytes: int64(bytes.LastIndexByte(text, '\n') + 1)}
+	for line := range bytes.Lines(text[:l.completeBytes]) {
+		if err := l.addLine(line); err != nil {
 			return nil, fmt.Errorf(
 				"%s: line %d: %w", name, len(l.starts)+len(l.runs)+1, err,
 			)
@@ -113,7 +113,7 @@ func readLog(name string) (*tableLog, error) {
 	return l, nil
 }
 
-func (l *tableLog) take(line []byte) error {
+func (l *tableLog) addLine(line []byte) error {
 	var e entry
 	var s start
 	if err := errors.Join(json.Unmarshal(line, &e), json.Unmarshal(line, &s)); err != nil {
@@ -134,14 +134,14 @@ func openLog(name string, s start) (*tableLog, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := l.agrees(s); err != nil {
+	if err := l.checkStart(s); err != nil {
 		return nil, fmt.Errorf("%s: %w: name another file by --out", name, err)
 	}
 	if l.file, err = os.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o666); err != nil {
 		return nil, err
 	}
 	l.starts = append(l.starts, s)
-	return l, errors.Join(l.file.Truncate(l.whole), l.write(s))
+	return l, errors.Join(l.file.Truncate(l.completeBytes), l.write(s))
 }
 
 // regime describes the resources that the runs may use.
@@ -154,7 +154,7 @@ func (s start) regime() string {
 	)
 }
 
-func (l *tableLog) agrees(s start) error {
+func (l *tableLog) checkStart(s start) error {
 	for _, before := range l.starts {
 		if before.Size != s.Size {
 			return fmt.Errorf(
@@ -198,8 +198,8 @@ func (l *tableLog) write(line any) error {
 	return err
 }
 
-// of returns the runs of a contender in a row.
-func (l *tableLog) of(row, contender string) []entry {
+// runsOf returns the runs of a contender in a row.
+func (l *tableLog) runsOf(row, contender string) []entry {
 	var found []entry
 	for _, e := range l.runs {
 		if e.Row == row && e.Contender == contender {
@@ -209,15 +209,15 @@ func (l *tableLog) of(row, contender string) []entry {
 	return found
 }
 
-// expect returns how long a run of a row will take, including untimed steps. It uses the earlier
-// runs of the row. Without any, it uses the runs of all rows, and without these, the speed of a
-// slow disk.
-func (l *tableLog) expect(row string, size int64) time.Duration {
+// expectedTime returns how long a run of a row will take, including untimed steps. It uses the
+// earlier runs of the row. Without any, it uses the runs of all rows, and without these, the speed
+// of a slow disk.
+func (l *tableLog) expectedTime(row string, size int64) time.Duration {
 	var same, all []float64
 	for _, e := range l.runs {
-		all = append(all, e.Took)
+		all = append(all, e.TotalSeconds)
 		if e.Row == row {
-			same = append(same, e.Took)
+			same = append(same, e.TotalSeconds)
 		}
 	}
 	seconds := 0.1 + 5*float64(size)/(1<<30)

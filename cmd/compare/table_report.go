@@ -26,22 +26,22 @@ type tableReport struct {
 
 // rowResult contains the figures of one row. Unknown medians are 0.
 type rowResult struct {
-	name       string
-	runs       int // minimum of all versions
-	autos      []summary
-	copy, sync summary
-	redirected summary  // first version with redirected output
-	best       summary  // of the forced strategies
-	bestName   string   //
-	ran        []string // strategies
-	predicted  []string
-	prediction float64 // seconds
-	processor  float64 // seconds
-	spilled    float64 // bytes
-	written    float64 // bytes, to disks
-	cold       coldFigures
-	failed     []string
-	ownFailed  bool
+	name          string
+	runs          int // minimum of all versions
+	versionTimes  []summary
+	copy, sync    summary
+	redirected    summary  // first version with redirected output
+	best          summary  // of the forced strategies
+	bestName      string   //
+	ranStrategies []string // strategies
+	predicted     []string
+	prediction    float64 // seconds
+	processor     float64 // seconds
+	spilled       float64 // bytes
+	written       float64 // bytes, to disks
+	cold          coldFigures
+	failed        []string
+	ownFailed     bool
 }
 
 // printTable prints the report of an existing file.
@@ -68,7 +68,7 @@ func newTableReport(l *tableLog) *tableReport {
 		names = append(names, e.Row)
 	}
 	slices.SortFunc(names, func(a, b string) int {
-		return cmp.Or(slices.Compare(rank(a), rank(b)), cmp.Compare(a, b))
+		return cmp.Or(slices.Compare(tableOrder(a), tableOrder(b)), cmp.Compare(a, b))
 	})
 	for _, name := range slices.Compact(names) {
 		t.results = append(t.results, l.result(name, t.start.Versions))
@@ -83,15 +83,15 @@ func (l *tableLog) result(name string, versions []version) rowResult {
 	last := versions[len(versions)-1]
 	r := rowResult{name: name, copy: l.summary(name, plainCopy), sync: l.summary(name, syncedCopy),
 		redirected: l.summary(name, first.redirected())}
-	r.runs = len(l.done(name, last.auto()))
+	r.runs = len(l.successfulRuns(name, last.auto()))
 	for _, v := range versions {
-		r.autos = append(r.autos, l.summary(name, v.auto()))
-		r.runs = min(r.runs, len(l.done(name, v.auto())))
+		r.versionTimes = append(r.versionTimes, l.summary(name, v.auto()))
+		r.runs = min(r.runs, len(l.successfulRuns(name, v.auto())))
 	}
-	r.describe(l.done(name, last.auto()))
+	r.describe(l.successfulRuns(name, last.auto()))
 	r.cold = l.coldFigures(name, last, versions)
 	for _, strategy := range forcible {
-		r.consider(strategy, l.done(name, last.forced(strategy)))
+		r.consider(strategy, l.successfulRuns(name, last.forced(strategy)))
 	}
 	r.findFailures(l, versions)
 	return r
@@ -110,9 +110,9 @@ func (r *rowResult) describe(runs []entry) {
 		return float64(e.Written)
 	})
 	for _, e := range runs {
-		r.ran, r.predicted = append(r.ran, e.Ran), append(r.predicted, e.Predicted)
+		r.ranStrategies, r.predicted = append(r.ranStrategies, e.RanStrategy), append(r.predicted, e.Predicted)
 	}
-	for _, names := range []*[]string{&r.ran, &r.predicted} {
+	for _, names := range []*[]string{&r.ranStrategies, &r.predicted} {
 		slices.Sort(*names)
 		*names = slices.Compact(*names)
 	}
@@ -124,7 +124,7 @@ func (r *rowResult) consider(strategy string, runs []entry) {
 	runs = slices.DeleteFunc(runs, func(e entry) bool {
 		return !entrant{strategy: strategy}.follows(e)
 	})
-	s := summarize(each(runs, func(e entry) float64 { return e.Seconds }))
+	s := summarize(valuesOf(runs, func(e entry) float64 { return e.Seconds }))
 	if s.Median > 0 && (r.bestName == "" || s.Median < r.best.Median) {
 		r.best = s
 		r.bestName = strategy
@@ -135,7 +135,7 @@ func (r *rowResult) consider(strategy string, runs []entry) {
 func (r *rowResult) findFailures(l *tableLog, versions []version) {
 	for _, e := range l.runs {
 		if e.Row != r.name || e.Failed == "" ||
-			len(l.done(e.Row, e.Contender)) > 0 {
+			len(l.successfulRuns(e.Row, e.Contender)) > 0 {
 			continue
 		}
 		r.failed = append(r.failed, e.Contender+": "+e.Failed)
@@ -148,20 +148,20 @@ func (r *rowResult) findFailures(l *tableLog, versions []version) {
 	r.failed = slices.Compact(r.failed)
 }
 
-// done returns the successful runs of a contender in a row.
-func (l *tableLog) done(row, contender string) []entry {
-	return slices.DeleteFunc(l.of(row, contender), func(e entry) bool {
+// successfulRuns returns the successful runs of a contender in a row.
+func (l *tableLog) successfulRuns(row, contender string) []entry {
+	return slices.DeleteFunc(l.runsOf(row, contender), func(e entry) bool {
 		return e.Failed != ""
 	})
 }
 
 func (l *tableLog) summary(row, contender string) summary {
-	return summarize(each(l.done(row, contender), func(e entry) float64 {
+	return summarize(valuesOf(l.successfulRuns(row, contender), func(e entry) float64 {
 		return e.Seconds
 	}))
 }
 
-func each(runs []entry, of func(entry) float64) []float64 {
+func valuesOf(runs []entry, of func(entry) float64) []float64 {
 	var values []float64
 	for _, e := range runs {
 		values = append(values, of(e))
@@ -170,21 +170,21 @@ func each(runs []entry, of func(entry) float64) []float64 {
 }
 
 func medianOf(runs []entry, of func(entry) float64) float64 {
-	return summarize(each(runs, of)).Median
+	return summarize(valuesOf(runs, of)).Median
 }
 
-// auto returns the times of the last version, and before the times of the first version.
-func (r rowResult) auto() summary   { return r.autos[len(r.autos)-1] }
-func (r rowResult) before() summary { return r.autos[0] }
+// lastVersion returns the times of the last version, and firstVersion those of the first version.
+func (r rowResult) lastVersion() summary  { return r.versionTimes[len(r.versionTimes)-1] }
+func (r rowResult) firstVersion() summary { return r.versionTimes[0] }
 
 func (r rowResult) change() float64 {
-	return ratio(r.auto().Median, r.before().Median)
+	return ratio(r.lastVersion().Median, r.firstVersion().Median)
 }
-func (r rowResult) foreseen() float64 {
-	return ratio(r.prediction, r.auto().Median)
+func (r rowResult) predictionRatio() float64 {
+	return ratio(r.prediction, r.lastVersion().Median)
 }
 func (r rowResult) regret() float64 {
-	return ratio(r.auto().Median, r.best.Median)
+	return ratio(r.lastVersion().Median, r.best.Median)
 }
 
 // slower returns a mark if the last version is slower than the first one. The mark depends on
@@ -194,7 +194,7 @@ func (r rowResult) slower() string {
 	switch {
 	case r.change() <= maxSlower:
 		return ""
-	case r.auto().Median > r.before().Max && r.before().Median < r.auto().Min:
+	case r.lastVersion().Median > r.firstVersion().Max && r.firstVersion().Median < r.lastVersion().Min:
 		return "**slower**"
 	}
 	return "slower?"
@@ -205,7 +205,7 @@ func (r rowResult) perTmpfs() float64 {
 	if r.redirected.Median == 0 {
 		return 0
 	}
-	return ratio(r.auto().Median, min(r.redirected.Median, r.before().Median))
+	return ratio(r.lastVersion().Median, min(r.redirected.Median, r.firstVersion().Median))
 }
 
 // verdict returns an error if extsort itself failed.
@@ -226,13 +226,15 @@ func (t *tableReport) write(w io.Writer) error {
 		binarySize(t.start.Size),
 	)
 	for _, v := range t.start.Versions {
-		fmt.Fprintf(&b, "Version %s: %s (%s)  \n", v.Name, v.Told, v.Sum)
+		fmt.Fprintf(&b, "Version %s: %s (%s)  \n", v.Name, v.Reported, v.Sum)
 	}
 	if t.confined() {
 		t.writeConfinement(&b)
 	} else {
-		b.WriteString("Medians [least–most] in seconds, in random order, the input in the page cache. In rows of pipes " +
-			"cp is cat into cat.\n\n")
+		b.WriteString(
+			"Medians [least–most] in seconds, in random order, the input in the page cache. In rows of pipes " +
+				"cp is cat into cat.\n\n",
+		)
 	}
 	t.writeRows(&b)
 	t.complain(&b)
@@ -243,9 +245,9 @@ func (t *tableReport) write(w io.Writer) error {
 
 // column is one column of the table.
 type column struct {
-	title string
-	left  bool
-	cell  func(rowResult) string
+	title      string
+	alignsLeft bool
+	cell       func(rowResult) string
 }
 
 // columns returns the columns of the table. There are more for several versions.
@@ -254,7 +256,7 @@ func (t *tableReport) columns() []column {
 		{"runs", false, func(r rowResult) string { return fmt.Sprint(r.runs) }}}
 	for i, v := range t.start.Versions {
 		all = append(all, column{v.Name, false, func(r rowResult) string {
-			return seconds(r.autos[i])
+			return seconds(r.versionTimes[i])
 		}})
 	}
 	n := len(t.start.Versions)
@@ -275,10 +277,10 @@ var planColumns = []column{
 	{"cp", false, func(r rowResult) string { return seconds(r.copy) }},
 	{"cp+sync", false, func(r rowResult) string { return seconds(r.sync) }},
 	{"× cp", false, func(r rowResult) string {
-		return times(ratio(r.auto().Median, r.copy.Median))
+		return times(ratio(r.lastVersion().Median, r.copy.Median))
 	}},
 	{"× cp+sync", false, func(r rowResult) string {
-		return times(ratio(r.auto().Median, r.sync.Median))
+		return times(ratio(r.lastVersion().Median, r.sync.Median))
 	}},
 	{"`> out`", false, func(r rowResult) string {
 		return seconds(r.redirected)
@@ -288,10 +290,10 @@ var planColumns = []column{
 		return times(r.processor)
 	}},
 	{"spilled", false, func(r rowResult) string {
-		return known(int64(r.spilled))
+		return sizeText(int64(r.spilled))
 	}},
 	{"to disk", false, func(r rowResult) string {
-		return known(int64(r.written))
+		return sizeText(int64(r.written))
 	}},
 }
 
@@ -301,10 +303,10 @@ var (
 		return strings.Join(r.predicted, ", ")
 	}}
 	ranColumn = column{"ran", true, func(r rowResult) string {
-		return strings.Join(r.ran, ", ")
+		return strings.Join(r.ranStrategies, ", ")
 	}}
 	foreseenColumn = column{"predicted / measured", false, func(r rowResult) string {
-		return times(r.foreseen())
+		return times(r.predictionRatio())
 	}}
 	bestColumn = column{"best forced", true, func(r rowResult) string {
 		return strings.TrimSpace(r.bestName + " " + seconds(r.best))
@@ -332,7 +334,7 @@ func (t *tableReport) writeRows(b *strings.Builder) {
 	}
 	line(func(c column) string { return c.title })
 	line(func(c column) string {
-		if c.left {
+		if c.alignsLeft {
 			return "---"
 		}
 		return "--:"
@@ -351,7 +353,7 @@ func (t *tableReport) complain(b *strings.Builder) {
 	for _, bound := range all {
 		var found []string
 		for _, r := range t.results {
-			text := bound.beyond(r)
+			text := bound.remark(r)
 			if text != "" {
 				found = append(found, r.name+": "+text)
 			}
@@ -369,7 +371,7 @@ func (t *tableReport) complain(b *strings.Builder) {
 // A bound is a limit for rows. beyond returns a remark if a row exceeds it, and "" otherwise.
 type bound struct {
 	title  string
-	beyond func(rowResult) string
+	remark func(rowResult) string
 }
 
 // bounds are the limits of both tables.
@@ -378,31 +380,31 @@ var bounds = []bound{
 		return strings.Join(r.failed, "; ")
 	}},
 	{"Slower by more than 5 %", func(r rowResult) string {
-		return above(r.change(), maxSlower, " "+r.slower())
+		return remarkAbove(r.change(), maxSlower, " "+r.slower())
 	}},
 	{"Ran another strategy than predicted", func(r rowResult) string {
-		if slices.Equal(r.ran, r.predicted) ||
+		if slices.Equal(r.ranStrategies, r.predicted) ||
 			slices.Contains(r.predicted, "") {
 			return ""
 		}
-		return strings.Join(r.predicted, ", ") + " → " + strings.Join(r.ran, ", ")
+		return strings.Join(r.predicted, ", ") + " → " + strings.Join(r.ranStrategies, ", ")
 	}},
 	{"Predicted over measured beyond 0.6 to 1.6", func(r rowResult) string {
-		if p := r.foreseen(); p > 0 && p < minPredicted {
+		if p := r.predictionRatio(); p > 0 && p < minPredicted {
 			return times(p)
 		}
-		return above(r.foreseen(), maxPredicted, "")
+		return remarkAbove(r.predictionRatio(), maxPredicted, "")
 	}},
 	{"Regret above 1.15", func(r rowResult) string {
-		return above(r.regret(), maxRegret, " "+r.bestName)
+		return remarkAbove(r.regret(), maxRegret, " "+r.bestName)
 	}},
 }
 
 var tmpfsBound = bound{"In tmpfs above 1.1 × the better of `-o out` and `> out` of the first version",
-	func(r rowResult) string { return above(r.perTmpfs(), maxPerTmpfs, "") }}
+	func(r rowResult) string { return remarkAbove(r.perTmpfs(), maxPerTmpfs, "") }}
 
-// above returns a ratio with a remark if it exceeds a limit, and "" otherwise.
-func above(ratio, bound float64, remark string) string {
+// remarkAbove returns a ratio with a remark if it exceeds a limit, and "" otherwise.
+func remarkAbove(ratio, bound float64, remark string) string {
 	if ratio <= bound {
 		return ""
 	}

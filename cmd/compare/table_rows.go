@@ -20,8 +20,8 @@ var tableWorkloads = []workload{
 
 // A share is a memory limit in proportion to the size of the data.
 type share struct {
-	name      string
-	times, of int64 // the limit is size × times / of
+	name            string
+	factor, divisor int64 // the limit is size × factor / divisor
 }
 
 var tableShares = []share{{"in-core", 4, 1}, {"quarter", 1, 4}, {"sixteenth", 1, 16}}
@@ -29,7 +29,7 @@ var tableShares = []share{{"in-core", 4, 1}, {"quarter", 1, 4}, {"sixteenth", 1,
 // limit returns the limit for data of this size. REQUIRES: the share is in proportion to the
 // data.
 func (s share) limit(bytes int64) int64 {
-	return max(bytes*s.times/max(s.of, 1), leastMemory)
+	return max(bytes*s.factor/max(s.divisor, 1), leastMemory)
 }
 
 // Places other than the disk, whose name is that of its file system.
@@ -83,8 +83,8 @@ func allRows(places []string) []row {
 	return rows
 }
 
-// pick returns the rows that match one of the patterns.
-func pick(rows []row, patterns []string) []row {
+// matchingRows returns the rows that match one of the patterns.
+func matchingRows(rows []row, patterns []string) []row {
 	if len(patterns) == 0 {
 		return rows
 	}
@@ -95,8 +95,8 @@ func pick(rows []row, patterns []string) []row {
 	})
 }
 
-// rank returns a sort key for the name of a row, according to the order of the table.
-func rank(name string) []int {
+// tableOrder returns a sort key for the name of a row, according to the order of the table.
+func tableOrder(name string) []int {
 	parts := append(strings.Split(name, "/"), "", "")
 	all := slices.Concat(tableWorkloads, confinedWorkloads)
 	return []int{
@@ -175,7 +175,7 @@ func (r row) ownEntrants(s settings, way route) []entrant {
 			all,
 			entrant{sorter(
 				last.forced(strategy), way, line,
-			), strategy, s.table.forced},
+			), strategy, s.table.forcedRuns},
 		)
 	}
 	return all

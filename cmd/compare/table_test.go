@@ -18,7 +18,7 @@ import (
 
 // twoVersions returns the settings of a small table.
 func twoVersions() settings {
-	return settings{bytes: 1 << 30, runs: 2, table: tableSettings{forced: 1, seed: 1,
+	return settings{bytes: 1 << 30, runs: 2, table: tableSettings{forcedRuns: 1, seed: 1,
 		versions: []version{{Name: "old", Sum: "a"}, {Name: "new", Sum: "b"}}}}
 }
 
@@ -45,7 +45,7 @@ func TestRowNames(t *testing.T) {
 	if names[1] != "u64/quarter/ext4" || names[71] != "bytes20/sixteenth/tmpfs" {
 		t.Errorf("the second is %s, the last %s", names[1], names[71])
 	}
-	if !slices.IsSortedFunc(names, func(a, b string) int { return slices.Compare(rank(a), rank(b)) }) {
+	if !slices.IsSortedFunc(names, func(a, b string) int { return slices.Compare(tableOrder(a), tableOrder(b)) }) {
 		t.Error("the report has another order than the table")
 	}
 }
@@ -57,12 +57,12 @@ func TestRowPatterns(t *testing.T) {
 		if !rowPattern(pattern).valid() {
 			t.Errorf("%s is said to be no pattern", pattern)
 		}
-		if got := pick(allRows([]string{"ext4", inPipe, inTmpfs}), []string{pattern}); len(got) != want {
+		if got := matchingRows(allRows([]string{"ext4", inPipe, inTmpfs}), []string{pattern}); len(got) != want {
 			t.Errorf("%s picks %d rows, want %d", pattern, len(got), want)
 		}
 	}
 	all := allRows([]string{"ext4"})
-	if pick(all, []string{"no such row"}); all[0].name() != "u64/in-core/ext4" {
+	if matchingRows(all, []string{"no such row"}); all[0].name() != "u64/in-core/ext4" {
 		t.Errorf("the first of all rows is %s once none was picked, and so the message names it", all[0].name())
 	}
 	for _, pattern := range []string{"", "[", "a/b/c/d"} {
@@ -136,11 +136,11 @@ func TestResumeMakesWhatIsMissing(t *testing.T) {
 		{Row: name, Contender: "new auto", Run: 1},
 		{Row: name, Contender: "new auto", Run: 2},
 		{Row: "u64/quarter/pipe", Contender: "cp", Run: 1},
-		{Row: name, Contender: "new merge", Run: 1, Ran: "merge"},
-		{Row: name, Contender: "new reread", Run: 1, Ran: "merge"},
+		{Row: name, Contender: "new merge", Run: 1, RanStrategy: "merge"},
+		{Row: name, Contender: "new reread", Run: 1, RanStrategy: "merge"},
 	}}
 	s := twoVersions()
-	s.table.forced = 2
+	s.table.forcedRuns = 2
 	got := names((&table{shop: &workshop{settings: s}, log: log}).missing(rowNamed(t, name)))
 	slices.Sort(got)
 	want := []string{"cp 1", "cp 2", "cp+sync 1", "cp+sync 2", "new merge 2", "new partition 1", "new partition 2",
@@ -182,27 +182,29 @@ func TestLogIsWhole(t *testing.T) {
 
 func TestListenToleratesAbsentFields(t *testing.T) {
 	var e entry
-	e.listen([]byte("extsort: warning: something\n" + `{"strategy":"merge","bytes_spilled":7,"changes":[{"why":"x"}],` +
-		`"candidates":[],"plan":{"strategy":"reread","seconds":1.5,"stages":[]}}` + "\n"))
-	if e.Ran != "merge" || e.Spilled != 7 || e.Predicted != "reread" || e.PredictedSeconds != 1.5 {
+	e.setReported(
+		[]byte("extsort: warning: something\n" + `{"strategy":"merge","bytes_spilled":7,"changes":[{"why":"x"}],` +
+			`"candidates":[],"plan":{"strategy":"reread","seconds":1.5,"stages":[]}}` + "\n"),
+	)
+	if e.RanStrategy != "merge" || e.Spilled != 7 || e.Predicted != "reread" || e.PredictedSeconds != 1.5 {
 		t.Errorf("got %+v", e)
 	}
 	for _, said := range []string{"", "cp: no space\n", `{"seconds":1}` + "\n", "{broken\n"} {
 		var e entry
-		if e.listen([]byte(said)); e != (entry{}) {
+		if e.setReported([]byte(said)); e != (entry{}) {
 			t.Errorf("%q told %+v", said, e)
 		}
 	}
 }
 
 func TestExpectation(t *testing.T) {
-	l := &tableLog{runs: []entry{{Row: "a", Took: 1}, {Row: "a", Took: 3}, {Row: "b", Took: 5}}}
+	l := &tableLog{runs: []entry{{Row: "a", TotalSeconds: 1}, {Row: "a", TotalSeconds: 3}, {Row: "b", TotalSeconds: 5}}}
 	for row, want := range map[string]float64{"a": 2, "b": 5, "c": 3} {
-		if got := l.expect(row, 1<<30).Seconds(); got != want {
+		if got := l.expectedTime(row, 1<<30).Seconds(); got != want {
 			t.Errorf("a run of %s takes %v s, want %v", row, got, want)
 		}
 	}
-	if got := new(tableLog).expect("a", 1<<30).Seconds(); got < 1 || got > 10 {
+	if got := new(tableLog).expectedTime("a", 1<<30).Seconds(); got < 1 || got > 10 {
 		t.Errorf("the first run is said to take %v s", got)
 	}
 }
@@ -217,7 +219,7 @@ func TestSlowerBeyondTheSpread(t *testing.T) {
 		{summary{1, 0.9, 1.3}, summary{1.2, 1.15, 1.3}, "slower?"},
 		{summary{1, 0.9, 1.1}, summary{1.2, 0.95, 1.3}, "slower?"},
 	} {
-		if got := (rowResult{autos: []summary{c.before, c.after}}).slower(); got != c.want {
+		if got := (rowResult{versionTimes: []summary{c.before, c.after}}).slower(); got != c.want {
 			t.Errorf("%v to %v is %q, want %q", c.before, c.after, got, c.want)
 		}
 	}
@@ -310,12 +312,12 @@ func checkRuns(t *testing.T, file string) {
 		if err := json.Unmarshal(line, &e); err != nil {
 			t.Fatal(err)
 		}
-		if e.Failed != "" || e.Row != "" && (e.Seconds <= 0 || e.Took < e.Seconds || e.Run < 1 || e.Run > 2) {
+		if e.Failed != "" || e.Row != "" && (e.Seconds <= 0 || e.TotalSeconds < e.Seconds || e.Run < 1 || e.Run > 2) {
 			t.Errorf("a run says %s", line)
 		}
 		if strings.HasSuffix(e.Contender, " auto") {
 			autos++
-			if e.Ran == "" || e.Predicted == "" || e.Processor <= 0 {
+			if e.RanStrategy == "" || e.Predicted == "" || e.Processor <= 0 {
 				t.Errorf("of auto it is not told what ran and what was predicted: %s", line)
 			}
 		}
@@ -332,7 +334,7 @@ func TestTableStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	s := twoVersions()
-	s.work = t.TempDir()
+	s.workFolder = t.TempDir()
 	shop.settings = s
 	file := filepath.Join(t.TempDir(), "table.jsonl")
 	l, err := openLog(file, start{Size: s.bytes})

@@ -11,10 +11,10 @@ import (
 
 // A version is an extsort command. Its checksum distinguishes two builds with the same name.
 type version struct {
-	Name string `json:"name"`
-	Sum  string `json:"sha256"` // the first digits
-	Told string `json:"version,omitempty"`
-	path string
+	Name     string `json:"name"`
+	Sum      string `json:"sha256"` // the first digits
+	Reported string `json:"version,omitempty"`
+	path     string
 }
 
 // runs reports whether an entrant uses this version.

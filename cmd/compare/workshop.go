@@ -20,7 +20,7 @@ type workshop struct {
 	peerVersions []string
 	machine      machine
 	settleLimit  int64     // bytes
-	group        *cgroup   // cgroup for timed runs; nil: none
+	timedCgroup  *cgroup   // cgroup for timed runs; nil: none
 	log          io.Writer // progress messages
 }
 
@@ -28,7 +28,7 @@ type workshop struct {
 func openWorkshop(
 	ctx context.Context, s settings, log io.Writer,
 ) (*workshop, error) {
-	dir, err := os.MkdirTemp(s.work, "extsort-compare-")
+	dir, err := os.MkdirTemp(s.workFolder, "extsort-compare-")
 	if err != nil {
 		return nil, err
 	}
@@ -48,16 +48,16 @@ func openWorkshop(
 }
 
 func (shop *workshop) close() {
-	if shop.keep {
-		shop.say("the data is in %s", shop.dir)
+	if shop.keepData {
+		shop.logf("the data is in %s", shop.dir)
 		return
 	}
 	if err := os.RemoveAll(shop.dir); err != nil {
-		shop.say("cannot remove the data: %v", err)
+		shop.logf("cannot remove the data: %v", err)
 	}
 }
 
-func (shop *workshop) say(line string, args ...any) {
+func (shop *workshop) logf(line string, args ...any) {
 	fmt.Fprintf(shop.log, line+"\n", args...)
 }
 
@@ -169,8 +169,9 @@ func (shop *workshop) firstLine(
 	return strings.TrimSpace(line), nil
 }
 
-// must runs a command without timing it. Standard input and output may be nil.
-func (shop *workshop) must(
+// runUntimed runs a command that is not part of a measurement. Standard input and output may be
+// nil.
+func (shop *workshop) runUntimed(
 	ctx context.Context, c command, stdin io.Reader, stdout io.Writer,
 ) error {
 	cmd := shop.prepare(ctx, c)

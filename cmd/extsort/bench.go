@@ -100,12 +100,16 @@ func benchShowFlags(g group, v *flagValues) {
 func (a *app) benchCommand() *cobra.Command {
 	v := &flagValues{}
 	f := &v.bench
-	cmd := verb("bench [flags]", "Time the sorting algorithms of a device, in Mkeys/s by size, and check their\nresults.",
+	cmd := verb(
+		"bench [flags]",
+		"Time the sorting algorithms of a device, in Mkeys/s by size, and check their\nresults.",
 		`  extsort bench
   extsort bench -d gpu -t u32,u64+u32 --max 2^28 --dist few,zipf --svg r.svg
   extsort bench -d gpu --table bainville
   extsort bench --from ours.json,theirs.json --svg both.svg`,
-		v, nil)
+		v,
+		nil,
+	)
 	cmd.Long += "\n\nTables:\n"
 	for _, v := range bench.Views {
 		cmd.Long += fmt.Sprintf("  %s\n    %s\n", v.Name, v.About)
@@ -114,7 +118,7 @@ func (a *app) benchCommand() *cobra.Command {
 		if err := f.openPlot(cmd.Context(), a); err != nil {
 			return err
 		}
-		defer f.plot.drop()
+		defer f.plot.discard()
 		if f.from != nil {
 			return a.showFigures(cmd.Context(), f)
 		}

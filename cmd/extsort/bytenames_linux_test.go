@@ -57,7 +57,10 @@ func TestNamesInJSON(t *testing.T) {
 		if !maps.Equal(raw, c.raw) {
 			t.Errorf("%q: the names are %q, want %q, in %s", c.args, raw, c.raw, line)
 		}
-		if failed, _ := object["error"].(string); (failed != "") != (c.fail != "") || !strings.HasPrefix(failed, c.fail) {
+		if failed, _ := object["error"].(string); (failed != "") != (c.fail != "") || !strings.HasPrefix(
+			failed,
+			c.fail,
+		) {
 			t.Errorf("%q: error %q, want %q", c.args, failed, c.fail)
 		}
 	}

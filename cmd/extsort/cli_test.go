@@ -41,8 +41,11 @@ func TestCommandLinePage(t *testing.T) {
 // adds.
 func commandLinePage() string {
 	var b strings.Builder
-	fmt.Fprint(&b, "# Command line\n\nFor looking up a verb or a flag. A test generates this page from the command's own "+
-		"definitions.\nThe [cookbook](cookbook.md) has examples, [records.md](records.md) the types.\n")
+	fmt.Fprint(
+		&b,
+		"# Command line\n\nFor looking up a verb or a flag. A test generates this page from the command's own "+
+			"definitions.\nThe [cookbook](cookbook.md) has examples, [records.md](records.md) the types.\n",
+	)
 	root := (&app{}).sortCommand()
 	writeCommand(&b, root, nil)
 	shared := map[string]string{}

@@ -25,7 +25,7 @@ type app struct {
 
 	running atomic.Pointer[bars] // the progress of the latest run
 	// out and notes write text to stdout and stderr. The command fails with their first error.
-	out, notes *heard
+	out, notes *stickyWriter
 	afterError func() error // called after the line of an error was printed; may be nil
 }
 
@@ -52,20 +52,20 @@ func (a *app) execute(ctx context.Context, args []string) error {
 	a.args = args
 	root.SetArgs(args)
 	root.SetIn(a.stdin)
-	a.out, a.notes = &heard{Writer: a.stdout}, &heard{Writer: a.stderr}
+	a.out, a.notes = &stickyWriter{Writer: a.stdout}, &stickyWriter{Writer: a.stderr}
 	root.SetOut(a.out)
 	root.SetErr(a.stderr)
 	err := root.ExecuteContext(ctx)
 	return cmp.Or(a.notes.err, err, a.out.err)
 }
 
-// A heard writer remembers its first error, so that callers don't need to check every write.
-type heard struct {
+// A stickyWriter remembers its first error, so that callers don't need to check every write.
+type stickyWriter struct {
 	io.Writer
 	err error
 }
 
-func (w *heard) Write(p []byte) (int, error) {
+func (w *stickyWriter) Write(p []byte) (int, error) {
 	n, err := w.Writer.Write(p)
 	w.err = cmp.Or(w.err, err)
 	return n, err
@@ -169,7 +169,7 @@ func verbFirst(args []string, root *cobra.Command, verbs []*cobra.Command) ([]st
 		from, to = 1, len(args)-1
 	}
 	at := firstOperand(args[from:to], append([]*cobra.Command{root}, verbs...))
-	if at < 0 || !slices.Contains(names(verbs), args[from+at]) {
+	if at < 0 || !slices.Contains(verbNames(verbs), args[from+at]) {
 		return args, false
 	}
 	at += from
@@ -182,7 +182,7 @@ func isCompletion(word string) bool {
 	return word == cobra.ShellCompRequestCmd || word == cobra.ShellCompNoDescRequestCmd
 }
 
-func names(verbs []*cobra.Command) []string {
+func verbNames(verbs []*cobra.Command) []string {
 	var names []string
 	for _, c := range verbs {
 		names = append(names, c.Name())

@@ -78,11 +78,11 @@ func (a *app) demo(ctx context.Context, f *demoFlags) (err error) {
 	f.opt.TempDirs = []string{folder}
 	f.opt.Verify = true
 	fmt.Fprintf(a.out, "A tour of extsort, in %s.\n\n", folder)
-	return a.tour(ctx, f, max(f.size/demoRecord, 1)*demoRecord)
+	return a.runTour(ctx, f, max(f.size/demoRecord, 1)*demoRecord)
 }
 
-func (a *app) tour(ctx context.Context, f *demoFlags, bytes int64) error {
-	spent, err := timed(func() error {
+func (a *app) runTour(ctx context.Context, f *demoFlags, bytes int64) error {
+	spent, err := secondsOf(func() error {
 		return a.gen(ctx, &genFlags{
 			record: f.opt.Record, output: f.opt.Inputs[0], bytes: bytes, dist: "uniform", seed: 1,
 			workers: f.opt.Workers, progress: f.progress,
@@ -100,7 +100,7 @@ func (a *app) tour(ctx context.Context, f *demoFlags, bytes int64) error {
 		human.Rate(bytes, spent),
 	)
 
-	progress := a.bars(f.progress)
+	progress := a.startBars(f.progress)
 	f.opt.Progress = progress
 	f.opt.MeasureMemory = true
 	report, err := session.Sort(ctx, f.opt)
@@ -112,7 +112,7 @@ func (a *app) tour(ctx context.Context, f *demoFlags, bytes int64) error {
 	return nil
 }
 
-func timed(f func() error) (float64, error) {
+func secondsOf(f func() error) (float64, error) {
 	start := time.Now()
 	err := f()
 	return time.Since(start).Seconds(), err
@@ -134,7 +134,7 @@ func (a *app) printSortSummary(r *session.Report) {
 		human.Rate(r.BytesRead, sorting),
 	)
 	writeRows(a.out, []row{
-		{"   memory  ", memory(&r.Detail)},
+		{"   memory  ", memoryText(&r.Detail)},
 		{"   strategy", string(r.Strategy) + ": " + r.Strategy.Properties().Way},
 		{"   disk", human.Bytes(r.BytesSpilled) + " of temporary data"},
 		{"   device", r.Device},

@@ -49,13 +49,13 @@ func (a *app) devices(ctx context.Context, asJSON bool) error {
 // deviceRows describes a device. It leaves out rates that extsort tune has not measured.
 func deviceRows(ctx context.Context, d device.Info) []row {
 	measured := func(r float64) string {
-		return when(r > 0, "%s", human.Rate(int64(r), 1))
+		return textIf(r > 0, "%s", human.Rate(int64(r), 1))
 	}
 	return []row{
 		{"   kind", string(d.Kind) + ", " + plural(d.Units, "unit")},
 		{"   driver", d.Driver},
 		{"   memory", cmp.Or(
-			when(d.MemoryBytes > 0, "%s", human.Bytes(d.MemoryBytes)),
+			textIf(d.MemoryBytes > 0, "%s", human.Bytes(d.MemoryBytes)),
 			"host memory",
 		)},
 		{"   chunk", largestChunk(ctx, d)},

@@ -21,9 +21,9 @@ import (
 // The functions in this file correct mistakes if the meaning is certain. Otherwise the error asks
 // "did you mean …?".
 
-// guess sets the format if no flag describes the records and the inputs begin like NumPy arrays or
-// archives. With such a format, -k refers to fields by name.
-func (f *sortFlags) guess(files []string) {
+// guessFormat sets the format if no flag describes the records and the inputs begin like NumPy
+// arrays or archives. With such a format, -k refers to fields by name.
+func (f *sortFlags) guessFormat(files []string) {
 	r := &f.opt.Record
 	open := r.Type+r.Format+r.Fields == "" && r.RecordSize == 0 && !f.opt.Raw &&
 		f.opt.SkipBytes == 0
@@ -80,7 +80,7 @@ func (f *sortFlags) mistakenVerb(files []string, verbs []*cobra.Command) error {
 		return errors.Is(err, os.ErrNotExist)
 	}
 	first, last, r := files[0], files[len(files)-1], f.opt.Record
-	writes := f.opt.Output == "" && !f.mode.checking() && last != "-" &&
+	writes := f.opt.Output == "" && !f.mode.isCheck() && last != "-" &&
 		!strings.Contains(last, "://")
 	switch other := otherVerbs[first]; {
 	case missing(first) && missingVerbs[first] != "":
@@ -94,7 +94,7 @@ func (f *sortFlags) mistakenVerb(files []string, verbs []*cobra.Command) error {
 	case missing(first) && r.Type+r.Format+r.Fields == "" &&
 		r.RecordSize == 0 &&
 		len(r.Keys) == 0:
-		if near := nearest(first, names(verbs)); near != "" {
+		if near := nearestWord(first, verbNames(verbs)); near != "" {
 			return fmt.Errorf(
 				"%s: no such file or command: did you mean extsort %s?",
 				first,
@@ -358,12 +358,12 @@ func nearestFlag(flags *pflag.FlagSet, name string) string {
 			known = append(known, f.Name)
 		}
 	})
-	return cmp.Or(other, nearest(name, known))
+	return cmp.Or(other, nearestWord(name, known))
 }
 
-// nearest returns the first word for which the given one is an abbreviation or a misspelling, or
-// "".
-func nearest(word string, words []string) string {
+// nearestWord returns the first word for which the given one is an abbreviation or a misspelling,
+// or "".
+func nearestWord(word string, words []string) string {
 	if all := allNearest(word, words); len(all) > 0 {
 		return all[0]
 	}

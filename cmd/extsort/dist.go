@@ -39,9 +39,9 @@ Exit status: 0 success, 75 a temporary error (run it again), 2 any other error.`
 // distFlags contains the values of flags that only the verbs of dist have.
 type distFlags struct {
 	request    dist.Request // without the record and the data around the records
-	into       string
+	singleFile string
 	simulation simulation
-	use        dist.Use // for script
+	resources  dist.Use // for script
 	part       string   // for run, cut, merge and verify
 	keepRuns   bool
 	readAll    bool
@@ -55,7 +55,7 @@ func distCommand(a *app) *cobra.Command {
   extsort dist status /shared/plan`, &flagValues{}, nil)
 	cmd.Long = distLong
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		verbs := inWords(names(cmd.Commands()))
+		verbs := inWords(verbNames(cmd.Commands()))
 		if len(args) == 0 {
 			return fmt.Errorf("dist: name a command: %s", verbs)
 		}
@@ -119,7 +119,7 @@ func distOutputFlags(g group, v *flagValues) {
 	g.add(text(&v.dist.request.Output, "OUTDIR"), "output,o",
 		"write one file per part into directory OUTDIR, or one object per part below s3://BUCKET/PREFIX").
 		sets(option.Output).directory()
-	g.add(text(&v.dist.into, "FILE"), "into", "write all parts into one FILE")
+	g.add(text(&v.dist.singleFile, "FILE"), "into", "write all parts into one FILE")
 }
 
 func distPlanFlags(g group, v *flagValues) {
@@ -169,7 +169,7 @@ func (v *flagValues) distRequest(inputs []string) (dist.Request, error) {
 	r.Inputs = inputs
 	r.Record, r.Reverse = v.opt.Record, v.opt.Reverse
 	r.SkipBytes, r.InputRecords, r.SkipTail = v.opt.SkipBytes, v.opt.Records, v.opt.SkipTail
-	if v.dist.into == "" {
+	if v.dist.singleFile == "" {
 		return r, nil
 	}
 	if r.Output != "" {
@@ -177,7 +177,7 @@ func (v *flagValues) distRequest(inputs []string) (dist.Request, error) {
 			"-o and --into cannot be combined: write one file per part, or one in total",
 		)
 	}
-	r.Output, r.OneFile = v.dist.into, true
+	r.Output, r.OneFile = v.dist.singleFile, true
 	return r, nil
 }
 
@@ -197,7 +197,7 @@ func planDist(
 	if err := sim.openPlot(ctx); err != nil { // the file may be in the directory that Make created
 		return err
 	}
-	defer sim.plot.drop()
+	defer sim.plot.discard()
 	cost := p.Estimate(profile.Load().On(spill.DefaultFolder()), processors)
 	simulated, err := sim.run(ctx, p, cost)
 	if err != nil {
@@ -216,8 +216,11 @@ func planDist(
 			p.Parts,
 		)},
 		{"I/O", human.Bytes(cost.Moved) + " read and " + human.Bytes(cost.Moved) + " written"},
-		{"predicted", fmt.Sprintf("%s per run, %s per merge, on a machine like this one", human.Estimate(cost.RunSeconds),
-			human.Estimate(cost.Merge))},
+		{
+			"predicted",
+			fmt.Sprintf("%s per run, %s per merge, on a machine like this one", human.Estimate(cost.RunSeconds),
+				human.Estimate(cost.Merge)),
+		},
 	}, simulated...)
 	next := "extsort dist script " + strings.Join(dist.Schedulers, "|") + " " + shellWord(folder)
 	writeRows(a.out, append(rows, row{"next", next}))
@@ -344,8 +347,12 @@ func distStatusFlags(g group, v *flagValues) {
 
 func distStatus(a *app) *cobra.Command {
 	v := &flagValues{}
-	return distVerb("status [flags] DIR", "Show which tasks are done and what to run next.", "  extsort dist status plan",
-		v, withPlan(a, &v.opt, func(ctx context.Context, w *dist.Worker, args []string) error {
+	return distVerb(
+		"status [flags] DIR",
+		"Show which tasks are done and what to run next.",
+		"  extsort dist status plan",
+		v,
+		withPlan(a, &v.opt, func(ctx context.Context, w *dist.Worker, args []string) error {
 			s, err := w.Plan.Status(ctx)
 			if err != nil {
 				return err
@@ -360,23 +367,24 @@ func distStatus(a *app) *cobra.Command {
 				)
 			}
 			writeRows(a.out, []row{
-				{"runs", taskProgress(s.Runs, s.RunsLeft)}, {"cut", when(s.Cut, "done") + when(!s.Cut, "not done")},
+				{"runs", taskProgress(s.Runs, s.RunsLeft)}, {"cut", textIf(s.Cut, "done") + textIf(!s.Cut, "not done")},
 				{"parts", taskProgress(s.Parts, s.Left)},
 				{"next", next},
 			})
 			return nil
-		}))
+		}),
+	)
 }
 
 // taskProgress formats the number of completed tasks and the list of missing ones.
 func taskProgress(all int, left []int) string {
 	return fmt.Sprintf(
 		"%d of %d done", all-len(left), all,
-	) + when(len(left) > 0, ", missing: %s", dist.Ranges(left))
+	) + textIf(len(left) > 0, ", missing: %s", dist.Ranges(left))
 }
 
 func distScriptFlags(g group, v *flagValues) {
-	g.add(wholeNumber(&v.dist.use.Tasks, "N", 1), "tasks",
+	g.add(wholeNumber(&v.dist.resources.Tasks, "N", 1), "tasks",
 		"divide the runs, and the parts, among N tasks; otherwise one task for each, at most 1000")
 	g.add(parsed(&v.opt.MemoryBytes, "SIZE", parseMemory), "buffer-size,S",
 		"memory limit of each task; otherwise half of the memory of its machine or cgroup").
@@ -397,7 +405,7 @@ func distScript(a *app) *cobra.Command {
 			"it; nothing is submitted.",
 		"  extsort dist script slurm -d gpu --parallel 8 plan > sort.sh\n  extsort dist script local -S 8G plan | sh",
 		v, withPlan(a, &v.opt, func(_ context.Context, w *dist.Worker, args []string) error {
-			use := v.dist.use
+			use := v.dist.resources
 			use.MemoryBytes, use.Workers, use.Devices = v.opt.MemoryBytes, v.opt.Workers, v.opt.Devices
 			text, err := w.Plan.Script(args[0], use)
 			fmt.Fprint(a.out, text)

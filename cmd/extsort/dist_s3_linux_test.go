@@ -20,7 +20,11 @@ func plannedInStore(t *testing.T, size string) *distCase {
 			t.Fatal(err)
 		}
 	}
-	mustRun(t, d.dir, append([]string{"gen", "--size", size, "--dist", "zipf", "-o", "s3://bucket/in"}, pairLayout...)...)
+	mustRun(
+		t,
+		d.dir,
+		append([]string{"gen", "--size", size, "--dist", "zipf", "-o", "s3://bucket/in"}, pairLayout...)...,
+	)
 	mustRun(t, d.dir, append([]string{"dist", "plan", "--runs", "8", "--parts", "4", "-o", "s3://bucket/out", "plan",
 		"s3://bucket/in"}, pairLayout...)...)
 	return d

@@ -78,7 +78,9 @@ func (d *distCase) command(name string, args ...string) string {
 
 // submitted runs a script of dist that submits its jobs, and returns the number of the last job.
 func (d *distCase) submitted(tasks int) string {
-	script := string(mustRun(d.t, d.dir, "dist", "script", "slurm", "-S", "64M", "--tasks", strconv.Itoa(tasks), "plan"))
+	script := string(
+		mustRun(d.t, d.dir, "dist", "script", "slurm", "-S", "64M", "--tasks", strconv.Itoa(tasks), "plan"),
+	)
 	if err := os.WriteFile(filepath.Join(d.dir, "sort.sh"), []byte(script), 0o755); err != nil {
 		d.t.Fatal(err)
 	}

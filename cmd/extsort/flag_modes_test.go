@@ -95,7 +95,7 @@ func testFlagInMode(t *testing.T, mode sortMode, f *pflag.Flag) {
 	if f.Value.Type() != "bool" {
 		sample := flagSamples[f.Name]
 		if sample == "" {
-			sample = slices.Concat(choices(f), f.Annotations[offered], []string{"x"})[0]
+			sample = slices.Concat(choices(f), f.Annotations[offeredValues], []string{"x"})[0]
 		}
 		word += "=" + sample
 	}

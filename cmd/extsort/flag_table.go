@@ -105,7 +105,11 @@ var flagTable = []flagGroup{
 	{"Threads and progress", "gen", []defineFlag{parallelFlag, progressFlag}},
 	{"Flags", "demo", []defineFlag{demoSizeFlags, deviceFlag, parallelFlag, progressFlag}},
 
-	{"Reports, all on standard error", "sort", []defineFlag{progressFlag, quietFlag, statsFlag, explainFlag, verifyFlag}},
+	{
+		"Reports, all on standard error",
+		"sort",
+		[]defineFlag{progressFlag, quietFlag, statsFlag, explainFlag, verifyFlag},
+	},
 	{"Reports, all on standard error", "shuffle", []defineFlag{progressFlag, quietFlag, statsFlag, explainFlag}},
 	{"Reports, all on standard error", "union, intersect, subtract, compare", []defineFlag{
 		progressFlag, quietFlag, statsFlag,

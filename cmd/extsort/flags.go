@@ -56,17 +56,17 @@ type definition struct{ *pflag.Flag }
 
 // The annotations of a flag.
 const (
-	groupTitle  = "group"
-	optionField = "field"
-	otherNames  = "hints"
-	refusedWith = "not with"
-	neededFlag  = "needs"
-	impliedFlag = "implies"
-	reasonNotIn = "not in " // and a verb
-	offered     = "offered"
+	groupTitle    = "group"
+	optionField   = "field"
+	otherNames    = "hints"
+	refusedWith   = "not with"
+	neededFlag    = "needs"
+	impliedFlag   = "implies"
+	reasonNotIn   = "not in " // and a verb
+	offeredValues = "offered"
 )
 
-func (d definition) note(key string, values ...string) definition {
+func (d definition) annotate(key string, values ...string) definition {
 	if d.Annotations == nil {
 		d.Annotations = map[string][]string{}
 	}
@@ -80,46 +80,46 @@ func (d definition) sets(fields ...option.Field) definition {
 	for _, f := range fields {
 		names = append(names, string(f))
 	}
-	return d.note(optionField, names...)
+	return d.annotate(optionField, names...)
 }
 
 // hints lists the names of the flag in other tools, so that a user who types one of them finds
 // the flag.
 func (d definition) hints(names ...string) definition {
-	return d.note(otherNames, names...)
+	return d.annotate(otherNames, names...)
 }
 
 // notWith lists flags that cannot be combined with this flag. They are written in their usual form,
 // -c or --join, or as -c=quiet for one value of a flag.
 func (d definition) notWith(others ...string) definition {
-	return d.note(refusedWith, others...)
+	return d.annotate(refusedWith, others...)
 }
 
 // needs names another flag that is required for this flag to have an effect.
 func (d definition) needs(other string) definition {
-	return d.note(neededFlag, other)
+	return d.annotate(neededFlag, other)
 }
 
 // implies names a flag that this flag includes. The notWith list of that flag then also applies to
 // this flag.
 func (d definition) implies(other string) definition {
-	return d.note(impliedFlag, other)
+	return d.annotate(impliedFlag, other)
 }
 
 // offers lists values for the completion of a flag that also accepts other values.
 func (d definition) offers(values ...string) definition {
-	return d.note(offered, values...)
+	return d.annotate(offeredValues, values...)
 }
 
 // notIn gives the reason why a verb does not have the flag. A user who tries it there sees the
 // reason.
 func (d definition) notIn(verb, reason string) definition {
-	return d.note(reasonNotIn+verb, reason)
+	return d.annotate(reasonNotIn+verb, reason)
 }
 
 // directory completes the value as the name of a directory.
 func (d definition) directory() definition {
-	return d.note(cobra.BashCompSubdirsInDir)
+	return d.annotate(cobra.BashCompSubdirsInDir)
 }
 
 // typedName returns the usual form of a flag: -o, --limit.
@@ -178,10 +178,10 @@ func givenFlags(flags *pflag.FlagSet) map[string]bool {
 
 func typeFlag(g group, v *flagValues) {
 	g.add(&value[string]{
-		to:    &v.opt.Record.Type,
-		kind:  "TYPE",
-		once:  true,
-		parse: parseTypeName,
+		target:   &v.opt.Record.Type,
+		kind:     "TYPE",
+		onlyOnce: true,
+		parse:    parseTypeName,
 	},
 		"type,t", "plain numbers: each record is one TYPE").
 		sets(option.Type).hints("dtype").notWith("--join").offers(format.NumberTypes...)
@@ -211,10 +211,10 @@ func keyFlag(g group, v *flagValues) {
 
 func fieldsFlag(g group, v *flagValues) {
 	g.add(&value[string]{
-		to:    &v.opt.Record.Fields,
-		kind:  "LIST",
-		once:  true,
-		parse: parseFieldList,
+		target:   &v.opt.Record.Fields,
+		kind:     "LIST",
+		onlyOnce: true,
+		parse:    parseFieldList,
 	}, "fields",
 		"names of the fields: 'NAME=OFFSET:TYPE ...', or @F to read the list from file F; -k NAME then names a key, and "+
 			"-R is needed only if a record is longer than its fields; otherwise fields have no names").
@@ -427,10 +427,10 @@ func compressFlag(g group, v *flagValues) {
 
 func splitFlag(g group, v *flagValues) {
 	g.add(&value[string]{
-		to:    new(string),
-		kind:  "N|SIZE",
-		once:  true,
-		parse: parseSplit(&v.opt),
+		target:   new(string),
+		kind:     "N|SIZE",
+		onlyOnce: true,
+		parse:    parseSplit(&v.opt),
 	}, "split",
 		"write N files, or files of SIZE bytes (such as 4G), split by key range: FILE.000, FILE.001 and so on, and "+
 			"FILE.index with their first keys; all files appear or none; otherwise one file").
@@ -557,9 +557,9 @@ func quietFlag(g group, v *flagValues) {
 
 func statsFlag(g group, v *flagValues) {
 	stats := &value[string]{
-		to:    &v.report.stats,
-		kind:  "FORM",
-		words: []string{"text", "json", "json:FILE"},
+		target:  &v.report.stats,
+		kind:    "FORM",
+		allowed: []string{"text", "json", "json:FILE"},
 	}
 	stats.parse = parseStats
 	g.add(
@@ -613,10 +613,10 @@ func modeFlagsOfSort(g group, v *flagValues) {
 	g.bool(&f.version, "version,V", "print the version")
 }
 
-func (f *modeFlags) checking() bool {
+func (f *modeFlags) isCheck() bool {
 	return f.check != "" || f.checkQuiet
 }
-func (f *modeFlags) quiet() bool {
+func (f *modeFlags) isQuiet() bool {
 	return f.checkQuiet || f.check == "quiet" || f.check == "silent"
 }
 
@@ -625,7 +625,7 @@ func addGroups(cmd *cobra.Command, groups ...group) {
 	cmd.Flags().SortFlags = false
 	for _, g := range groups {
 		g.flags.VisitAll(func(f *pflag.Flag) {
-			definition{f}.note(groupTitle, g.flags.Name())
+			definition{f}.annotate(groupTitle, g.flags.Name())
 		})
 		cmd.Flags().AddFlagSet(g.flags)
 	}
@@ -639,7 +639,7 @@ func addGroups(cmd *cobra.Command, groups ...group) {
 // offerValues registers the values of flags for shell completion.
 func offerValues(cmd *cobra.Command) {
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		words := slices.Concat(choices(f), f.Annotations[offered])
+		words := slices.Concat(choices(f), f.Annotations[offeredValues])
 		if len(words) > 0 {
 			// An error would mean a second registration, which is impossible, because flag names
 			// are unique.

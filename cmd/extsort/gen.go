@@ -16,16 +16,16 @@ import (
 
 // genFlags describes the test data to write.
 type genFlags struct {
-	record   format.Spec
-	output   string
-	compress string
-	records  int64
-	bytes    int64
-	dist     string
-	seed     uint64
-	workers  int
-	progress string
-	tells    bool // report at the end
+	record        format.Spec
+	output        string
+	compress      string
+	records       int64
+	bytes         int64
+	dist          string
+	seed          uint64
+	workers       int
+	progress      string
+	printsSummary bool // report at the end
 }
 
 func genDataFlags(g group, v *flagValues) {
@@ -63,13 +63,13 @@ func (a *app) genCommand() *cobra.Command {
 			f.record, f.workers = v.opt.Record, v.opt.Workers
 			f.output, f.compress = v.opt.Output, v.opt.Compress
 			f.progress = v.report.progress
-			f.tells = true
+			f.printsSummary = true
 			return a.gen(cmd.Context(), &f)
 		})
 }
 
 func (a *app) gen(ctx context.Context, f *genFlags) error {
-	header, records, err := f.data()
+	header, records, err := f.headerAndRecords()
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 	if err != nil {
 		return err
 	}
-	progress := a.bars(f.progress)
+	progress := a.startBars(f.progress)
 	progress.Begin("generate", records*int64(size))
 	defer progress.Close()
 	write := device.BlockWriterFunc(func(ctx context.Context, first int64, block []byte) error {
@@ -102,7 +102,7 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 		return sink.WriteBlock(ctx, first, block)
 	})
 	source := input.ReaderSource(
-		generated{generator, int64(size)}, 0, records, size,
+		generatorReader{generator, int64(size)}, 0, records, size,
 	)
 	if err := device.Copy(ctx, source, min(f.workers, 4*processors), generationBlock/size, size, write); err != nil {
 		return errors.Join(err, sink.Abort())
@@ -112,7 +112,7 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 	}
 	made := progress.Snapshot()
 	progress.Close()
-	if f.tells {
+	if f.printsSummary {
 		progress.Done("generated", made.Done, made.Elapsed.Seconds())
 	}
 	return nil
@@ -154,8 +154,8 @@ func (a *app) openSink(
 	return output.NewSink(ctx, to, opt)
 }
 
-// data returns the header to write and the number of records after it.
-func (f *genFlags) data() (header *format.Header, records int64, err error) {
+// headerAndRecords returns the header to write and the number of records after it.
+func (f *genFlags) headerAndRecords() (header *format.Header, records int64, err error) {
 	err = validateRecord(f.record)
 	if (f.records == 0) == (f.bytes == 0) {
 		err = errors.Join(
@@ -188,13 +188,13 @@ func (f *genFlags) data() (header *format.Header, records int64, err error) {
 // the hand-over cheap, and small enough to be still in the cache when it is written.
 const generationBlock = 1 << 20
 
-// generated makes the records of a generator readable like a file.
-type generated struct {
+// generatorReader makes the records of a generator readable like a file.
+type generatorReader struct {
 	*format.Generator
 	size int64 // bytes per record
 }
 
-func (g generated) ReadAt(p []byte, off int64) (int, error) {
+func (g generatorReader) ReadAt(p []byte, off int64) (int, error) {
 	g.Fill(p, off/g.size)
 	return len(p), nil
 }

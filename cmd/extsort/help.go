@@ -40,7 +40,7 @@ func writeHelp(w io.Writer, cmd *cobra.Command, groups []group) {
 			&b,
 			"\n%s:\n%s",
 			g.flags.Name(),
-			asShown(g.flags).FlagUsagesWrapped(columns(w)),
+			flagsForHelp(g.flags).FlagUsagesWrapped(outputColumns(w)),
 		)
 	}
 	if cmd.Example != "" {
@@ -64,11 +64,11 @@ func writeShortHelp(w io.Writer, cmd *cobra.Command) {
 	brief := pflag.NewFlagSet("", pflag.ContinueOnError)
 	brief.SortFlags = false
 	names := 0
-	shown := asShown(cmd.Flags())
+	shown := flagsForHelp(cmd.Flags())
 	shown.VisitAll(func(f *pflag.Flag) {
 		names = max(names, len(f.Name)+len(f.Value.Type()))
 	})
-	room := columns(w) - len("  -x, -- "+"   ") - names // the line is "  -x, --NAME VALUE   USAGE"
+	room := outputColumns(w) - len("  -x, -- "+"   ") - names // the line is "  -x, --NAME VALUE   USAGE"
 	shown.VisitAll(func(f *pflag.Flag) {
 		short := *f
 		short.Usage = firstClause(f.Usage, room)
@@ -98,8 +98,8 @@ func firstClause(usage string, room int) string {
 	return usage[:max(end, 0)] + " ..."
 }
 
-// asShown returns flags in the form for the help, which marks optional values: --check[=HOW].
-func asShown(flags *pflag.FlagSet) *pflag.FlagSet {
+// flagsForHelp returns flags in the form for the help, which marks optional values: --check[=HOW].
+func flagsForHelp(flags *pflag.FlagSet) *pflag.FlagSet {
 	shown := pflag.NewFlagSet(flags.Name(), pflag.ContinueOnError)
 	shown.SortFlags = false
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -131,15 +131,16 @@ func nameWithValue(f *pflag.Flag) string {
 	return f.Name + " " + f.Value.Type()
 }
 
-// columns returns the width of the terminal w. If w is not a terminal, it returns $COLUMNS or 80.
-func columns(w io.Writer) int {
+// outputColumns returns the width of the terminal w. If w is not a terminal, it returns $COLUMNS or
+// 80.
+func outputColumns(w io.Writer) int {
 	width, _ := strconv.Atoi(os.Getenv("COLUMNS"))
 	return max(cmp.Or(terminalColumns(w), max(width, 0), 80), leastColumns)
 }
 
 // terminalColumns returns the width of the terminal w, or 0 if w is not a terminal.
 func terminalColumns(w io.Writer) int {
-	if h, ok := w.(*heard); ok {
+	if h, ok := w.(*stickyWriter); ok {
 		w = h.Writer
 	}
 	if f, ok := w.(*os.File); ok {

@@ -29,7 +29,7 @@ func outputOf(t *testing.T, args ...string) string {
 // commandWords returns the words before the flags: none for the sort, or a verb.
 func commandWords() [][]string {
 	words := [][]string{nil}
-	for _, name := range names((&app{}).verbs()) {
+	for _, name := range verbNames((&app{}).verbs()) {
 		words = append(words, []string{name})
 	}
 	return words
@@ -63,7 +63,10 @@ func TestHelpFitsTheTerminal(t *testing.T) {
 // The help and the page about records name every type. The help keeps the order of
 // format.NumberTypes.
 func TestHelpNamesAllTypes(t *testing.T) {
-	if all := strings.Join(format.NumberTypes, " "); !strings.Contains(strings.Join(strings.Fields(helpTypes), " "), all) {
+	if all := strings.Join(
+		format.NumberTypes,
+		" ",
+	); !strings.Contains(strings.Join(strings.Fields(helpTypes), " "), all) {
 		t.Errorf("the help does not list %s", all)
 	}
 	page, err := os.ReadFile("../../docs/records.md")

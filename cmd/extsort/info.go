@@ -69,7 +69,7 @@ func describeFiles(
 			faults = append(faults, writeObject(a.out, report, nil))
 			continue
 		}
-		fmt.Fprint(a.out, when(i > 0, "\n"))
+		fmt.Fprint(a.out, textIf(i > 0, "\n"))
 		writeInfo(a.out, report)
 	}
 	return errors.Join(faults...)
@@ -100,10 +100,10 @@ func writeInfo(w io.Writer, r *info.Report) {
 		{"  size", infoSize(r)},
 		{"  container", infoContainer(r)},
 		{"  records", infoRecords(r)},
-		{"  columns", when(
+		{"  columns", textIf(
 			r.Columns > 0, "%d (-k 0 to %d)", r.Columns, r.Columns-1,
 		)},
-		{"  dtype", when(len(r.Fields) <= 1 || r.Columns > 1, "%s", r.DType)},
+		{"  dtype", textIf(len(r.Fields) <= 1 || r.Columns > 1, "%s", r.DType)},
 		{"  layout", r.Layout},
 		{"  problem", r.Problem},
 	}, scanRows(r.Scan)...))
@@ -126,13 +126,13 @@ func writeInfo(w io.Writer, r *info.Report) {
 
 func infoSize(r *info.Report) string {
 	packed := r.Compression != ""
-	data := when(packed, ", compressed with %s", r.Compression) +
-		when(
+	data := textIf(packed, ", compressed with %s", r.Compression) +
+		textIf(
 			packed && r.DataBytes >= 0, " from %s", plural(r.DataBytes, "byte"),
 		)
 	switch {
 	case r.Bytes >= 0:
-		return plural(r.Bytes, "byte") + when(
+		return plural(r.Bytes, "byte") + textIf(
 			r.Bytes >= 1024, " (%s)", human.Bytes(r.Bytes),
 		) + data
 	case r.DataBytes >= 0 && data == "":
@@ -142,21 +142,21 @@ func infoSize(r *info.Report) string {
 }
 
 func infoContainer(r *info.Report) string {
-	header := when(
+	header := textIf(
 		r.HeaderBytes > 0, ", %s of header", plural(r.HeaderBytes, "byte"),
 	)
 	switch r.Container {
 	case "raw":
-		return when(
+		return textIf(
 			r.RecordSize == 0, "unknown",
-		) + when(r.RecordSize > 0, "plain records")
+		) + textIf(r.RecordSize > 0, "plain records")
 	case "text":
 		return "lines of text (use sort)"
 	}
 	c := format.Spec{Format: r.Container}.Container()
 	return cmp.Or(
-		when(c.Title != "", "%s (-f %s)", c.Title, c.Name), c.Name,
-	) + when(c.ListsFields, "%s", header)
+		textIf(c.Title != "", "%s (-f %s)", c.Title, c.Name), c.Name,
+	) + textIf(c.ListsFields, "%s", header)
 }
 
 func infoRecords(r *info.Report) string {
@@ -164,30 +164,30 @@ func infoRecords(r *info.Report) string {
 		return ""
 	}
 	count := cmp.Or(
-		when(r.Records >= 0, "%s", humanize.Comma(r.Records)), "not counted",
+		textIf(r.Records >= 0, "%s", humanize.Comma(r.Records)), "not counted",
 	)
 	return count + ", " + plural(r.RecordSize, "byte") + " each" +
-		when(r.LeftOver > 0, "; %s left over", plural(r.LeftOver, "byte"))
+		textIf(r.LeftOver > 0, "; %s left over", plural(r.LeftOver, "byte"))
 }
 
 func scanRows(s *info.Scan) []row {
 	if s == nil || s.Records == 0 {
 		return nil
 	}
-	some := when(s.Start, "the first ") + plural(s.Records, "record") + when(
+	some := textIf(s.Start, "the first ") + plural(s.Records, "record") + textIf(
 		!s.Start, " from the whole file",
 	)
-	looked := cmp.Or(when(!s.All, "%s (--all scans all)", some), "all records")
-	equal := humanize.Comma(s.EqualNeighbours) + " equal to the previous record" + when(!s.Sorted,
+	looked := cmp.Or(textIf(!s.All, "%s (--all scans all)", some), "all records")
+	equal := humanize.Comma(s.EqualNeighbours) + " equal to the previous record" + textIf(!s.Sorted,
 		"; in a sample of %s, %s occurred before", plural(s.SampleKeys, "key"), humanize.Comma(s.SampleDuplicates))
 	return []row{
-		{"  scanned", looked}, {"  order", order(s)}, {"  min", s.Min}, {"  max", s.Max}, {"  duplicates", equal},
-		{"  NaNs", when(s.NaNs > 0, "%s", plural(s.NaNs, "record"))},
+		{"  scanned", looked}, {"  order", orderText(s)}, {"  min", s.Min}, {"  max", s.Max}, {"  duplicates", equal},
+		{"  NaNs", textIf(s.NaNs > 0, "%s", plural(s.NaNs, "record"))},
 	}
 }
 
-func order(s *info.Scan) string {
-	so := when(!s.All, " in the scanned records")
+func orderText(s *info.Scan) string {
+	so := textIf(!s.All, " in the scanned records")
 	d := s.Disorder
 	switch {
 	case s.Sorted:
@@ -202,14 +202,14 @@ func order(s *info.Scan) string {
 		d.Key,
 		d.After,
 	) +
-		when(d.AfterRecord != d.Record-1, " in record %d", d.AfterRecord+1)
+		textIf(d.AfterRecord != d.Record-1, " in record %d", d.AfterRecord+1)
 }
 
 // writeSizes lists the likely record sizes if the record size is unknown.
 func writeSizes(w io.Writer, r *info.Report) {
 	if len(r.RecordSizes) == 0 {
 		if r.Container == "raw" && r.RecordSize == 0 {
-			fmt.Fprintf(w, "\nno likely record size%s\n", fitting(r.DataBytes))
+			fmt.Fprintf(w, "\nno likely record size%s\n", divisorSizes(r.DataBytes))
 		}
 		return
 	}
@@ -241,15 +241,15 @@ func writeSizes(w io.Writer, r *info.Report) {
 	}
 }
 
-// fitting lists the small record sizes that divide the size of the data.
-func fitting(dataBytes int64) string {
+// divisorSizes lists the small record sizes that divide the size of the data.
+func divisorSizes(dataBytes int64) string {
 	sizes := ""
 	for n := int64(2); n <= 64; n++ {
 		if dataBytes > 0 && dataBytes%n == 0 {
 			sizes += fmt.Sprintf(" %d", n)
 		}
 	}
-	return when(sizes != "", "; sizes up to 64 that divide the file:%s", sizes)
+	return textIf(sizes != "", "; sizes up to 64 that divide the file:%s", sizes)
 }
 
 // percent formats a share. A small share has one decimal.
@@ -328,14 +328,14 @@ func writeRecord(w io.Writer, rec info.Record) {
 	for _, p := range rec.Parts {
 		name := "  " + cmp.Or(p.Field, fmt.Sprintf("byte %d", p.Offset))
 		if p.Field+p.Value != "" {
-			digits, _ := shown(p, 8)
+			digits, _ := hexAndText(p, 8)
 			lines = append(lines, []string{name, digits, p.Value})
 			continue
 		}
 		const row, rows = 16, 4
 		for n := 0; n < min(p.Size, row*rows); n += row {
 			line := info.Segment{Size: min(p.Size-n, row), Hex: p.Hex[2*n:]}
-			digits, text := shown(line, row)
+			digits, text := hexAndText(line, row)
 			if p.Size >= 8 {
 				digits = fmt.Sprintf("%-*s  %s", 3*row-1, digits, text)
 			}
@@ -350,12 +350,12 @@ func writeRecord(w io.Writer, rec info.Record) {
 	writeColumns(w, lines)
 }
 
-// shown returns the first bytes of a part as pairs of hexadecimal digits and as text. A dot
+// hexAndText returns the first bytes of a part as pairs of hexadecimal digits and as text. A dot
 // represents an unprintable byte.
-func shown(p info.Segment, most int) (digits, text string) {
+func hexAndText(p info.Segment, most int) (digits, text string) {
 	b, _ := hex.DecodeString(p.Hex) // info always produces valid digits
 	b = b[:min(len(b), most)]
-	digits = fmt.Sprintf("% x", b) + when(p.Size > most, " …")
+	digits = fmt.Sprintf("% x", b) + textIf(p.Size > most, " …")
 	for i, c := range b {
 		if c < ' ' || c > '~' {
 			b[i] = '.'

@@ -55,8 +55,8 @@ func clockOf(numbers []int64) (c clock, ok bool) {
 
 // keyGuess is a likely key for records of unknown layout, derived from the shown records.
 type keyGuess struct {
-	key  string // OFFSET:TYPE
-	said string // the reason, as shown to the user; may be ""
+	key    string // OFFSET:TYPE
+	reason string // the reason, as shown to the user; may be ""
 }
 
 // timeTypes are the types that a time may have. Databases and networks use big-endian ones.
@@ -196,7 +196,7 @@ func nextOfSizes(r *info.Report) []row {
 			flags, "--skip-bytes", strconv.FormatInt(likely.Header, 10),
 		)
 	}
-	return []row{{"guess", guess.said}, {"next", sortCommand(r.File, flags)}}
+	return []row{{"guess", guess.reason}, {"next", sortCommand(r.File, flags)}}
 }
 
 // fieldFlags chooses the first field or column of an array that has several.

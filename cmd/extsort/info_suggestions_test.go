@@ -28,8 +28,13 @@ func TestKeysAreGuessed(t *testing.T) {
 	}{
 		{"seconds", shownOf(binary.LittleEndian, 1764230000, 1764230001), 16, "8:u64",
 			"8:u64 looks like a time in seconds: 2025-11-27 07:53:20 UTC to 2025-11-27 07:53:21 UTC"},
-		{"milliseconds, big-endian", shownOf(binary.BigEndian, 1764230000000, 1764230000000, 1764230001500), 16, "8:u64be",
-			"8:u64be looks like a time in milliseconds: 2025-11-27 07:53:20 UTC to 2025-11-27 07:53:21.5 UTC"},
+		{
+			"milliseconds, big-endian",
+			shownOf(binary.BigEndian, 1764230000000, 1764230000000, 1764230001500),
+			16,
+			"8:u64be",
+			"8:u64be looks like a time in milliseconds: 2025-11-27 07:53:20 UTC to 2025-11-27 07:53:21.5 UTC",
+		},
 		{"microseconds", shownOf(binary.LittleEndian, 1764230000000000, 1764230000000001), 16, "8:u64",
 			"8:u64 looks like a time in microseconds: 2025-11-27 07:53:20 UTC to 2025-11-27 07:53:20.000001 UTC"},
 		{"nanoseconds", shownOf(binary.LittleEndian, 1764230000000000000, 1764230000000000007), 16, "8:u64",

@@ -17,10 +17,10 @@ import (
 
 // A nameList is a file that contains the names of the inputs.
 type nameList struct {
-	file string // "": the operands are the inputs; -: standard input
-	flag string // the flag that named it
-	end  string // terminator of each name
-	form string // kind of file, for messages
+	file       string // "": the operands are the inputs; -: standard input
+	flag       string // the flag that named it
+	terminator string // terminator of each name
+	kind       string // kind of file, for messages
 }
 
 // reader returns the value of a flag that names a list of files.
@@ -31,18 +31,18 @@ func (l nameList) reader(to *nameList) pflag.Value {
 		return l, err
 	}
 	return &value[nameList]{
-		to:    to,
-		kind:  "F",
-		once:  true,
-		parse: parse,
+		target:   to,
+		kind:     "F",
+		onlyOnce: true,
+		parse:    parse,
 	}
 }
 
 func files0Flag(g group, v *flagValues) {
 	list := nameList{
-		flag: "--files0-from",
-		end:  "\x00",
-		form: "a NUL-separated list of names",
+		flag:       "--files0-from",
+		terminator: "\x00",
+		kind:       "a NUL-separated list of names",
 	}
 	g.add(list.reader(&v.names), "files0-from",
 		"read the names of the inputs from F (- is standard input), each ending with a NUL; otherwise the operands")
@@ -50,9 +50,9 @@ func files0Flag(g group, v *flagValues) {
 
 func filesFlag(g group, v *flagValues) {
 	list := nameList{
-		flag: "--files-from",
-		end:  "\n",
-		form: "a list of names, one per line",
+		flag:       "--files-from",
+		terminator: "\n",
+		kind:       "a list of names, one per line",
 	}
 	g.add(list.reader(&v.names), "files-from",
 		"read the names of the inputs from F (- is standard input), one per line; otherwise the operands").
@@ -169,9 +169,9 @@ func (l nameList) readNames(shown string, from io.Reader) ([]string, error) {
 		return nil, fmt.Errorf("%s: %s is longer than %s, so it is not a list of names", l.flag, shown,
 			human.Bytes(maxNames))
 	}
-	names := strings.Split(strings.TrimSuffix(string(text), l.end), l.end)
+	names := strings.Split(strings.TrimSuffix(string(text), l.terminator), l.terminator)
 	for i, name := range names {
-		if runtime.GOOS == "windows" && l.end == "\n" {
+		if runtime.GOOS == "windows" && l.terminator == "\n" {
 			name = strings.TrimSuffix(name, "\r")
 			names[i] = name
 		}
@@ -181,7 +181,7 @@ func (l nameList) readNames(shown string, from io.Reader) ([]string, error) {
 				"%s: %s is not %s: name %d is not a file",
 				l.flag,
 				shown,
-				l.form,
+				l.kind,
 				i+1,
 			)
 		case name == "":

@@ -16,22 +16,22 @@ import (
 // maxSummary is the maximum size of a summary file in bytes.
 const maxSummary = 1 << 20
 
-// join reads the summaries of consecutive parts, checks that the parts follow each other, and
-// prints their joint summary.
-func (f *sortFlags) join(ctx context.Context, a *app, files []string) error {
+// joinSummaries reads the summaries of consecutive parts, checks that the parts follow each other,
+// and prints their joint summary.
+func (f *sortFlags) joinSummaries(ctx context.Context, a *app, files []string) error {
 	if len(files) == 0 {
 		return errors.New("--join: name the summaries of the parts in order")
 	}
-	report, err := f.joined(ctx, files)
+	report, err := f.combineSummaries(ctx, files)
 	if report == nil {
 		return err
 	}
 	return f.verdict(a, report, err)
 }
 
-// joined combines the summaries. If it returns both a report and an error, the parts do not
-// follow each other.
-func (f *sortFlags) joined(
+// combineSummaries combines the summaries. If it returns both a report and an error, the parts do
+// not follow each other.
+func (f *sortFlags) combineSummaries(
 	ctx context.Context, files []string,
 ) (*session.CheckReport, error) {
 	whole := &session.CheckReport{Sorted: true}

@@ -106,7 +106,12 @@ func TestLimitOfOpenFiles(t *testing.T) {
 	}
 	refuses(t, `fifo.*: too many open files \(raise ulimit -n.*\)`,
 		`ulimit -n 20; cd "$1" && extsort -t u64 -m fifo.*`, folder)
-	refuses(t, `.*: too many open files \(raise ulimit -n.*\)`, `ulimit -n 9; cd "$1" && extsort -t u64 -o out in`, folder)
+	refuses(
+		t,
+		`.*: too many open files \(raise ulimit -n.*\)`,
+		`ulimit -n 9; cd "$1" && extsort -t u64 -o out in`,
+		folder,
+	)
 }
 
 // TestLimitOfFileSize checks that an output is rejected before the work starts, also on a file
@@ -211,7 +216,11 @@ func TestStopAndKill(t *testing.T) {
 		if err != nil || !bytes.Equal(got, want) && (string(got) != "old" || status == 0) {
 			t.Errorf("killed after %s s: exit %d, %d bytes, %v: %s", after, status, len(got), err, said)
 		}
-		if _, left, _ := shell(t, `cd "$1" && ls -A . spill`, folder); left != ".:\nin\nout\nsorted\nspill\n\nspill:\n" {
+		if _, left, _ := shell(
+			t,
+			`cd "$1" && ls -A . spill`,
+			folder,
+		); left != ".:\nin\nout\nsorted\nspill\n\nspill:\n" {
 			t.Errorf("killed after %s s: the folders have\n%s", after, left)
 		}
 	}

@@ -78,7 +78,7 @@ func run(
 		stdout: stdout,
 		stderr: stderr,
 	}
-	stop := tellWhenAsked(a)
+	stop := printProgressOnSignal(a)
 	err := a.execute(ctx, args)
 	stop()
 	release()
@@ -118,14 +118,14 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 func printError(w io.Writer, err error) {
 	text := "extsort: " + errorLine(err)
 	if isTerminal(w) {
-		text = wrapped(text, cmp.Or(terminalColumns(w), 80))
+		text = wrapText(text, cmp.Or(terminalColumns(w), 80))
 	}
 	fmt.Fprintln(w, text)
 }
 
-// wrapped breaks a text at spaces into lines of at most the given number of columns. A longer
+// wrapText breaks a text at spaces into lines of at most the given number of columns. A longer
 // word gets its own line.
-func wrapped(text string, columns int) string {
+func wrapText(text string, columns int) string {
 	var lines []string
 	line := ""
 	for i, word := range strings.Split(text, " ") {

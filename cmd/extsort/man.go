@@ -25,7 +25,7 @@ func manCommand() *cobra.Command {
 			return nil
 		})
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
-		return names(cmd.Root().Commands()), cobra.ShellCompDirectiveNoFileComp
+		return verbNames(cmd.Root().Commands()), cobra.ShellCompDirectiveNoFileComp
 	}
 	return cmd
 }
@@ -43,26 +43,26 @@ func writeManual(w io.Writer, cmd *cobra.Command) {
 	fmt.Fprintf(
 		w,
 		".TH %s 1 \"\" \"extsort\" \"User Commands\"\n",
-		roff(strings.ToUpper(page)),
+		escapeRoff(strings.ToUpper(page)),
 	)
-	fmt.Fprintf(w, ".SH NAME\n%s \\- %s\n", roff(page), roff(short))
-	asTyped(w, "SYNOPSIS", usage)
-	fmt.Fprintf(w, ".SH DESCRIPTION\n%s\n.SH OPTIONS\n", roff(about))
+	fmt.Fprintf(w, ".SH NAME\n%s \\- %s\n", escapeRoff(page), escapeRoff(short))
+	writeVerbatim(w, "SYNOPSIS", usage)
+	fmt.Fprintf(w, ".SH DESCRIPTION\n%s\n.SH OPTIONS\n", escapeRoff(about))
 	manualFlags(w, cmd)
 	if !isRoot {
 		manualVerbs(w, cmd)
 	}
 	if cmd.Flags().Lookup("type") != nil {
-		asTyped(w, "TYPES", strings.TrimSpace(helpTypes))
+		writeVerbatim(w, "TYPES", strings.TrimSpace(helpTypes))
 	}
 	if isRoot {
-		asTyped(w, "SIZES AND INPUTS", strings.TrimSpace(helpEnd))
+		writeVerbatim(w, "SIZES AND INPUTS", strings.TrimSpace(helpEnd))
 	}
-	asTyped(w, "EXIT STATUS", manualStatus(cmd))
-	asTyped(w, "ENVIRONMENT", manualEnvironment)
-	asTyped(w, "FILES", manualFiles)
+	writeVerbatim(w, "EXIT STATUS", manualStatus(cmd))
+	writeVerbatim(w, "ENVIRONMENT", manualEnvironment)
+	writeVerbatim(w, "FILES", manualFiles)
 	if cmd.Example != "" {
-		asTyped(w, "EXAMPLES", cmd.Example)
+		writeVerbatim(w, "EXAMPLES", cmd.Example)
 	}
 	fmt.Fprintf(
 		w, ".SH \"SEE ALSO\"\n%s\n", strings.Join(relatedPages(cmd), "\n"),
@@ -119,26 +119,26 @@ func manualVerbs(w io.Writer, above *cobra.Command) {
 		if cmd.Hidden {
 			continue
 		}
-		asTyped(
+		writeVerbatim(
 			w, strings.ToUpper(cmd.CommandPath()), strings.TrimSpace(cmd.Long),
 		)
 		manualFlags(w, cmd)
 		if cmd.Example != "" {
 			fmt.Fprintln(w, ".PP\nExamples:")
-			lines(w, cmd.Example)
+			writeUnfilled(w, cmd.Example)
 		}
 		manualVerbs(w, cmd)
 	}
 }
 
-// asTyped writes a section whose lines must not be reformatted.
-func asTyped(w io.Writer, title, text string) {
+// writeVerbatim writes a section whose lines must not be reformatted.
+func writeVerbatim(w io.Writer, title, text string) {
 	fmt.Fprintf(w, ".SH %q\n", title)
-	lines(w, text)
+	writeUnfilled(w, text)
 }
 
-func lines(w io.Writer, text string) {
-	fmt.Fprintf(w, ".nf\n%s\n.fi\n", roff(text))
+func writeUnfilled(w io.Writer, text string) {
+	fmt.Fprintf(w, ".nf\n%s\n.fi\n", escapeRoff(text))
 }
 
 // manualFlags writes the flags of a command, each group of the help under its title.
@@ -155,17 +155,17 @@ func manualFlags(w io.Writer, cmd *cobra.Command) {
 			last = title
 		}
 		value := strings.TrimPrefix(nameWithValue(f), f.Name)
-		usage := f.Usage + when(
+		usage := f.Usage + textIf(
 			f.DefValue != "" && f.DefValue != "false",
 			" (default %s)",
 			f.DefValue,
 		)
-		fmt.Fprintf(w, ".TP\n.B %s\n%s\n", roff(flagName(f)+value), roff(usage))
+		fmt.Fprintf(w, ".TP\n.B %s\n%s\n", escapeRoff(flagName(f)+value), escapeRoff(usage))
 	})
 }
 
-// roff escapes a text so that nothing in it is a request or an escape.
-func roff(text string) string {
+// escapeRoff escapes a text so that nothing in it is a request or an escape.
+func escapeRoff(text string) string {
 	text = strings.NewReplacer(`\`, `\e`, "-", `\-`).Replace(text)
 	all := strings.Split(text, "\n")
 	for i, line := range all {

@@ -86,13 +86,13 @@ func parseLines(
 			workers: v.opt.Workers,
 			decoder: textform.NewDecoder(v.text.form, size, header.Columns()),
 		}
-		p.how.Decompress = v.opt.Decompress
+		p.recognition.Decompress = v.opt.Decompress
 		p.write = func(ctx context.Context, recs []byte) error {
 			first := records
 			records += int64(len(recs) / size)
 			return sink.WriteBlock(ctx, first, recs)
 		}
-		if err = p.file(ctx, a.stdin, name); err != nil {
+		if err = p.parseFile(ctx, a.stdin, name); err != nil {
 			break
 		}
 	}
@@ -102,8 +102,8 @@ func parseLines(
 	return sink.Commit(ctx, records)
 }
 
-// file converts the lines of one file, after decompression.
-func (p *lineParser) file(
+// parseFile converts the lines of one file, after decompression.
+func (p *lineParser) parseFile(
 	ctx context.Context, stdin io.Reader, name string,
 ) error {
 	content, err := input.OpenContent(ctx, name, stdin)
@@ -114,12 +114,12 @@ func (p *lineParser) file(
 	p.name = content.Name
 	var lines io.Reader = content.Stream
 	if content.Stream == nil {
-		section, _ := content.Section(p.how)
+		section, _ := content.Section(p.recognition)
 		lines = section
 	}
-	lines, err = decompressed(content.Name, lines, p.how)
+	lines, err = decompressed(content.Name, lines, p.recognition)
 	if err == nil {
-		err = p.run(ctx, lines)
+		err = p.parseAll(ctx, lines)
 	}
 	if bad, ok := errors.AsType[*textform.LineError](err); ok {
 		return fmt.Errorf("%s: %w", content.Name, bad)
@@ -147,16 +147,16 @@ func decompressed(
 
 // A lineParser converts the lines of one file.
 type lineParser struct {
-	name    string // name of the file, for messages
-	flags   *textFlags
-	how     format.Recognition // how to decompress the file
-	workers int
-	decoder *textform.Decoder
-	write   func(ctx context.Context, recs []byte) error
+	name        string // name of the file, for messages
+	flags       *textFlags
+	recognition format.Recognition // how to decompress the file
+	workers     int
+	decoder     *textform.Decoder
+	write       func(ctx context.Context, recs []byte) error
 
-	rest  []byte // the incomplete last line of the previous block
-	line  int64  // the number of the next line
-	ended bool
+	incompleteLine []byte // the incomplete last line of the previous block
+	lineNumber     int64  // the number of the next line
+	hasEnded       bool
 }
 
 const (
@@ -164,13 +164,13 @@ const (
 	maxLineBytes    = 64 << 20
 )
 
-// run reads all lines.
-func (p *lineParser) run(ctx context.Context, lines io.Reader) error {
-	p.line = 1
-	p.rest = nil
+// parseAll reads all lines.
+func (p *lineParser) parseAll(ctx context.Context, lines io.Reader) error {
+	p.lineNumber = 1
+	p.incompleteLine = nil
 	return runInOrder(ctx, p.workers, conversion{
 		read: func(b *textBlock) (more bool, err error) {
-			return p.read(b, lines)
+			return p.readBlock(b, lines)
 		},
 		convert: func(b *textBlock) error {
 			b.out, b.lines, b.failed = p.decoder.Append(b.out[:0], b.in, 1)
@@ -178,14 +178,14 @@ func (p *lineParser) run(ctx context.Context, lines io.Reader) error {
 		},
 		write: func(ctx context.Context, b *textBlock) error {
 			if bad, ok := errors.AsType[*textform.LineError](b.failed); ok {
-				bad.Line += p.line - 1
+				bad.Line += p.lineNumber - 1
 				if bad.Line == 1 && p.flags.form.HasHeader() &&
 					p.flags.header == "" {
 					bad.Text += ", and the line is not a header"
 				}
 				return bad
 			}
-			p.line += b.lines
+			p.lineNumber += b.lines
 			if len(b.out) == 0 {
 				return nil
 			}
@@ -194,13 +194,13 @@ func (p *lineParser) run(ctx context.Context, lines io.Reader) error {
 	})
 }
 
-// read sets b to the next whole lines.
-func (p *lineParser) read(
+// readBlock sets b to the next whole lines.
+func (p *lineParser) readBlock(
 	b *textBlock, lines io.Reader,
 ) (more bool, err error) {
-	b.in = append(b.in[:0], p.rest...)
-	p.rest = p.rest[:0]
-	for !p.ended {
+	b.in = append(b.in[:0], p.incompleteLine...)
+	p.incompleteLine = p.incompleteLine[:0]
+	for !p.hasEnded {
 		start := len(b.in)
 		b.in = slices.Grow(b.in, parseBlockBytes)[:start+parseBlockBytes]
 		n, err := input.ReadFull(lines, b.in[start:])
@@ -210,26 +210,30 @@ func (p *lineParser) read(
 				"read %s: %w", p.name, device.WithoutPath(err),
 			)
 		}
-		p.ended = err == io.EOF
-		if whole := p.decoder.Whole(b.in); whole > 0 && !p.ended {
-			p.rest = append(p.rest, b.in[whole:]...)
+		p.hasEnded = err == io.EOF
+		if whole := p.decoder.Whole(b.in); whole > 0 && !p.hasEnded {
+			p.incompleteLine = append(p.incompleteLine, b.in[whole:]...)
 			b.in = b.in[:whole]
 			break
 		}
 		if len(b.in) > maxLineBytes {
-			return false, fmt.Errorf("%s: line %d is longer than %s: is this text, and are its quotes complete?", p.name, p.line,
-				human.Bytes(maxLineBytes))
+			return false, fmt.Errorf(
+				"%s: line %d is longer than %s: is this text, and are its quotes complete?",
+				p.name,
+				p.lineNumber,
+				human.Bytes(maxLineBytes),
+			)
 		}
 	}
 
 	if b.number == 0 {
-		err = p.header(b)
+		err = p.readHeader(b)
 	}
-	return len(b.in) > 0 || !p.ended, err
+	return len(b.in) > 0 || !p.hasEnded, err
 }
 
-// header uses the first line of the first block as names, if it is a header.
-func (p *lineParser) header(b *textBlock) error {
+// readHeader uses the first line of the first block as names, if it is a header.
+func (p *lineParser) readHeader(b *textBlock) error {
 	b.in = bytes.TrimPrefix(b.in, []byte("\ufeff"))
 	if !p.flags.form.HasHeader() || p.flags.header == "no" {
 		return nil
@@ -240,7 +244,7 @@ func (p *lineParser) header(b *textBlock) error {
 		bad.Text += " with --header yes or no"
 	}
 	if length > 0 {
-		p.line++
+		p.lineNumber++
 	}
 	b.in = b.in[length:]
 	return err

@@ -24,7 +24,7 @@ import (
 
 func (a *app) planCommand() *cobra.Command {
 	v := &flagValues{}
-	f := &planFlags{sortFlags: &v.sortFlags, made: &v.gen}
+	f := &planFlags{sortFlags: &v.sortFlags, assumed: &v.gen}
 	return verb("plan [flags] [FILE ...]",
 		"Show how a sort with these flags would run and what it would need. Nothing is\n"+
 			"sorted. Without -o, the plan assumes an output file next to the input.\n"+
@@ -58,7 +58,7 @@ func planExplainFlag(g group, v *flagValues) {
 // exist yet.
 type planFlags struct {
 	*sortFlags
-	made *genFlags
+	assumed *genFlags
 }
 
 // plan returns the plan for the inputs or, without inputs, for the number of records that --size
@@ -66,11 +66,11 @@ type planFlags struct {
 func (f *planFlags) plan(
 	ctx context.Context, opt session.Options,
 ) (*session.SortPlan, error) {
-	if len(opt.Inputs) > 0 && f.made.bytes == 0 {
-		opt.Records = f.made.records
-		f.made.records = 0
+	if len(opt.Inputs) > 0 && f.assumed.bytes == 0 {
+		opt.Records = f.assumed.records
+		f.assumed.records = 0
 	}
-	if f.made.records+f.made.bytes == 0 {
+	if f.assumed.records+f.assumed.bytes == 0 {
 		return session.Plan(ctx, opt)
 	}
 	if len(opt.Inputs) > 0 {
@@ -79,8 +79,8 @@ func (f *planFlags) plan(
 			opt.Inputs[0],
 		)
 	}
-	f.made.record = opt.Record
-	_, records, err := f.made.data()
+	f.assumed.record = opt.Record
+	_, records, err := f.assumed.headerAndRecords()
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (a *app) plan(cmd *cobra.Command, f *planFlags, files []string) error {
 	if err != nil {
 		return err
 	}
-	f.guess(files)
+	f.guessFormat(files)
 	if err := errors.Join(f.contradictions(files)...); err != nil {
 		return err
 	}
@@ -122,7 +122,7 @@ func (a *app) plan(cmd *cobra.Command, f *planFlags, files []string) error {
 	if err := f.report.open(ctx, f.places(a, files)); err != nil {
 		return err
 	}
-	defer f.report.side.drop()
+	defer f.report.side.discard()
 	p, err := f.plan(ctx, f.options(a, files))
 	if err != nil {
 		return countedFrom(err, f.opt.SkipBytes)
@@ -159,7 +159,7 @@ func (a *app) plan(cmd *cobra.Command, f *planFlags, files []string) error {
 func (f *planFlags) command(
 	flags *pflag.FlagSet, args, files []string, assumedOutput bool,
 ) (string, error) {
-	withoutFile := f.made.records+f.made.bytes > 0
+	withoutFile := f.assumed.records+f.assumed.bytes > 0
 	words := []string{"extsort"}
 	err := flags.ParseAll(args, func(flag *pflag.Flag, value string) error {
 		switch {
@@ -206,7 +206,7 @@ type planContext struct {
 // pipes returns the inputs that are pipes. A plan does not read them, because the bytes would be
 // missing in the sort.
 func (f *planFlags) pipes(a *app, files []string) []string {
-	if f.made.records+f.made.bytes > 0 {
+	if f.assumed.records+f.assumed.bytes > 0 {
 		return nil
 	}
 	if len(files) == 0 {
@@ -225,33 +225,33 @@ func writePlan(
 ) {
 	opt := &f.opt
 	rows := []row{
-		{"records", planRecords(p) + when(
-			f.made.records+f.made.bytes > 0, ", assumed to be random",
+		{"records", planRecords(p) + textIf(
+			f.assumed.records+f.assumed.bytes > 0, ", assumed to be random",
 		) +
-			when(
+			textIf(
 				shown.pipe,
 				"; assumed to be random, because a plan does not read pipes",
 			)},
-		{"strategy", string(p.Strategy) + when(
+		{"strategy", string(p.Strategy) + textIf(
 			p.Chunks > 1, ", %s", plural(p.Chunks, "chunk"),
 		) + ": " +
 			p.Strategy.Properties().Way},
 	}
 	rows = append(rows, planTransitions(p, false)...)
 	writeRows(w, append(rows, []row{
-		{"memory", "at most " + human.Bytes(p.MemoryLimit) + when(
+		{"memory", "at most " + human.Bytes(p.MemoryLimit) + textIf(
 			p.Unified, ", including the buffers of the device",
 		) +
-			when(
+			textIf(
 				p.UnusedMemory > 0,
 				"; %s of it stays unused, which is faster here",
 				human.Bytes(p.UnusedMemory),
 			)},
-		{"output", planOutput(p, opt) + when(
+		{"output", planOutput(p, opt) + textIf(
 			shown.assumedOutput && planFills(p, opt),
 			" (assumed, as there is no -o)",
 		) +
-			when(
+			textIf(
 				shown.assumedOutput && !planFills(p, opt),
 				"assumed to be a file, as there is no -o",
 			)},
@@ -286,7 +286,7 @@ func planTime(p *session.SortPlan) string {
 	if p.Seconds == 0 {
 		return "unknown until the input ends"
 	}
-	return human.About(p.Seconds) + when(
+	return human.About(p.Seconds) + textIf(
 		!p.Rates.Measured, " at default rates (extsort tune measures yours)",
 	)
 }
@@ -298,17 +298,17 @@ func explainPlan(w io.Writer, p *session.SortPlan) {
 	writeRows(w, append(planTransitions(p, true), []row{
 		{"layout", p.Layout},
 		{"device", p.Device + ", " + plural(p.Workers, "worker thread")},
-		{"algorithm", p.Algorithm + when(
+		{"algorithm", p.Algorithm + textIf(
 			p.DigitBits > 0, ", digits of %s", plural(p.DigitBits, "bit"),
 		)},
-		{"chunk", when(p.Chunks != 1, "up to %s, %s", plural(p.ChunkRecords, "record"),
+		{"chunk", textIf(p.Chunks != 1, "up to %s, %s", plural(p.ChunkRecords, "record"),
 			human.Bytes(p.ChunkRecords*size))},
-		{"in memory", when(
+		{"in memory", textIf(
 			p.KeptBytes > 0,
 			"%s of the last chunk, which are not spilled",
 			human.Bytes(p.KeptBytes),
 		)},
-		{"merge", when(
+		{"merge", textIf(
 			p.MergeLevels > 0,
 			"%s, up to %d runs at once",
 			plural(p.MergeLevels, "level"),
@@ -324,7 +324,7 @@ func explainPlan(w io.Writer, p *session.SortPlan) {
 		for _, s := range p.Stages {
 			lines = append(
 				lines,
-				[]string{s.Name, human.Bytes(s.Bytes), known(s.Seconds), human.Rate(s.Bytes, s.Seconds)},
+				[]string{s.Name, human.Bytes(s.Bytes), predictedTime(s.Seconds), human.Rate(s.Bytes, s.Seconds)},
 			)
 		}
 		fmt.Fprintln(w)
@@ -362,7 +362,7 @@ func planSpill(p *session.SortPlan) string {
 	case p.TempBytes < 0:
 		return "all data that does not fit in memory," + folders
 	}
-	return human.Bytes(p.TempBytes) + folders + when(p.StoredBytes > 0, ", about %s when compressed",
+	return human.Bytes(p.TempBytes) + folders + textIf(p.StoredBytes > 0, ", about %s when compressed",
 		human.Bytes(p.StoredBytes))
 }
 
@@ -373,20 +373,20 @@ func planOutput(p *session.SortPlan, opt *session.Options) string {
 	}
 	// The planner has already validated the compression.
 	codec, _ := format.ParseCompression(opt.Compress, opt.Output)
-	return when(
+	return textIf(
 		opt.Unique || opt.Duplicates, "at most ",
 	) + human.Bytes(p.OutputBytes) + " in " +
-		when(
+		textIf(
 			opt.SplitFiles > 0,
 			"%s named after ",
 			plural(opt.SplitFiles, "file"),
 		) +
-		when(
+		textIf(
 			opt.SplitBytes > 0,
 			"files of %s named after ",
 			human.Bytes(opt.SplitBytes),
 		) + opt.Output +
-		when(codec != format.None, ", before compression with %s", codec)
+		textIf(codec != format.None, ", before compression with %s", codec)
 }
 
 // planFills reports whether the output is a file of a known size.
@@ -418,9 +418,9 @@ func sharesDisk(output string, folders []string) bool {
 // planDirect lists the files that bypass the page cache.
 func planDirect(p *session.SortPlan) string {
 	q := &p.Sizes.Queue
-	return when(q.Requests > 0 &&
-		p.TempBytes != 0, "%stemporary data%s; %s of %s at once", when(q.Input, "input, "),
-		when(q.Output, ", output"), plural(q.Requests, "request"), human.Bytes(int64(q.Bytes)))
+	return textIf(q.Requests > 0 &&
+		p.TempBytes != 0, "%stemporary data%s; %s of %s at once", textIf(q.Input, "input, "),
+		textIf(q.Output, ", output"), plural(q.Requests, "request"), human.Bytes(int64(q.Bytes)))
 }
 
 // planReplaced describes what happens to an existing output file. A device or a pipe is written
@@ -444,17 +444,17 @@ func planCheckpoint(p *session.SortPlan) string {
 	part := func(done int64) float64 {
 		return 100 * float64(done) / float64(max(p.Records, 1))
 	}
-	stage := cmp.Or(when(c.Records == p.Records, "merge"), "sort runs")
-	return fmt.Sprintf("%s: ", c.Folder) + when(
+	stage := cmp.Or(textIf(c.Records == p.Records, "merge"), "sort runs")
+	return fmt.Sprintf("%s: ", c.Folder) + textIf(
 		c.Runs == 0, "nothing is done yet",
 	) +
-		when(c.Runs > 0, "%s with %.0f %% of the records are done (%s)", plural(c.Runs, "run"), part(c.Records),
+		textIf(c.Runs > 0, "%s with %.0f %% of the records are done (%s)", plural(c.Runs, "run"), part(c.Records),
 			human.Bytes(c.StoredBytes)) +
-		when(
+		textIf(
 			c.Written > 0,
 			"; %.0f %% of the output is written",
 			part(c.Written),
-		) + when(c.Runs > 0, "; next: %s", stage)
+		) + textIf(c.Runs > 0, "; next: %s", stage)
 }
 
 func writeConsidered(w io.Writer, p *session.SortPlan) {
@@ -465,11 +465,11 @@ func writeConsidered(w io.Writer, p *session.SortPlan) {
 		case !c.Possible:
 			text = "ruled out"
 		case p.Records >= 0:
-			text = known(c.Seconds)
+			text = predictedTime(c.Seconds)
 		}
 		rows = append(
 			rows,
-			row{"  " + string(c.Strategy), text + when(
+			row{"  " + string(c.Strategy), text + textIf(
 				c.Why != "", "  %s", c.Why,
 			)},
 		)

@@ -168,7 +168,7 @@ func openRecords(
 			return nil, err
 		}
 	}
-	v.guess(files)
+	v.guessFormat(files)
 	spec := format.AnyOrder(v.opt.Record)
 	if err := cmp.Or(mistakenForm(spec.Format), validateRecord(spec)); err != nil {
 		return nil, err
@@ -218,7 +218,7 @@ func (in *recordInputs) Close() error {
 	return in.stream.Close()
 }
 
-func (in *recordInputs) check(warn func(string)) error {
+func (in *recordInputs) checkUnchanged(warn func(string)) error {
 	if in.files != nil {
 		return in.files.Check(warn)
 	}
@@ -287,8 +287,8 @@ func (in *recordInputs) checkKept(flag string, n int64) error {
 	return nil
 }
 
-// selected returns a reader of the records that the flags select.
-func (in *recordInputs) selected(
+// selectedReader returns a reader of the records that the flags select.
+func (in *recordInputs) selectedReader(
 	ctx context.Context, f *textFlags,
 ) (recordReader, error) {
 	switch {
@@ -460,7 +460,7 @@ func printRecords(
 	if err != nil {
 		return err
 	}
-	read, err := in.selected(ctx, &v.text)
+	read, err := in.selectedReader(ctx, &v.text)
 	if err != nil {
 		return err
 	}
@@ -481,12 +481,12 @@ func printRecords(
 		if v.opt.Output == "" || isStandard(v.opt.Output, 1) {
 			room = terminalColumns(a.stdout)
 		}
-		err = p.table(ctx, newTextTable(p.encoder, columns, room))
+		err = p.printTable(ctx, newTextTable(p.encoder, columns, room))
 	} else {
-		err = p.lines(ctx, v.opt.Workers)
+		err = p.printLines(ctx, v.opt.Workers)
 	}
 	if err == nil {
-		err = in.check(a.warn)
+		err = in.checkUnchanged(a.warn)
 	}
 	if err != nil {
 		return errors.Join(err, sink.Abort())
@@ -510,14 +510,14 @@ func chosenColumns(
 		at := slices.Index(known, name)
 		if at < 0 {
 			hint := ""
-			if near := nearest(name, known); near != "" {
+			if near := nearestWord(name, known); near != "" {
 				hint = fmt.Sprintf(" (did you mean %s?)", near)
 			}
 			const shownNames = 12
 			return nil, fmt.Errorf("--columns: no column %q: there are %s%s%s", name,
 				strings.Join(
 					known[:min(len(known), shownNames)], ", ",
-				), when(len(known) > shownNames, " …"), hint)
+				), textIf(len(known) > shownNames, " …"), hint)
 		}
 		chosen = append(chosen, columns[at])
 	}
@@ -600,8 +600,8 @@ func (p *printer) blockBytes() int {
 	return max(printBlockBytes/p.size, 1) * p.size
 }
 
-// lines converts blocks of records in parallel.
-func (p *printer) lines(ctx context.Context, workers int) error {
+// printLines converts blocks of records in parallel.
+func (p *printer) printLines(ctx context.Context, workers int) error {
 	if p.flags.header != "no" {
 		if err := p.write(ctx, p.encoder.Header(nil)); err != nil {
 			return err
@@ -628,8 +628,8 @@ func (p *printer) lines(ctx context.Context, workers int) error {
 // measuredRows is the number of records that determine the widths of the columns of a table.
 const measuredRows = 200
 
-// table prints records in columns. The first records determine the widths of the columns.
-func (p *printer) table(ctx context.Context, table *textTable) error {
+// printTable prints records in columns. The first records determine the widths of the columns.
+func (p *printer) printTable(ctx context.Context, table *textTable) error {
 	buf := make([]byte, p.blockBytes())
 	var out []byte
 	for isFirst := true; ; isFirst = false {
@@ -638,7 +638,7 @@ func (p *printer) table(ctx context.Context, table *textTable) error {
 			return err
 		}
 		if isFirst {
-			table.measure(recs[:min(len(recs), measuredRows*p.size)], p.size)
+			table.fitWidths(recs[:min(len(recs), measuredRows*p.size)], p.size)
 			if p.flags.header != "no" {
 				out = table.appendCells(out, table.titles)
 			}

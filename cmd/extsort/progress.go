@@ -22,10 +22,10 @@ import (
 type bars struct {
 	session.Tracker
 
-	w     io.Writer
-	wide  int           // columns of the terminal; 0: w is not a terminal
-	quick time.Duration // a run shorter than this shows nothing, so that small sorts are quiet
-	tick  time.Duration
+	w         io.Writer
+	columns   int           // columns of the terminal; 0: w is not a terminal
+	quietTime time.Duration // a run shorter than this shows nothing, so that small sorts are quiet
+	tick      time.Duration
 
 	shown atomic.Bool // the bar or a line was shown
 	// running reports whether a phase is running. Only one goroutine at a time calls Begin and End.
@@ -75,12 +75,12 @@ func phaseBytes(s session.Snapshot) string {
 // log that receives one more line at each update.
 func newBars(w io.Writer, columns int) *bars {
 	b := &bars{
-		w:    w,
-		wide: columns,
-		tick: 10 * time.Second,
+		w:       w,
+		columns: columns,
+		tick:    10 * time.Second,
 	}
 	if columns > 0 {
-		b.quick = 300 * time.Millisecond
+		b.quietTime = 300 * time.Millisecond
 		b.tick = 100 * time.Millisecond
 	}
 	return b
@@ -96,7 +96,7 @@ func (b *bars) Begin(phaseName string, totalBytes int64) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	var drawing sync.WaitGroup
-	drawing.Go(func() { b.show(ctx) })
+	drawing.Go(func() { b.update(ctx) })
 	b.stop = func() {
 		cancel()
 		drawing.Wait()
@@ -111,7 +111,7 @@ func (b *bars) Write(p []byte) (int, error) {
 // End completes the running phase, if there is one, and reports that in a log.
 func (b *bars) End() {
 	b.Tracker.End()
-	if b.running && b.wide == 0 && b.w != io.Discard {
+	if b.running && b.columns == 0 && b.w != io.Discard {
 		b.shown.Store(true)
 		fmt.Fprintln(b.w, progressLine(b.Snapshot()))
 	}
@@ -139,9 +139,9 @@ func (b *bars) Done(what string, bytes int64, took float64) {
 	)
 }
 
-func (b *bars) show(ctx context.Context) {
+func (b *bars) update(ctx context.Context) {
 	ticks := time.Tick(b.tick)
-	line := drawn{w: b.w, columns: b.wide}
+	line := terminalLine{w: b.w, columns: b.columns}
 	defer line.clear()
 	for {
 		select {
@@ -151,31 +151,31 @@ func (b *bars) show(ctx context.Context) {
 		}
 		s := b.Snapshot()
 		switch {
-		case b.wide == 0:
+		case b.columns == 0:
 			b.shown.Store(true)
 			fmt.Fprintln(b.w, progressLine(s))
-		case s.Elapsed >= b.quick:
+		case s.Elapsed >= b.quietTime:
 			b.shown.Store(true)
 			line.draw(s)
 		}
 	}
 }
 
-// drawn is the line on the terminal: a bar for all phases, and text.
-type drawn struct {
+// terminalLine is the line on the terminal: a bar for all phases, and text.
+type terminalLine struct {
 	w       io.Writer
 	columns int
 
-	any   bool                     // whether the line is not empty
-	bar   *progressbar.ProgressBar // nil before the first drawing
-	width int                      // of the bar
-	total int64                    // total of the bar; -1: unknown
+	isShown bool                     // whether the line is not empty
+	bar     *progressbar.ProgressBar // nil before the first drawing
+	width   int                      // of the bar
+	total   int64                    // total of the bar; -1: unknown
 }
 
 // draw updates the bar. A full bar cannot be updated, so it becomes full only when it is removed.
-func (d *drawn) draw(s session.Snapshot) {
+func (d *terminalLine) draw(s session.Snapshot) {
 	text := describe(s, d.columns)
-	d.any = true
+	d.isShown = true
 	width := d.columns - 1 - barEdges - utf8.RuneCountInString(text)
 	width = min(width, maxBar)
 	if width < minBar {
@@ -184,7 +184,7 @@ func (d *drawn) draw(s session.Snapshot) {
 			"\r%-*.*s",
 			max(d.columns-1, 0),
 			max(d.columns-1, 0),
-			inAll(s)+text,
+			overallText(s)+text,
 		)
 		return
 	}
@@ -210,8 +210,8 @@ func (d *drawn) draw(s session.Snapshot) {
 }
 
 // clear removes the line.
-func (d *drawn) clear() {
-	if d.any {
+func (d *terminalLine) clear() {
+	if d.isShown {
 		fmt.Fprintf(d.w, "\r%*s\r", d.columns-1, "")
 	}
 }
@@ -235,7 +235,7 @@ func describe(s session.Snapshot, columns int) string {
 		left = ""
 	}
 	if columns < columnsForPhase {
-		return fmt.Sprintf("%-11.11s %4.4s%-5s", s.Phase, roughly(span), left)
+		return fmt.Sprintf("%-11.11s %4.4s%-5s", s.Phase, roughTime(span), left)
 	}
 	text := fmt.Sprintf(
 		"%d/%d %-11s %9v%-5s", s.PhaseIndex, s.Phases, s.Phase, span, left,
@@ -250,8 +250,8 @@ func describe(s session.Snapshot, columns int) string {
 	return text
 }
 
-// roughly shortens a time to one unit: 45s, 12m, 3h, 9d.
-func roughly(d time.Duration) string {
+// roughTime shortens a time to one unit: 45s, 12m, 3h, 9d.
+func roughTime(d time.Duration) string {
 	switch {
 	case d < 2*time.Minute:
 		return fmt.Sprintf("%.0fs", d.Seconds())
@@ -263,8 +263,8 @@ func roughly(d time.Duration) string {
 	return fmt.Sprintf("%.0fd", d.Hours()/24)
 }
 
-// inAll returns the overall progress as text, for a line without room for a bar.
-func inAll(s session.Snapshot) string {
+// overallText returns the overall progress as text, for a line without room for a bar.
+func overallText(s session.Snapshot) string {
 	if s.Total <= 0 {
 		return ""
 	}

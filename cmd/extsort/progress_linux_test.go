@@ -86,7 +86,9 @@ func TestReportsFitATerminal(t *testing.T) {
 		} {
 			text := runOnTerminal(t, columns, args...)
 			for line := range strings.Lines(text) {
-				if n := len([]rune(strings.TrimRight(line, "\r\n"))); n > int(columns) && !strings.Contains(line, folder) {
+				if n := len(
+					[]rune(strings.TrimRight(line, "\r\n")),
+				); n > int(columns) && !strings.Contains(line, folder) {
 					t.Errorf("%s: %d of %d columns: %q", args, n, columns, line)
 				}
 			}
@@ -103,8 +105,8 @@ func TestReportsFitATerminal(t *testing.T) {
 func TestABarFitsATerminal(t *testing.T) {
 	for _, columns := range []uint16{40, 52, 80, 200} {
 		text := onTerminal(t, columns, func(tty *os.File) {
-			b := (&app{stderr: tty}).bars("auto")
-			b.quick, b.tick = 0, time.Millisecond
+			b := (&app{stderr: tty}).startBars("auto")
+			b.quietTime, b.tick = 0, time.Millisecond
 			b.Begin("sort runs", 987<<30)
 			for range 20 {
 				b.Add(40 << 30)
@@ -128,8 +130,8 @@ func TestADumbTerminalHasNoBar(t *testing.T) {
 	for term, want := range map[string]bool{"dumb": false, "xterm": true} {
 		t.Setenv("TERM", term)
 		text := onTerminal(t, 80, func(tty *os.File) {
-			b := (&app{stderr: tty}).bars("auto")
-			b.quick, b.tick = 0, time.Millisecond
+			b := (&app{stderr: tty}).startBars("auto")
+			b.quietTime, b.tick = 0, time.Millisecond
 			b.Begin("sort runs", 100)
 			time.Sleep(50 * time.Millisecond)
 			b.Close()

@@ -29,8 +29,8 @@ func TestProgressWhenAskedOfOpenCL(t *testing.T) {
 	defer feed.Close()
 	// This is more than a chunk holds, so one chunk has been sorted when Write returns.
 	feed.Write(make([]byte, 128<<20))
-	time.Sleep(2 * rearm)
-	if err := cmd.Process.Signal(asking); err != nil {
+	time.Sleep(2 * reinstallInterval)
+	if err := cmd.Process.Signal(progressSignal); err != nil {
 		t.Fatal(err)
 	}
 	late := time.AfterFunc(2*time.Minute, func() { cmd.Process.Kill() })

@@ -116,7 +116,11 @@ func TestStanding(t *testing.T) {
 			"stage 1 of 2, read: 50 B of 100 B (25% of the sort) after"},
 		"more than announced": {nil, func(b *bars) { b.Begin("read", 100); b.Add(160) },
 			"stage 1 of 1, read: 160 B of 160 B (100% of the sort) after"},
-		"length not known": {plan, func(b *bars) { b.Begin("read", -1); b.Add(2048) }, "stage 1 of 2, read: 2 KiB after"},
+		"length not known": {
+			plan,
+			func(b *bars) { b.Begin("read", -1); b.Add(2048) },
+			"stage 1 of 2, read: 2 KiB after",
+		},
 		"length not known later": {plan,
 			func(b *bars) { b.Begin("read", -1); b.Add(2048); b.Begin("merge", -1); b.Add(1024) },
 			"stage 2 of 2, merge: 1 KiB after"},
@@ -129,7 +133,7 @@ func TestStanding(t *testing.T) {
 		"nothing to do": {nil, func(b *bars) { b.Begin("read", 0) }, "stage 1 of 1, read after"},
 	} {
 		b := newBars(&lockedBuffer{}, 80)
-		b.quick = time.Hour
+		b.quietTime = time.Hour
 		b.Expect(c.expected)
 		c.do(b)
 		if got := progressLine(b.Snapshot()); !strings.HasPrefix(got, c.want) {
@@ -145,11 +149,20 @@ func TestBarsFitTheTerminal(t *testing.T) {
 	for columns := 1; columns <= 210; columns++ {
 		for _, total := range []int64{-1, 1, 123 << 30, 987_654 << 30} {
 			var out lockedBuffer
-			d := drawn{w: &out, columns: columns}
+			d := terminalLine{w: &out, columns: columns}
 			for part := range int64(4) {
-				s := session.Snapshot{Phase: "sort runs", PhaseIndex: 1, Phases: 3, Done: total / 4 * part, Total: total,
-					PhaseDone: total / 8 * part, PhaseTotal: total / 2, PhaseElapsed: time.Hour,
-					Elapsed: 7 * time.Hour, Remaining: 21 * time.Hour}
+				s := session.Snapshot{
+					Phase:        "sort runs",
+					PhaseIndex:   1,
+					Phases:       3,
+					Done:         total / 4 * part,
+					Total:        total,
+					PhaseDone:    total / 8 * part,
+					PhaseTotal:   total / 2,
+					PhaseElapsed: time.Hour,
+					Elapsed:      7 * time.Hour,
+					Remaining:    21 * time.Hour,
+				}
 				if total < 0 {
 					s.Done, s.PhaseDone, s.PhaseTotal, s.Remaining = 987<<40*part, 987<<40*part, -1, -1
 				}

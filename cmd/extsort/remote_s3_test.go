@@ -66,8 +66,12 @@ func denied(code string) func(http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/xml")
 			w.WriteHeader(http.StatusForbidden)
-			fmt.Fprintf(w, "<Error><Code>%s</Code><Message>an-access-key a-secret-key</Message><AWSAccessKeyId>an-access-key"+
-				"</AWSAccessKeyId><StringToSign>a-secret-key</StringToSign></Error>", code)
+			fmt.Fprintf(
+				w,
+				"<Error><Code>%s</Code><Message>an-access-key a-secret-key</Message><AWSAccessKeyId>an-access-key"+
+					"</AWSAccessKeyId><StringToSign>a-secret-key</StringToSign></Error>",
+				code,
+			)
 		})
 	}
 }

@@ -69,7 +69,7 @@ func (f *reportFlags) writeJSON(
 	ctx context.Context, a *app, failed error,
 ) error {
 	file, ok := f.json()
-	defer f.side.drop()
+	defer f.side.discard()
 	if !ok ||
 		ctx.Err() != nil { // the process will be killed by the signal that was received
 		return failed
@@ -108,17 +108,17 @@ func writeRows(w io.Writer, rows []row) {
 		labels = max(labels, utf8.RuneCountInString(r.label))
 	}
 	for _, r := range rows {
-		for i, line := range wrap(printable(r.text), width-labels-2) {
+		for i, line := range wrapLines(printable(r.text), width-labels-2) {
 			fmt.Fprintf(
-				w, "%-*s  %s\n", labels, when(i == 0, "%s", r.label), line,
+				w, "%-*s  %s\n", labels, textIf(i == 0, "%s", r.label), line,
 			)
 		}
 	}
 }
 
-// wrap splits a text between words into lines of at most width characters. A longer word stays
+// wrapLines splits a text between words into lines of at most width characters. A longer word stays
 // whole.
-func wrap(text string, width int) (lines []string) {
+func wrapLines(text string, width int) (lines []string) {
 	for utf8.RuneCountInString(text) > width {
 		runes := []rune(text)
 		at := strings.LastIndex(string(runes[:max(width, 0)+1]), " ")
@@ -167,30 +167,30 @@ func writeStats(w io.Writer, r *session.Report) {
 	d := &r.Detail
 	rows := []row{
 		{"records", humanize.Comma(r.Records) +
-			when(
+			textIf(
 				r.RecordsOut != r.Records,
 				" read, %s written",
 				humanize.Comma(r.RecordsOut),
 			)},
-		{"read", human.Bytes(r.BytesRead) + when(d.BytesKept > 0, ", of which %s are from the checkpoint",
+		{"read", human.Bytes(r.BytesRead) + textIf(d.BytesKept > 0, ", of which %s are from the checkpoint",
 			human.Bytes(d.BytesKept))},
 		{"written", human.Bytes(r.BytesWritten)},
 		{"temporary", human.Bytes(r.BytesSpilled) +
-			when(
+			textIf(
 				d.SpillCodec != "" && d.SpillCodec != "none",
 				", compressed with %s",
 				d.SpillCodec,
 			)},
-		{"memory", memory(d)},
+		{"memory", memoryText(d)},
 		{"device", r.Device},
 		{"algorithm", d.Algorithm},
 		{"strategy", string(r.Strategy) +
 			// A merge of sorted files has no chunks.
-			when(d.Chunks > 0, ", %s", plural(d.Chunks, "chunk")) +
-			when(
+			textIf(d.Chunks > 0, ", %s", plural(d.Chunks, "chunk")) +
+			textIf(
 				d.FanIn > 0, ", fan-in %d", d.FanIn,
-			) + when(d.MergeLevels > 1, ", %d levels", d.MergeLevels)},
-		{"checksum", r.ChecksumOut + when(r.Verified, ", verified")},
+			) + textIf(d.MergeLevels > 1, ", %d levels", d.MergeLevels)},
+		{"checksum", r.ChecksumOut + textIf(r.Verified, ", verified")},
 		{"fallback", r.FallbackReason},
 		{"bottleneck", bottleneck(r)},
 		{"time", human.Time(r.Seconds) + ", " + human.Rate(r.BytesRead, r.Seconds)},
@@ -198,7 +198,7 @@ func writeStats(w io.Writer, r *session.Report) {
 	for _, p := range d.Phases {
 		if p.Seconds > 0 {
 			rows = append(rows, row{"  " + p.Name, human.Time(p.Seconds) + ", " + human.Bytes(p.Bytes) +
-				when(p.Bytes > 0, ", %s", human.Rate(p.Bytes, p.Seconds))})
+				textIf(p.Bytes > 0, ", %s", human.Rate(p.Bytes, p.Seconds))})
 		}
 	}
 	for _, c := range d.Changes {
@@ -221,8 +221,8 @@ func bottleneck(r *session.Report) string {
 	return ""
 }
 
-func memory(d *session.Detail) string {
-	return when(
+func memoryText(d *session.Detail) string {
+	return textIf(
 		d.PeakMemory > 0, "peak %s, ", human.Bytes(d.PeakMemory),
 	) + "limit " + human.Bytes(d.MemoryLimit)
 }
@@ -235,7 +235,9 @@ func writeExplain(w io.Writer, r *session.Report) {
 	lines := [][]string{{"stage", "predicted", "corrected", "measured", "bytes", "rate"}}
 	for _, p := range append(slices.Clip(d.Phases), total) {
 		lines = append(lines, []string{
-			p.Name, known(p.Predicted), known(p.Corrected), measured(p.Seconds), human.Bytes(p.Bytes),
+			p.Name, predictedTime(
+				p.Predicted,
+			), predictedTime(p.Corrected), measuredTime(p.Seconds), human.Bytes(p.Bytes),
 			human.Rate(p.Bytes, p.Seconds),
 		})
 	}
@@ -253,16 +255,16 @@ func writeExplain(w io.Writer, r *session.Report) {
 	}
 }
 
-// known formats a predicted time, or returns a dash if the time is unknown.
-func known(s float64) string {
+// predictedTime formats a predicted time, or returns a dash if the time is unknown.
+func predictedTime(s float64) string {
 	if s == 0 {
 		return "-"
 	}
 	return human.Estimate(s)
 }
 
-// measured formats a measured time, or returns a dash if the time is unknown.
-func measured(s float64) string {
+// measuredTime formats a measured time, or returns a dash if the time is unknown.
+func measuredTime(s float64) string {
 	if s == 0 {
 		return "-"
 	}
@@ -275,8 +277,8 @@ func plural[T ~int | ~int64](n T, noun string) string {
 	return humanize.Comma(int64(n)) + " " + english.PluralWord(int(n), noun, "")
 }
 
-// when returns a formatted text if holds is true, and "" otherwise.
-func when(holds bool, format string, args ...any) string {
+// textIf returns a formatted text if holds is true, and "" otherwise.
+func textIf(holds bool, format string, args ...any) string {
 	if !holds {
 		return ""
 	}

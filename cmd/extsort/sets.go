@@ -111,7 +111,7 @@ func (s *setRun) run(ctx context.Context, a *app, operands []string) error {
 	if err := s.report.open(ctx, s.outputs(a, files)); err != nil {
 		return err
 	}
-	s.guess(files)
+	s.guessFormat(files)
 	if err := errors.Join(s.contradictions(files)...); err != nil {
 		return err
 	}
@@ -128,20 +128,20 @@ func (s *setRun) run(ctx context.Context, a *app, operands []string) error {
 		}
 	}
 
-	progress := a.bars(s.report.shown())
+	progress := a.startBars(s.report.progressMode())
 	opt.Inputs.Progress = progress
 	opt.Inputs.MeasureMemory = s.report.stats != ""
 	report, err := session.Combine(ctx, opt)
 	progress.Close()
 	if report != nil {
-		s.report.keep(report.Report)
+		s.report.setResult(report.Report)
 		s.keepCounts(report)
 	}
 	if err != nil {
 		return s.withHint(countedFrom(err, s.opt.SkipBytes))
 	}
 	progress.Done(s.name+" of", report.BytesRead, report.Seconds)
-	s.report.write(a, report.Report)
+	s.report.writeText(a, report.Report)
 	if report.Counts != nil {
 		s.print(a, report)
 	}

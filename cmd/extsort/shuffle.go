@@ -52,12 +52,12 @@ func (f *sortFlags) shuffle(
 	if err := f.report.open(ctx, f.places(a, files)); err != nil {
 		return err
 	}
-	f.guess(files)
+	f.guessFormat(files)
 	if err := a.checkInput(files); err != nil {
 		return err
 	}
 	f.opt.Shuffle = true
-	err = a.produce(ctx, f, f.options(a, files), session.Sort)
+	err = a.runAndReport(ctx, f, f.options(a, files), session.Sort)
 	if err == nil && drawn {
 		fmt.Fprintf(a.notes, "extsort: shuffled by --seed %d\n", f.opt.Seed)
 	}

@@ -20,9 +20,9 @@ func (i interruption) Error() string {
 // support it, spill files are already unlinked.
 const cleanupGrace = 1500 * time.Millisecond
 
-// ending returns the signals that end a run. With EXTSORT_DEBUG set, SIGQUIT is left to Go, which
-// prints all stacks.
-func ending() []os.Signal {
+// endingSignals returns the signals that end a run. With EXTSORT_DEBUG set, SIGQUIT is left to Go,
+// which prints all stacks.
+func endingSignals() []os.Signal {
 	all := []os.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP}
 	if os.Getenv("EXTSORT_DEBUG") == "" {
 		all = append(all, syscall.SIGQUIT)
@@ -30,8 +30,8 @@ func ending() []os.Signal {
 	return all
 }
 
-// catchSignals returns a context that the signals of ending cancel, with an interruption as its
-// cause. A second signal ends the process immediately. Signals that the parent process ignores
+// catchSignals returns a context that the signals of endingSignals cancel, with an interruption as
+// its cause. A second signal ends the process immediately. Signals that the parent process ignores
 // (nohup, background jobs of sh) stay ignored. SIGPIPE is caught and dropped, so that a write to a
 // closed pipe returns an error and the run cleans up, instead of dying immediately.
 //
@@ -41,7 +41,7 @@ func catchSignals(
 ) (ctx context.Context, release func()) {
 	ctx, cancel := context.WithCancelCause(parent)
 	caught := make(chan os.Signal, 1)
-	for _, s := range ending() {
+	for _, s := range endingSignals() {
 		if !signal.Ignored(s) {
 			signal.Notify(caught, s)
 		}

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// asking is the signal that requests a line of progress.
-const asking = syscall.SIGUSR1
+// progressSignal is the signal that requests a line of progress.
+const progressSignal = syscall.SIGUSR1
 
 // systemHandles restores the system's handling of a signal. Go's handling of SIGQUIT prints all
 // stacks and exits with 2. It also disables the core dump, which would be as large as the memory of

@@ -24,5 +24,5 @@ func looksClosed(any) bool { return false }
 // been emptied by the shell.
 func isReadable(*os.File) bool { return false }
 
-// tellWhenAsked does nothing, because no signal requests progress on this system.
-func tellWhenAsked(*app) (stop func()) { return func() {} }
+// printProgressOnSignal does nothing, because no signal requests progress on this system.
+func printProgressOnSignal(*app) (stop func()) { return func() {} }

@@ -12,17 +12,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// rearm is the interval at which the handler of the progress signal is reinstalled. LLVM, which
-// compiles for some OpenCL drivers, replaces the handler when it first compiles, and ignores the
-// signal.
-const rearm = time.Second
+// reinstallInterval is the interval at which the handler of the progress signal is reinstalled.
+// LLVM, which compiles for some OpenCL drivers, replaces the handler when it first compiles, and
+// ignores the signal.
+const reinstallInterval = time.Second
 
-// tellWhenAsked prints a line of progress for each signal that requests it, until stop is called.
-func tellWhenAsked(a *app) (stop func()) {
+// printProgressOnSignal prints a line of progress for each signal that requests it, until stop is
+// called.
+func printProgressOnSignal(a *app) (stop func()) {
 	asked := make(chan os.Signal, 1)
 	done := make(chan struct{})
-	signal.Notify(asked, asking)
-	again := time.NewTicker(rearm)
+	signal.Notify(asked, progressSignal)
+	again := time.NewTicker(reinstallInterval)
 	var telling sync.WaitGroup
 	telling.Go(func() {
 		for {
@@ -31,8 +32,8 @@ func tellWhenAsked(a *app) (stop func()) {
 				printProgress(a)
 			case <-again.C:
 				// Without Ignore, Notify would assume that its handler is still installed.
-				signal.Ignore(asking)
-				signal.Notify(asked, asking)
+				signal.Ignore(progressSignal)
+				signal.Notify(asked, progressSignal)
 			case <-done:
 				return
 			}

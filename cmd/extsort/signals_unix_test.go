@@ -19,7 +19,7 @@ func TestProgressWhenAsked(t *testing.T) {
 	// This is more than a pipe holds. So when Write returns, the process is reading and its handler
 	// is installed.
 	feed.Write(make([]byte, 1<<20))
-	if err := cmd.Process.Signal(asking); err != nil {
+	if err := cmd.Process.Signal(progressSignal); err != nil {
 		t.Fatal(err)
 	}
 	line := make([]byte, 200)

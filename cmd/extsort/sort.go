@@ -72,7 +72,7 @@ func (a *app) sortCheckOrMerge(
 	if err := f.report.open(ctx, f.places(a, files)); err != nil {
 		return err
 	}
-	f.guess(files)
+	f.guessFormat(files)
 	contradictions := errors.Join(
 		append(f.contradictions(files), conflicts(f.flags)...)...,
 	)
@@ -80,21 +80,21 @@ func (a *app) sortCheckOrMerge(
 		return err
 	}
 	if f.mode.join {
-		return f.join(ctx, a, files)
+		return f.joinSummaries(ctx, a, files)
 	}
 	if err := a.checkInput(files); err != nil {
 		return err
 	}
 	opt := f.options(a, files)
 	switch {
-	case f.mode.checking():
+	case f.mode.isCheck():
 		return a.check(ctx, f, opt)
 	case f.mode.merge:
-		return a.produce(ctx, f, opt, func(ctx context.Context, opt session.Options) (*session.Report, error) {
+		return a.runAndReport(ctx, f, opt, func(ctx context.Context, opt session.Options) (*session.Report, error) {
 			return session.Merge(ctx, fields.Shared[session.MergeOptions](opt))
 		})
 	}
-	return a.produce(ctx, f, opt, session.Sort)
+	return a.runAndReport(ctx, f, opt, session.Sort)
 }
 
 // places returns the files that a run reads or writes, without the report.
@@ -111,20 +111,20 @@ func (f *sortFlags) places(a *app, files []string) []place {
 	}
 	if f.opt.Checkpoint != "" {
 		all = append(all, place{
-			role:   "in the directory of --checkpoint",
-			name:   f.opt.Checkpoint,
-			within: true,
+			role:     "in the directory of --checkpoint",
+			name:     f.opt.Checkpoint,
+			isFolder: true,
 		})
 	}
 	switch split := f.opt.SplitFiles > 0 || f.opt.SplitBytes > 0; {
-	case f.mode.checking():
+	case f.mode.isCheck():
 	case f.opt.Output == "" || isStandard(f.opt.Output, 1):
 		all = append(all, place{role: "the output", stream: a.stdout})
 	default:
 		all = append(all, place{
-			role: "the output",
-			name: f.opt.Output,
-			set:  split,
+			role:  "the output",
+			name:  f.opt.Output,
+			isSet: split,
 		})
 	}
 	return all
@@ -145,7 +145,7 @@ func (f *sortFlags) contradictions(files []string) (faults []error) {
 			faults = append(faults, fmt.Errorf(format, args...))
 		}
 	}
-	if f.mode.checking() {
+	if f.mode.isCheck() {
 		fault(f.mode.check == "diagnose-first" && f.mode.checkQuiet,
 			"-c and -C cannot be combined: report or stay silent")
 		fault(f.mode.merge, "-c and -m cannot be combined: check or merge")
@@ -216,7 +216,7 @@ func (a *app) warn(message string) {
 	fmt.Fprintf(a.stderr, "extsort: warning: %s\n", printable(message))
 }
 
-func (a *app) produce(ctx context.Context, f *sortFlags, opt session.Options,
+func (a *app) runAndReport(ctx context.Context, f *sortFlags, opt session.Options,
 	run func(context.Context, session.Options) (*session.Report, error)) error {
 	isArray := opt.Argsort == "" && opt.Record.Container().IsArray
 	doubt := misnamed(opt.Output, opt.Compress, isArray)
@@ -238,26 +238,26 @@ func (a *app) produce(ctx context.Context, f *sortFlags, opt session.Options,
 			f.names.flag,
 		)
 	}
-	progress := a.bars(f.report.shown())
+	progress := a.startBars(f.report.progressMode())
 	opt.Progress = progress
 	opt.MeasureMemory = f.report.stats != ""
 	report, err := run(ctx, opt)
 	err = countedFrom(err, opt.SkipBytes)
 	progress.Close()
-	f.report.keep(report)
+	f.report.setResult(report)
 	_, ok := errors.AsType[*session.DisorderError](err)
 	if ok {
 		return fmt.Errorf("%w (leave out -m to sort it)", err)
 	}
 	if err == nil {
-		progress.Done(f.doing(), report.BytesRead, report.Seconds)
-		f.report.write(a, report)
+		progress.Done(f.pastTense(), report.BytesRead, report.Seconds)
+		f.report.writeText(a, report)
 	}
 	return err
 }
 
-// doing returns the verb for the last line of a run, in the past tense.
-func (f *sortFlags) doing() string {
+// pastTense returns the verb for the last line of a run, in the past tense.
+func (f *sortFlags) pastTense() string {
 	switch {
 	case f.mode.merge:
 		return "merged"
@@ -267,7 +267,7 @@ func (f *sortFlags) doing() string {
 	return "sorted"
 }
 
-func (a *app) bars(when string) *bars {
+func (a *app) startBars(when string) *bars {
 	w := a.stderr
 	width := barColumns(a.stderr)
 	if when == "never" || when == "auto" && width == 0 {
@@ -293,15 +293,16 @@ func printProgress(a *app) {
 	fmt.Fprintf(a.stderr, "extsort: %s\n", progressLine(b.Snapshot()))
 }
 
-func (f *reportFlags) shown() string {
+func (f *reportFlags) progressMode() string {
 	if f.quiet {
 		return "never"
 	}
 	return f.progress
 }
 
-// keep stores the report of a run, even of one that failed, so that it can be written at the end.
-func (f *reportFlags) keep(r *session.Report) {
+// setResult stores the report of a run, even of one that failed, so that it can be written at the
+// end.
+func (f *reportFlags) setResult(r *session.Report) {
 	if r == nil {
 		return
 	}
@@ -315,8 +316,8 @@ func (f *reportFlags) keep(r *session.Report) {
 	f.result = shown
 }
 
-// write writes the requested reports about a finished run, except for JSON.
-func (f *reportFlags) write(a *app, r *session.Report) {
+// writeText writes the requested reports about a finished run, except for JSON.
+func (f *reportFlags) writeText(a *app, r *session.Report) {
 	file, isJSON := f.json()
 	if f.explain && (!isJSON || file != "") {
 		writeExplain(a.notes, r)
@@ -333,10 +334,10 @@ func (a *app) check(
 	if len(all.Inputs) > 0 {
 		opt.Input.Name = all.Inputs[0]
 	}
-	if f.mode.quiet() {
+	if f.mode.isQuiet() {
 		f.report.progress = "never"
 	}
-	progress := a.bars(f.report.shown())
+	progress := a.startBars(f.report.progressMode())
 	opt.Progress = progress
 	opt.Brief = f.report.stats == ""
 	report, err := session.Check(ctx, opt)
@@ -370,7 +371,7 @@ func (f *sortFlags) verdict(
 	a *app, report *session.CheckReport, disorder error,
 ) error {
 	f.report.result = report
-	if disorder != nil && !f.mode.quiet() {
+	if disorder != nil && !f.mode.isQuiet() {
 		printError(a.stderr, disorder)
 	}
 	if f.report.stats == "text" {

@@ -84,9 +84,17 @@ func TestStore(t *testing.T) {
 				report.PeakMemory > int64(limit) {
 				t.Errorf("%d MiB were used, %v", report.PeakMemory>>20, err)
 			}
-			t.Logf("%s took %.1f s, %.2f, %.2f and %.2f of the rates of the copies, %.1f s of processors, and %.1f s of "+
-				"those of the store", size, took.Seconds(), usual/took.Seconds(), copied/took.Seconds(), whole/took.Seconds(),
-				used.Seconds(), processorSeconds(t, s.process)-servers)
+			t.Logf(
+				"%s took %.1f s, %.2f, %.2f and %.2f of the rates of the copies, %.1f s of processors, and %.1f s of "+
+					"those of the store",
+				size,
+				took.Seconds(),
+				usual/took.Seconds(),
+				copied/took.Seconds(),
+				whole/took.Seconds(),
+				used.Seconds(),
+				processorSeconds(t, s.process)-servers,
+			)
 			t.Logf("seconds of its phases: %v", report.Phases)
 			compare := exec.Command("cmp", filepath.Join(s.folder, "out"), filepath.Join(dir, "sorted"))
 			if said, err := compare.CombinedOutput(); err != nil {

@@ -44,7 +44,7 @@ func (a *app) checkOutput(name string, inputs ...string) error {
 	if name == "" || isStandard(name, 1) {
 		for _, input := range inputs {
 			if inputPlace(a, input).isEmptied(a.stdout) {
-				return emptied(input)
+				return emptiedInputError(input)
 			}
 		}
 	}
@@ -80,7 +80,7 @@ func (p place) isEmptied(stdout any) bool {
 	return err == nil && os.SameFile(to, from)
 }
 
-func emptied(input string) error {
+func emptiedInputError(input string) error {
 	if isStandard(input, 0) {
 		return errors.New("standard input and output are the same file: the shell has emptied it " +
 			"(use extsort -o FILE FILE)")

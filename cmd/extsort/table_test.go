@@ -49,7 +49,10 @@ func TestAFlagAndAVerbAreRows(t *testing.T) {
 		"toy, completion, flag":  {completions(t, "toy", "--toy"), "--toy-colour"},
 		"toy, completion, value": {completions(t, "toy", "--toy-colour", ""), "green\nblue\n"},
 		"toy, hints":             {failed(t, "toy", "--toy-paint", "x"), "did you mean --toy-colour?"},
-		"toy, contradiction":     {failed(t, "toy", "--toy-plain", "--toy-colour", "red"), "does not apply to --toy-plain"},
+		"toy, contradiction": {
+			failed(t, "toy", "--toy-plain", "--toy-colour", "red"),
+			"does not apply to --toy-plain",
+		},
 	} {
 		if !strings.Contains(shown[0], shown[1]) {
 			t.Errorf("%s: no %q in %q", place, shown[1], shown[0])

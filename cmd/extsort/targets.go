@@ -18,11 +18,11 @@ import (
 // A place is a file that a command reads or writes. The user gives its name, or it is an open
 // standard stream.
 type place struct {
-	role   string // such as "an input"
-	name   string
-	stream any  // a.stdin or a.stdout; nil: name is the file
-	set    bool // the file is split: several files have names derived from it
-	within bool // name is a directory, and the place is any file in it
+	role     string // such as "an input"
+	name     string
+	stream   any  // a.stdin or a.stdout; nil: name is the file
+	isSet    bool // the file is split: several files have names derived from it
+	isFolder bool // name is a directory, and the place is any file in it
 }
 
 // A sideFile is a file that a command writes in addition to its result: a report or a plot. It is
@@ -70,8 +70,8 @@ func (s *sideFile) write(
 	return out.Commit(ctx, -1)
 }
 
-// drop discards the file unless write has completed it. s may be nil.
-func (s *sideFile) drop() {
+// discard discards the file unless write has completed it. s may be nil.
+func (s *sideFile) discard() {
 	if s == nil || s.out == nil {
 		return
 	}
@@ -83,9 +83,9 @@ func (s *sideFile) drop() {
 // used more than once.
 func (p place) isFile(name string) bool {
 	switch {
-	case p.within:
+	case p.isFolder:
 		return inFolder(name, p.name)
-	case p.set:
+	case p.isSet:
 		return inSet(name, p.name)
 	case p.stream == nil:
 		return sameFile(p.name, name)
@@ -96,7 +96,7 @@ func (p place) isFile(name string) bool {
 	}
 	open, err := stream.Stat()
 	there, missing := os.Stat(name)
-	return err == nil && missing == nil && shared(open, there)
+	return err == nil && missing == nil && isSameRegular(open, there)
 }
 
 // sameFile reports whether two names denote the same file, which need not exist.
@@ -108,7 +108,7 @@ func sameFile(a, b string) bool {
 	first, err := os.Stat(a)
 	second, missing := os.Stat(b)
 	if err == nil && missing == nil {
-		return shared(first, second)
+		return isSameRegular(first, second)
 	}
 	if (err == nil) != (missing == nil) {
 		return false
@@ -116,7 +116,7 @@ func sameFile(a, b string) bool {
 	return sameName(realName(a), realName(b))
 }
 
-func shared(a, b fs.FileInfo) bool {
+func isSameRegular(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Mode()&fs.ModeCharDevice == 0
 }
 

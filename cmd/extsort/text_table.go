@@ -10,21 +10,21 @@ import (
 
 // A textTable prints records in aligned columns: numbers to the right, text to the left.
 type textTable struct {
-	encoder *textform.Encoder
-	titles  []string
-	widths  []int // in characters
-	room    int   // of the terminal; 0: any number of characters
-	shown   int   // the number of columns that fit
-	cells   []string
+	encoder      *textform.Encoder
+	titles       []string
+	widths       []int // in characters
+	maxWidth     int   // of the terminal; 0: any number of characters
+	shownColumns int   // the number of columns that fit
+	cells        []string
 }
 
 func newTextTable(
 	encoder *textform.Encoder, columns []format.Column, room int,
 ) *textTable {
 	t := &textTable{
-		encoder: encoder,
-		room:    room,
-		shown:   len(columns),
+		encoder:      encoder,
+		maxWidth:     room,
+		shownColumns: len(columns),
 	}
 	for _, c := range columns {
 		title := printable(c.Name)
@@ -40,20 +40,20 @@ const (
 	omissionMark = "…"
 )
 
-// measure sets the widths of the columns according to some records, and makes the table fit the
+// fitWidths sets the widths of the columns according to some records, and makes the table fit the
 // terminal.
-func (t *textTable) measure(recs []byte, size int) {
+func (t *textTable) fitWidths(recs []byte, size int) {
 	for ; len(recs) > 0; recs = recs[size:] {
 		t.cells = t.encoder.Cells(t.cells[:0], recs[:size])
 		for i, cell := range t.cells {
 			t.widths[i] = max(t.widths[i], utf8.RuneCountInString(cell))
 		}
 	}
-	if t.room == 0 {
+	if t.maxWidth == 0 {
 		return
 	}
 
-	for t.total() > t.room {
+	for t.rowWidth() > t.maxWidth {
 		widest := -1
 		for i, width := range t.widths {
 			if !t.encoder.IsNumber(i) && width > leastColumn &&
@@ -66,18 +66,18 @@ func (t *textTable) measure(recs []byte, size int) {
 		}
 		t.widths[widest]--
 	}
-	for t.shown > 1 && t.total() > t.room {
-		t.shown--
+	for t.shownColumns > 1 && t.rowWidth() > t.maxWidth {
+		t.shownColumns--
 	}
 }
 
-// total returns the width of a row.
-func (t *textTable) total() int {
+// rowWidth returns the width of a row.
+func (t *textTable) rowWidth() int {
 	total := -columnGap
-	for _, width := range t.widths[:t.shown] {
+	for _, width := range t.widths[:t.shownColumns] {
 		total += columnGap + width
 	}
-	if t.shown < len(t.widths) {
+	if t.shownColumns < len(t.widths) {
 		total += columnGap + utf8.RuneCountInString(omissionMark)
 	}
 	return total
@@ -90,12 +90,12 @@ func (t *textTable) appendRow(dst, rec []byte) []byte {
 
 func (t *textTable) appendCells(dst []byte, cells []string) []byte {
 	start := len(dst)
-	for i, cell := range cells[:t.shown] {
+	for i, cell := range cells[:t.shownColumns] {
 		if i > 0 {
 			dst = append(dst, "  "...)
 		}
 		blanks := t.widths[i] - utf8.RuneCountInString(cell)
-		if blanks < 0 && t.room > 0 && !t.encoder.IsNumber(i) {
+		if blanks < 0 && t.maxWidth > 0 && !t.encoder.IsNumber(i) {
 			runes := []rune(cell)
 			cell = string(runes[:max(t.widths[i]-1, 0)]) + omissionMark
 			blanks = 0
@@ -109,7 +109,7 @@ func (t *textTable) appendCells(dst []byte, cells []string) []byte {
 			dst = append(dst, padding...)
 		}
 	}
-	if t.shown < len(cells) {
+	if t.shownColumns < len(cells) {
 		dst = append(dst, "  "+omissionMark...)
 	}
 	for len(dst) > start && dst[len(dst)-1] == ' ' {

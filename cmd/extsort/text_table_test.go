@@ -29,7 +29,7 @@ func TestTableFitsTheTerminal(t *testing.T) {
 	copy(recs[8:], "a name that is rather long, é\x00")
 	for _, room := range []int{20, 40, 60, 80, 120, 300} {
 		table := newTextTable(textform.NewEncoder(tableForm, size, columns), columns, room)
-		table.measure(recs, size)
+		table.fitWidths(recs, size)
 		lines := table.appendCells(nil, table.titles)
 		for rest := recs; len(rest) > 0; rest = rest[size:] {
 			lines = table.appendRow(lines, rest[:size])

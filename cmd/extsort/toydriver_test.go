@@ -66,7 +66,11 @@ func TestToyDriver(t *testing.T) {
 		{"gen -t u64 -n 5000 -o " + in, exitDone, ""},
 		{"-t u64 -d abacus --stats --verify -o " + sorted + " " + in, exitDone, `device +Wooden Abacus\n`},
 		{"-c -t u64 " + sorted, exitDone, ""},
-		{"tune -d toy -T " + folder, exitError, `device [1-9] \(Wooden Abacus\) has no parameters to tune: name an OpenCL`},
+		{
+			"tune -d toy -T " + folder,
+			exitError,
+			`device [1-9] \(Wooden Abacus\) has no parameters to tune: name an OpenCL`,
+		},
 	} {
 		var out, told bytes.Buffer
 		code := run(t.Context(), strings.Fields(step.command), nil, &out, &told)

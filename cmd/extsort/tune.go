@@ -202,8 +202,14 @@ func writeMeasured(
 	writeTable(w, lines)
 	for _, id := range slices.Sorted(maps.Keys(disks)) {
 		d := disks[id]
-		fmt.Fprintf(w, "disk of %s: read %s, write %s, both at once %s each way\n", d.Folder, human.Rate(int64(d.Fetch), 1),
-			human.Rate(int64(d.Write), 1), human.Rate(int64(d.Mixed), 1))
+		fmt.Fprintf(
+			w,
+			"disk of %s: read %s, write %s, both at once %s each way\n",
+			d.Folder,
+			human.Rate(int64(d.Fetch), 1),
+			human.Rate(int64(d.Write), 1),
+			human.Rate(int64(d.Mixed), 1),
+		)
 	}
 	fmt.Fprintln(w)
 	return writePlansOf(w, earlier, before, now)
@@ -230,8 +236,8 @@ func writePlansOf(
 		if was.Strategy != is.Strategy {
 			changed++
 		}
-		lines = append(lines, []string{u.Name, string(was.Strategy) + ", " + known(was.Seconds),
-			string(is.Strategy) + ", " + known(is.Seconds)})
+		lines = append(lines, []string{u.Name, string(was.Strategy) + ", " + predictedTime(was.Seconds),
+			string(is.Strategy) + ", " + predictedTime(is.Seconds)})
 	}
 	writeTable(w, lines)
 	fmt.Fprintf(

@@ -29,9 +29,24 @@ func TestTuneOnADevice(t *testing.T) {
 		{[]string{"tune", "-d", "1", "-n", "2^10", "-t", "u64", "--budget", "1s"},
 			`(?s)u64 onesweep +.*default.*link .*/s each way.*stored in `},
 		{[]string{"devices"}, `(?s)\n1: .*\n   link +[0-9.]+ .iB/s\n   sort u64 +[0-9.]+ .iB/s\n`},
-		{[]string{"bench", "-d", "1", "--algorithm", "tile,selection", "-t", "u32", "--min", "2^9", "--max", "2^9", "--runs",
-			"1"},
-			`(?m)^ +9 +[0-9.]+ +[0-9.]+$`},
+		{
+			[]string{
+				"bench",
+				"-d",
+				"1",
+				"--algorithm",
+				"tile,selection",
+				"-t",
+				"u32",
+				"--min",
+				"2^9",
+				"--max",
+				"2^9",
+				"--runs",
+				"1",
+			},
+			`(?m)^ +9 +[0-9.]+ +[0-9.]+$`,
+		},
 	} {
 		var out, faults bytes.Buffer
 		if code := run(t.Context(), step.args, nil, &out, &faults); code != exitDone {

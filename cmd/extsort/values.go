@@ -24,23 +24,23 @@ import (
 // A value is a flag value that is converted to a T during parsing, so that an error message names
 // the flag. It implements pflag.Value.
 type value[T any] struct {
-	to    *T
-	kind  string // name of the value in the help
-	text  string
-	once  bool     // a second, different value is an error
-	words []string // possible values; empty: any that parse accepts
-	parse func(string) (T, error)
+	target   *T
+	kind     string // name of the value in the help
+	text     string
+	onlyOnce bool     // a second, different value is an error
+	allowed  []string // possible values; empty: any that parse accepts
+	parse    func(string) (T, error)
 }
 
 func (v *value[T]) Set(s string) error {
-	if v.once && v.text != "" && v.text != s {
+	if v.onlyOnce && v.text != "" && v.text != s {
 		return fmt.Errorf("given twice, as %q and %q", v.text, s)
 	}
 	parsed, err := v.parse(s)
 	if err != nil {
 		return err
 	}
-	*v.to, v.text = parsed, s
+	*v.target, v.text = parsed, s
 	return nil
 }
 
@@ -48,7 +48,7 @@ func (v *value[T]) String() string { return v.text }
 func (v *value[T]) Type() string   { return v.kind }
 
 // choices returns the possible values, for the help and for completion.
-func (v *value[T]) choices() []string { return v.words }
+func (v *value[T]) choices() []string { return v.allowed }
 
 // choices returns the possible values of a flag, or nil if it accepts other values, too.
 func choices(f *pflag.Flag) []string {
@@ -64,19 +64,19 @@ func parsed[T any](
 	to *T, kind string, parse func(string) (T, error),
 ) pflag.Value {
 	return &value[T]{
-		to:    to,
-		kind:  kind,
-		parse: parse,
+		target: to,
+		kind:   kind,
+		parse:  parse,
 	}
 }
 
 // text returns a value that is any non-empty text and may be given only once.
 func text(to *string, kind string) pflag.Value {
 	return &value[string]{
-		to:    to,
-		kind:  kind,
-		once:  true,
-		parse: notEmpty,
+		target:   to,
+		kind:     kind,
+		onlyOnce: true,
+		parse:    notEmpty,
 	}
 }
 
@@ -289,7 +289,7 @@ func wholeNumber(to *int, kind string, least int) pflag.Value {
 
 // oneOf returns a value that is one of the words.
 func oneOf[T ~string](to *T, kind string, words ...string) pflag.Value {
-	return &value[T]{to: to, kind: kind, words: words, text: string(*to), parse: func(s string) (T, error) {
+	return &value[T]{target: to, kind: kind, allowed: words, text: string(*to), parse: func(s string) (T, error) {
 		return T(s), checkWord(s, words)
 	}}
 }

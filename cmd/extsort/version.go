@@ -44,7 +44,7 @@ func printVersion(w io.Writer) {
 		cmp.Or(releaseVersion, info.Main.Version, "(unknown version)"),
 	)
 	writeRows(w, []row{
-		{"commit", commit + when(
+		{"commit", commit + textIf(
 			releaseCommit == "" && set["vcs.modified"] == "true",
 			", with uncommitted changes",
 		)},
@@ -76,6 +76,6 @@ func describeFeatures() string {
 		present = append(present, "avx512")
 	}
 	return cmp.Or(strings.Join(present, ", "), "none") +
-		when(len(missing) > 0, " (to add %s, build with -tags %s)", strings.Join(missing, " and "),
+		textIf(len(missing) > 0, " (to add %s, build with -tags %s)", strings.Join(missing, " and "),
 			strings.Join(missing, ","))
 }

@@ -30,8 +30,13 @@ func hidingLibrary(t *testing.T) {
 	if _, err := opencl.Devices(); err != nil {
 		t.Skip("no OpenCL device to test on: ", err)
 	}
-	library := devicetest.Library(t, "../../device/opencl/testdata/visible.c", "-Wl,--no-as-needed", "-l:libOpenCL.so.1",
-		"-ldl")
+	library := devicetest.Library(
+		t,
+		"../../device/opencl/testdata/visible.c",
+		"-Wl,--no-as-needed",
+		"-l:libOpenCL.so.1",
+		"-ldl",
+	)
 	t.Setenv("EXTSORT_OPENCL_LIBRARY", library)
 	t.Setenv("EXTSORT_PROFILE", "")
 	t.Setenv("XDG_CACHE_HOME", folder)
@@ -170,11 +175,15 @@ func TestGPUsOfSlurm(t *testing.T) {
 		}
 		gpu := strings.Split(filepath.Base(names[0]), ".")[2]
 		given[gpu]++
-		if opened := string(readFile(t, reports, filepath.Base(names[0]))); !strings.HasPrefix(opened, "NVIDIA "+gpu+"\n") {
+		if opened := string(
+			readFile(t, reports, filepath.Base(names[0])),
+		); !strings.HasPrefix(opened, "NVIDIA "+gpu+"\n") {
 			t.Errorf("run %d was given GPU %s, and opened %q", k, gpu, opened)
 		}
 	}
-	if others, _ := filepath.Glob(filepath.Join(reports, "[^r]*")); given["0"] == 0 || given["1"] == 0 || len(others) > 0 {
+	if others, _ := filepath.Glob(
+		filepath.Join(reports, "[^r]*"),
+	); given["0"] == 0 || given["1"] == 0 || len(others) > 0 {
 		t.Errorf("GPUs of the runs: %v, of others: %q", given, others)
 	}
 }
