@@ -82,7 +82,10 @@ func TestJobsAreChecked(t *testing.T) {
 		"key": {func(j *Job) {
 			j.Record = Record{Size: 4, Keys: []KeyField{{Offset: 2, Type: U32}}}
 		}, "needs 4 bytes"},
-		"key name":    {func(j *Job) { j.Record.Keys = []KeyField{{Name: "x", Type: U8}} }, "Record.Keys[0] has a Name"},
+		"key name": {
+			func(j *Job) { j.Record.Keys = []KeyField{{Name: "x", Type: U8}} },
+			"Record.Keys[0] has a Name",
+		},
 		"first":       {func(j *Job) { j.Select = First(-1) }, "Select First(-1): must not be negative"},
 		"positions":   {func(j *Job) { j.Select = Positions(F64) }, `Select Positions("f64"): use U32 or U64`},
 		"keep":        {func(j *Job) { j.Select = Unique(7) }, "Select has an unknown Keep (7)"},
@@ -277,8 +280,12 @@ func TestFileErrors(t *testing.T) {
 		path   string
 		reason error
 	}{
-		"missing input":   {func(j *Job) { j.Input.Paths = []string{missing} }, missing, fs.ErrNotExist},
-		"missing source":  {func(j *Job) { j.Input = Input{Sources: []Source{{Path: missing}}} }, missing, fs.ErrNotExist},
+		"missing input": {func(j *Job) { j.Input.Paths = []string{missing} }, missing, fs.ErrNotExist},
+		"missing source": {
+			func(j *Job) { j.Input = Input{Sources: []Source{{Path: missing}}} },
+			missing,
+			fs.ErrNotExist,
+		},
 		"input below":     {func(j *Job) { j.Input.Paths = []string{below} }, below, syscall.ENOTDIR},
 		"input directory": {func(j *Job) { j.Input.Paths = []string{dir} }, dir, syscall.EISDIR},
 		"output directory missing": {
@@ -305,7 +312,11 @@ func TestFileErrors(t *testing.T) {
 			if _, err := os.Stat("/dev/full"); c.path == "/dev/full" && err != nil {
 				t.Skip("this system has no /dev/full")
 			}
-			job := Job{Input: Input{Paths: []string{input}}, Record: Record{Type: U32}, Output: Output{Writer: io.Discard}}
+			job := Job{
+				Input:  Input{Paths: []string{input}},
+				Record: Record{Type: U32},
+				Output: Output{Writer: io.Discard},
+			}
 			c.change(&job)
 			_, err := Sort(t.Context(), job)
 			file, ok := errors.AsType[*fs.PathError](err)
@@ -414,7 +425,9 @@ func TestFunctionsOfTheCaller(t *testing.T) {
 				continue
 			}
 			panicked, ok := errors.AsType[*PanicError](err)
-			if !ok || panicked.Function != c.want || panicked.Value != any(errOfCaller) || !errors.Is(err, errOfCaller) ||
+			if !ok || panicked.Function != c.want || panicked.Value != any(
+				errOfCaller,
+			) || !errors.Is(err, errOfCaller) ||
 				!strings.Contains(err.Error(), c.want+" panicked: "+errOfCaller.Error()) ||
 				strings.Contains(err.Error(), "internal error") || !bytes.Contains(panicked.Stack, []byte("faulty")) {
 				t.Errorf("%s: a panic is %v, from %+v", c.want, err, panicked)
@@ -485,7 +498,11 @@ func TestSelections(t *testing.T) {
 		{Unique(KeepLast).Positions(U32).First(1), "\x05\x00\x00\x00"},
 		{Duplicates().Positions(U64).First(1), "\x01\x00\x00\x00\x00\x00\x00\x00"},
 	} {
-		got, _, err := SortBytes(t.Context(), []byte("cabcca"), Job{Record: Record{Type: Bytes(1)}, Select: c.selection})
+		got, _, err := SortBytes(
+			t.Context(),
+			[]byte("cabcca"),
+			Job{Record: Record{Type: Bytes(1)}, Select: c.selection},
+		)
 		if err != nil || string(got) != c.want {
 			t.Errorf("%+v: %q, %v, want %q", c.selection, got, err, c.want)
 		}

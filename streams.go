@@ -242,7 +242,9 @@ func (out *Output) apply(opt *session.Options) (faults []error) {
 
 // forbid reports each field that is set.
 func (in *Input) forbid(why string) []error {
-	set := len(in.Paths)+len(in.Sources) > 0 || in.Reader != nil || in.Part != Part{} || in.Raw || in.Compression != "" ||
+	set := len(
+		in.Paths,
+	)+len(in.Sources) > 0 || in.Reader != nil || in.Part != Part{} || in.Raw || in.Compression != "" ||
 		in.HeaderBytes != 0 || in.TrailerBytes != 0 || in.Records != 0
 	if !set {
 		return nil

@@ -130,7 +130,10 @@ func checkDocumented(t *testing.T, file string, decl ast.Decl) {
 				return true
 			}
 			pkg, ok := selector.X.(*ast.Ident)
-			if ok && strings.Contains(" session format plan engine option device input output safely ", " "+pkg.Name+" ") {
+			if ok && strings.Contains(
+				" session format plan engine option device input output safely ",
+				" "+pkg.Name+" ",
+			) {
 				t.Errorf("%s: %s shows %s.%s: it may change, and go doc does not explain it", file, name, pkg.Name,
 					selector.Sel.Name)
 			}

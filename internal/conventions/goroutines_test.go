@@ -41,7 +41,11 @@ func TestGoroutines(t *testing.T) {
 				}
 			case *ast.CallExpr:
 				if startsWaitGroup(n, waitGroups) && !callsSafely(n) {
-					t.Errorf("%s/%s has a WaitGroup whose goroutine may panic: call safely.Call in it", f.folder, f.name)
+					t.Errorf(
+						"%s/%s has a WaitGroup whose goroutine may panic: call safely.Call in it",
+						f.folder,
+						f.name,
+					)
 				}
 			}
 			return true

@@ -86,7 +86,10 @@ var packageLayers = []struct{ folder, layer string }{
 var devices = func() (all []string) {
 	for _, h := range packageLayers {
 		name, below := strings.CutPrefix(h.folder, "device/")
-		if below && !strings.Contains(name, "/") && !slices.Contains([]string{"arena", "bench", "devicetest", "tune"}, name) {
+		if below && !strings.Contains(
+			name,
+			"/",
+		) && !slices.Contains([]string{"arena", "bench", "devicetest", "tune"}, name) {
 			all = append(all, h.folder+"/...")
 		}
 	}
@@ -123,7 +126,10 @@ var never = []struct {
 		reason: "the contract knows no device",
 	},
 	{
-		from: append([]string{"device", "chunker/...", "merge/...", "internal/engine", "internal/session", "."}, devices...),
+		from: append(
+			[]string{"device", "chunker/...", "merge/...", "internal/engine", "internal/session", "."},
+			devices...,
+		),
 		to: []string{modulePath + "/device/bench/...", modulePath + "/device/tune", modulePath + "/device/devicetest",
 			modulePath + "/format/formattest",
 			modulePath + "/internal/remote/remotetest", modulePath + "/internal/sorttest"},

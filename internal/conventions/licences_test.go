@@ -39,7 +39,12 @@ func TestLicences(t *testing.T) {
 			t.Errorf("%s: docs/licences.md says %s, the module %.200q", name, row[0], text)
 		}
 		if want := row[1] == "command"; inCommand[name] != want {
-			t.Errorf("%s: docs/licences.md says that it is for %s; linked into a command: %v", name, row[1], inCommand[name])
+			t.Errorf(
+				"%s: docs/licences.md says that it is for %s; linked into a command: %v",
+				name,
+				row[1],
+				inCommand[name],
+			)
 		}
 	}
 	required := regexp.MustCompile(`(?m)^\t([^\s]+\.[^\s]+) v`)

@@ -75,7 +75,12 @@ func TestIndexedCutsAreExact(t *testing.T) {
 			for _, runs := range []int{1, 2, 7, 64} {
 				for _, parts := range []int{1, 5, 24} {
 					w, data := indexedPlan(t, pairs, dist, n, runs, parts)
-					testIndexedCuts(t, w, data, fmt.Sprintf("%s, %d records in %d runs and %d parts", dist, n, runs, parts))
+					testIndexedCuts(
+						t,
+						w,
+						data,
+						fmt.Sprintf("%s, %d records in %d runs and %d parts", dist, n, runs, parts),
+					)
 				}
 			}
 		}
@@ -181,7 +186,11 @@ func TestDamagedIndexDoesNoHarm(t *testing.T) {
 		"reversed": {damage(func(b []byte) []byte { slices.Reverse(b); return b }), nil, "does not fit"},
 		"random":   {damage(func(b []byte) []byte { random.Read(b); return b }), nil, "does not fit"},
 		"short":    {damage(func(b []byte) []byte { return b[1:] }), nil, "an index cannot be used: /"},
-		"missing":  {func(c *cluster) { c.ok(os.Remove(indexFile(c.Plan.runFile(7)))) }, nil, "00007.idx: no such file"},
+		"missing": {
+			func(c *cluster) { c.ok(os.Remove(indexFile(c.Plan.runFile(7)))) },
+			nil,
+			"00007.idx: no such file",
+		},
 		"brackets": {nil, func(c *cluster) {
 			wrong := &cut{Schema: schema, Plan: c.Plan.Fingerprint, At: []int64{1}, To: []int64{0}}
 			c.ok(writeJSON(t.Context(), c.Plan.recordFile(cuts, 4), wrong))
@@ -224,7 +233,12 @@ func TestIndexThatCannotBeWritten(t *testing.T) {
 	levels, err := indexes(t.Context(), c.Plan)
 	c.ok(err)
 	c.ok(os.Remove(indexFile(c.Plan.runFile(2))))
-	if _, err = c.brackets(t.Context(), levels, 0, 8); err == nil || !strings.Contains(err.Error(), "00002.idx: no such") {
+	if _, err = c.brackets(
+		t.Context(),
+		levels,
+		0,
+		8,
+	); err == nil || !strings.Contains(err.Error(), "00002.idx: no such") {
 		t.Errorf("error %v", err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

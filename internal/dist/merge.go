@@ -130,8 +130,12 @@ func createObject(
 	size, parallel := plan.UploadParts(memory, bytes)
 	taken := int64(size) * int64(parallel)
 	if opt.MemoryBytes = memory - taken; opt.MemoryBytes < session.MinMemory {
-		return nil, fmt.Errorf("-S: %d MiB is too little to send an object in parts of %d MiB: at least %d MiB is needed",
-			memory>>20, size>>20, (taken+session.MinMemory)>>20)
+		return nil, fmt.Errorf(
+			"-S: %d MiB is too little to send an object in parts of %d MiB: at least %d MiB is needed",
+			memory>>20,
+			size>>20,
+			(taken+session.MinMemory)>>20,
+		)
 	}
 	u, err := remote.Create(ctx, name, size, parallel)
 	if err != nil {

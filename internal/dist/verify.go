@@ -134,8 +134,15 @@ func (p *Plan) join(ctx context.Context, again bool) (*Manifest, error) {
 	}
 	if in.Records != p.Records || out.Records != in.Records ||
 		out.Checksum != in.Checksum {
-		return nil, fmt.Errorf("the runs have %d records with checksum %s, but the parts have %d with %s: remove %s, and "+
-			"start over", in.Records, in.Checksum, out.Records, out.Checksum, p.folder)
+		return nil, fmt.Errorf(
+			"the runs have %d records with checksum %s, but the parts have %d with %s: remove %s, and "+
+				"start over",
+			in.Records,
+			in.Checksum,
+			out.Records,
+			out.Checksum,
+			p.folder,
+		)
 	}
 	return &Manifest{
 		Schema: schema, Plan: p.Fingerprint, Output: p.Output, RawOutput: p.RawOutput, Bytes: p.Bytes(),

@@ -146,7 +146,10 @@ func TestContainers(t *testing.T) {
 		}
 	}
 	matrix := "\x93NUMPY\x01\x00\x76\x00" +
-		fmt.Sprintf("%-117s\n", "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1, 3), }") + strings.Repeat("x", 24)
+		fmt.Sprintf(
+			"%-117s\n",
+			"{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1, 3), }",
+		) + strings.Repeat("x", 24)
 	if r := lookAt(t, []byte(matrix), Options{}); r.Problem == "" {
 		t.Errorf("an array of three dimensions is no problem: %+v", r)
 	}

@@ -232,7 +232,9 @@ func (s *scanner) disorder(i int64) {
 	key, after, _ := s.layout.KeyTexts(s.key, s.before)
 	s.out.Sorted = false
 	s.out.Disorder = &Disorder{
-		Record: i, Byte: s.header.Size() + i*int64(s.layout.RecordSize), Key: key, After: after, AfterRecord: s.beforeIndex,
+		Record: i, Byte: s.header.Size() + i*int64(
+			s.layout.RecordSize,
+		), Key: key, After: after, AfterRecord: s.beforeIndex,
 	}
 }
 

@@ -91,7 +91,9 @@ func (h *history) doNames(c call) error {
 		if err != nil || !h.watches(path) && !h.watches(to) {
 			return err
 		}
-		if f == nil || f.folder || !h.watches(to) || c.name == "renameat2" && number(c.args[4]) > unix.RENAME_NOREPLACE {
+		if f == nil || f.folder || !h.watches(
+			to,
+		) || c.name == "renameat2" && number(c.args[4]) > unix.RENAME_NOREPLACE {
 			return errUnknown
 		}
 		names := map[string]*file{to: f}

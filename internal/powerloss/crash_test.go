@@ -257,7 +257,12 @@ func (h *history) key(seed maphash.Seed, moment int, lost losses) uint64 {
 
 // after returns the state that a crash leaves.
 func (h *history) after(moment int, lost losses) state {
-	s := state{moment: moment, finished: h.exited > 0 && moment >= h.exited, lost: len(lost), files: map[string][]byte{}}
+	s := state{
+		moment:   moment,
+		finished: h.exited > 0 && moment >= h.exited,
+		lost:     len(lost),
+		files:    map[string][]byte{},
+	}
 	bytes := map[*file][]byte{}
 	names := h.names(moment, lost)
 	for _, f := range names {

@@ -262,7 +262,14 @@ func TestPowerLoss(t *testing.T) {
 				t.Fatal(err)
 			}
 			v := h.judge(t, before, after)
-			t.Logf("%d calls, %d effects, %d states: %d old, %d new", len(calls), len(h.effects), v.states, v.old, v.new)
+			t.Logf(
+				"%d calls, %d effects, %d states: %d old, %d new",
+				len(calls),
+				len(h.effects),
+				v.states,
+				v.old,
+				v.new,
+			)
 			if v.old == 0 || v.new == 0 || h.exited == 0 {
 				t.Error("the output was never old, or never new")
 			}

@@ -128,11 +128,15 @@ func TestLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, change := range map[string]func(k *Stored){
-		"another processor":       func(k *Stored) { k.Processor += "X" },
-		"more processors":         func(k *Stored) { k.Processors++ },
-		"another form":            func(k *Stored) { k.Version++ },
-		"without a profile":       func(k *Stored) { k.Profile = nil },
-		"without prices":          func(k *Stored) { k.Profile = &plan.Profile{Machine: plan.DefaultProfile().Machine} },
+		"another processor": func(k *Stored) { k.Processor += "X" },
+		"more processors":   func(k *Stored) { k.Processors++ },
+		"another form":      func(k *Stored) { k.Version++ },
+		"without a profile": func(k *Stored) { k.Profile = nil },
+		"without prices": func(k *Stored) {
+			k.Profile = &plan.Profile{
+				Machine: plan.DefaultProfile().Machine,
+			}
+		},
 		"prices that are nothing": func(k *Stored) { k.Profile = plan.DefaultProfile(); k.Profile.Merge = -1 },
 	} {
 		var k Stored
@@ -147,7 +151,11 @@ func TestLoad(t *testing.T) {
 			t.Errorf("%s: %+v", what, p)
 		}
 	}
-	for what, text := range map[string]string{"empty": "", "half": string(content[:len(content)/2]), "no object": "[]"} {
+	for what, text := range map[string]string{
+		"empty":     "",
+		"half":      string(content[:len(content)/2]),
+		"no object": "[]",
+	} {
 		if err := os.WriteFile(kept.File, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -139,15 +139,24 @@ func Of[T any]() ([]Key[T], error) {
 		return nil, err
 	}
 	if len(fields) == 0 {
-		return nil, option.Errorf(keysField, " are missing: use By, or give fields of %v a tag such as `extsort:\"1\"`", t)
+		return nil, option.Errorf(
+			keysField,
+			" are missing: use By, or give fields of %v a tag such as `extsort:\"1\"`",
+			t,
+		)
 	}
 
 	slices.SortStableFunc(fields, func(a, b tagged[T]) int { return cmp.Compare(a.rank, b.rank) })
 	keys := make([]Key[T], len(fields))
 	for i, field := range fields {
 		if i > 0 && field.rank == fields[i-1].rank {
-			return nil, option.Errorf(keysField, ": fields %s and %s have the same tag extsort:\"%d\"", fields[i-1].name,
-				field.name, field.rank)
+			return nil, option.Errorf(
+				keysField,
+				": fields %s and %s have the same tag extsort:\"%d\"",
+				fields[i-1].name,
+				field.name,
+				field.rank,
+			)
 		}
 		keys[i] = field.key
 	}

@@ -189,8 +189,10 @@ func TestSeedDecides(t *testing.T) {
 			seen[word]++
 		}
 	}
-	words := strings.Fields("-t -R gensort npy sosd -m -c -r -u --limit -S -T -o --parallel --strategy --spill-compress " +
-		"--compress --verify -d --algorithm --batch-size - sort merge check file input pipe redirect")
+	words := strings.Fields(
+		"-t -R gensort npy sosd -m -c -r -u --limit -S -T -o --parallel --strategy --spill-compress " +
+			"--compress --verify -d --algorithm --batch-size - sort merge check file input pipe redirect",
+	)
 	for _, word := range append(words, syscall.SIGKILL.String(), syscall.SIGTERM.String()) {
 		if seen[word] == 0 {
 			t.Errorf("no scenario has %s", word)

@@ -53,7 +53,13 @@ func TestUploadWhoseResponseIsLost(t *testing.T) {
 				t.Errorf("%d bytes, new %v: asked %d times for the object", size, fresh, asked.Load())
 			}
 			if got, left := s.Get("o"), s.Unfinished(); got == nil || !bytes.Equal(got, content) || len(left) > 0 {
-				t.Errorf("%d bytes, new %v: the object has %d, uploads of %v are left over", size, fresh, len(got), left)
+				t.Errorf(
+					"%d bytes, new %v: the object has %d, uploads of %v are left over",
+					size,
+					fresh,
+					len(got),
+					left,
+				)
 			}
 			if err := s.Delete("o"); err != nil {
 				t.Fatal(err)

@@ -125,7 +125,9 @@ func check(t *testing.T, job batch.Job) {
 	if container.VolumeMounts[0].Name != pod.Volumes[0].Name || pod.Volumes[0].PersistentVolumeClaim == nil {
 		t.Errorf("%s: %+v, %+v", job.Name, container.VolumeMounts, pod.Volumes)
 	}
-	if asked, most := container.Resources.Requests.Memory(), container.Resources.Limits.Memory(); asked.Cmp(*most) > 0 ||
+	if asked, most := container.Resources.Requests.Memory(), container.Resources.Limits.Memory(); asked.Cmp(
+		*most,
+	) > 0 ||
 		asked.Value() != 40<<30 {
 		t.Errorf("%s: %v of memory asked for, at most %v", job.Name, asked, most)
 	}

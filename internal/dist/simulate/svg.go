@@ -30,9 +30,22 @@ func (r *Result) WriteSVG(w io.Writer, nodes, slots int) error {
 		if a.Lost {
 			colour = colours[len(Stages)]
 		}
-		fmt.Fprintf(&b, `<rect x="%.2f" y="%.2f" width="%.2f" height="%.2f" fill="%s"><title>%s %d, node %d, %s to %s, `+
-			"bottleneck: %s</title></rect>\n", left+from, top+row*float64(a.Node*slots+a.Slot), a.Ended/r.Seconds*width-from,
-			row*0.9, colour, Stages[a.Stage], a.Task, a.Node, human.Time(a.Began), human.Time(a.Ended), a.HeldBy())
+		fmt.Fprintf(
+			&b,
+			`<rect x="%.2f" y="%.2f" width="%.2f" height="%.2f" fill="%s"><title>%s %d, node %d, %s to %s, `+
+				"bottleneck: %s</title></rect>\n",
+			left+from,
+			top+row*float64(a.Node*slots+a.Slot),
+			a.Ended/r.Seconds*width-from,
+			row*0.9,
+			colour,
+			Stages[a.Stage],
+			a.Task,
+			a.Node,
+			human.Time(a.Began),
+			human.Time(a.Ended),
+			a.HeldBy(),
+		)
 	}
 	for i := range 6 {
 		fmt.Fprintf(&b, `<text x="%d" y="%.0f" text-anchor="middle">%s</text>`+"\n", left+width/5*i, top+height+18,
