@@ -140,16 +140,16 @@ func publicErrors(err error) error {
 		return nil
 	}
 	if layout, ok := err.(*format.LayoutError); ok {
-		return joined(layout.Faults, true)
+		return publicForms(layout.Faults, true)
 	}
-	if all := parts(err); all != nil {
-		return joined(all, false)
+	if all := joinedErrors(err); all != nil {
+		return publicForms(all, false)
 	}
 	return &jobError{err: err}
 }
 
-// parts returns the errors that were joined by errors.Join, or nil.
-func parts(err error) []error {
+// joinedErrors returns the errors that were joined by errors.Join, or nil.
+func joinedErrors(err error) []error {
 	several, ok := err.(interface{ Unwrap() []error })
 	if _, isLayout := err.(*format.LayoutError); !ok || isLayout {
 		return nil
@@ -161,12 +161,13 @@ func parts(err error) []error {
 	return all
 }
 
-// joined returns the public forms of errors. If ofRecord is set, the errors are about a Record.
-func joined(faults []error, ofRecord bool) error {
+// publicForms returns the public forms of errors. If ofRecord is set, the errors are about a
+// Record.
+func publicForms(faults []error, ofRecord bool) error {
 	public := make([]error, len(faults))
 	for i, fault := range faults {
-		if all := parts(fault); all != nil {
-			public[i] = joined(all, ofRecord)
+		if all := joinedErrors(fault); all != nil {
+			public[i] = publicForms(all, ofRecord)
 			continue
 		}
 		if _, isOption := errors.AsType[*option.Error](fault); ofRecord && !isOption {
@@ -192,13 +193,13 @@ func (e *jobError) Unwrap() error { return e.err }
 func (e *jobError) As(target any) bool {
 	switch target := target.(type) {
 	case **OptionError:
-		return assign(target, e.err, func(from *option.Error) *OptionError {
+		return assignPublic(target, e.err, func(from *option.Error) *OptionError {
 			return &OptionError{Option: from.Field.String(), text: from.Text}
 		})
 	case **ResourceError:
-		return assign(target, e.err, memoryError) || assign(target, e.err, spaceError)
+		return assignPublic(target, e.err, memoryError) || assignPublic(target, e.err, spaceError)
 	case **PartialRecordError:
-		return assign(target, e.err, func(from *format.PartialRecordError) *PartialRecordError {
+		return assignPublic(target, e.err, func(from *format.PartialRecordError) *PartialRecordError {
 			return &PartialRecordError{
 				File:       from.File,
 				Offset:     from.Byte,
@@ -208,19 +209,19 @@ func (e *jobError) As(target any) bool {
 			}
 		})
 	case **FileError:
-		return assign(target, e.err, func(from *fileerr.Error) *FileError { return (*FileError)(from) })
+		return assignPublic(target, e.err, func(from *fileerr.Error) *FileError { return (*FileError)(from) })
 	case **DisorderError:
-		return assign(target, e.err, disorderError)
+		return assignPublic(target, e.err, disorderError)
 	case **fs.PathError:
-		return assign(target, e.err, renameError)
+		return assignPublic(target, e.err, renameError)
 	case **PanicError:
-		return assign(target, e.err, func(from *safely.PanicError) *PanicError { return (*PanicError)(from) })
+		return assignPublic(target, e.err, func(from *safely.PanicError) *PanicError { return (*PanicError)(from) })
 	}
 	return false
 }
 
-// assign sets target to the public form of an error of type From, if err contains one.
-func assign[From error, To any](target *To, err error, public func(From) To) bool {
+// assignPublic sets target to the public form of an error of type From, if err contains one.
+func assignPublic[From error, To any](target *To, err error, public func(From) To) bool {
 	from, ok := errors.AsType[From](err)
 	if ok {
 		*target = public(from)

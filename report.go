@@ -136,9 +136,9 @@ type Progress struct {
 // progressInterval is the time between two calls of a Progress function.
 const progressInterval = 200 * time.Millisecond
 
-// watch runs call. While it runs, watch calls report periodically from another goroutine, and once
-// more at the end. If report panics, the context of call is cancelled.
-func watch(ctx context.Context, report func(Progress), call func(context.Context, session.Progress) error) error {
+// runWatched runs call. While it runs, watch calls report periodically from another goroutine, and
+// once more at the end. If report panics, the context of call is cancelled.
+func runWatched(ctx context.Context, report func(Progress), call func(context.Context, session.Progress) error) error {
 	if report == nil {
 		return call(ctx, nil)
 	}

@@ -47,7 +47,7 @@ func SortSlice[T any](ctx context.Context, s []T, keys ...Key[T]) error {
 	}
 	err := slicesort.Check(fields)
 	if err == nil && len(fields) == 0 {
-		fields, err = slicesort.Of[T]()
+		fields, err = slicesort.KeysOf[T]()
 	}
 	if err == nil {
 		err = context.Cause(ctx)
@@ -112,7 +112,7 @@ func sortNumbers[T any](ctx context.Context, s []T, number Type) error {
 	}
 	size := int(unsafe.Sizeof(s[0]))
 	sorted := make([]T, len(s))
-	out := &sliceWriter{to: unsafe.Slice((*byte)(unsafe.Pointer(&sorted[0])), len(s)*size)}
+	out := &sliceWriter{target: unsafe.Slice((*byte)(unsafe.Pointer(&sorted[0])), len(s)*size)}
 	_, err := session.Sort(ctx, session.Options{
 		Sources: []session.Source{{
 			Name: "the slice",
@@ -123,8 +123,8 @@ func sortNumbers[T any](ctx context.Context, s []T, number Type) error {
 		Raw:    true,
 		Stdout: out,
 	})
-	if err == nil && len(out.to) > 0 {
-		err = fmt.Errorf("sort slice: %d bytes are missing", len(out.to))
+	if err == nil && len(out.target) > 0 {
+		err = fmt.Errorf("sort slice: %d bytes are missing", len(out.target))
 	}
 	if err != nil {
 		return err
@@ -133,11 +133,11 @@ func sortNumbers[T any](ctx context.Context, s []T, number Type) error {
 }
 
 // sliceWriter writes to memory.
-type sliceWriter struct{ to []byte }
+type sliceWriter struct{ target []byte }
 
 func (w *sliceWriter) Write(p []byte) (int, error) {
-	n := copy(w.to, p)
-	w.to = w.to[n:]
+	n := copy(w.target, p)
+	w.target = w.target[n:]
 	if n < len(p) {
 		return n, errors.New("sort slice: more bytes than the slice has")
 	}

@@ -167,7 +167,7 @@ func Check(ctx context.Context, job CheckJob) (*CheckReport, error) {
 	}
 	start := time.Now()
 	var found *session.CheckReport
-	err = watch(ctx, job.Progress, func(ctx context.Context, progress session.Progress) (err error) {
+	err = runWatched(ctx, job.Progress, func(ctx context.Context, progress session.Progress) (err error) {
 		opt.Progress = progress
 		found, err = session.Check(ctx, opt)
 		return err
@@ -426,7 +426,7 @@ func (t *Tuning) apply(opt *session.Options) {
 func run(ctx context.Context, progress func(Progress),
 	call func(context.Context, session.Progress) (*session.Report, error)) (*Report, error) {
 	var report *session.Report
-	err := watch(ctx, progress, func(ctx context.Context, progress session.Progress) (err error) {
+	err := runWatched(ctx, progress, func(ctx context.Context, progress session.Progress) (err error) {
 		report, err = call(ctx, progress)
 		return err
 	})

@@ -37,7 +37,7 @@ func TestRemoteInputsAreOpenedTogether(t *testing.T) {
 			t.Errorf("input %d is %s with %d records", i, in.Name, in.Records)
 		}
 	}
-	if all, most := s.Requests.Load(), s.Most.Load(); all != int64(len(names)) || most != plan.RemoteRequests {
+	if all, most := s.Requests.Load(), s.MaxConcurrent.Load(); all != int64(len(names)) || most != plan.RemoteRequests {
 		t.Errorf("%d requests, %d at a time, of %d inputs", all, most, len(names))
 	}
 	if err := errors.Join(s.Delete("003"), s.Delete("050"), joinErrors(all, (*Input).Close)); err != nil {

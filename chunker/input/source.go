@@ -81,7 +81,7 @@ func (zeros) Read(p []byte) (int, error) {
 
 // isRemote reports whether the source is an object in a store or a file on a server.
 func (s *Source) isRemote() bool {
-	return s.At == nil && s.Reader == nil && remote.Is(s.Name)
+	return s.At == nil && s.Reader == nil && remote.IsURL(s.Name)
 }
 
 // Stat returns information about the file of the source, if it is a file.

@@ -37,7 +37,7 @@ func lockFolder(ctx context.Context, folder string, shared bool) (*folderLock, e
 		if file == nil {
 			return &folderLock{folder: folder, shared: shared}, nil
 		}
-		err = filelock.Wait(ctx, file, filelock.Kind(shared), lockTimeout)
+		err = filelock.Lock(ctx, file, filelock.Kind(shared), lockTimeout)
 		if err == nil && isNamed(file) {
 			return &folderLock{
 				folder: folder,

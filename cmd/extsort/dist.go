@@ -41,8 +41,8 @@ type distFlags struct {
 	request    dist.Request // without the record and the data around the records
 	singleFile string
 	simulation simulation
-	resources  dist.Use // for script
-	part       string   // for run, cut, merge and verify
+	resources  dist.TaskResources // for script
+	part       string             // for run, cut, merge and verify
 	keepRuns   bool
 	readAll    bool
 	json       bool
@@ -190,7 +190,7 @@ func planDist(
 	if err := sim.checkPlot(a, folder, r); err != nil {
 		return err
 	}
-	p, err := dist.Make(ctx, folder, r)
+	p, err := dist.CreatePlan(ctx, folder, r)
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func planDist(
 		return err
 	}
 	defer sim.plot.discard()
-	cost := p.Estimate(profile.Load().On(spill.DefaultFolder()), processors)
+	cost := p.Estimate(profile.Load().ProfileFor(spill.DefaultFolder()), processors)
 	simulated, err := sim.run(ctx, p, cost)
 	if err != nil {
 		return err
@@ -232,7 +232,7 @@ func planDist(
 func withPlan(a *app, opt *session.Options,
 	do func(ctx context.Context, w *dist.Worker, args []string) error) func(context.Context, []string) error {
 	return func(ctx context.Context, args []string) error {
-		p, err := dist.Read(args[len(args)-1])
+		p, err := dist.ReadPlan(args[len(args)-1])
 		if err != nil {
 			return err
 		}

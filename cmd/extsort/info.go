@@ -61,7 +61,7 @@ func describeFiles(
 	}
 	var faults []error
 	for i, name := range files {
-		report, err := info.Look(ctx, name, a.stdin, opt)
+		report, err := info.Inspect(ctx, name, a.stdin, opt)
 		if faults = append(faults, err); err != nil {
 			continue
 		}

@@ -159,7 +159,7 @@ func (a *app) tuneMachine(ctx context.Context, folders []string) error {
 			return err
 		}
 	}
-	before := profile.Load().On(folders[0])
+	before := profile.Load().ProfileFor(folders[0])
 	found, disks, err := profile.Measure(ctx, folders)
 	if err != nil {
 		return err
@@ -168,7 +168,7 @@ func (a *app) tuneMachine(ctx context.Context, folders []string) error {
 	if err != nil {
 		return err
 	}
-	if err := writeMeasured(a.out, before, kept.On(folders[0]), disks); err != nil {
+	if err := writeMeasured(a.out, before, kept.ProfileFor(folders[0]), disks); err != nil {
 		return err
 	}
 	fmt.Fprintf(a.out, "stored in %s\n", kept.File)
@@ -227,7 +227,7 @@ func writePlansOf(
 ) error {
 	lines := [][]string{{"predicted for a sort of", earlier, "now"}}
 	changed := 0
-	for _, u := range profile.Usuals {
+	for _, u := range profile.TypicalSorts {
 		was, err := u.Plan(before, processors)
 		is, alsoErr := u.Plan(now, processors)
 		if err = cmp.Or(err, alsoErr); err != nil {
@@ -244,7 +244,7 @@ func writePlansOf(
 		w,
 		"These measurements change the strategy of %d of these %d sorts.\n",
 		changed,
-		len(profile.Usuals),
+		len(profile.TypicalSorts),
 	)
 	return nil
 }
@@ -264,7 +264,7 @@ func showTuning(ctx context.Context, w io.Writer) error {
 			k.Command,
 			k.File,
 		)
-		if err := writeMeasured(w, plan.DefaultProfile(), k.On(spill.DefaultFolder()), k.Disks); err != nil {
+		if err := writeMeasured(w, plan.DefaultProfile(), k.ProfileFor(spill.DefaultFolder()), k.Disks); err != nil {
 			return err
 		}
 	}

@@ -31,9 +31,9 @@ func TestOneFileKeepsAccess(t *testing.T) {
 		return info.Mode()
 	}
 	c.ok(os.Chmod(file, 0o640))
-	c.ok(os.Remove(c.Plan.partial()))
+	c.ok(os.Remove(c.Plan.partialName()))
 	c.ok(c.Plan.makePartial())
-	if got := mode(c.Plan.partial()); got != 0o640 {
+	if got := mode(c.Plan.partialName()); got != 0o640 {
 		t.Errorf("before it has its name the output has mode %v", got)
 	}
 

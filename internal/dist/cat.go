@@ -31,7 +31,7 @@ func (p *Plan) Cat(ctx context.Context, to io.Writer) error {
 			shellescape.Quote(p.folder),
 		)
 	}
-	if remote.Is(p.Output) {
+	if remote.IsURL(p.Output) {
 		return catObjects(ctx, p, m, to)
 	}
 	for k := range m.Parts {
@@ -45,8 +45,8 @@ func (p *Plan) Cat(ctx context.Context, to io.Writer) error {
 // catObjects opens several parts at a time. It fetches the beginning of a part while it fetches
 // the end of the previous one.
 func catObjects(ctx context.Context, p *Plan, m *Manifest, to io.Writer) error {
-	all := make(joined, len(m.Parts))
-	err := together(ctx, len(all), func(_ context.Context, k int) (err error) {
+	all := make(objectChain, len(m.Parts))
+	err := runConcurrently(ctx, len(all), func(_ context.Context, k int) (err error) {
 		name, _ := p.partFile(k)
 		all[k], err = remote.Open(ctx, name) // reading starts when all are open
 		if err == nil && all[k].Size != m.Parts[k].Bytes {
@@ -73,10 +73,10 @@ func catObjects(ctx context.Context, p *Plan, m *Manifest, to io.Writer) error {
 	return err
 }
 
-// joined reads objects one after the other.
-type joined []*remote.Object
+// objectChain reads objects one after the other.
+type objectChain []*remote.Object
 
-func (all joined) ReadAt(p []byte, at int64) (n int, err error) {
+func (all objectChain) ReadAt(p []byte, at int64) (n int, err error) {
 	for _, object := range all {
 		end := min(at+int64(len(p)-n), object.Size)
 		if at < end && err == nil {

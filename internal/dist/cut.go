@@ -39,12 +39,12 @@ func (w *Worker) Cut(ctx context.Context, s session.Part) error {
 		w.Tell("the cuts are already done")
 		return nil
 	}
-	opt, err := w.ofRuns(ctx)
+	opt, err := w.mergeOptions(ctx)
 	if err != nil {
 		return err
 	}
 	opt.Part = s
-	found, err := w.find(ctx, opt)
+	found, err := w.findCuts(ctx, opt)
 	for i := range found {
 		if err == nil {
 			err = writeJSON(ctx, p.recordFile(cuts, int(from)+i), &found[i])
@@ -60,11 +60,11 @@ func (w *Worker) Cut(ctx context.Context, s session.Part) error {
 			),
 		)
 	}
-	return classed(err)
+	return markRetryable(err)
 }
 
-// find finds the cuts of a share of the parts.
-func (w *Worker) find(
+// findCuts finds the cuts of a share of the parts.
+func (w *Worker) findCuts(
 	ctx context.Context, opt session.MergeOptions,
 ) (found []cut, err error) {
 	p := w.Plan
@@ -94,7 +94,7 @@ func (w *Worker) find(
 
 // isCut reports whether all cuts of this plan, between two parts, exist and are undamaged.
 func isCut(ctx context.Context, p *Plan, from, to int) bool {
-	missing := together(ctx, to-from+1, func(_ context.Context, i int) error {
+	missing := runConcurrently(ctx, to-from+1, func(_ context.Context, i int) error {
 		name := p.recordFile(cuts, from+i)
 		c := &cut{}
 		err := readJSON(name, c)

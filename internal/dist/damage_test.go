@@ -26,7 +26,7 @@ func TestDamagedRecords(t *testing.T) {
 	}
 	eachDamage(t, p.recordFile(cuts, 1), func() bool { return !isCut(ctx, p, 0, p.Parts) })
 	eachDamage(t, p.path(planName), func() bool {
-		_, err := Read(c.folder)
+		_, err := ReadPlan(c.folder)
 		return err != nil
 	})
 

@@ -65,7 +65,7 @@ func newCluster(t *testing.T, spec format.Spec, dist string, records int64, chan
 		t.Fatal(err)
 	}
 	c.want = read(t, one)
-	if _, err := Make(t.Context(), c.folder, c.req); err != nil {
+	if _, err := CreatePlan(t.Context(), c.folder, c.req); err != nil {
 		t.Fatal(err)
 	}
 	c.Worker = c.worker()
@@ -74,7 +74,7 @@ func newCluster(t *testing.T, spec format.Spec, dist string, records int64, chan
 
 // worker returns a worker that reads the plan from its directory, like another machine.
 func (c *cluster) worker() *Worker {
-	p, err := Read(c.folder)
+	p, err := ReadPlan(c.folder)
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -294,11 +294,11 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 	c.ok(c.Run(t.Context(), partOf(0, 2)))
 	write(t, c.req.Inputs[1], make([]byte, 8))
 	refused(c.Run(t.Context(), partOf(1, 2)), "b.bin: has changed since the plan was made")
-	_, err = Make(t.Context(), c.folder, c.req)
+	_, err = CreatePlan(t.Context(), c.folder, c.req)
 	refused(err, "contains another plan")
 	plan := read(t, c.Plan.path(planName))
 	write(t, c.Plan.path(planName), bytes.Replace(plan, []byte(`"runs": 8`), []byte(`"runs": 9`), 1))
-	_, err = Read(c.folder)
+	_, err = ReadPlan(c.folder)
 	refused(err, "plan.json: was changed")
 }
 
@@ -309,7 +309,7 @@ func TestWhatIsOfAnotherPlanIsMadeAnew(t *testing.T) {
 	c.all(1)
 	c.ok(os.Remove(c.Plan.path(planName)))
 	c.req.Runs = 5
-	_, err := Make(t.Context(), c.folder, c.req)
+	_, err := CreatePlan(t.Context(), c.folder, c.req)
 	c.ok(err)
 	c.Worker = c.worker()
 	refused(t, c.Run(t.Context(), partOf(0, 1)), "manifest.json: belongs to another plan: remove it")
@@ -334,12 +334,16 @@ func TestTogetherEnds(t *testing.T) {
 		}
 		return fault
 	}
-	if err := together(t.Context(), 10_000, do); err != fault || begun.Load() > 100 {
+	if err := runConcurrently(t.Context(), 10_000, do); err != fault || begun.Load() > 100 {
 		t.Errorf("%v after %d", err, begun.Load())
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := together(ctx, 10, func(context.Context, int) error { return nil }); !errors.Is(err, context.Canceled) {
+	if err := runConcurrently(
+		ctx,
+		10,
+		func(context.Context, int) error { return nil },
+	); !errors.Is(err, context.Canceled) {
 		t.Errorf("cancelled: %v", err)
 	}
 }
@@ -394,12 +398,12 @@ func TestErrorsAreClassed(t *testing.T) {
 		{&os.PathError{Op: "read", Path: "x", Err: syscall.EIO}, nil, true},
 		{fmt.Errorf("read: %w", syscall.ESTALE), nil, true},
 		{full, nil, false},
-		{full, noRoom, true},
+		{full, fullDiskErrors, true},
 		{plan.NoRoom([]string{"x"}, 2, 1, 0, false), nil, true},
-		{os.ErrNotExist, noRoom, false},
-		{&session.MemoryError{}, noRoom, false},
+		{os.ErrNotExist, fullDiskErrors, false},
+		{&session.MemoryError{}, fullDiskErrors, false},
 	} {
-		err := fmt.Errorf("run 3: %w", classed(c.err, c.also...))
+		err := fmt.Errorf("run 3: %w", markRetryable(c.err, c.also...))
 		if _, retry := errors.AsType[*RetryError](err); retry != c.want {
 			t.Errorf("%v: worth another try %v", err, retry)
 		}
@@ -420,13 +424,13 @@ func TestLostOutputIsMadeAgain(t *testing.T) {
 	c.ok(c.Run(t.Context(), partOf(0, 1)))
 	c.ok(c.Cut(t.Context(), partOf(0, 1)))
 	c.ok(c.Merge(t.Context(), partOf(0, 2)))
-	c.ok(os.Remove(c.Plan.partial()))
+	c.ok(os.Remove(c.Plan.partialName()))
 	refused(t, c.Merge(t.Context(), partOf(1, 2)), "make the same plan again")
-	_, err := Make(t.Context(), c.folder, c.req)
+	_, err := CreatePlan(t.Context(), c.folder, c.req)
 	c.ok(err)
 	c.all(2)
 	c.check()
-	_, err = Make(t.Context(), c.folder, c.req)
+	_, err = CreatePlan(t.Context(), c.folder, c.req)
 	c.ok(err)
 	c.check()
 }

@@ -37,7 +37,7 @@ func (p *Plan) path(names ...string) string {
 func (p *Plan) makeFolders(ctx context.Context) error {
 	folders := []string{p.folder, p.path(runs.folder), p.path(cuts.folder), p.path(parts.folder)}
 	name, _ := p.partFile(0)
-	if remote.Is(name) {
+	if remote.IsURL(name) {
 		_, err := remote.Open(ctx, name)
 		if err == nil {
 			err = fmt.Errorf(
@@ -80,28 +80,28 @@ func (p *Plan) file(of kind, k int) (name string, offset int64) {
 }
 
 func (p *Plan) runFile(k int) string {
-	return p.path(runs.folder, number(k))
+	return p.path(runs.folder, taskDigits(k))
 }
 
 // partFile returns the file of part k, and the offset of the part.
 func (p *Plan) partFile(k int) (name string, offset int64) {
-	switch name := partPrefix + number(k); {
-	case remote.Is(p.Output):
+	switch name := partPrefix + taskDigits(k); {
+	case remote.IsURL(p.Output):
 		return strings.TrimSuffix(p.Output, "/") + "/" + name, 0
 	case !p.OneFile:
 		return filepath.Join(p.Output, name), 0
 	}
 	first, _ := partOf(k, p.Parts).Of(p.Records)
 	offset = first * int64(p.RecordBytes)
-	if exists(p.path(manifestName)) && !exists(p.partial()) {
+	if exists(p.path(manifestName)) && !exists(p.partialName()) {
 		return p.Output, offset
 	}
-	return p.partial(), offset
+	return p.partialName(), offset
 }
 
-// partial returns the name of the single output file until it is verified. Each plan has another
-// one.
-func (p *Plan) partial() string {
+// partialName returns the name of the single output file until it is verified. Each plan has
+// another one.
+func (p *Plan) partialName() string {
 	return filepath.Join(
 		filepath.Dir(p.Output),
 		fmt.Sprintf(
@@ -117,7 +117,7 @@ func (p *Plan) makePartial() error {
 	if !p.OneFile || exists(p.path(manifestName)) {
 		return nil
 	}
-	for k := 0; k < p.Parts && !exists(p.partial()); k++ {
+	for k := 0; k < p.Parts && !exists(p.partialName()); k++ {
 		if err := os.Remove(p.recordFile(parts, k)); err != nil &&
 			!errors.Is(err, fs.ErrNotExist) {
 			return fmt.Errorf(
@@ -131,32 +131,32 @@ func (p *Plan) makePartial() error {
 	if exists(p.Output) {
 		perm = 0o600 // until it gets the permissions of the file it replaces
 	}
-	file, err := os.OpenFile(p.partial(), os.O_WRONLY|os.O_CREATE, perm)
+	file, err := os.OpenFile(p.partialName(), os.O_WRONLY|os.O_CREATE, perm)
 	if err == nil {
 		err = errors.Join(file.Truncate(p.Bytes()), file.Close())
 	}
 	if err == nil {
-		err = output.KeepAccess(p.partial(), p.Output)
+		err = output.KeepAccess(p.partialName(), p.Output)
 	}
 	if err != nil {
-		return fmt.Errorf("create %s: %w", p.partial(), device.WithoutPath(err))
+		return fmt.Errorf("create %s: %w", p.partialName(), device.WithoutPath(err))
 	}
 	return nil
 }
 
 // absolute returns a name that is also valid on other machines, or the name of an object.
 func absolute(name string) (string, error) {
-	if remote.Is(name) {
+	if remote.IsURL(name) {
 		return name, nil
 	}
 	return filepath.Abs(name)
 }
 
-// stamp returns the size of a file or an object, and a text that identifies its version.
-func stamp(
+// fileStamp returns the size of a file or an object, and a text that identifies its version.
+func fileStamp(
 	ctx context.Context, name string,
 ) (size int64, words string, err error) {
-	if remote.Is(name) {
+	if remote.IsURL(name) {
 		object, err := remote.Open(ctx, name)
 		if err != nil {
 			return 0, "", err
@@ -178,7 +178,7 @@ func partOf(k, n int) session.Part {
 	}
 }
 
-func number(k int) string { return fmt.Sprintf("%05d", k) }
+func taskDigits(k int) string { return fmt.Sprintf("%05d", k) }
 
 // A Record describes the result of a task. It is written when the file of the task is durable.
 type Record struct {
@@ -207,7 +207,7 @@ var (
 )
 
 func (p *Plan) recordFile(of kind, k int) string {
-	return p.path(of.folder, number(k)+".json")
+	return p.path(of.folder, taskDigits(k)+".json")
 }
 
 // record returns the record of a task. It returns nil if the task is not done, or if its record
@@ -228,25 +228,25 @@ func (p *Plan) record(of kind, k int) (*Record, error) {
 	return r, nil
 }
 
-// fitting returns the record of task k if the task's file matches it, and nil if the record is
-// missing or does not match.
-func fitting(ctx context.Context, p *Plan, of kind, k int) (*Record, error) {
+// matchingRecord returns the record of task k if the task's file matches it, and nil if the record
+// is missing or does not match.
+func matchingRecord(ctx context.Context, p *Plan, of kind, k int) (*Record, error) {
 	r, err := p.record(of, k)
 	if r == nil {
 		return nil, err
 	}
-	if fits, err := p.fits(ctx, r); !fits {
+	if fits, err := p.fileMatches(ctx, r); !fits {
 		return nil, err
 	}
 	return r, nil
 }
 
-// fits reports whether the file of a task matches its record. It returns an error if a store does
-// not answer.
-func (p *Plan) fits(ctx context.Context, r *Record) (bool, error) {
-	size, _, err := stamp(ctx, r.File)
-	if remote.Is(r.File) && err != nil && !errors.Is(err, remote.ErrMissing) {
-		return false, classed(err)
+// fileMatches reports whether the file of a task matches its record. It returns an error if a store
+// does not answer.
+func (p *Plan) fileMatches(ctx context.Context, r *Record) (bool, error) {
+	size, _, err := fileStamp(ctx, r.File)
+	if remote.IsURL(r.File) && err != nil && !errors.Is(err, remote.ErrMissing) {
+		return false, markRetryable(err)
 	}
 	due := r.Bytes
 	if p.OneFile && r.Task == parts.name {
@@ -255,7 +255,7 @@ func (p *Plan) fits(ctx context.Context, r *Record) (bool, error) {
 	return err == nil && size == due, nil
 }
 
-func (p *Plan) keep(
+func (p *Plan) storeRecord(
 	ctx context.Context, of kind, k int, done *session.Report, began time.Time,
 ) (*Record, error) {
 	first, end := partOf(k, of.tasks(p)).Of(p.Records)

@@ -45,12 +45,12 @@ func KeyBytes(p *Plan) int64 { return int64(p.keyer.KeySize()) }
 // records of the run.
 func levelsOf(p *Plan, k int) [3]int64 {
 	first, end := partOf(k, p.Runs).Of(p.Records)
-	keys := over(end-first, p.IndexEvery)
-	return [3]int64{over(keys, p.IndexEvery), keys, end - first}
+	keys := ceilDiv(end-first, p.IndexEvery)
+	return [3]int64{ceilDiv(keys, p.IndexEvery), keys, end - first}
 }
 
-// over returns n / by, rounded up.
-func over(n, by int64) int64 { return (n + by - 1) / by }
+// ceilDiv returns n / by, rounded up.
+func ceilDiv(n, by int64) int64 { return (n + by - 1) / by }
 
 // index is the second level of the index of a run that is being written.
 type index struct {
@@ -69,7 +69,7 @@ func newIndex(p *Plan, k int) *index {
 func (x *index) add(first int64, recs []byte) {
 	size := int64(x.keyer.Layout().RecordSize)
 	key := int64(x.keyer.KeySize())
-	for i := over(first, x.every); i*x.every < first+int64(len(recs))/size &&
+	for i := ceilDiv(first, x.every); i*x.every < first+int64(len(recs))/size &&
 		(i+1)*key <= int64(len(x.keys)); i++ {
 		at := (i*x.every - first) * size
 		x.keyer.Append(x.keys[i*key:i*key:(i+1)*key], recs[at:at+size])
@@ -94,7 +94,7 @@ func indexes(
 ) (levels [2][]merge.Sorted, err error) {
 	levels[0] = make([]merge.Sorted, p.Runs)
 	levels[1] = make([]merge.Sorted, p.Runs)
-	return levels, together(ctx, p.Runs, func(_ context.Context, k int) error {
+	return levels, runConcurrently(ctx, p.Runs, func(_ context.Context, k int) error {
 		name := indexFile(p.runFile(k))
 		keys := levelsOf(p, k)
 		info, err := os.Stat(name)
@@ -106,15 +106,15 @@ func indexes(
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, device.WithoutPath(err))
 		}
-		levels[0][k] = placed(name, 0, keys[0], KeyBytes(p))
-		levels[1][k] = placed(name, keys[0], keys[1], KeyBytes(p))
+		levels[0][k] = recordsInFile(name, 0, keys[0], KeyBytes(p))
+		levels[1][k] = recordsInFile(name, keys[0], keys[1], KeyBytes(p))
 		return nil
 	})
 }
 
-// placed returns n records in a file. It does not keep the file open, because there may be more
-// runs than file descriptors.
-func placed(name string, first, n, size int64) merge.Sorted {
+// recordsInFile returns n records in a file. It does not keep the file open, because there may be
+// more runs than file descriptors.
+func recordsInFile(name string, first, n, size int64) merge.Sorted {
 	return merge.Sorted{Records: n, ReadRecords: func(p []byte, at int64) error {
 		file, err := os.Open(name)
 		if err == nil {
@@ -135,7 +135,7 @@ func (w *Worker) brackets(
 ) ([]cut, error) {
 	p := w.Plan
 	found := make([]cut, to-from+1)
-	memory := limit(w.Options.MemoryBytes) / 4
+	memory := memoryLimit(w.Options.MemoryBytes) / 4
 	keyer, err := format.NewKeyer(format.Whole(p.keyer.KeySize()))
 	if err != nil {
 		return nil, err
@@ -143,9 +143,9 @@ func (w *Worker) brackets(
 	// In both levels: the last key before each cut, and the first key after it.
 	var ranks, keys []int64
 	for k := from; k <= to; k++ {
-		low, high := around(rank(p, k), rank(p, k), p.IndexEvery, levels[1])
+		low, high := certainKeys(rank(p, k), rank(p, k), p.IndexEvery, levels[1])
 		keys = append(keys, low, high)
-		low, high = around(low, high, p.IndexEvery, levels[0])
+		low, high = certainKeys(low, high, p.IndexEvery, levels[0])
 		ranks = append(ranks, low, high)
 	}
 	whole := bracket{make([]int64, p.Runs), make([]int64, p.Runs)}
@@ -156,8 +156,8 @@ func (w *Worker) brackets(
 	if err != nil {
 		return nil, err
 	}
-	return found, together(ctx, len(found), func(ctx context.Context, i int) error {
-		b := between(p, first[2*i], first[2*i+1], 1)
+	return found, runConcurrently(ctx, len(found), func(ctx context.Context, i int) error {
+		b := levelRange(p, first[2*i], first[2*i+1], 1)
 		second, err := search(
 			ctx,
 			keyer,
@@ -167,7 +167,7 @@ func (w *Worker) brackets(
 			keys[2*i:2*i+2],
 		)
 		if err == nil {
-			b = between(p, second[0], second[1], 2)
+			b = levelRange(p, second[0], second[1], 2)
 			found[i] = cut{
 				Schema: schema,
 				Plan:   p.Fingerprint,
@@ -188,25 +188,25 @@ func rank(p *Plan, k int) int64 {
 	return end
 }
 
-// around returns two numbers of keys of a level: of how many it is certain that they are before a
-// cut of rank low, and from which one on they are certainly after a cut of rank high. The i-th of
-// all keys, from 0, has at most i blocks before it, and at least i-(R-1) complete ones.
-func around(
+// certainKeys returns two numbers of keys of a level: of how many it is certain that they are
+// before a cut of rank low, and from which one on they are certainly after a cut of rank high. The
+// i-th of all keys, from 0, has at most i blocks before it, and at least i-(R-1) complete ones.
+func certainKeys(
 	low, high, every int64, level []merge.Sorted,
 ) (before, behind int64) {
 	all := int64(0)
 	for _, in := range level {
 		all += in.Records
 	}
-	return over(low, every), min(over(high, every)+int64(len(level))-1, all)
+	return ceilDiv(low, every), min(ceilDiv(high, every)+int64(len(level))-1, all)
 }
 
 // A bracket is a range of each run, or of a level of its index.
 type bracket struct{ from, to []int64 }
 
-// between returns the range of the level below from the last key before a cut to the first key
+// levelRange returns the range of the level below from the last key before a cut to the first key
 // after it, both included.
-func between(p *Plan, before, behind []int64, below int) bracket {
+func levelRange(p *Plan, before, behind []int64, below int) bracket {
 	b := bracket{make([]int64, p.Runs), make([]int64, p.Runs)}
 	for i := range b.from {
 		b.from[i] = max(before[i]-1, 0) * p.IndexEvery
@@ -232,7 +232,7 @@ func search(ctx context.Context, k *format.Keyer, in []merge.Sorted, b bracket, 
 	for i, rank := range ranks {
 		inside[i] = rank - before
 	}
-	err := together(ctx, len(in), func(_ context.Context, i int) error {
+	err := runConcurrently(ctx, len(in), func(_ context.Context, i int) error {
 		if within[i].Records == 0 {
 			return nil
 		}
@@ -253,10 +253,10 @@ func search(ctx context.Context, k *format.Keyer, in []merge.Sorted, b bracket, 
 // errBracket means that an index, or a bracket made from it, is damaged.
 var errBracket = errors.New("an index does not fit its run")
 
-// exact finds the cuts before and after part k, using brackets if they are known. It returns a
+// exactCuts finds the cuts before and after part k, using brackets if they are known. It returns a
 // slice for all parts in which only these cuts are set. It returns nil if the cuts must be
 // searched in the whole runs.
-func (w *Worker) exact(
+func (w *Worker) exactCuts(
 	ctx context.Context, k int, cuts [2]cut,
 ) ([][]int64, error) {
 	p := w.Plan
@@ -264,10 +264,10 @@ func (w *Worker) exact(
 	runs := make([]merge.Sorted, p.Runs)
 	for i := range runs {
 		first, end := partOf(i, p.Runs).Of(p.Records)
-		runs[i] = placed(p.runFile(i), 0, end-first, int64(p.RecordBytes))
+		runs[i] = recordsInFile(p.runFile(i), 0, end-first, int64(p.RecordBytes))
 	}
-	err := together(ctx, len(cuts), func(ctx context.Context, i int) (err error) {
-		all[k+i], err = w.within(ctx, runs, cuts[i], rank(p, k+i))
+	err := runConcurrently(ctx, len(cuts), func(ctx context.Context, i int) (err error) {
+		all[k+i], err = w.cutInBracket(ctx, runs, cuts[i], rank(p, k+i))
 		return err
 	})
 	if err == errBracket {
@@ -281,10 +281,10 @@ func (w *Worker) exact(
 	return all, err
 }
 
-// within finds a cut in its bracket. This cut is valid for all records if the first record of the
-// bracket is before the cut, which implies the same for all records before it, and the last
+// cutInBracket finds a cut in its bracket. This cut is valid for all records if the first record of
+// the bracket is before the cut, which implies the same for all records before it, and the last
 // record is after the cut.
-func (w *Worker) within(
+func (w *Worker) cutInBracket(
 	ctx context.Context, runs []merge.Sorted, c cut, rank int64,
 ) ([]int64, error) {
 	if c.To == nil {
@@ -309,7 +309,7 @@ func (w *Worker) within(
 		w.Plan.keyer,
 		runs,
 		bracket{c.At, c.To},
-		limit(w.Options.MemoryBytes)/8,
+		memoryLimit(w.Options.MemoryBytes)/8,
 		[]int64{rank},
 	)
 	if err != nil {

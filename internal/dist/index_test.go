@@ -111,7 +111,7 @@ func testIndexedCuts(t *testing.T, w *Worker, data [][]byte, name string) {
 	for k, c := range found {
 		calls.Store(0)
 		records.Store(0)
-		got, err := w.within(t.Context(), runs, c, rank(p, k))
+		got, err := w.cutInBracket(t.Context(), runs, c, rank(p, k))
 		if err != nil || !slices.Equal(got, want[k]) {
 			t.Fatalf("%s: cut %d at %v, want %v, %v", name, k, got, want[k], err)
 		}
@@ -138,7 +138,7 @@ func TestIndexedCutsInLittleMemory(t *testing.T) {
 	for i, c := range found {
 		want, _ := merge.Cuts(t.Context(), w.Plan.keyer, runs, []int64{rank(w.Plan, 2+i)}, false)
 		calls.Store(0)
-		got, err := w.within(t.Context(), runs, c, rank(w.Plan, 2+i))
+		got, err := w.cutInBracket(t.Context(), runs, c, rank(w.Plan, 2+i))
 		if err != nil || !slices.Equal(got, want[0]) || calls.Load() > 7*9 {
 			t.Errorf("cut %d at %v by %d reads, want %v, %v", i, got, calls.Load(), want[0], err)
 		}

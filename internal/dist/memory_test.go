@@ -77,10 +77,10 @@ func TestTasksInLittleMemory(t *testing.T) {
 		Output: filepath.Join(folder, "out"),
 	}
 	plan := filepath.Join(folder, "plan")
-	if _, err := Make(t.Context(), plan, req); err != nil {
+	if _, err := CreatePlan(t.Context(), plan, req); err != nil {
 		t.Fatal(err)
 	}
-	p, err := Read(plan)
+	p, err := ReadPlan(plan)
 	if err != nil {
 		t.Fatal(err)
 	}

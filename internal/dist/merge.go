@@ -19,7 +19,7 @@ import (
 
 // Merge merges the parts of a share, each from its range of every run.
 func (w *Worker) Merge(ctx context.Context, s session.Part) error {
-	return w.each(ctx, parts, s, w.merge)
+	return w.runUnfinished(ctx, parts, s, w.merge)
 }
 
 func (w *Worker) merge(ctx context.Context, k int) (*session.Report, error) {
@@ -27,11 +27,11 @@ func (w *Worker) merge(ctx context.Context, k int) (*session.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	opt, err := w.ofRuns(ctx)
+	opt, err := w.mergeOptions(ctx)
 	if err != nil {
 		return nil, err
 	}
-	exact, err := w.exact(ctx, k, cuts)
+	exact, err := w.exactCuts(ctx, k, cuts)
 	if err != nil {
 		return nil, err
 	}
@@ -55,18 +55,18 @@ func (w *Worker) merge(ctx context.Context, k int) (*session.Report, error) {
 		err = w.readBack(ctx, k, report.Summary, "an older file: remove it")
 	}
 	if !to.failed.Load() { // a spill file caused the failure
-		err = classed(err, noRoom...)
+		err = markRetryable(err, fullDiskErrors...)
 	}
 	return report, err
 }
 
-// ofRuns returns the options for a merge of all runs.
-func (w *Worker) ofRuns(ctx context.Context) (session.MergeOptions, error) {
+// mergeOptions returns the options for a merge of all runs.
+func (w *Worker) mergeOptions(ctx context.Context) (session.MergeOptions, error) {
 	opt := fields.Shared[session.MergeOptions](w.Options)
 	opt.Record = w.Plan.Record
 	opt.Reverse = w.Plan.Reverse
 	opt.Raw = true
-	records, err := w.Plan.done(ctx, runs)
+	records, err := w.Plan.checkedRecords(ctx, runs)
 	if err != nil {
 		return opt, err
 	}
@@ -88,7 +88,7 @@ func (p *Plan) createPart(
 	ctx context.Context, k int, opt *session.MergeOptions,
 ) (*target, error) {
 	name, offset := p.partFile(k)
-	if remote.Is(name) {
+	if remote.IsURL(name) {
 		return createObject(ctx, name, p.Bytes()/int64(p.Parts), opt)
 	}
 	if !p.OneFile {
@@ -116,8 +116,8 @@ func (p *Plan) createPart(
 	}, nil
 }
 
-// limit returns the memory limit of a task that was given n bytes.
-func limit(n int64) int64 {
+// memoryLimit returns the memory limit of a task that was given n bytes.
+func memoryLimit(n int64) int64 {
 	return profile.LimitMemory(n, session.MinMemory, profile.Memory)
 }
 
@@ -126,7 +126,7 @@ func limit(n int64) int64 {
 func createObject(
 	ctx context.Context, name string, bytes int64, opt *session.MergeOptions,
 ) (*target, error) {
-	memory := limit(opt.MemoryBytes)
+	memory := memoryLimit(opt.MemoryBytes)
 	size, parallel := plan.UploadParts(memory, bytes)
 	taken := int64(size) * int64(parallel)
 	if opt.MemoryBytes = memory - taken; opt.MemoryBytes < session.MinMemory {
@@ -141,7 +141,7 @@ func createObject(
 	if err != nil {
 		return nil, err
 	}
-	u.New = true
+	u.NeverReplaces = true
 	return &target{Writer: u, commit: func(ctx context.Context) error {
 		return u.Commit(ctx, -1)
 	},
@@ -150,16 +150,16 @@ func createObject(
 
 func (t *target) Write(b []byte) (int, error) {
 	n, err := t.Writer.Write(b)
-	return n, t.note(err)
+	return n, t.noteFailure(err)
 }
 
 func (t *target) Commit(ctx context.Context) error {
-	return t.note(t.commit(ctx))
+	return t.noteFailure(t.commit(ctx))
 }
 
 func (t *target) Abort() error { return t.abort() }
 
-func (t *target) note(err error) error {
+func (t *target) noteFailure(err error) error {
 	if err != nil {
 		t.failed.Store(true)
 	}

@@ -87,15 +87,15 @@ func PlanFile(folder string) string {
 	return filepath.Join(folder, planName)
 }
 
-// Make makes a plan and stores it in folder, which must be new or empty, or contain the same
+// CreatePlan makes a plan and stores it in folder, which must be new or empty, or contain the same
 // plan.
-func Make(ctx context.Context, folder string, r Request) (*Plan, error) {
-	p, err := r.plan(ctx)
+func CreatePlan(ctx context.Context, folder string, r Request) (*Plan, error) {
+	p, err := r.newPlan(ctx)
 	if err != nil {
 		return nil, err
 	}
 	p.folder = folder
-	old, err := Read(folder)
+	old, err := ReadPlan(folder)
 	switch {
 	case err == nil && old.Fingerprint == p.Fingerprint:
 		return p, p.makePartial()
@@ -114,8 +114,8 @@ func Make(ctx context.Context, folder string, r Request) (*Plan, error) {
 	return p, writeJSON(ctx, p.path(planName), p)
 }
 
-// plan examines the inputs.
-func (r *Request) plan(ctx context.Context) (*Plan, error) {
+// newPlan examines the inputs.
+func (r *Request) newPlan(ctx context.Context) (*Plan, error) {
 	if err := r.validate(); err != nil {
 		return nil, err
 	}
@@ -177,7 +177,7 @@ func (r *Request) validate() error {
 			"-f %s: dist sorts plain records only: describe them with -t or -R",
 			r.Record.Format,
 		)
-	case r.OneFile && remote.Is(r.Output):
+	case r.OneFile && remote.IsURL(r.Output):
 		return errors.New("--into: many machines cannot write one object: use -o to write one per part, and join " +
 			"them with extsort dist cat -o")
 	case r.Output == "":
@@ -252,8 +252,8 @@ func (p *Plan) fingerprint() string {
 	return fmt.Sprintf("%x", sha256.Sum256(text))[:32]
 }
 
-// Read reads the plan of a directory.
-func Read(folder string) (*Plan, error) {
+// ReadPlan reads the plan of a directory.
+func ReadPlan(folder string) (*Plan, error) {
 	p := &Plan{folder: folder}
 	if err := readJSON(p.path(planName), p); err != nil {
 		if errors.Is(err, errDamaged) {
@@ -294,21 +294,21 @@ func keyerOf(p *Plan) (*format.Keyer, error) {
 
 // checkInputs returns an error if an input has changed since the plan was made.
 func (p *Plan) checkInputs(ctx context.Context) error {
-	return together(ctx, len(p.Inputs), func(ctx context.Context, i int) error {
+	return runConcurrently(ctx, len(p.Inputs), func(ctx context.Context, i int) error {
 		f := p.Inputs[i]
-		_, now, err := stamp(ctx, f.Name)
+		_, now, err := fileStamp(ctx, f.Name)
 		if err == nil && now != f.Stamp {
 			err = fmt.Errorf("%s: has changed since the plan was made, from %s to %s (create the plan again, "+
-				"in another directory)", remote.Shown(f.Name), f.Stamp, now)
+				"in another directory)", remote.WithoutSecrets(f.Name), f.Stamp, now)
 		}
 		return err
 	})
 }
 
-// together does n things, several at a time, because most of them wait for a store. After an
+// runConcurrently does n things, several at a time, because most of them wait for a store. After an
 // error, the others end soon or do not start. It returns the error of the first one that failed
 // by itself.
-func together(
+func runConcurrently(
 	ctx context.Context, n int, do func(ctx context.Context, i int) error,
 ) error {
 	// Errgroup's context would report the error of one as the cause of the others.

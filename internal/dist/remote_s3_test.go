@@ -45,7 +45,7 @@ func TestRemoteInputsArePlannedByOneRequestEach(t *testing.T) {
 	s := remotetest.Start(t)
 	c := newCluster(t, numbers, "uniform", 30_000, stored(t, s))
 	s.Requests.Store(0)
-	p, err := Make(t.Context(), t.TempDir(), c.req)
+	p, err := CreatePlan(t.Context(), t.TempDir(), c.req)
 	if c.ok(err); s.Requests.Load() != 2 {
 		t.Errorf("%d requests for %d inputs", s.Requests.Load(), len(p.Inputs))
 	}
@@ -102,7 +102,7 @@ func (c *cluster) checkObjects(s *remotetest.Server) {
 	c.t.Helper()
 	var got []byte
 	for k := range c.Plan.Parts {
-		got = append(got, s.Get("sorted/part-"+number(k))...)
+		got = append(got, s.Get("sorted/part-"+taskDigits(k))...)
 	}
 	if !bytes.Equal(got, c.want) {
 		c.t.Errorf("%d bytes are not the %d that one machine makes", len(got), len(c.want))
@@ -148,7 +148,7 @@ func merged(t *testing.T) (*remotetest.Server, *cluster) {
 // TestRemoteTwoAttemptsAtOnce merges the parts three times at the same time.
 func TestRemoteTwoAttemptsAtOnce(t *testing.T) {
 	s, c := merged(t)
-	s.Wrap(remotetest.Late(time.Millisecond))
+	s.Wrap(remotetest.DelayResponses(time.Millisecond))
 	var group sync.WaitGroup
 	for range 3 {
 		w := c.worker()
@@ -258,9 +258,9 @@ func TestRemoteObjectsOfOthersAreKept(t *testing.T) {
 	if got := s.Get("sorted/part-00003"); !bytes.Equal(got, theirs) {
 		t.Errorf("the object is now %q", got)
 	}
-	_, err := Make(t.Context(), t.TempDir(), c.req)
+	_, err := CreatePlan(t.Context(), t.TempDir(), c.req)
 	refused(t, err, "sorted/part-00000: already exists")
-	_, err = Make(t.Context(), c.folder, c.req)
+	_, err = CreatePlan(t.Context(), c.folder, c.req)
 	c.ok(err)
 }
 

@@ -24,8 +24,9 @@ var Schedulers = []string{"slurm", "kubernetes", "local"}
 // maxArray is the default maximum size of a Slurm array.
 const maxArray = 1000
 
-// Use describes how many tasks share the runs and the parts, and the resources of each task.
-type Use struct {
+// TaskResources describes how many tasks share the runs and the parts, and the resources of each
+// task.
+type TaskResources struct {
 	Tasks       int      // 0: one per run or part, up to maxArray
 	Workers     int      // 0: the number of processors of this machine
 	MemoryBytes int64    // 0: chosen by the task
@@ -34,7 +35,7 @@ type Use struct {
 
 // flags returns the flags of both run and merge. If workers is 0, the number of workers is
 // omitted.
-func (u *Use) flags(workers int) (flags []string) {
+func (u *TaskResources) flags(workers int) (flags []string) {
 	if u.MemoryBytes > 0 {
 		flags = append(flags, "-S", strconv.FormatInt(u.MemoryBytes, 10))
 	}
@@ -45,7 +46,7 @@ func (u *Use) flags(workers int) (flags []string) {
 }
 
 // deviceFlags returns the flags of run only, because a merge uses no device.
-func (u *Use) deviceFlags() (flags []string) {
+func (u *TaskResources) deviceFlags() (flags []string) {
 	for _, device := range u.Devices {
 		flags = append(flags, "-d", device)
 	}
@@ -53,7 +54,7 @@ func (u *Use) deviceFlags() (flags []string) {
 }
 
 // validate rejects device names that would not remain one word in a shell script.
-func (u *Use) validate() error {
+func (u *TaskResources) validate() error {
 	for _, device := range u.Devices {
 		if strings.ContainsAny(device, " \t\n'\"\\$`*?[") {
 			return fmt.Errorf(
@@ -66,7 +67,7 @@ func (u *Use) validate() error {
 }
 
 // gpu returns the text with which a script requests a GPU, if one of the devices may be a GPU.
-func (u *Use) gpu(text string) string {
+func (u *TaskResources) gpu(text string) string {
 	mayBeGPU := func(device string) bool {
 		return device != "auto" && !drivers.NamesHost(device)
 	}
@@ -78,7 +79,7 @@ func (u *Use) gpu(text string) string {
 
 // Script returns a script that makes a scheduler do the tasks. Users can read and edit it before
 // they run it.
-func (p *Plan) Script(scheduler string, use Use) (string, error) {
+func (p *Plan) Script(scheduler string, use TaskResources) (string, error) {
 	i := slices.Index(Schedulers, scheduler)
 	if i < 0 {
 		return "", fmt.Errorf(

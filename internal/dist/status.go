@@ -37,16 +37,16 @@ func (p *Plan) Status(ctx context.Context) (*Status, error) {
 		return s, nil
 	}
 	if err == nil {
-		s.Cut, s.Complete = true, !p.OneFile || !exists(p.partial())
+		s.Cut, s.Complete = true, !p.OneFile || !exists(p.partialName())
 		if !s.Complete {
 			s.Next = "verify"
 		}
 		return s, nil
 	}
-	if s.RunsLeft, err = p.left(ctx, runs); err != nil {
+	if s.RunsLeft, err = p.unfinishedTasks(ctx, runs); err != nil {
 		return nil, err
 	}
-	if s.Left, err = p.left(ctx, parts); err != nil {
+	if s.Left, err = p.unfinishedTasks(ctx, parts); err != nil {
 		return nil, err
 	}
 	s.Cut = isCut(ctx, p, 0, p.Parts)
@@ -63,10 +63,10 @@ func (p *Plan) Status(ctx context.Context) (*Status, error) {
 	return s, nil
 }
 
-func (p *Plan) left(ctx context.Context, of kind) ([]int, error) {
+func (p *Plan) unfinishedTasks(ctx context.Context, of kind) ([]int, error) {
 	records := make([]*Record, of.tasks(p))
-	err := together(ctx, len(records), func(ctx context.Context, k int) (err error) {
-		records[k], err = fitting(ctx, p, of, k)
+	err := runConcurrently(ctx, len(records), func(ctx context.Context, k int) (err error) {
+		records[k], err = matchingRecord(ctx, p, of, k)
 		return err
 	})
 	left := []int{}

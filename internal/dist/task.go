@@ -30,23 +30,23 @@ type RetryError struct{ error }
 
 func (e *RetryError) Unwrap() error { return e.error }
 
-// passing contains transient errors of the system, and the error of an upload that Verify has
-// removed.
-var passing = []error{remote.ErrGone,
+// transientErrors contains transient errors of the system, and the error of an upload that Verify
+// has removed.
+var transientErrors = []error{remote.ErrGone,
 	syscall.EIO, syscall.ESTALE, syscall.EAGAIN, syscall.EINTR, syscall.ETIMEDOUT, syscall.ENOMEM, syscall.EMFILE,
 	syscall.ENFILE, syscall.ECONNRESET, syscall.EHOSTDOWN, syscall.EHOSTUNREACH, syscall.ENETUNREACH,
 }
 
-// noRoom are the errors of a full disk. A later attempt or another machine may have space for
-// spill files or runs.
-var noRoom = []error{syscall.ENOSPC, syscall.EDQUOT}
+// fullDiskErrors are the errors of a full disk. A later attempt or another machine may have space
+// for spill files or runs.
+var fullDiskErrors = []error{syscall.ENOSPC, syscall.EDQUOT}
 
-// classed marks retryable errors. also contains additional errors that are retryable in this
+// markRetryable marks retryable errors. also contains additional errors that are retryable in this
 // case.
-func classed(err error, also ...error) error {
+func markRetryable(err error, also ...error) error {
 	_, full := errors.AsType[*plan.RoomError](err)
 	_, retry := errors.AsType[*remote.UnavailableError](err)
-	for _, target := range append(also, passing...) {
+	for _, target := range append(also, transientErrors...) {
 		retry = retry || errors.Is(err, target)
 	}
 	if !retry && !full {
@@ -59,8 +59,8 @@ func classed(err error, also ...error) error {
 // report in the record.
 type task func(ctx context.Context, k int) (*session.Report, error)
 
-// each runs the unfinished tasks of a share.
-func (w *Worker) each(
+// runUnfinished runs the unfinished tasks of a share.
+func (w *Worker) runUnfinished(
 	ctx context.Context, of kind, s session.Part, do task,
 ) error {
 	total := of.tasks(w.Plan)
@@ -68,22 +68,22 @@ func (w *Worker) each(
 		if err == nil {
 			w.Tell("the sort is complete: nothing is left to do")
 		}
-		return classed(err)
+		return markRetryable(err)
 	}
 	from, to := s.Of(int64(total))
 	for k := int(from); k < int(to); k++ {
-		if err := w.once(ctx, of, k, do); err != nil {
+		if err := w.runTask(ctx, of, k, do); err != nil {
 			return fmt.Errorf("%s %d of %d: %w", of.name, k, total, err)
 		}
 	}
 	return nil
 }
 
-// once does task k, unless it is done.
-func (w *Worker) once(ctx context.Context, of kind, k int, do task) error {
-	r, err := fitting(ctx, w.Plan, of, k)
+// runTask does task k, unless it is done.
+func (w *Worker) runTask(ctx context.Context, of kind, k int, do task) error {
+	r, err := matchingRecord(ctx, w.Plan, of, k)
 	if err != nil {
-		return classed(err)
+		return markRetryable(err)
 	}
 	if r != nil {
 		w.Tell(
@@ -100,10 +100,10 @@ func (w *Worker) once(ctx context.Context, of kind, k int, do task) error {
 	began := time.Now()
 	report, err := do(ctx, k)
 	if err == nil {
-		r, err = w.Plan.keep(ctx, of, k, report, began)
+		r, err = w.Plan.storeRecord(ctx, of, k, report, began)
 	}
 	if err != nil {
-		return classed(err)
+		return markRetryable(err)
 	}
 	w.Tell(
 		fmt.Sprintf(
@@ -121,24 +121,24 @@ func (w *Worker) once(ctx context.Context, of kind, k int, do task) error {
 // systems cache directories for some time.
 var patience = time.Minute
 
-// done returns the records of all tasks of a kind, after checking their files.
-func (p *Plan) done(ctx context.Context, of kind) ([]*Record, error) {
-	records, err := recorded(p, ctx, of)
+// checkedRecords returns the records of all tasks of a kind, after checking their files.
+func (p *Plan) checkedRecords(ctx context.Context, of kind) ([]*Record, error) {
+	records, err := allRecords(p, ctx, of)
 	if err != nil {
 		return nil, err
 	}
-	return records, together(ctx, len(records), func(ctx context.Context, k int) error {
-		return p.wait(ctx, records[k])
+	return records, runConcurrently(ctx, len(records), func(ctx context.Context, k int) error {
+		return p.waitForFile(ctx, records[k])
 	})
 }
 
-// recorded returns the records of all tasks of a kind.
-func recorded(p *Plan, ctx context.Context, of kind) ([]*Record, error) {
+// allRecords returns the records of all tasks of a kind.
+func allRecords(p *Plan, ctx context.Context, of kind) ([]*Record, error) {
 	total := of.tasks(p)
 	records := make([]*Record, total)
-	return records, together(ctx, total, func(ctx context.Context, k int) (err error) {
+	return records, runConcurrently(ctx, total, func(ctx context.Context, k int) (err error) {
 		if records[k], err = p.record(of, k); err != nil {
-			return classed(err)
+			return markRetryable(err)
 		}
 		if records[k] == nil {
 			return fmt.Errorf("%s %d of %d is not done: run extsort dist %s --part %d/%d %s",
@@ -148,10 +148,10 @@ func recorded(p *Plan, ctx context.Context, of kind) ([]*Record, error) {
 	})
 }
 
-// wait waits until the file of a task matches its record.
-func (p *Plan) wait(ctx context.Context, r *Record) error {
+// waitForFile waits until the file of a task matches its record.
+func (p *Plan) waitForFile(ctx context.Context, r *Record) error {
 	for end := time.Now().Add(patience); ; {
-		if fits, err := p.fits(ctx, r); fits || err != nil {
+		if fits, err := p.fileMatches(ctx, r); fits || err != nil {
 			return err
 		}
 		if time.Now().After(end) {
@@ -168,7 +168,7 @@ func (p *Plan) wait(ctx context.Context, r *Record) error {
 
 // Run sorts the slices of a share, each into a run.
 func (w *Worker) Run(ctx context.Context, s session.Part) error {
-	return w.each(ctx, runs, s, w.run)
+	return w.runUnfinished(ctx, runs, s, w.run)
 }
 
 // run sorts slice k. It fails if an input has changed before or during the run, because other
@@ -200,5 +200,5 @@ func (w *Worker) run(ctx context.Context, k int) (*session.Report, error) {
 	if err == nil && keys != nil {
 		err = output.WriteFile(ctx, indexFile(p.runFile(k)), keys.write)
 	}
-	return report, classed(err, noRoom...)
+	return report, markRetryable(err, fullDiskErrors...)
 }

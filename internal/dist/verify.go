@@ -40,7 +40,7 @@ func (w *Worker) Verify(ctx context.Context, keepRuns bool) (*Manifest, error) {
 	damaged := errors.Is(err, errDamaged)
 	if damaged ||
 		errors.Is(err, fs.ErrNotExist) {
-		m, err = w.Plan.join(ctx, damaged)
+		m, err = w.Plan.makeManifest(ctx, damaged)
 		if err == nil {
 			err = writeJSON(ctx, w.Plan.path(manifestName), m)
 		}
@@ -49,12 +49,12 @@ func (w *Worker) Verify(ctx context.Context, keepRuns bool) (*Manifest, error) {
 		err = w.Plan.publish()
 	}
 	if err == nil && finished {
-		err = allThere(ctx, w.Plan)
+		err = checkPartSizes(ctx, w.Plan)
 	}
 	// Incomplete uploads of killed attempts.
 	first, _ := w.Plan.partFile(0)
-	if err == nil && remote.Is(first) {
-		left := remote.Forget(ctx, strings.TrimSuffix(first, number(0)))
+	if err == nil && remote.IsURL(first) {
+		left := remote.Forget(ctx, strings.TrimSuffix(first, taskDigits(0)))
 		if left != nil {
 			w.Tell(left.Error()) // an incomplete upload only costs space
 		}
@@ -62,7 +62,7 @@ func (w *Worker) Verify(ctx context.Context, keepRuns bool) (*Manifest, error) {
 	if err == nil && !keepRuns {
 		err = w.Plan.removeRuns()
 	}
-	return m, classed(err)
+	return m, markRetryable(err)
 }
 
 func (p *Plan) manifest() (*Manifest, error) {
@@ -83,16 +83,16 @@ func (p *Plan) manifest() (*Manifest, error) {
 	return m, err
 }
 
-// allThere checks the size of each part of a finished sort.
-func allThere(ctx context.Context, p *Plan) error {
-	return together(ctx, p.Parts, func(ctx context.Context, k int) error {
+// checkPartSizes checks the size of each part of a finished sort.
+func checkPartSizes(ctx context.Context, p *Plan) error {
+	return runConcurrently(ctx, p.Parts, func(ctx context.Context, k int) error {
 		first, end := partOf(k, p.Parts).Of(p.Records)
 		r := &Record{
 			Task:  parts.name,
 			Bytes: (end - first) * int64(p.RecordBytes),
 		}
 		r.File, r.Offset = p.file(parts, k)
-		fits, err := p.fits(ctx, r)
+		fits, err := p.fileMatches(ctx, r)
 		if err == nil && !fits {
 			err = fmt.Errorf("part %d of %d: %s: is missing, or its size has changed: restore it, or remove "+
 				"%s and sort again", k, p.Parts, r.File, p.folder)
@@ -101,18 +101,18 @@ func allThere(ctx context.Context, p *Plan) error {
 	})
 }
 
-// join makes the manifest from the records of all runs and parts. again means that it existed
-// before, so that the files of the runs may have been removed.
-func (p *Plan) join(ctx context.Context, again bool) (*Manifest, error) {
-	find := (*Plan).done
+// makeManifest makes the manifest from the records of all runs and parts. again means that it
+// existed before, so that the files of the runs may have been removed.
+func (p *Plan) makeManifest(ctx context.Context, again bool) (*Manifest, error) {
+	find := (*Plan).checkedRecords
 	if again {
-		find = recorded
+		find = allRecords
 	}
 	sorted, err := find(p, ctx, runs)
 	if err != nil {
 		return nil, err
 	}
-	merged, err := p.done(ctx, parts)
+	merged, err := p.checkedRecords(ctx, parts)
 	if err != nil {
 		return nil, err
 	}
@@ -152,13 +152,13 @@ func (p *Plan) join(ctx context.Context, again bool) (*Manifest, error) {
 
 // publish renames the single output file into place, if that has not been done.
 func (p *Plan) publish() error {
-	if !p.OneFile || !exists(p.partial()) {
+	if !p.OneFile || !exists(p.partialName()) {
 		return nil
 	}
 	// Its permissions may have changed since the plan was made.
-	err := output.KeepAccess(p.partial(), p.Output)
+	err := output.KeepAccess(p.partialName(), p.Output)
 	if err == nil {
-		err = os.Rename(p.partial(), p.Output)
+		err = os.Rename(p.partialName(), p.Output)
 	}
 	if err != nil {
 		return fmt.Errorf(
@@ -207,7 +207,7 @@ func (w *Worker) ReadBack(ctx context.Context, s session.Part) error {
 			)
 		}
 		if err != nil {
-			return classed(
+			return markRetryable(
 				fmt.Errorf("part %d of %d: %w", k, w.Plan.Parts, err),
 			)
 		}

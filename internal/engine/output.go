@@ -102,11 +102,11 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 		sink.Keyer = o.keyer
 	}
 	switch {
-	case set && remote.Is(opt.Name):
-		err = fmt.Errorf("create output %s: a split output must be a local file", remote.Shown(opt.Name))
+	case set && remote.IsURL(opt.Name):
+		err = fmt.Errorf("create output %s: a split output must be a local file", remote.WithoutSecrets(opt.Name))
 	case set:
 		o.sink, err = output.NewSet(ctx, opt.Name, opt.Fault, opt.Split, sink)
-	case remote.Is(opt.Name):
+	case remote.IsURL(opt.Name):
 		err = o.openObject(ctx, opt.Name, sink)
 	case opt.Name != "":
 		err = o.open(ctx, opt, sink)

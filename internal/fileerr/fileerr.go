@@ -25,8 +25,9 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// As finds the *fs.PathError of a file with the name that messages use. The operation may have used another name, for
-// example that of a temporary file. The error of a custom reader or writer contains no *fs.PathError.
+// As finds the *fs.PathError of a file with the name that messages use. The operation may have used
+// another name, for example that of a temporary file. The error of a custom reader or writer
+// contains no *fs.PathError.
 func (e *Error) As(target any) bool {
 	to, ok := target.(**fs.PathError)
 	if !ok {
@@ -39,13 +40,14 @@ func (e *Error) As(target any) bool {
 	return ok
 }
 
-// At returns an error with the text of err, in which errors.As finds a *fs.PathError with the given operation and path.
-func At(op, path string, err error) error {
-	return at{&fs.PathError{Op: op, Path: path, Err: err}}
+// WithPath returns an error with the text of err, in which errors.As finds a *fs.PathError with the
+// given operation and path.
+func WithPath(op, path string, err error) error {
+	return pathError{&fs.PathError{Op: op, Path: path, Err: err}}
 }
 
-type at struct{ path *fs.PathError }
+type pathError struct{ path *fs.PathError }
 
-func (e at) Error() string { return e.path.Err.Error() }
+func (e pathError) Error() string { return e.path.Err.Error() }
 
-func (e at) Unwrap() error { return e.path }
+func (e pathError) Unwrap() error { return e.path }

@@ -20,14 +20,14 @@ const (
 	Shared    Kind = true  // others that ask for Shared
 )
 
-// ErrBusy is the error of Wait if another process has the lock all the time.
+// ErrBusy is the error of Lock if another process has the lock all the time.
 var ErrBusy = errors.New("another process has the lock")
 
-// poll is how often Wait asks for the lock. A system call that waits for it could not be cancelled.
+// poll is how often Lock asks for the lock. A system call that waits for it could not be cancelled.
 const poll = 5 * time.Millisecond
 
-// Wait takes the lock of a file. It waits for it until the patience ends, or ctx.
-func Wait(ctx context.Context, file *os.File, kind Kind, patience time.Duration) error {
+// Lock takes the lock of a file. It waits for it until the patience ends, or ctx.
+func Lock(ctx context.Context, file *os.File, kind Kind, patience time.Duration) error {
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()
 	again := time.NewTicker(poll)

@@ -66,18 +66,18 @@ func Time(seconds float64) string {
 	case whole < 120:
 		return fmt.Sprintf("%d s", whole)
 	case whole < 2*3600:
-		return two(whole, 60, "min", "s")
+		return twoUnits(whole, 60, "min", "s")
 	}
 	minutes := int64(math.Round(seconds / 60))
 	if minutes < 48*60 {
-		return two(minutes, 60, "h", "min")
+		return twoUnits(minutes, 60, "h", "min")
 	}
-	return two(int64(math.Round(seconds/3600)), 24, "days", "h")
+	return twoUnits(int64(math.Round(seconds/3600)), 24, "days", "h")
 }
 
-// two writes an amount of the small unit in both units, and leaves out the small one if it is 0.
-// The large unit is ratio of the small ones.
-func two(amount, ratio int64, large, small string) string {
+// twoUnits writes an amount of the small unit in both units, and leaves out the small one if it is
+// 0. The large unit is ratio of the small ones.
+func twoUnits(amount, ratio int64, large, small string) string {
 	text := fmt.Sprintf("%d %s", amount/ratio, large)
 	if rest := amount % ratio; rest > 0 {
 		text += fmt.Sprintf(" %d %s", rest, small)

@@ -1,7 +1,7 @@
-// Package info describes the content of a file: Look returns a Report.
+// Package info describes the content of a file: Inspect returns a Report.
 //
 // It requires no information about the file. If the record is described, by the caller or by the
-// file itself, the report also describes the keys. Look reads blocks from all parts of a file, a
+// file itself, the report also describes the keys. Inspect reads blocks from all parts of a file, a
 // few megabytes in total, unless Options.All requests all records. Of a stream or a compressed
 // file, the sample is the beginning.
 //
@@ -23,7 +23,7 @@ import (
 	"github.com/extsort/extsort/internal/filename"
 )
 
-// Options describes how Look examines a file.
+// Options describes how Inspect examines a file.
 type Options struct {
 	Record      format.Spec // the zero Spec: described by the file, or unknown. REQUIRES: valid
 	Recognition format.Recognition
@@ -102,9 +102,9 @@ func (m *Member) describe(archive string, file *format.Member) {
 	}
 }
 
-// Look describes the file called name, or stdin for "-". It succeeds for every readable file,
+// Inspect describes the file called name, or stdin for "-". It succeeds for every readable file,
 // whatever its content.
-func Look(
+func Inspect(
 	ctx context.Context, name string, stdin io.Reader, opt Options,
 ) (*Report, error) {
 	src, err := open(ctx, name, stdin, &opt)
@@ -112,20 +112,20 @@ func Look(
 		return nil, err
 	}
 	defer src.Close() // closing a file that was only read cannot lose data
-	l := &look{Options: opt, src: src, report: &Report{
+	l := &inspection{Options: opt, src: src, report: &Report{
 		File: src.name, RawFile: filename.Raw(src.name), Bytes: src.bytes, DataBytes: src.data, Records: -1,
 	}}
 	if src.codec != format.None {
 		l.report.Compression = src.codec.String()
 	}
-	l.note(src.fault)
+	l.noteProblem(src.fault)
 	l.recognise()
 	l.readHeader()
 	return l.report, l.lookAtRecords(ctx)
 }
 
-// look is a Report in progress.
-type look struct {
+// inspection is a Report in progress.
+type inspection struct {
 	Options
 	src    *source
 	report *Report
@@ -134,15 +134,15 @@ type look struct {
 	header *format.Header // nil: the key is unknown
 }
 
-// note records the first problem.
-func (l *look) note(err error) {
+// noteProblem records the first problem.
+func (l *inspection) noteProblem(err error) {
 	if err != nil && l.report.Problem == "" {
 		l.report.Problem = strings.TrimPrefix(err.Error(), l.src.name+": ")
 	}
 }
 
 // recognise finds the container by the first bytes.
-func (l *look) recognise() {
+func (l *inspection) recognise() {
 	r := l.report
 	head := l.src.head
 	foreign := format.ForeignName(head[:min(len(head), format.DetectBytes)])
@@ -185,19 +185,19 @@ func (l *look) recognise() {
 		r.Container = "text"
 	}
 	if len(l.Record.Keys) > 0 && !l.described() {
-		l.note(l.Record.Validate())
+		l.noteProblem(l.Record.Validate())
 	}
 }
 
 // described reports whether the options describe the record.
-func (l *look) described() bool {
+func (l *inspection) described() bool {
 	return l.Record.Format+l.Record.Type+l.Record.Fields != "" ||
 		l.Record.RecordSize > 0
 }
 
 // readHeader determines the layout of the records. An invalid layout is a problem in the report,
 // not an error.
-func (l *look) readHeader() {
+func (l *inspection) readHeader() {
 	r := l.report
 	src := l.src
 	isArray := format.Spec{Format: r.Container}.Container().ListsFields
@@ -212,12 +212,12 @@ func (l *look) readHeader() {
 	if err == nil {
 		err = l.Recognition.CheckRecords(l.Record, src.head)
 	}
-	if l.note(err); err != nil {
+	if l.noteProblem(err); err != nil {
 		return
 	}
 	l.header = header
 	if l.Records != 0 {
-		l.note(
+		l.noteProblem(
 			src.clip(
 				header.Size(),
 				max(l.Records, 0),
@@ -230,25 +230,25 @@ func (l *look) readHeader() {
 	l.countRecords(header.Records())
 	if src.data >= 0 {
 		_, err = format.CheckSize(src.name, header, src.data)
-		l.note(err)
+		l.noteProblem(err)
 	}
 }
 
 // needsKey reports whether the file is an array of several fields and the options choose none of
 // them.
-func (l *look) needsKey() bool {
+func (l *inspection) needsKey() bool {
 	a := l.array
 	return a != nil && a.Columns != 1 && len(l.Record.Keys) == 0 &&
 		(len(a.Fields) != 1 || a.Fields[0].Name != "")
 }
 
 // readArray sets the fields of the report from the header of a NumPy array.
-func (l *look) readArray() {
+func (l *inspection) readArray() {
 	array, err := format.ReadArray(
 		l.report.Container, bytes.NewReader(l.src.head),
 	)
 	if err != nil {
-		l.note(fmt.Errorf("the header: %w", err))
+		l.noteProblem(fmt.Errorf("the header: %w", err))
 		return
 	}
 	l.array = array
@@ -273,7 +273,7 @@ func (l *look) readArray() {
 
 // countRecords counts the records in the file or, if that is impossible, uses the number in the
 // header.
-func (l *look) countRecords(announced int64) {
+func (l *inspection) countRecords(announced int64) {
 	r := l.report
 	r.Records = announced
 	data := l.src.data - r.HeaderBytes
@@ -284,7 +284,7 @@ func (l *look) countRecords(announced int64) {
 	}
 }
 
-func (l *look) lookAtRecords(ctx context.Context) error {
+func (l *inspection) lookAtRecords(ctx context.Context) error {
 	r := l.report
 	var err error
 	if r.RecordSize == 0 && (r.Container == "raw" || r.Container == "text") {
@@ -296,7 +296,7 @@ func (l *look) lookAtRecords(ctx context.Context) error {
 		})
 	}
 	if err == nil {
-		r.Shown, err = l.show()
+		r.Shown, err = l.readShown()
 	}
 	if err == nil && l.header != nil {
 		r.Scan, err = l.scan(ctx)

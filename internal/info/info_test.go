@@ -22,7 +22,7 @@ import (
 // lookAt returns the report on a file with this content.
 func lookAt(t *testing.T, data []byte, opt Options) *Report {
 	t.Helper()
-	r, err := Look(t.Context(), writeFile(t, data), nil, opt)
+	r, err := Inspect(t.Context(), writeFile(t, data), nil, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -356,7 +356,7 @@ func TestAFileAStreamAndACompressedFileAreTheSame(t *testing.T) {
 	for name, r := range map[string]io.Reader{
 		"stream": bytes.NewReader(data), "compressed": bytes.NewReader(zipped(t, data)),
 	} {
-		got, err := Look(t.Context(), "-", r, opt)
+		got, err := Inspect(t.Context(), "-", r, opt)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -368,7 +368,7 @@ func TestAFileAStreamAndACompressedFileAreTheSame(t *testing.T) {
 		t.Errorf("compressed file: %+v", got)
 	}
 	opt.All = false
-	got, err := Look(t.Context(), "-", bytes.NewReader(data), opt)
+	got, err := Inspect(t.Context(), "-", bytes.NewReader(data), opt)
 	if err != nil || got.Scan.All || !got.Scan.Start || got.Scan.Records != headBytes/keyedSize {
 		t.Errorf("the start of a stream: %+v, %v", got.Scan, err)
 	}
@@ -388,7 +388,7 @@ func TestSkippedBytes(t *testing.T) {
 			if skip == 5000 && spec.RecordSize > 0 {
 				opt.Records, opt.SkipTail = 500, 0
 			}
-			stream, err := Look(t.Context(), "-", bytes.NewReader(long), opt)
+			stream, err := Inspect(t.Context(), "-", bytes.NewReader(long), opt)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -433,9 +433,9 @@ func TestASampleReadsLittle(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		read := &counter{ReaderAt: src.at}
-		src.at = read
-		l := &look{Options: Options{Record: spec}, src: src, report: &Report{Records: -1}}
+		read := &counter{ReaderAt: src.reader}
+		src.reader = read
+		l := &inspection{Options: Options{Record: spec}, src: src, report: &Report{Records: -1}}
 		l.recognise()
 		l.readHeader()
 		err = l.lookAtRecords(context.Background())
@@ -468,7 +468,7 @@ func TestASampleIsFromAllOver(t *testing.T) {
 
 func TestErrors(t *testing.T) {
 	for _, name := range []string{t.TempDir(), filepath.Join(t.TempDir(), "missing"), ""} {
-		if _, err := Look(t.Context(), name, nil, Options{}); err == nil {
+		if _, err := Inspect(t.Context(), name, nil, Options{}); err == nil {
 			t.Errorf("%q is no error", name)
 		}
 	}
@@ -478,7 +478,7 @@ func TestErrors(t *testing.T) {
 	if err := os.WriteFile(name, make([]byte, 80), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Look(ctx, name, nil, Options{Record: format.Spec{Type: "u64"}}); err == nil {
+	if _, err := Inspect(ctx, name, nil, Options{Record: format.Spec{Type: "u64"}}); err == nil {
 		t.Error("a cancelled look is no error")
 	}
 }

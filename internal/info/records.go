@@ -31,9 +31,9 @@ const (
 	unknownRow = 32 // bytes to show if the record size is unknown
 )
 
-// show reads the first, a middle and the last record. If the layout is unknown, it uses the
+// readShown reads the first, a middle and the last record. If the layout is unknown, it uses the
 // likeliest record size. If no size is likely, it reads a few bytes.
-func (l *look) show() (shown []Record, err error) {
+func (l *inspection) readShown() (shown []Record, err error) {
 	size := int64(l.report.RecordSize)
 	records := l.report.Records
 	header := l.report.HeaderBytes
@@ -47,7 +47,7 @@ func (l *look) show() (shown []Record, err error) {
 		}
 	}
 	if size == 0 {
-		size = min(unknownRow, max(l.src.known(), 1))
+		size = min(unknownRow, max(l.src.readableBytes(), 1))
 		records = 1
 	}
 	for _, i := range slices.Compact([]int64{0, (records - 1) / 2, records - 1}) {
@@ -73,7 +73,7 @@ func (l *look) show() (shown []Record, err error) {
 
 // shownFields returns the fields of an array that have a type, or else the fields of the key,
 // ordered by position.
-func (l *look) shownFields() (fields []format.ArrayField) {
+func (l *inspection) shownFields() (fields []format.ArrayField) {
 	switch {
 	case l.array != nil:
 		for _, f := range l.array.Fields {

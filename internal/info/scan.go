@@ -53,12 +53,12 @@ const (
 )
 
 // scan examines all records, or blocks from all parts.
-func (l *look) scan(ctx context.Context) (*Scan, error) {
+func (l *inspection) scan(ctx context.Context) (*Scan, error) {
 	s, err := newScanner(l.header)
 	if err != nil {
 		return nil, err
 	}
-	if l.src.at != nil {
+	if l.src.reader != nil {
 		err = l.scanBlocks(ctx, s)
 	} else {
 		err = l.scanStream(ctx, s)
@@ -67,7 +67,7 @@ func (l *look) scan(ctx context.Context) (*Scan, error) {
 }
 
 // scanBlocks examines blocks of a file with random access.
-func (l *look) scanBlocks(ctx context.Context, s *scanner) error {
+func (l *inspection) scanBlocks(ctx context.Context, s *scanner) error {
 	size := int64(l.report.RecordSize)
 	records := l.report.Records
 	n := max(pieceBytes/size, 1)
@@ -93,7 +93,7 @@ func (l *look) scanBlocks(ctx context.Context, s *scanner) error {
 	return nil
 }
 
-func (l *look) readBlock(ctx context.Context, block []byte, first int64) error {
+func (l *inspection) readBlock(ctx context.Context, block []byte, first int64) error {
 	ok, err := l.src.read(
 		block, l.report.HeaderBytes+first*int64(l.report.RecordSize),
 	)
@@ -106,7 +106,7 @@ func (l *look) readBlock(ctx context.Context, block []byte, first int64) error {
 }
 
 // scanStream examines the records in the head of a stream and, if all are requested, the rest.
-func (l *look) scanStream(ctx context.Context, s *scanner) error {
+func (l *inspection) scanStream(ctx context.Context, s *scanner) error {
 	size := int64(l.report.RecordSize)
 	header := min(l.report.HeaderBytes, int64(len(l.src.head)))
 	if s.out.Start = !l.All || l.src.rest == nil; s.out.Start {
@@ -123,12 +123,12 @@ func (l *look) scanStream(ctx context.Context, s *scanner) error {
 		s.add(first, block[:whole*size])
 		if first += whole; err == io.EOF || err == io.ErrUnexpectedEOF {
 			s.out.All = true
-			l.ended(first, int64(n)%size)
+			l.setStreamSize(first, int64(n)%size)
 			return nil
 		}
 		// The stream is truncated, or not compressed that way.
 		if err != nil && l.src.codec != format.None && ctx.Err() == nil {
-			l.note(err)
+			l.noteProblem(err)
 			return nil
 		}
 		if err = cmp.Or(err, context.Cause(ctx)); err != nil {
@@ -137,14 +137,14 @@ func (l *look) scanStream(ctx context.Context, s *scanner) error {
 	}
 }
 
-// ended records the size of a stream that was read to its end.
-func (l *look) ended(records, leftOver int64) {
+// setStreamSize records the size of a stream that was read to its end.
+func (l *inspection) setStreamSize(records, leftOver int64) {
 	r := l.report
 	r.Records = records
 	r.LeftOver = leftOver
 	r.DataBytes = r.HeaderBytes + records*int64(r.RecordSize) + leftOver
 	_, err := format.CheckSize(l.src.name, l.header, r.DataBytes)
-	l.note(err)
+	l.noteProblem(err)
 }
 
 // A scanner collects a Scan.
@@ -154,12 +154,12 @@ type scanner struct {
 	keyer  *format.Keyer
 	layout format.Layout
 
-	key, before []byte // of the current record, and of the previous one
-	beforeIndex int64
-	grows       bool // a record was greater than the previous one
-	least, most []byte
-	floats      []format.Field // of the key, by their positions in its normalized form
-	sample      sample
+	key, previousKey []byte // of the current record, and of the previous one
+	beforeIndex      int64
+	hasAscent        bool // a record was greater than the previous one
+	least, most      []byte
+	floats           []format.Field // of the key, by their positions in its normalized form
+	sample           sample
 }
 
 func newScanner(h *format.Header) (*scanner, error) {
@@ -200,7 +200,7 @@ func (s *scanner) add(first int64, recs []byte) {
 			}
 		}
 		s.out.Records++
-		s.key, s.before, s.beforeIndex = s.before, s.key, i
+		s.key, s.previousKey, s.beforeIndex = s.previousKey, s.key, i
 	}
 }
 
@@ -210,7 +210,7 @@ func (s *scanner) compare(i int64) {
 		s.least, s.most = append(s.least, s.key...), append(s.most, s.key...)
 		return
 	}
-	switch c := bytes.Compare(s.key, s.before); {
+	switch c := bytes.Compare(s.key, s.previousKey); {
 	case c < 0:
 		if s.out.Sorted {
 			s.disorder(i)
@@ -219,7 +219,7 @@ func (s *scanner) compare(i int64) {
 			s.least = append(s.least[:0], s.key...)
 		}
 	case c > 0:
-		s.grows = true
+		s.hasAscent = true
 		if bytes.Compare(s.key, s.most) > 0 {
 			s.most = append(s.most[:0], s.key...)
 		}
@@ -229,7 +229,7 @@ func (s *scanner) compare(i int64) {
 }
 
 func (s *scanner) disorder(i int64) {
-	key, after, _ := s.layout.KeyTexts(s.key, s.before)
+	key, after, _ := s.layout.KeyTexts(s.key, s.previousKey)
 	s.out.Sorted = false
 	s.out.Disorder = &Disorder{
 		Record: i, Byte: s.header.Size() + i*int64(
@@ -243,7 +243,7 @@ func (s *scanner) finish() *Scan {
 	if out.Records == 0 {
 		return out
 	}
-	out.Reversed = !out.Sorted && !s.grows
+	out.Reversed = !out.Sorted && !s.hasAscent
 	out.Min, out.Max = s.layout.KeyText(s.least), s.layout.KeyText(s.most)
 	out.SampleKeys, out.SampleDuplicates = int64(s.sample.len()), s.sample.duplicates()
 	out.Histogram = histogram(s.layout.Key[0], &s.sample)
@@ -267,16 +267,16 @@ const (
 // A sample contains every step-th key. When it is full, it drops every second one and doubles the
 // step.
 type sample struct {
-	keySize, most int
-	keys          []byte // one after another
-	step, seen    int64
+	keySize, maxKeys int
+	keys             []byte // one after another
+	step, seen       int64
 }
 
 func newSample(keySize int) sample {
 	most := max(min(maxSampleKeys, maxSampleBytes/keySize), 2)
 	return sample{
 		keySize: keySize,
-		most:    most,
+		maxKeys: most,
 		step:    1,
 	}
 }
@@ -288,7 +288,7 @@ func (s *sample) key(i int) []byte {
 }
 
 func (s *sample) add(key []byte) {
-	if s.seen%s.step == 0 && s.len() == s.most {
+	if s.seen%s.step == 0 && s.len() == s.maxKeys {
 		kept := 0
 		for i := 0; i < s.len(); i += 2 {
 			copy(s.key(kept), s.key(i))

@@ -59,7 +59,7 @@ func likelySizes(src *source) ([]Size, error) {
 			s.LeftOver = src.data % int64(size)
 		}
 		pairs := 0
-		s.Same, pairs = comb(same, size)
+		s.Same, pairs = equalShare(same, size)
 		spread := math.Sqrt(chance * (1 - chance) / float64(max(pairs, 1)))
 		if pairs >= leastPairs && s.excess() >= max(leastExcess, 5*spread) {
 			found = append(found, s)
@@ -75,9 +75,9 @@ func likelySizes(src *source) ([]Size, error) {
 	return found, err
 }
 
-// comb returns the share of equal bytes at distances of one, two, three … records, and the number
-// of pairs.
-func comb(
+// equalShare returns the share of equal bytes at distances of one, two, three … records, and the
+// number of pairs.
+func equalShare(
 	same func(distance int) (same, pairs int), size int,
 ) (part float64, pairs int) {
 	equal := 0
@@ -104,7 +104,7 @@ func equalAt(blocks [][]byte) func(distance int) (same, pairs int) {
 
 // sizeSample returns blocks from all parts of the data that can be read.
 func sizeSample(src *source) (blocks [][]byte, err error) {
-	known := src.known()
+	known := src.readableBytes()
 	if known <= sizeBlocks*sizeBytes {
 		block := make([]byte, known)
 		_, err := src.read(block, 0)

@@ -27,9 +27,9 @@ type source struct {
 	data  int64 // decompressed bytes; -1: unknown
 	fault error // error that ended the head early
 
-	head []byte      // the first headBytes
-	at   io.ReaderAt // all of the data; nil: only the head, followed by rest
-	rest io.Reader
+	head   []byte      // the first headBytes
+	reader io.ReaderAt // all of the data; nil: only the head, followed by rest
+	rest   io.Reader
 
 	members []format.Member // of an archive of arrays; the data is the chosen member
 	archive string          // format of that archive
@@ -83,9 +83,9 @@ func (s *source) beginSection(
 			opt.SkipTail,
 		)
 	}
-	s.at = io.NewSectionReader(section, opt.SkipBytes, s.data)
+	s.reader = io.NewSectionReader(section, opt.SkipBytes, s.data)
 	s.head = make([]byte, min(s.data, headBytes))
-	n, err := s.at.ReadAt(s.head, 0)
+	n, err := s.reader.ReadAt(s.head, 0)
 	if s.head = s.head[:n]; err == io.EOF {
 		err = nil
 	}
@@ -164,7 +164,7 @@ func (s *source) beginStream(r io.Reader, opt *Options) error {
 		s.fault = err
 		s.rest = nil
 	case len(s.head) < headBytes:
-		s.at = bytes.NewReader(s.head)
+		s.reader = bytes.NewReader(s.head)
 		s.data = int64(len(s.head))
 		s.rest = nil
 	}
@@ -173,11 +173,11 @@ func (s *source) beginStream(r io.Reader, opt *Options) error {
 
 // read fills p from a position in the data. ok reports whether p is full.
 func (s *source) read(p []byte, from int64) (ok bool, err error) {
-	if s.at == nil {
+	if s.reader == nil {
 		return from+int64(len(p)) <= int64(len(s.head)) &&
 			copy(p, s.head[from:]) == len(p), nil
 	}
-	n, err := s.at.ReadAt(p, from)
+	n, err := s.reader.ReadAt(p, from)
 	if err == io.EOF {
 		err = nil
 	}
@@ -211,9 +211,9 @@ func (s *source) clip(header, records, size int64) error {
 	return nil
 }
 
-// known returns the number of bytes that read can return.
-func (s *source) known() int64 {
-	if s.at == nil {
+// readableBytes returns the number of bytes that read can return.
+func (s *source) readableBytes() int64 {
+	if s.reader == nil {
 		return int64(len(s.head))
 	}
 	return s.data

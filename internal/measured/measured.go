@@ -1,10 +1,11 @@
-// Package measured stores measurements of this machine and its devices as JSON files in the user's cache directory:
+// Package measured stores measurements of this machine and its devices as JSON files in the user's
+// cache directory:
 //
 //	UserCacheDir()/extsort/tune/NAME-HASH.json
 //
-// HASH is computed from the name of the machine or device and from everything else that the measurements depend on,
-// such as the version of a driver. After a change of one of them, nothing is found, and the defaults apply until
-// somebody measures again.
+// HASH is computed from the name of the machine or device and from everything else that the
+// measurements depend on, such as the version of a driver. After a change of one of them, nothing
+// is found, and the defaults apply until somebody measures again.
 package measured
 
 import (
@@ -19,23 +20,23 @@ import (
 	"strings"
 )
 
-// Path returns the name of the file for the measurements of a device or machine that depend on its name and on the
-// other words.
+// Path returns the name of the file for the measurements of a device or machine that depend on its
+// name and on the other words.
 func Path(name string, also ...string) (string, error) {
 	folder, err := os.UserCacheDir()
 	if err != nil {
 		return "", fmt.Errorf("store the measurements of %s: %w", name, err)
 	}
 	sum := sha256.Sum256([]byte(strings.Join(append([]string{name}, also...), "\x00")))
-	file := plain(name) + "-" + hex.EncodeToString(sum[:4]) + ".json"
+	file := portableName(name) + "-" + hex.EncodeToString(sum[:4]) + ".json"
 	return filepath.Join(folder, "extsort", "tune", file), nil
 }
 
 // maxPlain is the maximum length of the readable part of a file name.
 const maxPlain = 60
 
-// plain replaces the characters that not every file system allows in a name.
-func plain(name string) string {
+// portableName replaces the characters that not every file system allows in a name.
+func portableName(name string) string {
 	mapped := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
 			return r

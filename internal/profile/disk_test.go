@@ -32,14 +32,14 @@ func TestDiskOf(t *testing.T) {
 	if d := diskOf("/proc"); d.ID != here.ID && d.Write != 0 {
 		t.Errorf("of another disk: %+v", d)
 	}
-	if got := Load().On(folder).DiskBytes; got != here.Write {
+	if got := Load().ProfileFor(folder).DiskBytes; got != here.Write {
 		t.Errorf("on that disk %g bytes/s are written", got)
 	}
 	t.Setenv("EXTSORT_PROFILE", "default")
-	if d := diskOf(folder); d.Write != 0 || Load().On(folder).DiskBytes != plan.DefaultProfile().DiskBytes {
+	if d := diskOf(folder); d.Write != 0 || Load().ProfileFor(folder).DiskBytes != plan.DefaultProfile().DiskBytes {
 		t.Errorf("the default is asked for: %+v", d)
 	}
-	if k := Known(); k.On(folder).DiskBytes != here.Write {
-		t.Errorf("kept is all the same that %g bytes/s are written", k.On(folder).DiskBytes)
+	if k := Known(); k.ProfileFor(folder).DiskBytes != here.Write {
+		t.Errorf("kept is all the same that %g bytes/s are written", k.ProfileFor(folder).DiskBytes)
 	}
 }

@@ -57,10 +57,10 @@ func Measure(ctx context.Context, folders []string) (*plan.Profile, map[string]p
 		"%s, %d processors, extsort tune, %s", m.Processor, m.Processors,
 		time.Now().Format("2006-01"),
 	)
-	t.memory(p)
-	t.processor(ctx, p)
-	disks := t.disks(ctx, p, folders)
-	mend(p)
+	t.measureMemory(p)
+	t.measureProcessor(ctx, p)
+	disks := t.measureDisks(ctx, p, folders)
+	fillMissingPrices(p)
 	if err := cmp.Or(context.Cause(ctx), t.err); err != nil {
 		return nil, nil, fmt.Errorf("measure this machine: %w", err)
 	}
@@ -83,8 +83,8 @@ func (t *trials) shortest(trial func() error) (seconds float64) {
 	return seconds
 }
 
-// data returns records of size bytes. Their key is at the start.
-func (t *trials) data(
+// makeRecords returns records of size bytes. Their key is at the start.
+func (t *trials) makeRecords(
 	size, keySize int, dist string, bytes int64, seed uint64,
 ) (k *format.Keyer, recs []byte) {
 	layout := format.Layout{RecordSize: size}
@@ -99,9 +99,9 @@ func (t *trials) data(
 	return k, recs
 }
 
-// memory measures copying, and the first access to memory. The latter is measured once, because
-// the memory is touched afterwards.
-func (t *trials) memory(p *plan.Profile) {
+// measureMemory measures copying, and the first access to memory. The latter is measured once,
+// because the memory is touched afterwards.
+func (t *trials) measureMemory(p *plan.Profile) {
 	from := make([]byte, copyBytes)
 	to := make([]byte, copyBytes)
 	clear(from) // allocates its pages
@@ -118,24 +118,24 @@ func (t *trials) memory(p *plan.Profile) {
 	p.Touch = time.Since(start).Seconds() / touchBytes
 }
 
-// processor measures sorting, merging and scattering. REQUIRES: memory has been measured
-func (t *trials) processor(ctx context.Context, p *plan.Profile) {
-	p.Sort, p.Count = t.sort(ctx, 8, 8, 1), t.sort(ctx, 2, 2, 1)
-	p.Move = t.sort(ctx, 16, 8, 1) - p.Sort - plan.MoveCopies*16/p.CopyBytes
-	p.Gather = t.sort(ctx, 100, 8, 1) - p.Sort - 100/p.CopyBytes
+// measureProcessor measures sorting, merging and scattering. REQUIRES: memory has been measured
+func (t *trials) measureProcessor(ctx context.Context, p *plan.Profile) {
+	p.Sort, p.Count = t.sortSeconds(ctx, 8, 8, 1), t.sortSeconds(ctx, 2, 2, 1)
+	p.Move = t.sortSeconds(ctx, 16, 8, 1) - p.Sort - plan.MoveCopies*16/p.CopyBytes
+	p.Gather = t.sortSeconds(ctx, 100, 8, 1) - p.Sort - 100/p.CopyBytes
 	n := runtime.NumCPU()
-	p.SortPower = min(math.Log(p.Sort/t.sort(ctx, 8, 8, n))/math.Log(float64(n)), 1)
-	p.Merge = t.merge(ctx, 8) / levels
-	p.Refer = (t.merge(ctx, 16) - p.Follow - 16/p.CopyBytes) / levels
-	p.Scatter = t.scatter(ctx, 8) - plan.ScatterCopies*8/p.CopyBytes
-	p.Plain = t.scatter(ctx, 20) - plan.ScatterCopies*20/p.CopyBytes - p.Scatter
+	p.SortPower = min(math.Log(p.Sort/t.sortSeconds(ctx, 8, 8, n))/math.Log(float64(n)), 1)
+	p.Merge = t.mergeSeconds(ctx, 8) / levels
+	p.Refer = (t.mergeSeconds(ctx, 16) - p.Follow - 16/p.CopyBytes) / levels
+	p.Scatter = t.scatterSeconds(ctx, 8) - plan.ScatterCopies*8/p.CopyBytes
+	p.Plain = t.scatterSeconds(ctx, 20) - plan.ScatterCopies*20/p.CopyBytes - p.Scatter
 }
 
-// sort returns the seconds per record for sorting with the given number of workers.
-func (t *trials) sort(ctx context.Context, size, keySize, workers int) float64 {
+// sortSeconds returns the seconds per record for sorting with the given number of workers.
+func (t *trials) sortSeconds(ctx context.Context, size, keySize, workers int) float64 {
 	// enough for each worker to exceed its startup time
 	bytes := trialBytes / 2 * int64(min(max(workers, 2), 32))
-	k, recs := t.data(size, keySize, "uniform", bytes, 1)
+	k, recs := t.makeRecords(size, keySize, "uniform", bytes, 1)
 	// small blocks, so that no two workers read, and wait for, the same block
 	run := spill.MemoryRun(k, recs, unitBytes/16/size)
 	opt := device.ChunkOptions{
@@ -157,8 +157,8 @@ func (t *trials) sort(ctx context.Context, size, keySize, workers int) float64 {
 	}) / float64(run.Records())
 }
 
-// merge returns the seconds per record for merging trialRuns runs with one worker.
-func (t *trials) merge(ctx context.Context, size int) float64 {
+// mergeSeconds returns the seconds per record for merging trialRuns runs with one worker.
+func (t *trials) mergeSeconds(ctx context.Context, size int) float64 {
 	opt := merge.Options{
 		Workers:    1,
 		BlockBytes: blockBytes,
@@ -166,7 +166,7 @@ func (t *trials) merge(ctx context.Context, size int) float64 {
 	}
 	runs := make([]*spill.Run, trialRuns)
 	for i := range runs {
-		k, recs := t.data(size, 8, "sorted", trialBytes/trialRuns, uint64(i))
+		k, recs := t.makeRecords(size, 8, "sorted", trialBytes/trialRuns, uint64(i))
 		opt.Keyer, runs[i] = k, spill.MemoryRun(k, recs, 1<<13)
 	}
 	return t.shortest(func() error {
@@ -174,22 +174,23 @@ func (t *trials) merge(ctx context.Context, size int) float64 {
 	}) * float64(size) / trialBytes
 }
 
-// oblivion discards spilled data.
-type oblivion struct{ spill.File }
+// discardingFile discards spilled data.
+type discardingFile struct{ spill.File }
 
-func (oblivion) Create(string) (spill.File, error) {
-	return oblivion{}, nil
+func (discardingFile) Create(string) (spill.File, error) {
+	return discardingFile{}, nil
 }
-func (oblivion) Free([]string) int64 { return -1 }
-func (oblivion) WriteAt(p []byte, _ int64) (int, error) {
+func (discardingFile) Free([]string) int64 { return -1 }
+func (discardingFile) WriteAt(p []byte, _ int64) (int, error) {
 	return len(p), nil
 }
-func (oblivion) Release(int64, int64) {}
-func (oblivion) Close() error         { return nil }
+func (discardingFile) Release(int64, int64) {}
+func (discardingFile) Close() error         { return nil }
 
-// scatter returns the seconds per record for scattering with one worker. The parts are discarded.
-func (t *trials) scatter(ctx context.Context, size int) float64 {
-	k, recs := t.data(size, 8, "uniform", trialBytes, 1)
+// scatterSeconds returns the seconds per record for scattering with one worker. The parts are
+// discarded.
+func (t *trials) scatterSeconds(ctx context.Context, size int) float64 {
+	k, recs := t.makeRecords(size, 8, "uniform", trialBytes, 1)
 	part := &chunker.Partition{Run: spill.MemoryRun(k, recs, unitBytes/size)}
 	sample, err := part.Sample(ctx, k, trialParts*trialParts)
 	if t.err = cmp.Or(t.err, err); t.err != nil {
@@ -203,7 +204,7 @@ func (t *trials) scatter(ctx context.Context, size int) float64 {
 		UnitBytes:  plan.MaxUnitBytes,
 	}
 	store, err := spill.New(spill.Options{
-		Store:       oblivion{},
+		Store:       discardingFile{},
 		Folders:     []string{""},
 		Codec:       "none",
 		Keyer:       k,
@@ -219,14 +220,15 @@ func (t *trials) scatter(ctx context.Context, size int) float64 {
 	}) * float64(size) / trialBytes
 }
 
-// disks measures the page cache of the first directory, and each disk of the directories once.
-func (t *trials) disks(
+// measureDisks measures the page cache of the first directory, and each disk of the directories
+// once.
+func (t *trials) measureDisks(
 	ctx context.Context, p *plan.Profile, folders []string,
 ) map[string]plan.Disk {
 	disks := map[string]plan.Disk{}
 	for i, folder := range folders {
 		if d := (plan.Disk{ID: diskID(folder)}); i == 0 || disks[d.ID].Write == 0 {
-			if t.files(ctx, p, folder, i == 0, &d); !spill.InMemory(folder) {
+			if t.measureFolder(ctx, p, folder, i == 0, &d); !spill.InMemory(folder) {
 				disks[d.ID] = d
 			}
 		}
@@ -234,9 +236,9 @@ func (t *trials) disks(
 	return disks
 }
 
-// files measures the disk of a directory with a file. For the first directory it also measures
-// the page cache.
-func (t *trials) files(
+// measureFolder measures the disk of a directory with a file. For the first directory it also
+// measures the page cache.
+func (t *trials) measureFolder(
 	ctx context.Context, p *plan.Profile, folder string, first bool, d *plan.Disk,
 ) {
 	file, err := os.CreateTemp(folder, "extsort-profile-*")
@@ -269,15 +271,15 @@ func (t *trials) files(
 	d.Write = float64(bytes) / max(sync, 1e-3)
 	d.Folder, _ = filepath.Abs(folder)
 	if first {
-		t.cache(ctx, p, file.Name(), float64(bytes)/write)
+		t.measureCache(ctx, p, file.Name(), float64(bytes)/write)
 	}
 	if t.err == nil && blockio.Uncache(file) { // otherwise this would measure the page cache
-		d.Fetch, d.Mixed = t.disk(ctx, file, bytes, false), t.disk(ctx, file, bytes, true)/2
+		d.Fetch, d.Mixed = t.throughput(ctx, file, bytes, false), t.throughput(ctx, file, bytes, true)/2
 	}
 }
 
-// cache measures the page cache with a file that has just been written at the given rate.
-func (t *trials) cache(ctx context.Context, p *plan.Profile, name string, write float64) {
+// measureCache measures the page cache with a file that has just been written at the given rate.
+func (t *trials) measureCache(ctx context.Context, p *plan.Profile, name string, write float64) {
 	in, err := input.Open(
 		ctx, input.Kind{Spec: format.Spec{Type: "u64"}}, input.Named(name), nil, 0,
 	)
@@ -295,9 +297,9 @@ func (t *trials) cache(ctx context.Context, p *plan.Profile, name string, write 
 	p.SpillBytes = 2 / (1/p.WriteBytes + 1/p.ReadBytes)
 }
 
-// disk returns the throughput in bytes/s of concurrent requests for blocks of a file. If mixed is
-// set, every other request writes.
-func (t *trials) disk(ctx context.Context, file *os.File, bytes int64, mixed bool) (rate float64) {
+// throughput returns the throughput in bytes/s of concurrent requests for blocks of a file. If
+// mixed is set, every other request writes.
+func (t *trials) throughput(ctx context.Context, file *os.File, bytes int64, mixed bool) (rate float64) {
 	memory, err := arena.Alloc(atOnce * plan.RequestBytes)
 	if t.err = cmp.Or(t.err, err); t.err != nil {
 		return 0

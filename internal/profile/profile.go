@@ -53,12 +53,12 @@ func (m machine) path() (string, error) {
 // that plans do not depend on measurements.
 func Load() Stored {
 	if os.Getenv("EXTSORT_PROFILE") == "default" {
-		return unknown()
+		return defaultStored()
 	}
 	return Known()
 }
 
-func unknown() Stored { return Stored{Profile: plan.DefaultProfile()} }
+func defaultStored() Stored { return Stored{Profile: plan.DefaultProfile()} }
 
 // DiskOf returns the measurements of the disk that contains, or will contain, a directory or a
 // file.
@@ -83,8 +83,8 @@ func diskID(name string) string {
 	return filepath.VolumeName(whole)
 }
 
-// On returns the profile with the measured speed of a directory's disk.
-func (k Stored) On(folder string) *plan.Profile {
+// ProfileFor returns the profile with the measured speed of a directory's disk.
+func (k Stored) ProfileFor(folder string) *plan.Profile {
 	p := *k.Profile
 	p.DiskBytes = cmp.Or(k.DiskOf(folder).Write, p.DiskBytes)
 	return &p
@@ -98,9 +98,9 @@ func Known() Stored {
 	k := Stored{File: name}
 	if err != nil || json.Unmarshal(content, &k) != nil || k.machine != m ||
 		k.Profile == nil {
-		return unknown()
+		return defaultStored()
 	}
-	mend(k.Profile)
+	fillMissingPrices(k.Profile)
 	maps.DeleteFunc(k.Disks, func(_ string, d plan.Disk) bool {
 		return min(d.Fetch, d.Write, d.Mixed) < 0
 	})
@@ -117,8 +117,8 @@ func Forget() (string, error) {
 	return measured.Remove(name)
 }
 
-// mend replaces missing or misleading prices by their defaults.
-func mend(p *plan.Profile) {
+// fillMissingPrices replaces missing or misleading prices by their defaults.
+func fillMissingPrices(p *plan.Profile) {
 	const most = 1e15
 	prices := reflect.ValueOf(p).Elem()
 	defaults := reflect.ValueOf(*plan.DefaultProfile())

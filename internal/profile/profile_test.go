@@ -91,7 +91,7 @@ func TestMeasureFails(t *testing.T) {
 	cancel()
 	var trials trials
 	var d plan.Disk
-	trials.files(ctx, plan.DefaultProfile(), t.TempDir(), false, &d)
+	trials.measureFolder(ctx, plan.DefaultProfile(), t.TempDir(), false, &d)
 	if !errors.Is(trials.err, context.Canceled) || d.Fetch > 0 {
 		t.Errorf("a cancelled trial: %v, after which it was read: %+v", trials.err, d)
 	}

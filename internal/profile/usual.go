@@ -11,15 +11,16 @@ import (
 	"github.com/extsort/extsort/internal/engine"
 )
 
-// Usual is a typical sort: from a file to a file, on the CPU, with a given size and memory limit.
-type Usual struct {
+// TypicalSort is a typical sort: from a file to a file, on the CPU, with a given size and memory
+// limit.
+type TypicalSort struct {
 	Name                string
 	spec                format.Spec
 	bytes, memory, read int64 // read is the speed of a trial read of the input in bytes/s
 }
 
-// Usuals are typical sorts. Their plans show the difference between two profiles.
-var Usuals = []Usual{
+// TypicalSorts are typical sorts. Their plans show the difference between two profiles.
+var TypicalSorts = []TypicalSort{
 	{"1 GiB of u64 in 4 GiB of memory", format.Spec{Type: "u64"}, 1 << 30, 4 << 30, 8e9},
 	{"1 GiB of u64 in 256 MiB, cached", format.Spec{Type: "u64"}, 1 << 30, 256 << 20, 8e9},
 	{"64 GiB of u64 in 4 GiB, from a disk", format.Spec{Type: "u64"}, 64 << 30, 4 << 30, 1e9},
@@ -27,7 +28,7 @@ var Usuals = []Usual{
 }
 
 // Plan returns the plan of the sort with a profile and the given number of workers.
-func (u Usual) Plan(p *plan.Profile, workers int) (*plan.Plan, error) {
+func (u TypicalSort) Plan(p *plan.Profile, workers int) (*plan.Plan, error) {
 	header, err := u.spec.NewHeader()
 	if err != nil {
 		return nil, err

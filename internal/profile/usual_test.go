@@ -11,7 +11,7 @@ import (
 func TestUsualPlans(t *testing.T) {
 	slow := plan.DefaultProfile()
 	slow.DiskBytes /= 100
-	for _, u := range Usuals {
+	for _, u := range TypicalSorts {
 		p, err := u.Plan(plan.DefaultProfile(), 2)
 		if err != nil {
 			t.Fatalf("%s: %v", u.Name, err)

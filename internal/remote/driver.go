@@ -33,7 +33,7 @@ func Register(d Driver) { driver = d }
 // Open opens a remote file and reads its first bytes. Cancelling ctx also ends later reads.
 func Open(ctx context.Context, name string) (*Object, error) {
 	if driver == nil {
-		return nil, fmt.Errorf("%s: %w", Shown(name), errNoDriver)
+		return nil, fmt.Errorf("%s: %w", WithoutSecrets(name), errNoDriver)
 	}
 	return driver.Open(ctx, name)
 }
@@ -42,7 +42,7 @@ func Open(ctx context.Context, name string) (*Object, error) {
 // at a time. Cancelling ctx ends the upload.
 func Create(ctx context.Context, name string, part, parallel int) (*Upload, error) {
 	if driver == nil {
-		return nil, fmt.Errorf("create output %s: %w", Shown(name), errNoDriver)
+		return nil, fmt.Errorf("create output %s: %w", WithoutSecrets(name), errNoDriver)
 	}
 	return driver.Create(ctx, name, part, parallel)
 }
@@ -50,7 +50,7 @@ func Create(ctx context.Context, name string, part, parallel int) (*Upload, erro
 // Forget aborts incomplete uploads of all names that begin with prefix.
 func Forget(ctx context.Context, prefix string) error {
 	if driver == nil {
-		return fmt.Errorf("%s: %w", Shown(prefix), errNoDriver)
+		return fmt.Errorf("%s: %w", WithoutSecrets(prefix), errNoDriver)
 	}
 	return driver.Forget(ctx, prefix)
 }

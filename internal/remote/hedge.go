@@ -57,8 +57,8 @@ func (l *latencies) allowHedge(bytes int64) bool {
 	return true
 }
 
-// note records how long a response took to begin.
-func (l *latencies) note(bytes int64, latency time.Duration) {
+// add records how long a response took to begin.
+func (l *latencies) add(bytes int64, latency time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.responses++
@@ -96,7 +96,8 @@ func (h *hedge) start(ctx context.Context) {
 	}()
 }
 
-// giveUp cancels the request that has not been replied to, if there is one, and closes its response.
+// giveUp cancels the request that has not been replied to, if there is one, and closes its
+// response.
 func (h *hedge) giveUp(used reply) {
 	if len(h.cancel)-h.failed <= 1 {
 		return
@@ -128,7 +129,7 @@ func (o *Object) request(ctx context.Context, first, end int64) (*Response, erro
 			}
 		case r := <-h.replies:
 			if r.err == nil {
-				recent.note(end-first, time.Since(start))
+				recent.add(end-first, time.Since(start))
 			} else if h.failed++; h.failed < len(h.cancel) {
 				continue
 			}

@@ -82,7 +82,7 @@ func (c closing) Close() error {
 func TestBothRequestsFail(t *testing.T) {
 	fresh(t)
 	for range 2 * minResponses {
-		recent.note(1, time.Microsecond)
+		recent.add(1, time.Microsecond)
 	}
 	refused := errors.New("refused")
 	second := make(chan bool)
@@ -105,13 +105,13 @@ func TestBothRequestsFail(t *testing.T) {
 func TestFewAreSentAgain(t *testing.T) {
 	var p latencies
 	for range minResponses - 1 {
-		p.note(10, time.Second)
+		p.add(10, time.Second)
 	}
 	if p.hedgeTimer() != nil {
 		t.Error("a request is late before the usual latency is known")
 	}
 	for range 1000 {
-		p.note(10, time.Second)
+		p.add(10, time.Second)
 	}
 	if p.mean != time.Second || p.hedgeTimer() == nil {
 		t.Errorf("the mean is %v", p.mean)

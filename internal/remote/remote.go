@@ -25,8 +25,8 @@ var (
 	servers = []string{"http", "https"}
 )
 
-// Is reports whether a name refers to a remote object or file.
-func Is(name string) bool {
+// IsURL reports whether a name refers to a remote object or file.
+func IsURL(name string) bool {
 	scheme, _, ok := strings.Cut(name, "://")
 	return ok && (slices.Contains(stores, scheme) || slices.Contains(servers, scheme))
 }
@@ -43,15 +43,15 @@ func Writable(name string) error {
 		return fmt.Errorf(
 			"create output %s: extsort cannot write to a web server: name a local file, or "+
 				"s3://BUCKET/KEY",
-			Shown(name),
+			WithoutSecrets(name),
 		)
 	}
 	return nil
 }
 
-// Shown returns a name without possible secrets: user, password, and the query, which may contain
-// a signature.
-func Shown(name string) string {
+// WithoutSecrets returns a name without possible secrets: user, password, and the query, which may
+// contain a signature.
+func WithoutSecrets(name string) string {
 	scheme, _, _ := strings.Cut(name, "://")
 	if !slices.Contains(servers, scheme) {
 		return name

@@ -24,7 +24,7 @@ func TestShownHidesSecrets(t *testing.T) {
 		"https://ho st/?a=b": "https://…",
 		"s3://bucket/a?b#c":  "s3://bucket/a?b#c",
 	} {
-		if got := Shown(name); got != want {
+		if got := WithoutSecrets(name); got != want {
 			t.Errorf("%s is shown as %s, want %s", name, got, want)
 		}
 	}
@@ -37,7 +37,7 @@ func TestShownHidesSecrets(t *testing.T) {
 func TestIs(t *testing.T) {
 	for name, want := range map[string]bool{"s3://a/b": true, "gs://a/b": true, "https://a": true, "http://a": true,
 		"s3:/a": false, "a/s3://b": false, "ftp://a": false, "-": false, "": false} {
-		if Is(name) != want {
+		if IsURL(name) != want {
 			t.Errorf("Is(%q) is %v", name, !want)
 		}
 	}
@@ -207,7 +207,8 @@ func TestUploadCopies(t *testing.T) {
 	}
 }
 
-// TestUploadBorrows lets no part go before as many are under way as there is memory for, of its own and lent.
+// TestUploadBorrows lets no part go before as many are under way as there is memory for, of its own
+// and lent.
 func TestUploadBorrows(t *testing.T) {
 	const part = 100
 	for _, lent := range []int64{0, 4, 1000} {

@@ -41,7 +41,7 @@ var (
 // An Upload is an object that is written sequentially. Several of its parts are sent concurrently.
 // It appears whole when Commit returns, or not at all, and then replaces an existing object.
 type Upload struct {
-	New bool // do not replace an object: Commit returns ErrExists
+	NeverReplaces bool // do not replace an object: Commit returns ErrExists
 
 	name  string
 	store Store
@@ -55,7 +55,7 @@ type Upload struct {
 	filled int           // number of bytes in begun
 	tags   []*string     // of all parts that have been sent or are being sent
 	bytes  int64
-	over   bool
+	isOver bool
 }
 
 // A Store receives the parts of one object. Put sends a part. Copy appends a range of another
@@ -190,14 +190,14 @@ func (u *Upload) Commit(ctx context.Context, _ int64) error {
 			tags[i] = *tag
 		}
 		err = retry(ctx, tries, func(ctx context.Context) error {
-			return u.store.Complete(ctx, tags, u.New)
+			return u.store.Complete(ctx, tags, u.NeverReplaces)
 		})
 	}
 
 	if err != nil {
 		return fmt.Errorf("finish output %s: %w", u.name, errors.Join(err, u.Abort()))
 	}
-	u.over = true
+	u.isOver = true
 	u.cancel()
 	u.freeAll()
 	return nil
@@ -205,10 +205,10 @@ func (u *Upload) Commit(ctx context.Context, _ int64) error {
 
 // Abort discards the object and its parts. It does nothing after Commit.
 func (u *Upload) Abort() error {
-	if u.over {
+	if u.isOver {
 		return nil
 	}
-	u.over = true
+	u.isOver = true
 	u.cancel()
 	u.group.Wait()
 	u.freeAll()

@@ -205,7 +205,7 @@ func outputOf(opt *Options) plan.Output {
 	case opt.split() != output.Split{}:
 		o.File = true
 		o.Set = true
-	case remote.Is(opt.Output):
+	case remote.IsURL(opt.Output):
 		o.Remote = true
 	case !redirected:
 		info, err := os.Stat(opt.Output)

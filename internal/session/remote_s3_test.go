@@ -213,9 +213,9 @@ func TestRemoteThroughput(t *testing.T) {
 	if err := server.Put("data", data); err != nil {
 		t.Fatal(err)
 	}
-	server.Wrap(remotetest.Late(20 * time.Millisecond))
+	server.Wrap(remotetest.DelayResponses(20 * time.Millisecond))
 	for _, memory := range []int64{32 << 20, 512 << 20} {
-		server.Most.Store(0)
+		server.MaxConcurrent.Store(0)
 		server.Requests.Store(0)
 		start := time.Now()
 		_, err := Check(context.Background(), CheckOptions{Input: Source{Name: server.HTTP("data")},
@@ -224,6 +224,6 @@ func TestRemoteThroughput(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Logf("-S %d MiB: %.2f s, %d requests, %d at a time", memory>>20, time.Since(start).Seconds(),
-			server.Requests.Load(), server.Most.Load())
+			server.Requests.Load(), server.MaxConcurrent.Load())
 	}
 }

@@ -125,8 +125,8 @@ func Check[T any](keys []Key[T]) error {
 	return nil
 }
 
-// Of returns the keys that the type of the elements has: its value, or fields with tags.
-func Of[T any]() ([]Key[T], error) {
+// KeysOf returns the keys that the type of the elements has: its value, or fields with tags.
+func KeysOf[T any]() ([]Key[T], error) {
 	t := reflect.TypeFor[T]()
 	if key, ok := valueKey[T](t, 0); ok {
 		return []Key[T]{key}, nil
@@ -146,7 +146,7 @@ func Of[T any]() ([]Key[T], error) {
 		)
 	}
 
-	slices.SortStableFunc(fields, func(a, b tagged[T]) int { return cmp.Compare(a.rank, b.rank) })
+	slices.SortStableFunc(fields, func(a, b rankedKey[T]) int { return cmp.Compare(a.rank, b.rank) })
 	keys := make([]Key[T], len(fields))
 	for i, field := range fields {
 		if i > 0 && field.rank == fields[i-1].rank {
@@ -163,8 +163,8 @@ func Of[T any]() ([]Key[T], error) {
 	return keys, nil
 }
 
-// tagged is a key field of a struct with its rank among the others.
-type tagged[T any] struct {
+// A rankedKey is a key field of a struct with its rank among the others.
+type rankedKey[T any] struct {
 	rank int
 	name string
 	key  Key[T]
@@ -172,12 +172,12 @@ type tagged[T any] struct {
 
 // taggedKeys returns the key fields of a struct, which is stored offset bytes from the beginning of
 // an element.
-func taggedKeys[T any](t reflect.Type, offset uintptr) (all []tagged[T], err error) {
+func taggedKeys[T any](t reflect.Type, offset uintptr) (all []rankedKey[T], err error) {
 	for i := range t.NumField() {
 		field := t.Field(i)
 		tag, isKey := field.Tag.Lookup("extsort")
 		at := offset + field.Offset
-		var found []tagged[T]
+		var found []rankedKey[T]
 		switch {
 		case isKey:
 			found, err = taggedKey[T](t, field, at, tag)
@@ -194,7 +194,7 @@ func taggedKeys[T any](t reflect.Type, offset uintptr) (all []tagged[T], err err
 
 // taggedKey returns the key field with a tag of struct t. The field is stored offset bytes from the
 // beginning of an element.
-func taggedKey[T any](t reflect.Type, field reflect.StructField, offset uintptr, tag string) ([]tagged[T], error) {
+func taggedKey[T any](t reflect.Type, field reflect.StructField, offset uintptr, tag string) ([]rankedKey[T], error) {
 	name := t.String() + "." + field.Name
 	number, direction, hasDirection := strings.Cut(tag, ",")
 	rank, err := strconv.Atoi(number)
@@ -211,5 +211,5 @@ func taggedKey[T any](t reflect.Type, field reflect.StructField, offset uintptr,
 	if direction == "desc" {
 		key = key.Reversed()
 	}
-	return []tagged[T]{{rank: rank, name: name, key: key}}, nil
+	return []rankedKey[T]{{rank: rank, name: name, key: key}}, nil
 }

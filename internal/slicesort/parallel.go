@@ -9,8 +9,8 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// A run is the sort of one slice.
-type run[T any] struct {
+// A sliceSort is the sort of one slice.
+type sliceSort[T any] struct {
 	slice   []T
 	steps   []step[T]
 	entries []entry
@@ -22,12 +22,12 @@ type run[T any] struct {
 // A smallTask is a range of entries that one worker sorts.
 type smallTask struct {
 	from, to int
-	at       place
+	place    place
 	hasWords bool // the words of the place are loaded, and the entries are in spare
 }
 
 // sort orders the entries.
-func (r *run[T]) sort(ctx context.Context) error {
+func (r *sliceSort[T]) sort(ctx context.Context) error {
 	if err := r.divide(ctx, 0, len(r.entries), place{}, false); err != nil {
 		return err
 	}
@@ -44,7 +44,7 @@ func (r *run[T]) sort(ctx context.Context) error {
 }
 
 // sortSmall takes small tasks until all are taken. next is the number of the next one.
-func (r *run[T]) sortSmall(ctx context.Context, next *atomic.Int64) error {
+func (r *sliceSort[T]) sortSmall(ctx context.Context, next *atomic.Int64) error {
 	w := &worker[T]{run: r, ctx: ctx}
 	for {
 		i := int(next.Add(1)) - 1
@@ -60,7 +60,7 @@ func (r *run[T]) sortSmall(ctx context.Context, next *atomic.Int64) error {
 		if task.hasWords {
 			copy(entries, spare)
 		}
-		if err := w.sort(entries, spare, task.at, task.hasWords); err != nil {
+		if err := w.sort(entries, spare, task.place, task.hasWords); err != nil {
 			return err
 		}
 	}
@@ -75,10 +75,10 @@ const (
 
 // divide divides a range of entries into small tasks by its keys from a place on. With hasWords,
 // the words of that place are loaded.
-func (r *run[T]) divide(ctx context.Context, from, to int, at place, hasWords bool) error {
+func (r *sliceSort[T]) divide(ctx context.Context, from, to int, at place, hasWords bool) error {
 	for at.step < len(r.steps) {
 		if to-from <= smallRange && !hasWords {
-			r.small = append(r.small, smallTask{from: from, to: to, at: at})
+			r.small = append(r.small, smallTask{from: from, to: to, place: at})
 			return nil
 		}
 		varying, err := r.survey(ctx, from, to, at, hasWords)
@@ -98,7 +98,7 @@ func (r *run[T]) divide(ctx context.Context, from, to int, at place, hasWords bo
 
 // divideByWord divides a range by the most significant bits of its words that vary, and then each
 // part that is large.
-func (r *run[T]) divideByWord(ctx context.Context, from, to int, at place, varying uint64) error {
+func (r *sliceSort[T]) divideByWord(ctx context.Context, from, to int, at place, varying uint64) error {
 	ends, err := r.scatter(ctx, from, to, max(0, bits.Len64(varying)-digitBits))
 	if err != nil {
 		return err
@@ -115,7 +115,7 @@ func (r *run[T]) divideByWord(ctx context.Context, from, to int, at place, varyi
 				return err
 			}
 		case end > begin:
-			r.small = append(r.small, smallTask{from: begin, to: end, at: at, hasWords: true})
+			r.small = append(r.small, smallTask{from: begin, to: end, place: at, hasWords: true})
 		}
 		begin = end
 	}
@@ -124,7 +124,7 @@ func (r *run[T]) divideByWord(ctx context.Context, from, to int, at place, varyi
 
 // survey returns the bits in which the words of a range differ. It loads the words unless they are
 // loaded.
-func (r *run[T]) survey(ctx context.Context, from, to int, at place, hasWords bool) (varying uint64, err error) {
+func (r *sliceSort[T]) survey(ctx context.Context, from, to int, at place, hasWords bool) (varying uint64, err error) {
 	type found struct{ varying, first uint64 }
 	all := make([]found, r.workers)
 	used := make([]bool, r.workers)
@@ -152,7 +152,7 @@ func (r *run[T]) survey(ctx context.Context, from, to int, at place, hasWords bo
 
 // scatter moves a range of entries to spare, ordered by the digit of their words that begins at bit
 // shift. It returns where each value of the digit ends.
-func (r *run[T]) scatter(ctx context.Context, from, to, shift int) (ends [digitValues]int, err error) {
+func (r *sliceSort[T]) scatter(ctx context.Context, from, to, shift int) (ends [digitValues]int, err error) {
 	counts := make([][digitValues]int, r.workers)
 	err = r.pieces(ctx, from, to, func(piece, from, to int) {
 		count := &counts[piece]
@@ -187,7 +187,7 @@ func (r *run[T]) scatter(ctx context.Context, from, to, shift int) (ends [digitV
 // pieces divides a range into one piece for each worker, and calls f for the blocks of all pieces,
 // in parallel. The blocks of one piece are processed in order. The pieces are always the same for
 // the same range.
-func (r *run[T]) pieces(ctx context.Context, from, to int, f func(piece, from, to int)) error {
+func (r *sliceSort[T]) pieces(ctx context.Context, from, to int, f func(piece, from, to int)) error {
 	n := to - from
 	if n <= block {
 		f(0, from, to)
@@ -211,7 +211,7 @@ func (r *run[T]) pieces(ctx context.Context, from, to int, f func(piece, from, t
 }
 
 // load loads the words of entries at a place.
-func (r *run[T]) load(entries []entry, at place) {
+func (r *sliceSort[T]) load(entries []entry, at place) {
 	step := &r.steps[at.step]
 	for i := range entries {
 		entries[i].word = step.word(at, &r.slice[entries[i].index])
@@ -220,8 +220,8 @@ func (r *run[T]) load(entries []entry, at place) {
 
 // afterEqual returns the next place for entries that all have the same word. It skips the bytes
 // that all texts have in common.
-func (r *run[T]) afterEqual(entries []entry, at place) place {
-	next := r.steps[at.step].after(at, entries[0].word)
+func (r *sliceSort[T]) afterEqual(entries []entry, at place) place {
+	next := r.steps[at.step].placeAfter(at, entries[0].word)
 	if next.offset > 0 {
 		next.offset += len(r.commonText(entries, next, r.textOf(entries[0], next)))
 	}
@@ -229,8 +229,8 @@ func (r *run[T]) afterEqual(entries []entry, at place) place {
 }
 
 // afterEqualRange is afterEqual for a large range.
-func (r *run[T]) afterEqualRange(ctx context.Context, from, to int, at place) (place, error) {
-	next := r.steps[at.step].after(at, r.entries[from].word)
+func (r *sliceSort[T]) afterEqualRange(ctx context.Context, from, to int, at place) (place, error) {
+	next := r.steps[at.step].placeAfter(at, r.entries[from].word)
 	if next.offset == 0 {
 		return next, nil
 	}
@@ -249,7 +249,7 @@ func (r *run[T]) afterEqualRange(ctx context.Context, from, to int, at place) (p
 
 // commonText returns the beginning that common and the texts of all entries at a place have in
 // common.
-func (r *run[T]) commonText(entries []entry, at place, common string) string {
+func (r *sliceSort[T]) commonText(entries []entry, at place, common string) string {
 	for i := range entries {
 		if common == "" {
 			break
@@ -260,7 +260,7 @@ func (r *run[T]) commonText(entries []entry, at place, common string) string {
 }
 
 // textOf returns the text of an entry from a place on.
-func (r *run[T]) textOf(e entry, at place) string {
+func (r *sliceSort[T]) textOf(e entry, at place) string {
 	return textFrom(r.steps[at.step].text.text(&r.slice[e.index]), at.offset)
 }
 

@@ -43,7 +43,7 @@ func Sort[T any](ctx context.Context, s []T, keys []Key[T]) error {
 	if len(s) < 2 {
 		return context.Cause(ctx)
 	}
-	r := &run[T]{
+	r := &sliceSort[T]{
 		slice:   s,
 		steps:   newSteps(keys),
 		entries: make([]entry, len(s)),

@@ -37,7 +37,7 @@ func by[V cmp.Ordered](get func(row) V) field {
 // TestSort compares Sort with slices.SortStableFunc, with keys in random orders and directions. Few
 // values make many ties at every depth.
 func TestSort(t *testing.T) {
-	arrays, err := slicesort.Of[row]()
+	arrays, err := slicesort.KeysOf[row]()
 	if err != nil {
 		t.Fatal(err)
 	}

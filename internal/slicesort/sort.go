@@ -7,7 +7,7 @@ const insertionSize = 64
 
 // A worker sorts small ranges.
 type worker[T any] struct {
-	run    *run[T]
+	run    *sliceSort[T]
 	ctx    context.Context
 	loaded int // words since the last check of the context
 	counts [wordBytes][256]uint32
@@ -49,7 +49,7 @@ func (w *worker[T]) sort(entries, spare []entry, at place, hasWords bool) error 
 		if to-from < 2 {
 			continue
 		}
-		next := step.after(at, entries[from].word)
+		next := step.placeAfter(at, entries[from].word)
 		if err := w.sort(entries[from:to], spare[from:to], next, false); err != nil {
 			return err
 		}

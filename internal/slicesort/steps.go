@@ -108,8 +108,8 @@ func textWord(text string, room int) uint64 {
 	return first>>(64-8*room)<<8 | uint64(length)
 }
 
-// after returns the place after at for elements that have the same word there.
-func (s *step[T]) after(at place, word uint64) place {
+// placeAfter returns the place after at for elements that have the same word there.
+func (s *step[T]) placeAfter(at place, word uint64) place {
 	if s.text != nil {
 		room := s.room
 		if at.offset > 0 {

@@ -48,8 +48,8 @@ func (s *scenario) arguments() []string {
 	for i := range s.spills {
 		args = append(args, "-T", fmt.Sprint("spill", i))
 	}
-	if name := s.outputName(); name != "" && s.output.where != "redirect" &&
-		s.output.where != "over" {
+	if name := s.outputName(); name != "" && s.output.place != "redirect" &&
+		s.output.place != "over" {
 		args = append(args, "-o", name)
 	}
 	if s.dashed {
@@ -68,18 +68,18 @@ func (s *scenario) arguments() []string {
 
 // outputName returns the name of the output file, or "" if the output is a pipe.
 func (s *scenario) outputName() string {
-	switch s.output.where {
+	switch s.output.place {
 	case "input":
 		return dataFolder(s) + "/" + s.inputs[0].name(0)
 	case "over":
-		return dataFolder(s) + "/" + s.inputs[s.output.over].name(s.output.over)
+		return dataFolder(s) + "/" + s.inputs[s.output.replaced].name(s.output.replaced)
 	case "redirect":
 		return "result/redirected"
 	case "file":
-		if s.output.asked {
-			return "result/" + s.output.odd + "out"
+		if s.output.byFlag {
+			return "result/" + s.output.prefix + "out"
 		}
-		return "result/" + s.output.odd + "out" + suffixes[s.output.kind]
+		return "result/" + s.output.prefix + "out" + suffixes[s.output.kind]
 	}
 	return ""
 }
@@ -151,12 +151,12 @@ func (s *scenario) connect(
 		}
 		files = append(files, f)
 		if cmd.Stdin = f; in.stdin == "pipe" {
-			cmd.Stdin = &ragged{f, rand.New(rand.NewPCG(s.seed, 0))}
+			cmd.Stdin = &raggedReader{f, rand.New(rand.NewPCG(s.seed, 0))}
 		}
 	}
-	if s.output.where == "redirect" || s.output.where == "over" {
+	if s.output.place == "redirect" || s.output.place == "over" {
 		flag := os.O_RDWR | os.O_CREATE
-		if s.output.where == "redirect" {
+		if s.output.place == "redirect" {
 			flag |= os.O_TRUNC
 		}
 		f, err := os.OpenFile(folder+"/"+s.outputName(), flag, 0o600)
@@ -169,14 +169,14 @@ func (s *scenario) connect(
 	return files, nil
 }
 
-// ragged returns a few bytes at a time, like a pipe. It is not a file, so exec makes a pipe of
-// it.
-type ragged struct {
+// raggedReader returns a few bytes at a time, like a pipe. It is not a file, so exec makes a pipe
+// of it.
+type raggedReader struct {
 	from io.Reader
 	r    *rand.Rand
 }
 
-func (p *ragged) Read(b []byte) (int, error) {
+func (p *raggedReader) Read(b []byte) (int, error) {
 	return p.from.Read(b[:1+p.r.IntN(len(b))])
 }
 
@@ -207,7 +207,7 @@ func (s *scenario) commandLine(command string) string {
 			)
 		}
 	}
-	switch s.output.where {
+	switch s.output.place {
 	case "pipe":
 		words = append(words, "| cat > piped")
 	case "redirect":

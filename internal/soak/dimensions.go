@@ -22,9 +22,9 @@ func chooseNames(s *scenario, r *rand.Rand) {
 	}
 	s.dashed = r.IntN(2) == 0
 	for i := range s.inputs {
-		s.inputs[i].odd = oddNames[r.IntN(len(oddNames))]
+		s.inputs[i].prefix = oddNames[r.IntN(len(oddNames))]
 	}
-	s.output.odd = oddNames[r.IntN(len(oddNames))]
+	s.output.prefix = oddNames[r.IntN(len(oddNames))]
 }
 
 // dataFolder returns the directory of the inputs. If it is "", their names can begin with a dash.
@@ -146,8 +146,8 @@ func chooseForm(s *scenario, r *rand.Rand) {
 // with the record.
 const indexBytes = 8
 
-// indexed adds its index to each record.
-func indexed(records []byte, size int) (all []byte) {
+// withIndexes adds its index to each record.
+func withIndexes(records []byte, size int) (all []byte) {
 	for i := 0; i*size < len(records); i++ {
 		all = append(all, records[i*size:(i+1)*size]...)
 		all = binary.LittleEndian.AppendUint64(all, uint64(i))
@@ -200,7 +200,7 @@ func expectedForm(s *scenario) []byte {
 	records := s.records()
 	isIndex := strings.HasPrefix(s.form, "argsort")
 	if isIndex {
-		records = indexed(records, o.size)
+		records = withIndexes(records, o.size)
 		o.size += indexBytes
 	}
 	out := inForm(s, o, o.sorted(records))

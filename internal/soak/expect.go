@@ -87,7 +87,7 @@ var refusals = []struct {
 		return s.layout.container != nil
 	}},
 	{"is both an input and the output", func(s *scenario) bool {
-		return s.verb == "merge" && s.output.where == "over"
+		return s.verb == "merge" && s.output.place == "over"
 	}},
 	{"too late for this output", func(s *scenario) bool {
 		return s.keptHeader && s.inputs[0].after != nil

@@ -46,8 +46,8 @@ func (f field) typeName() string {
 	return name
 }
 
-// flag returns the value of -k for the field.
-func (f field) flag() string {
+// keyFlag returns the value of -k for the field.
+func (f field) keyFlag() string {
 	name := fmt.Sprintf("%d:%s", f.offset, f.typeName())
 	if f.desc {
 		name += ":desc"
@@ -59,7 +59,7 @@ func (f field) flag() string {
 func (f field) appendKey(key, record []byte) []byte {
 	start := len(key)
 	for i := range f.width() {
-		key = append(key, record[f.offset+f.place(i)])
+		key = append(key, record[f.offset+f.bytePosition(i)])
 	}
 	digits := key[start:]
 	switch {
@@ -81,8 +81,8 @@ func (f field) appendKey(key, record []byte) []byte {
 	return key
 }
 
-// place returns the position of the i-th most significant byte.
-func (f field) place(i int) int {
+// bytePosition returns the position of the i-th most significant byte.
+func (f field) bytePosition(i int) int {
 	if f.kind == 'b' || f.big {
 		return f.size - f.width() + i
 	}

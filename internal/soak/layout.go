@@ -191,7 +191,7 @@ func keyedLayout(r *rand.Rand) layout {
 		}
 		f.offset, f.desc = r.IntN(size-f.size+1), r.IntN(3) == 0
 		l.fields = append(l.fields, f)
-		l.flags = append(l.flags, "-k", f.flag())
+		l.flags = append(l.flags, "-k", f.keyFlag())
 	}
 	return l
 }

@@ -41,12 +41,12 @@ func main() {
 
 // options contains the values of the flags.
 type options struct {
-	time    time.Duration
-	seed    uint64 // 0: increasing seeds
-	command string
-	folder  string
-	most    int // maximum input size in bytes
-	kills   int // minimum number of kills, even if time is over
+	time     time.Duration
+	seed     uint64 // 0: increasing seeds
+	command  string
+	folder   string
+	maxBytes int // maximum input size in bytes
+	kills    int // minimum number of kills, even if time is over
 }
 
 // parse parses the flags.
@@ -63,10 +63,10 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		"the command to be tested; it is built from this module otherwise",
 	)
 	flags.StringVar(&o.folder, "dir", os.TempDir(), "the folder to work in")
-	flags.IntVar(&o.most, "most", 128, "the most MiB of records")
+	flags.IntVar(&o.maxBytes, "most", 128, "the most MiB of records")
 	flags.IntVar(&o.kills, "kills", 0, "go on until so many runs were killed")
 	err := flags.Parse(args)
-	o.most <<= 20
+	o.maxBytes <<= 20
 	return o, err
 }
 
@@ -76,7 +76,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	if err != nil {
 		return 2
 	}
-	wrong, err := soak(ctx, opt, stdout)
+	wrong, err := runScenarios(ctx, opt, stdout)
 	if err != nil {
 		fmt.Fprintln(stderr, "soak:", err)
 		return 2
@@ -87,8 +87,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// soak runs scenarios and returns the number of failed ones.
-func soak(
+// runScenarios runs scenarios and returns the number of failed ones.
+func runScenarios(
 	ctx context.Context, opt options, log io.Writer,
 ) (wrong int, err error) {
 	// The command runs in another working directory.
@@ -116,8 +116,8 @@ func soak(
 		if seed == 0 {
 			seed = uint64(rand.Uint32())
 		}
-		t, err := try(
-			ctx, newScenario(seed, m, opt.most), opt.command, folder, log,
+		t, err := runTrial(
+			ctx, newScenario(seed, m, opt.maxBytes), opt.command, folder, log,
 		)
 		if err != nil && ctx.Err() == nil {
 			wrong++
@@ -132,8 +132,8 @@ func soak(
 	return wrong, nil
 }
 
-// try runs a scenario and logs it. If something is wrong, it keeps the directory.
-func try(
+// runTrial runs a scenario and logs it. If something is wrong, it keeps the directory.
+func runTrial(
 	ctx context.Context, s *scenario, command, folder string, log io.Writer,
 ) (tally, error) {
 	begin := time.Now()

@@ -36,7 +36,7 @@ func TestKeys(t *testing.T) {
 		{"f80in96", field{kind: 'x', size: 12}, wideFloats("~!", -inf, -2, math.Copysign(0, -1), 0, 3, nan)},
 		{"u16:desc", field{kind: 'u', size: 2, desc: true}, [][]byte{{0, 1}, {0xff, 0}, {1, 0}, {0, 0}}},
 	} {
-		if c.name != c.field.typeName() && c.name != c.field.flag()[2:] {
+		if c.name != c.field.typeName() && c.name != c.field.keyFlag()[2:] {
 			t.Errorf("%s is called %s", c.name, c.field.typeName())
 		}
 		for i := range len(c.values) - 1 {

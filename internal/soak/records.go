@@ -24,7 +24,7 @@ func randomRecords(
 			from := choose()
 			for _, f := range l.fields {
 				for i := range f.width() { // excludes padding
-					at := f.offset + f.place(i)
+					at := f.offset + f.bytePosition(i)
 					record[at] = from[at]
 				}
 			}
@@ -62,10 +62,10 @@ func keySource(r *rand.Rand, l layout, distribution string) func() []byte {
 		return fromTable(r, l.size, 10000)
 	case "narrow": // only the least significant byte varies
 		return fill(func(f field, to []byte) {
-			to[f.place(f.width()-1)] = byte(r.Uint32())
+			to[f.bytePosition(f.width()-1)] = byte(r.Uint32())
 		})
 	case "special":
-		return fill(func(f field, to []byte) { special(r, f, to) })
+		return fill(func(f field, to []byte) { extremeValue(r, f, to) })
 	case "normal":
 		return fill(func(f field, to []byte) {
 			putNumber(f, to, r.NormFloat64()*1000)
@@ -88,14 +88,14 @@ func fromTable(r *rand.Rand, size, count int) func() []byte {
 	}
 }
 
-// special returns a value near the limits of a type's range, or near zero.
-func special(r *rand.Rand, f field, to []byte) {
+// extremeValue returns a value near the limits of a type's range, or near zero.
+func extremeValue(r *rand.Rand, f field, to []byte) {
 	first := []byte{0x00, 0x7f, 0x80, 0xff}[r.IntN(4)]
 	rest := []byte{0x00, 0x01, 0x80, 0xff}[r.IntN(4)]
 	for i := range f.width() {
-		to[f.place(i)] = rest
+		to[f.bytePosition(i)] = rest
 	}
-	to[f.place(0)] = first
+	to[f.bytePosition(0)] = first
 	if f.isFloat() && r.IntN(3) == 0 {
 		values := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), 1, -1, 5e-324, -1e-45}
 		putNumber(f, to, values[r.IntN(len(values))])
@@ -122,7 +122,7 @@ func putNumber(f field, to []byte, v float64) {
 	}
 	n := min(f.width(), len(digits))
 	for i := range n {
-		to[f.place(i)] = digits[len(digits)-n+i]
+		to[f.bytePosition(i)] = digits[len(digits)-n+i]
 	}
 }
 
@@ -158,7 +158,7 @@ func inOrder(r *rand.Rand, o oracle, records []byte, order string) []byte {
 	case "nearly-sorted":
 		records = o.sorted(records)
 		for range 1 + count/1000 {
-			swap(records, o.size, r.IntN(count), r.IntN(count))
+			swapRecords(records, o.size, r.IntN(count), r.IntN(count))
 		}
 	case "runs":
 		for rest := records; len(rest) > 0; {
@@ -170,7 +170,7 @@ func inOrder(r *rand.Rand, o oracle, records []byte, order string) []byte {
 	return records
 }
 
-func swap(records []byte, size, i, j int) {
+func swapRecords(records []byte, size, i, j int) {
 	first := slices.Clone(records[i*size : (i+1)*size])
 	copy(records[i*size:], records[j*size:(j+1)*size])
 	copy(records[j*size:], first)

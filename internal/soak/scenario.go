@@ -31,9 +31,9 @@ type scenario struct {
 	output output
 	spills int // number of directories for -T
 
-	signal  syscall.Signal // 0: none
-	moments []float64      // times of the signal, as fractions of the time of an undisturbed run
-	kept    bool           // a checkpoint lets the sort continue after a signal
+	signal       syscall.Signal // 0: none
+	moments      []float64      // times of the signal, as fractions of the time of an undisturbed run
+	checkpointed bool           // a checkpoint lets the sort continue after a signal
 }
 
 // An input is one file, or standard input.
@@ -44,7 +44,7 @@ type input struct {
 	stdin    string // "", pipe or file
 	isNamed  bool   // "-" represents standard input
 	suffixed bool
-	odd      string // prefix of its name
+	prefix   string // prefix of its name
 	header   int    // size of a header written by another program; 0: the header is ours
 	before   []byte // bytes at the beginning of the file
 	after    []byte // bytes at the end of the file
@@ -52,22 +52,22 @@ type input struct {
 
 func (in input) name(i int) string {
 	if in.suffixed {
-		return fmt.Sprint(in.odd, "in", i, suffixes[in.kind])
+		return fmt.Sprint(in.prefix, "in", i, suffixes[in.kind])
 	}
-	return fmt.Sprint(in.odd, "in", i)
+	return fmt.Sprint(in.prefix, "in", i)
 }
 
 // An output is the destination of the result.
 type output struct {
 	// File, input (the output replaces the first input), over (it replaces another input), pipe
 	// or redirect.
-	where string
-	over  int    // index of the replaced input
-	odd   string // prefix of the name
-	kind  string // compression
-	asked bool   // selected by --compress, not by a suffix
-	old   []byte // previous content of the file; nil: none
-	split int    // number of files of the set; 0: a single file
+	place    string
+	replaced int    // index of the replaced input
+	prefix   string // prefix of the name
+	kind     string // compression
+	byFlag   bool   // selected by --compress, not by a suffix
+	oldBytes []byte // previous content of the file; nil: none
+	split    int    // number of files of the set; 0: a single file
 }
 
 // machine contains the devices that the command can use.
@@ -187,7 +187,7 @@ func (s *scenario) newInput(r *rand.Rand, records []byte) input {
 		in.records = s.order().sorted(records)
 		if s.faulty && len(records) > 0 {
 			count := len(records) / s.layout.size
-			swap(in.records, s.layout.size, r.IntN(count), r.IntN(count))
+			swapRecords(in.records, s.layout.size, r.IntN(count), r.IntN(count))
 		}
 		if s.unique && s.verb == "check" && r.IntN(2) == 0 {
 			in.records = s.order().unique(in.records)
@@ -221,27 +221,27 @@ func (s *scenario) order() oracle {
 
 func (s *scenario) chooseOutput(r *rand.Rand) {
 	out := &s.output
-	out.where = []string{"file", "file", "file", "input", "pipe", "redirect", "over"}[r.IntN(7)]
-	out.over = r.IntN(len(s.inputs))
+	out.place = []string{"file", "file", "file", "input", "pipe", "redirect", "over"}[r.IntN(7)]
+	out.replaced = r.IntN(len(s.inputs))
 	if s.verb == "check" {
-		out.where = "pipe"
+		out.place = "pipe"
 		return
 	}
-	if out.where == "input" && s.inputs[0].stdin != "" {
-		out.where = "file"
+	if out.place == "input" && s.inputs[0].stdin != "" {
+		out.place = "file"
 	}
-	if out.where == "over" && s.inputs[out.over].stdin == "pipe" {
-		out.where = "redirect"
+	if out.place == "over" && s.inputs[out.replaced].stdin == "pipe" {
+		out.place = "redirect"
 	}
-	if out.where == "input" && s.inputs[0].suffixed {
+	if out.place == "input" && s.inputs[0].suffixed {
 		out.kind = s.inputs[0].kind
 	}
-	if out.where == "file" && r.IntN(3) > 0 {
-		out.old = randomBytes(r, r.IntN(10000))
+	if out.place == "file" && r.IntN(3) > 0 {
+		out.oldBytes = randomBytes(r, r.IntN(10000))
 	}
 	if r.IntN(4) == 0 {
 		out.kind = []string{"gzip", "zstd", "s2", "brotli", "none"}[r.IntN(5)]
-		out.asked = out.where != "file" || r.IntN(2) == 0
+		out.byFlag = out.place != "file" || r.IntN(2) == 0
 	}
 }
 
@@ -276,7 +276,7 @@ func (s *scenario) chooseFlags(r *rand.Rand, m machine) {
 	)
 	flag(r.IntN(6) == 0, "--batch-size", fmt.Sprint(2+r.IntN(20)))
 	flag(r.IntN(5) == 0, "--verify")
-	flag(s.output.asked, "--compress", s.output.kind)
+	flag(s.output.byFlag, "--compress", s.output.kind)
 	s.chooseDevice(r, m)
 }
 
@@ -329,13 +329,13 @@ func (s *scenario) chooseCheckpoint(r *rand.Rand) {
 	for i := range s.inputs {
 		s.inputs[i].stdin, s.inputs[i].kind, s.inputs[i].suffixed = "", "", false
 	}
-	s.kept = true
+	s.checkpointed = true
 	s.spills = 0
-	s.output.where = "file"
+	s.output.place = "file"
 	if i := slices.Index(s.flags, "--strategy"); i >= 0 {
 		s.flags[i+1] = "merge"
 	}
-	s.flags = append(s.flags, "--checkpoint", keptName)
+	s.flags = append(s.flags, "--checkpoint", checkpointName)
 }
 
 // choosePart sometimes chooses a part, if all inputs can be read from the middle and none is
@@ -344,7 +344,7 @@ func choosePart(s *scenario, r *rand.Rand) {
 	whole := func(in input) bool { return in.kind != "" || in.stdin != "" }
 	of := s.verb == "sort" ||
 		s.verb == "merge" && !s.faulty && !(s.unique && s.limit > 0)
-	replaced := s.output.where == "input" || s.output.where == "over"
+	replaced := s.output.place == "input" || s.output.place == "over"
 	if !of || s.form != "" || replaced ||
 		slices.ContainsFunc(s.inputs, whole) ||
 		r.IntN(3) > 0 {
@@ -355,8 +355,8 @@ func choosePart(s *scenario, r *rand.Rand) {
 	s.flags = append(s.flags, "--part", fmt.Sprintf("%d/%d", s.part, s.parts))
 }
 
-// keptName is the directory of the checkpoint.
-const keptName = "kept"
+// checkpointName is the directory of the checkpoint.
+const checkpointName = "kept"
 
 // String returns the scenario as a line of the log.
 func (s *scenario) String() string {
@@ -370,7 +370,7 @@ func (s *scenario) String() string {
 		}
 		inputs = append(inputs, word)
 	}
-	out := s.output.where
+	out := s.output.place
 	if s.output.kind != "" {
 		out += "," + s.output.kind
 	}

@@ -18,7 +18,7 @@ func chooseSet(s *scenario, r *rand.Rand) {
 	out := &s.output
 	isPlain := s.layout.container == nil && !s.keptHeader &&
 		(out.kind == "" || out.kind == "none")
-	if s.verb == "check" || out.where != "file" || out.old != nil ||
+	if s.verb == "check" || out.place != "file" || out.oldBytes != nil ||
 		s.signal != 0 ||
 		!isPlain ||
 		r.IntN(2) > 0 {
@@ -101,8 +101,8 @@ func readSet(t *trial) (all []byte, err error) {
 	return all, nil
 }
 
-// hasNoSet returns an error if any file of a set exists.
-func hasNoSet(t *trial) error {
+// checkNoSet returns an error if any file of a set exists.
+func checkNoSet(t *trial) error {
 	for _, name := range resultNames(t.scenario) {
 		_, err := os.Stat(filepath.Join(t.folder, "result", name))
 		if !errors.Is(err, fs.ErrNotExist) {

@@ -35,7 +35,7 @@ func TestSetsAreRead(t *testing.T) {
 		write("out.index", strings.Replace(index, c.old, c.new, 1))
 
 		s := small()
-		s.output = output{where: "file", split: 2}
+		s.output = output{place: "file", split: 2}
 		got, err := readSet(&trial{scenario: s, folder: folder})
 		switch {
 		case c.want == "" && (err != nil || string(got) != "abcdef"):
@@ -43,7 +43,7 @@ func TestSetsAreRead(t *testing.T) {
 		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
 			t.Errorf("%s: %v, not %q", c.what, err, c.want)
 		}
-		if err := hasNoSet(&trial{scenario: s, folder: folder}); err == nil {
+		if err := checkNoSet(&trial{scenario: s, folder: folder}); err == nil {
 			t.Errorf("%s: no file of the set is seen", c.what)
 		}
 	}

@@ -28,7 +28,7 @@ func small() *scenario {
 	l := layout{flags: []string{"-R", "2", "-k", "0:u8"}, oracle: oracle{2, []field{{kind: 'u', size: 1}}}}
 	return &scenario{layout: l, verb: "sort", spills: 1,
 		inputs: []input{{records: []byte("b1a1b2a2c1b3a3a4b4c2"), streams: 1}},
-		output: output{where: "file", old: []byte("what stood there")}}
+		output: output{place: "file", oldBytes: []byte("what stood there")}}
 }
 
 // fakeCommand sorts the scenario small, and then simulates a fault.
@@ -43,7 +43,7 @@ func fakeCommand(fault string) {
 	case "lost":
 		sorted = sorted[:len(sorted)-2]
 	case "unstable":
-		swap(sorted, 2, 0, 1)
+		swapRecords(sorted, 2, 0, 1)
 	case "words":
 		os.Stderr.WriteString("panic: out of order\n")
 	case "spill":
@@ -142,7 +142,7 @@ func tryFake(t *testing.T, s *scenario, fault string) (line string, err error) {
 	}
 	folder := t.TempDir()
 	var log bytes.Buffer
-	_, err = try(context.Background(), s, self, folder, &log)
+	_, err = runTrial(context.Background(), s, self, folder, &log)
 	if _, kept := os.Stat(filepath.Join(folder, "seed-0", "command")); (kept == nil) != (err != nil) {
 		t.Errorf("%s: kept: %v, wrong: %v", fault, kept, err)
 	}
@@ -185,7 +185,7 @@ func TestSeedDecides(t *testing.T) {
 		if flag := refusedFlag(a); flag != "" {
 			t.Fatalf("seed %d: %s refuses %s: %q", seed, a.verb, flag, a.arguments())
 		}
-		for _, word := range append(a.arguments(), a.verb, a.output.where, a.signal.String()) {
+		for _, word := range append(a.arguments(), a.verb, a.output.place, a.signal.String()) {
 			seen[word]++
 		}
 	}

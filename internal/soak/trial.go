@@ -30,7 +30,7 @@ type trial struct {
 	tally           tally
 	refusal         string // error of the command, if it refused the run
 	killed          bool   // the last run was killed
-	named           bool   // a killed run left a file that the next run removes
+	leftNamedFile   bool   // a killed run left a file that the next run removes
 }
 
 // A tally counts runs and bytes.
@@ -93,13 +93,13 @@ func (t *trial) reset() error {
 			),
 		)
 	}
-	if t.output.where != "file" {
+	if t.output.place != "file" {
 		return errors.Join(faults...)
 	}
 	name := filepath.Join(t.folder, t.outputName())
-	if t.output.old != nil {
+	if t.output.oldBytes != nil {
 		return errors.Join(
-			append(faults, os.WriteFile(name, t.output.old, 0o600))...,
+			append(faults, os.WriteFile(name, t.output.oldBytes, 0o600))...,
 		)
 	}
 	if err := os.Remove(name); !errors.Is(err, fs.ErrNotExist) {
@@ -115,12 +115,12 @@ func (t *trial) execute(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := t.judge(o); err != nil || o.exit != 0 {
+	if err := t.checkUndisturbed(o); err != nil || o.exit != 0 {
 		return err
 	}
 	took := o.took
 	for i, moment := range t.moments {
-		if i == 0 || !t.kept {
+		if i == 0 || !t.checkpointed {
 			if err := t.reset(); err != nil {
 				return err
 			}
@@ -128,7 +128,7 @@ func (t *trial) execute(ctx context.Context) error {
 		after := time.Duration(moment * float64(took))
 		stopped, err := t.runOnce(ctx, max(after, time.Microsecond))
 		if err == nil {
-			err = t.judgeStopped(stopped)
+			err = t.checkStopped(stopped)
 		}
 		if err != nil {
 			return fmt.Errorf(
@@ -136,10 +136,10 @@ func (t *trial) execute(ctx context.Context) error {
 			)
 		}
 	}
-	if !t.kept && !t.named {
+	if !t.checkpointed && !t.leftNamedFile {
 		return nil
 	}
-	if !t.kept {
+	if !t.checkpointed {
 		if err := t.reset(); err != nil {
 			return err
 		}
@@ -147,7 +147,7 @@ func (t *trial) execute(ctx context.Context) error {
 	if o, err = t.runOnce(ctx, 0); err != nil {
 		return err
 	}
-	return t.judge(o)
+	return t.checkUndisturbed(o)
 }
 
 // runOnce runs the command and makes the checks that apply to all runs.
@@ -160,7 +160,7 @@ func (t *trial) runOnce(
 	}
 	t.tally.runs++
 	if t.killed = o.signal == syscall.SIGKILL; t.killed {
-		removeOfDriver(filepath.Join(t.folder, "tmp"))
+		removeDriverFiles(filepath.Join(t.folder, "tmp"))
 	}
 	for _, data := range t.files {
 		t.tally.bytes += int64(len(data))
@@ -171,27 +171,27 @@ func (t *trial) runOnce(
 	if o.hung {
 		return o, errors.New("the command hung: its stacks are in stderr")
 	}
-	if _, err := os.Stat(filepath.Join(t.folder, keptName)); err == nil {
+	if _, err := os.Stat(filepath.Join(t.folder, checkpointName)); err == nil {
 		if o.exit >= 0 {
 			return o, fmt.Errorf(
 				"the checkpoint was left behind: %s: %s", o.status(), o.stderr,
 			)
 		}
-		return o, t.judgeWords(o) // an incomplete output may exist
+		return o, t.checkStderr(o) // an incomplete output may exist
 	}
-	return o, cmp.Or(t.judgeWords(o), t.judgeFolders())
+	return o, cmp.Or(t.checkStderr(o), t.checkFolders())
 }
 
-// judge checks a run without a signal.
-func (t *trial) judge(o outcome) error {
+// checkUndisturbed checks a run without a signal.
+func (t *trial) checkUndisturbed(o outcome) error {
 	switch _, disordered := t.isDisordered(); {
-	case t.verb == "merge" && t.output.where == "over":
+	case t.verb == "merge" && t.output.place == "over":
 		if !t.isRefusal(o) {
 			return fmt.Errorf(
 				"a merge over an input ended with %s: %s", o.status(), o.stderr,
 			)
 		}
-		return t.isOld()
+		return t.checkOldOutput()
 	case t.verb == "check" && !t.isRefusal(o):
 		return t.judgeCheck(o)
 	case t.verb == "merge" && disordered && !t.isRefusal(o):
@@ -202,13 +202,13 @@ func (t *trial) judge(o outcome) error {
 				o.stderr,
 			)
 		}
-		return t.isOld()
+		return t.checkOldOutput()
 	case o.exit == 0:
-		return t.isNew(o)
+		return t.checkNewOutput(o)
 	case t.isRefusal(o):
 		t.tally.refused++
 		t.refusal = firstLine(o.stderr)
-		return t.isOld()
+		return t.checkOldOutput()
 	}
 	return fmt.Errorf("%s: %s", o.status(), o.stderr)
 }
@@ -218,11 +218,11 @@ func firstLine(text []byte) string {
 	return line
 }
 
-// judgeStopped checks a run that received a signal.
-func (t *trial) judgeStopped(o outcome) error {
+// checkStopped checks a run that received a signal.
+func (t *trial) checkStopped(o outcome) error {
 	switch {
 	case o.exit == 0: // the signal came too late
-		return t.isNew(o)
+		return t.checkNewOutput(o)
 	case o.signal != t.signal:
 		return fmt.Errorf("%s: %s", o.status(), o.stderr)
 	case t.signal == syscall.SIGKILL:
@@ -230,13 +230,13 @@ func (t *trial) judgeStopped(o outcome) error {
 	default:
 		t.tally.terminated++
 	}
-	if t.output.where == "over" &&
+	if t.output.place == "over" &&
 		(t.signal == syscall.SIGKILL || bytes.Contains(
 			o.stderr, []byte("is now incomplete"),
 		)) {
 		return nil // a run that ends while it writes to a stream leaves an incomplete output
 	}
-	if t.output.where == "pipe" {
+	if t.output.place == "pipe" {
 		isRaw := t.layout.container == nil &&
 			(t.output.kind == "" || t.output.kind == "none")
 		if isRaw && !bytes.HasPrefix(t.want, o.stdout) {
@@ -247,10 +247,10 @@ func (t *trial) judgeStopped(o outcome) error {
 		}
 		return nil
 	}
-	if t.isOld() == nil {
+	if t.checkOldOutput() == nil {
 		return nil
 	}
-	if err := t.isNew(o); err != nil {
+	if err := t.checkNewOutput(o); err != nil {
 		return fmt.Errorf(
 			"the output is neither the old one nor the new one: %w", err,
 		)
@@ -258,10 +258,10 @@ func (t *trial) judgeStopped(o outcome) error {
 	return nil
 }
 
-// judgeWords checks that standard error contains only lines of extsort, and an error only if the
+// checkStderr checks that standard error contains only lines of extsort, and an error only if the
 // run failed. A driver that is killed by a signal may print anything except the beginning of a Go
 // stack trace.
-func (t *trial) judgeWords(o outcome) error {
+func (t *trial) checkStderr(o outcome) error {
 	if o.exit < 0 && !stacks.Match(o.stderr) {
 		return nil
 	}
@@ -287,18 +287,18 @@ var stacks = regexp.MustCompile(
 	`(?m)^(panic|fatal error|runtime|goroutine \d+)[: ]`,
 )
 
-// judgeFolders checks that no files are left over and that the inputs are unchanged.
-func (t *trial) judgeFolders() error {
+// checkFolders checks that no files are left over and that the inputs are unchanged.
+func (t *trial) checkFolders() error {
 	for _, name := range t.emptyFolders() {
-		if err := t.hasOnly(name); err != nil {
+		if err := t.checkOnlyFiles(name); err != nil {
 			return err
 		}
 	}
 	var inputs []string
 	for i, in := range t.inputs {
 		inputs = append(inputs, in.name(i))
-		if i == 0 && t.output.where == "input" ||
-			i == t.output.over && t.output.where == "over" {
+		if i == 0 && t.output.place == "input" ||
+			i == t.output.replaced && t.output.place == "over" {
 			continue
 		}
 		got, err := os.ReadFile(
@@ -313,20 +313,20 @@ func (t *trial) judgeFolders() error {
 		}
 	}
 	return cmp.Or(
-		t.hasOnly(dataFolder(t.scenario), inputs...),
-		t.hasOnly("result", resultNames(t.scenario)...),
+		t.checkOnlyFiles(dataFolder(t.scenario), inputs...),
+		t.checkOnlyFiles("result", resultNames(t.scenario)...),
 	)
 }
 
-// hasOnly returns an error if a directory contains files other than those named.
-func (t *trial) hasOnly(folder string, names ...string) error {
+// checkOnlyFiles returns an error if a directory contains files other than those named.
+func (t *trial) checkOnlyFiles(folder string, names ...string) error {
 	entries, err := os.ReadDir(filepath.Join(t.folder, folder))
 	for _, entry := range entries {
 		switch {
 		case slices.Contains(names, entry.Name()):
-		case t.killed && (t.output.old != nil || t.output.where == "input") &&
-			ofOutput.MatchString(entry.Name()):
-			t.named = true
+		case t.killed && (t.output.oldBytes != nil || t.output.place == "input") &&
+			temporaryName.MatchString(entry.Name()):
+			t.leftNamedFile = true
 		default:
 			return fmt.Errorf("%s/%s was left behind", folder, entry.Name())
 		}
@@ -334,32 +334,32 @@ func (t *trial) hasOnly(folder string, names ...string) error {
 	return err
 }
 
-// ofOutput matches the temporary name that a file has before it replaces another one.
-var ofOutput = regexp.MustCompile(`(?s)^\..+\.extsort-[0-9a-f]{16}$`)
+// temporaryName matches the temporary name that a file has before it replaces another one.
+var temporaryName = regexp.MustCompile(`(?s)^\..+\.extsort-[0-9a-f]{16}$`)
 
-// removeOfDriver removes files that the compiler of NVIDIA's driver leaves in TMPDIR when it is
+// removeDriverFiles removes files that the compiler of NVIDIA's driver leaves in TMPDIR when it is
 // killed.
-func removeOfDriver(folder string) {
+func removeDriverFiles(folder string) {
 	names, _ := filepath.Glob(filepath.Join(folder, "dep-*.d"))
 	for _, name := range names {
 		_ = os.Remove(name)
 	}
 }
 
-// isOld returns an error unless the output is unchanged.
-func (t *trial) isOld() error {
-	old := t.output.old
-	switch t.output.where {
+// checkOldOutput returns an error unless the output is unchanged.
+func (t *trial) checkOldOutput() error {
+	old := t.output.oldBytes
+	switch t.output.place {
 	case "pipe", "redirect":
 		return nil
 	case "input":
 		// A file exists even if it is empty, so that old must not be nil.
 		old = append([]byte{}, t.files[0]...)
 	case "over":
-		old = append([]byte{}, t.files[t.output.over]...)
+		old = append([]byte{}, t.files[t.output.replaced]...)
 	}
 	if t.output.split > 0 {
-		return hasNoSet(t)
+		return checkNoSet(t)
 	}
 	got, err := os.ReadFile(filepath.Join(t.folder, t.outputName()))
 	if errors.Is(err, fs.ErrNotExist) && old == nil {
@@ -371,8 +371,8 @@ func (t *trial) isOld() error {
 	return err
 }
 
-// isNew returns an error unless the output is the expected one.
-func (t *trial) isNew(o outcome) error {
+// checkNewOutput returns an error unless the output is the expected one.
+func (t *trial) checkNewOutput(o outcome) error {
 	got := o.stdout
 	if name := t.outputName(); name != "" {
 		read := func() ([]byte, error) {

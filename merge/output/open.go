@@ -32,7 +32,7 @@ func Open(ctx context.Context, name string, opt FileOptions) (Output, error) {
 }
 
 func createError(name string, err error) error {
-	return fmt.Errorf("create output %s: %w", name, fileerr.At("create", name, advise(err)))
+	return fmt.Errorf("create output %s: %w", name, fileerr.WithPath("create", name, advise(err)))
 }
 
 // errDirectory is the error of an output whose name is that of a directory.

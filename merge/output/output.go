@@ -85,7 +85,7 @@ type FileOptions struct {
 func Create(
 	ctx context.Context, name string, opt FileOptions, part, parallel int,
 ) (Output, error) {
-	if remote.Is(name) {
+	if remote.IsURL(name) {
 		return remote.Create(ctx, name, part, parallel)
 	}
 	return Open(ctx, name, opt)

@@ -69,7 +69,7 @@ func newSetNames(
 	}
 
 	if _, base := filepath.Split(n.stem); base == "" {
-		return n, fmt.Errorf("create output %s: %w", name, fileerr.At("create", name, errDirectory))
+		return n, fmt.Errorf("create output %s: %w", name, fileerr.WithPath("create", name, errDirectory))
 	}
 	unlock, err := n.lock(ctx, filelock.Shared)
 	if err == nil {
@@ -78,7 +78,7 @@ func newSetNames(
 	}
 
 	if err != nil {
-		return n, fmt.Errorf("create output %s: %w", name, fileerr.At("create", name, err))
+		return n, fmt.Errorf("create output %s: %w", name, fileerr.WithPath("create", name, err))
 	}
 	return n, nil
 }
@@ -116,7 +116,7 @@ func (n *setNames) lock(ctx context.Context, kind filelock.Kind) (unlock func(),
 		return func() {}, nil
 	}
 	unlock = func() { folder.Close() }
-	err = filelock.Wait(ctx, folder, kind, namingTimeout)
+	err = filelock.Lock(ctx, folder, kind, namingTimeout)
 	switch {
 	case err == nil:
 		return unlock, nil

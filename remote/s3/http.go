@@ -18,7 +18,7 @@ import (
 // Open opens a remote file and reads its first bytes. Cancelling ctx also ends later reads.
 func (driver) Open(ctx context.Context, name string) (*remote.Object, error) {
 	if scheme, _, _ := strings.Cut(name, "://"); scheme == "http" || scheme == "https" {
-		return remote.NewObject(ctx, remote.Shown(name), httpGetter(name))
+		return remote.NewObject(ctx, remote.WithoutSecrets(name), httpGetter(name))
 	}
 	get, err := s3Getter(name)
 	if err != nil {
@@ -83,8 +83,8 @@ func newResponse(header http.Header, body io.ReadCloser, first int64) (*remote.R
 	return r, nil
 }
 
-// outOfRange returns the error for a range that does not exist. tag is the tag with which the object
-// was opened, or "" if it is being opened.
+// outOfRange returns the error for a range that does not exist. tag is the tag with which the
+// object was opened, or "" if it is being opened.
 func outOfRange(tag string) error {
 	if tag == "" {
 		return backoff.Permanent(remote.ErrEmpty)

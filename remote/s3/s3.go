@@ -175,7 +175,7 @@ func (driver) Create(ctx context.Context, name string, part, parallel int) (*rem
 	}
 	m, err := beginUpload(ctx, name)
 	if err != nil {
-		return nil, fmt.Errorf("create output %s: %w", remote.Shown(name), err)
+		return nil, fmt.Errorf("create output %s: %w", remote.WithoutSecrets(name), err)
 	}
 	return remote.NewUpload(ctx, name, m, part, parallel), nil
 }
@@ -195,7 +195,8 @@ func beginUpload(ctx context.Context, name string) (*multipart, error) {
 	return m, err
 }
 
-// Put sends a part. The request contains the checksum of the part, so the store refuses damaged data.
+// Put sends a part. The request contains the checksum of the part, so the store refuses damaged
+// data.
 func (m *multipart) Put(ctx context.Context, number int, part []byte) (tag string, err error) {
 	sum := sha256.Sum256(part)
 	body := &partReader{part: bytes.NewReader(part)}

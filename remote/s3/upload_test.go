@@ -20,7 +20,7 @@ func startUpload(t *testing.T, content []byte, fresh bool) *remote.Upload {
 	if err != nil {
 		t.Fatal(err)
 	}
-	u.New = fresh
+	u.NeverReplaces = fresh
 	if _, err := u.Write(content); err != nil {
 		t.Fatal(err)
 	}

@@ -35,24 +35,24 @@ type Sort struct {
 // A phase transfers an amount of bytes, or waits for an amount of seconds, and uses resources of
 // these kinds.
 type phase struct {
-	amount float64
-	each   float64 // requests per byte or second
-	kinds  []int
+	amount      float64
+	requestRate float64 // requests per byte or second
+	kinds       []int
 }
 
-// moves returns a phase that transfers bytes with the given number of requests.
-func moves(bytes, asked float64, by ...int) phase {
+// transferPhase returns a phase that transfers bytes with the given number of requests.
+func transferPhase(bytes, asked float64, by ...int) phase {
 	return phase{bytes, asked / max(bytes, 1), append(by, requests)}
 }
 
-// fetches returns a phase that transfers bytes whose requests are counted elsewhere.
-func fetches(bytes float64) phase {
+// fetchPhase returns a phase that transfers bytes whose requests are counted elsewhere.
+func fetchPhase(bytes float64) phase {
 	return phase{bytes, 0, []int{storeIn, networkIn}}
 }
 
-// asks returns a phase of small requests. Each waits for the previous one, or atOnce of them run
-// concurrently.
-func (c *Cluster) asks(times, atOnce float64) phase {
+// requestPhase returns a phase of small requests. Each waits for the previous one, or atOnce of
+// them run concurrently.
+func (c *Cluster) requestPhase(times, atOnce float64) phase {
 	latency := max(c.Latency, time.Nanosecond).Seconds()
 	return phase{times * latency, atOnce / latency, []int{waiting, requests}}
 }
@@ -81,39 +81,39 @@ func (s Sort) stages(c *Cluster) []stage {
 	}
 	start := phase{amount: c.Start.Seconds(), kinds: []int{waiting}}
 	asked := requestsOf(run)
-	check := moves(
+	check := transferPhase(
 		run, asked, storeIn, networkIn,
 	) // to verify the output, it is read back
 	read := check
-	write := moves(run, asked, storeOut, networkOut, processor)
+	write := transferPhase(run, asked, storeOut, networkOut, processor)
 	if 2*run > float64(c.Memory) { // it is spilled
-		read = moves(run, asked, storeIn, networkIn, disk, processor)
-		write = moves(run, asked, storeOut, networkOut, disk, processor)
+		read = transferPhase(run, asked, storeIn, networkIn, disk, processor)
+		write = transferPhase(run, asked, storeOut, networkOut, disk, processor)
 	}
 	cutTasks := (s.Parts-1)/cutsAtOnce + 1
 	named := 1.
 	atOnce := parts / float64(cutTasks)
-	cut := []phase{start, c.asks(runs, 1), c.asks(
+	cut := []phase{start, c.requestPhase(runs, 1), c.requestPhase(
 		runs*math.Log2(max(run/float64(s.RecordBytes), 2)), atOnce,
 	)}
-	begin := []phase{start, c.asks(2*runs, 1)}
+	begin := []phase{start, c.requestPhase(2*runs, 1)}
 	// A cut reads two blocks of keys of each run, a merge two blocks of records.
 	every := float64(s.IndexEvery)
 	if every > 0 {
 		first := run / float64(s.RecordBytes) / every / every
 		second := atOnce * 2 * every
-		cut = []phase{start, c.asks(2*runs, 1), c.asks(
+		cut = []phase{start, c.requestPhase(2*runs, 1), c.requestPhase(
 			runs/readsAtOnce, (1+atOnce)*readsAtOnce,
 		),
-			fetches(runs * (first + second) * float64(s.KeyBytes))}
+			fetchPhase(runs * (first + second) * float64(s.KeyBytes))}
 		begin = append(
 			begin,
-			c.asks(runs/readsAtOnce, 2*readsAtOnce),
-			fetches(runs*4*every*float64(s.RecordBytes)),
+			c.requestPhase(runs/readsAtOnce, 2*readsAtOnce),
+			fetchPhase(runs*4*every*float64(s.RecordBytes)),
 		)
 		named = 2
 	}
-	merge := moves(
+	merge := transferPhase(
 		part,
 		runs*requestsOf(part/runs)+requestsOf(part),
 		storeIn,
@@ -123,10 +123,10 @@ func (s Sort) stages(c *Cluster) []stage {
 		processor,
 	)
 	return []stage{
-		{s.Runs, []phase{start, c.asks(named, 1), read, write, check}},
+		{s.Runs, []phase{start, c.requestPhase(named, 1), read, write, check}},
 		{cutTasks, cut},
 		{s.Parts, append(begin, merge)},
-		{1, []phase{start, c.asks(2*runs+parts, 1)}},
+		{1, []phase{start, c.requestPhase(2*runs+parts, 1)}},
 	}
 }
 
@@ -142,12 +142,12 @@ type slot struct {
 	node, number int
 	has          [noTask]*resource
 
-	task   *Attempt
-	phases []phase // the current one and the following ones
-	slow   float64 // factor by which the task needs more of its node's resources
-	left   float64 // remaining amount of the current phase
-	rate   float64 // current rate
-	held   int     // kind of the resource that limits the rate
+	task      *Attempt
+	phases    []phase // the current one and the following ones
+	slow      float64 // factor by which the task needs more of its node's resources
+	remaining float64 // remaining amount of the current phase
+	rate      float64 // current rate
+	held      int     // kind of the resource that limits the rate
 }
 
 // build creates the resources: one store, the network and disk of each node, and the processor
@@ -166,14 +166,14 @@ func (s *simulation) build() {
 	network := float64(s.Network)
 	drive := float64(s.Disk)
 	for i := range s.Nodes {
-		turns := s.fails()
+		turns := s.nextFailure()
 		at, known := s.Losses[i]
 		if known {
 			turns = at.Seconds()
 		}
 		own := [noTask]*resource{in, out, asked, add(network), add(network), add(drive)}
 		s.nodes, s.slots = append(
-			s.nodes, node{turns: turns},
+			s.nodes, node{changesAt: turns},
 		), append(s.slots, &slot{
 			node: i,
 			has:  own,
@@ -193,13 +193,13 @@ func (s *simulation) build() {
 	}
 }
 
-// takes returns how much of a resource the task in a slot uses per byte or second.
-func (p *slot) takes(kind int) float64 {
+// useOf returns how much of a resource the task in a slot uses per byte or second.
+func (p *slot) useOf(kind int) float64 {
 	switch kind {
 	case storeIn, storeOut, waiting:
 		return 1
 	case requests:
-		return p.phases[0].each
+		return p.phases[0].requestRate
 	}
 	return p.slow
 }
@@ -210,14 +210,14 @@ func (p *slot) weight(kind int) float64 {
 	if kind == requests {
 		return 1
 	}
-	return p.takes(kind)
+	return p.useOf(kind)
 }
 
-// share assigns rates to tasks by max-min fairness: a rate can grow only at the expense of a task
-// with a lower or equal rate. It finds resources whose tasks are all limited by them, makes these
-// rates final, subtracts them, and repeats with the remaining tasks (progressive filling:
+// assignRates assigns rates to tasks by max-min fairness: a rate can grow only at the expense of a
+// task with a lower or equal rate. It finds resources whose tasks are all limited by them, makes
+// these rates final, subtracts them, and repeats with the remaining tasks (progressive filling:
 // Bertsekas and Gallager, Data Networks, 1992, section 6.5.2).
-func share(all []*resource, slots []*slot) {
+func assignRates(all []*resource, slots []*slot) {
 	for _, r := range all {
 		r.left = r.rate
 	}
@@ -228,12 +228,12 @@ func share(all []*resource, slots []*slot) {
 		}
 	}
 	for len(open) > 0 {
-		open = fill(all, open)
+		open = finalizeRates(all, open)
 	}
 }
 
-// fill makes some rates final and returns the other slots.
-func fill(all []*resource, open []*slot) (others []*slot) {
+// finalizeRates makes some rates final and returns the other slots.
+func finalizeRates(all []*resource, open []*slot) (others []*slot) {
 	for _, r := range all {
 		r.weight = 0
 		r.waits = 0
@@ -248,7 +248,7 @@ func fill(all []*resource, open []*slot) (others []*slot) {
 		p.rate = math.Inf(1)
 		for _, kind := range p.phases[0].kinds {
 			part := max(p.has[kind].left, 0) / p.has[kind].weight * p.weight(kind)
-			if rate := part / p.takes(kind); rate < p.rate {
+			if rate := part / p.useOf(kind); rate < p.rate {
 				p.rate = rate
 				p.held = kind
 			}
@@ -261,7 +261,7 @@ func fill(all []*resource, open []*slot) (others []*slot) {
 			continue
 		}
 		for _, kind := range p.phases[0].kinds {
-			p.has[kind].left -= p.rate * p.takes(kind)
+			p.has[kind].left -= p.rate * p.useOf(kind)
 		}
 	}
 	return others

@@ -78,8 +78,8 @@ type simulation struct {
 
 // A node is either down or up, until time turns.
 type node struct {
-	down  bool
-	turns float64
+	down      bool
+	changesAt float64
 }
 
 // Run simulates a sort.
@@ -91,7 +91,7 @@ func Run(sort Sort, c Cluster) (*Result, error) {
 		for k := range stage.tasks {
 			s.pending = append(s.pending, k)
 		}
-		for left := stage.tasks; left > 0; left -= s.step() {
+		for left := stage.tasks; left > 0; left -= s.nextEvent() {
 			if s.assign(i, stage.phases); len(s.Attempts) > most {
 				return nil, fmt.Errorf("after %d attempts %d %s tasks are not done: they take too long for nodes "+
 					"that fail so often", most, left, Stages[i])
@@ -105,8 +105,8 @@ func Run(sort Sort, c Cluster) (*Result, error) {
 // maxAttempts limits the average number of attempts per task before a simulation gives up.
 const maxAttempts = 50
 
-// fails returns when a node that is up from now on will fail.
-func (s *simulation) fails() float64 {
+// nextFailure returns when a node that is up from now on will fail.
+func (s *simulation) nextFailure() float64 {
 	return s.Seconds + s.MTBF.Seconds()*s.chance.ExpFloat64()
 }
 
@@ -121,23 +121,23 @@ func (s *simulation) assign(stage int, phases []phase) {
 				Slot:  p.number,
 				Began: s.Seconds,
 			}
-			p.phases, p.left = phases, phases[0].amount
+			p.phases, p.remaining = phases, phases[0].amount
 			p.slow = 1 + float64(s.Stragglers)/100*math.Abs(s.chance.NormFloat64())
 			s.pending = s.pending[1:]
 		}
 	}
 }
 
-// step advances to the next event and returns the number of tasks that are done.
-func (s *simulation) step() (done int) {
-	share(s.all, s.slots)
+// nextEvent advances to the next event and returns the number of tasks that are done.
+func (s *simulation) nextEvent() (done int) {
+	assignRates(s.all, s.slots)
 	passes := math.Inf(1)
 	for _, n := range s.nodes {
-		passes = min(passes, n.turns-s.Seconds)
+		passes = min(passes, n.changesAt-s.Seconds)
 	}
 	for _, p := range s.slots {
 		if p.task != nil {
-			passes = min(passes, p.left/p.rate)
+			passes = min(passes, p.remaining/p.rate)
 		}
 	}
 	s.Seconds += passes
@@ -148,13 +148,13 @@ func (s *simulation) step() (done int) {
 		if s.Held[p.held] += passes; p.task == nil {
 			continue
 		}
-		if p.task.Held[p.held] += passes; s.pass(p, p.rate*passes) {
+		if p.task.Held[p.held] += passes; s.advance(p, p.rate*passes) {
 			done++
 		}
 	}
 	for i := range s.nodes {
-		if s.nodes[i].turns <= s.Seconds {
-			s.turn(i)
+		if s.nodes[i].changesAt <= s.Seconds {
+			s.failOrReturn(i)
 		}
 	}
 	return done
@@ -163,21 +163,21 @@ func (s *simulation) step() (done int) {
 // settled is the fraction of a phase that may remain due to rounding.
 const settled = 1e-9
 
-// pass advances the task in a slot by an amount of its phase and reports whether the task is
+// advance advances the task in a slot by an amount of its phase and reports whether the task is
 // done.
-func (s *simulation) pass(p *slot, amount float64) (done bool) {
+func (s *simulation) advance(p *slot, amount float64) (done bool) {
 	for _, kind := range p.phases[0].kinds {
 		if kind == requests {
-			s.Moved[kind] += amount * p.phases[0].each
+			s.Moved[kind] += amount * p.phases[0].requestRate
 		} else {
 			s.Moved[kind] += amount
 		}
 	}
-	if p.left -= amount; p.left > settled*p.phases[0].amount {
+	if p.remaining -= amount; p.remaining > settled*p.phases[0].amount {
 		return false
 	}
 	if p.phases = p.phases[1:]; len(p.phases) > 0 {
-		p.left = p.phases[0].amount
+		p.remaining = p.phases[0].amount
 		return false
 	}
 	s.end(p)
@@ -190,14 +190,14 @@ func (s *simulation) end(p *slot) {
 	p.task = nil
 }
 
-// turn makes a node fail or return.
-func (s *simulation) turn(i int) {
+// failOrReturn makes a node fail or return.
+func (s *simulation) failOrReturn(i int) {
 	n := &s.nodes[i]
 	if n.down = !n.down; !n.down {
-		n.turns = s.fails()
+		n.changesAt = s.nextFailure()
 		return
 	}
-	n.turns = s.Seconds + s.Repair.Seconds()
+	n.changesAt = s.Seconds + s.Repair.Seconds()
 	for _, p := range s.slots {
 		if p.node == i && p.task != nil {
 			p.task.Lost = true

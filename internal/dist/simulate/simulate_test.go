@@ -93,17 +93,17 @@ func TestRequests(t *testing.T) {
 	}
 	s.IndexEvery = 1000
 	near(t, "cut by indexes", (simulated(t, s, c).Ends[1]-simulated(t, s, c).Ends[0])*10, 2*4+4*(1+2))
-	slow := &slot{task: &Attempt{}, phases: []phase{c.asks(1, 1)}}
-	fast := &slot{task: &Attempt{}, phases: []phase{moves(100*mb, 10, storeIn)}}
+	slow := &slot{task: &Attempt{}, phases: []phase{c.requestPhase(1, 1)}}
+	fast := &slot{task: &Attempt{}, phases: []phase{transferPhase(100*mb, 10, storeIn)}}
 	asked := &resource{rate: 10}
 	all := []*resource{asked}
 	for _, p := range []*slot{slow, fast} {
 		p.has = [noTask]*resource{storeIn: {rate: 1e6 * mb}, requests: asked, waiting: {rate: 1}}
 		all = append(all, p.has[storeIn], p.has[waiting])
 	}
-	share(all, []*slot{slow, fast})
-	near(t, "of one that waits", slow.rate*slow.phases[0].each, 5)
-	near(t, "of one that moves bytes", fast.rate*fast.phases[0].each, 5)
+	assignRates(all, []*slot{slow, fast})
+	near(t, "of one that waits", slow.rate*slow.phases[0].requestRate, 5)
+	near(t, "of one that moves bytes", fast.rate*fast.phases[0].requestRate, 5)
 }
 
 // TestFairShares checks the known rates of one flow, of two flows, and of two flows where one is
@@ -125,7 +125,7 @@ func TestFairShares(t *testing.T) {
 		p.has[storeIn], p.has[networkIn] = in, network
 		tasks = append(tasks, p)
 	}
-	share(all, tasks)
+	assignRates(all, tasks)
 	for i, want := range []float64{20, 40, 40} {
 		near(t, "max-min", tasks[i].rate, want)
 	}
@@ -133,7 +133,7 @@ func TestFairShares(t *testing.T) {
 		t.Errorf("held by %s and %s", Kinds[tasks[0].held], Kinds[tasks[1].held])
 	}
 	tasks[0].slow = 2
-	share(all, tasks)
+	assignRates(all, tasks)
 	near(t, "a straggler", tasks[0].rate, 10)
 	near(t, "beside a straggler", tasks[1].rate, 45)
 }

@@ -21,11 +21,11 @@ type Server struct {
 	*httptest.Server
 	store *store
 
-	Requests atomic.Int64
-	Bytes    atomic.Int64 // number of bytes sent
-	Copied   atomic.Int64 // number of bytes copied from one object to another
-	Most     atomic.Int64 // maximum number of concurrent requests
-	underWay atomic.Int64
+	Requests      atomic.Int64
+	Bytes         atomic.Int64 // number of bytes sent
+	Copied        atomic.Int64 // number of bytes copied from one object to another
+	MaxConcurrent atomic.Int64 // maximum number of concurrent requests
+	underWay      atomic.Int64
 
 	completing sync.Mutex
 	uploads    sync.Map // names of objects by upload ID
@@ -72,12 +72,15 @@ func New() (*Server, error) {
 		s.Requests.Add(1)
 		now := s.underWay.Add(1)
 		defer s.underWay.Add(-1)
-		for most := s.Most.Load(); now > most && !s.Most.CompareAndSwap(most, now); most = s.Most.Load() {
+		for most := s.MaxConcurrent.Load(); now > most && !s.MaxConcurrent.CompareAndSwap(
+			most,
+			now,
+		); most = s.MaxConcurrent.Load() {
 		}
 		s.mu.Lock()
 		wrap := s.wrap
 		s.mu.Unlock()
-		w = &counted{w, &s.Bytes}
+		w = &countingWriter{w, &s.Bytes}
 		if wrap != nil {
 			wrap(all).ServeHTTP(w, r)
 			return
@@ -150,23 +153,23 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(f.content))
 }
 
-// counted counts the bytes of responses.
-type counted struct {
+// countingWriter counts the bytes of responses.
+type countingWriter struct {
 	http.ResponseWriter
 	bytes *atomic.Int64
 }
 
-func (c *counted) Write(p []byte) (int, error) {
+func (c *countingWriter) Write(p []byte) (int, error) {
 	n, err := c.ResponseWriter.Write(p)
 	c.bytes.Add(int64(n))
 	return n, err
 }
 
 // Unwrap is for http.ResponseController.
-func (c *counted) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+func (c *countingWriter) Unwrap() http.ResponseWriter { return c.ResponseWriter }
 
-// Late delays every response.
-func Late(delay time.Duration) func(http.Handler) http.Handler {
+// DelayResponses delays every response.
+func DelayResponses(delay time.Duration) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			time.Sleep(delay)
@@ -195,7 +198,8 @@ func Together(requests int64) func(http.Handler) http.Handler {
 	}
 }
 
-// Unreliable responds to one of 20 requests with status 503, and truncates one of 7 responses to GET.
+// Unreliable responds to one of 20 requests with status 503, and truncates one of 7 responses to
+// GET.
 func Unreliable() func(http.Handler) http.Handler {
 	var requests atomic.Int64
 	return func(next http.Handler) http.Handler {
@@ -204,7 +208,7 @@ func Unreliable() func(http.Handler) http.Handler {
 			case n%20 == 0:
 				http.Error(w, "slow down", http.StatusServiceUnavailable)
 			case n%7 == 0 && r.Method == http.MethodGet:
-				next.ServeHTTP(&short{ResponseWriter: w}, r)
+				next.ServeHTTP(&truncatingWriter{ResponseWriter: w}, r)
 			default:
 				next.ServeHTTP(w, r)
 			}
@@ -212,8 +216,8 @@ func Unreliable() func(http.Handler) http.Handler {
 	}
 }
 
-// Unanswered carries out the given number of matching requests, but closes the connection instead of
-// responding to them.
+// Unanswered carries out the given number of matching requests, but closes the connection instead
+// of responding to them.
 func Unanswered(requests int64, matches func(r *http.Request) bool) func(http.Handler) http.Handler {
 	var left atomic.Int64
 	left.Store(requests)
@@ -228,20 +232,21 @@ func Unanswered(requests int64, matches func(r *http.Request) bool) func(http.Ha
 	}
 }
 
-// Completes reports whether a request creates an object: it completes an upload or puts a whole object.
+// Completes reports whether a request creates an object: it completes an upload or puts a whole
+// object.
 func Completes(r *http.Request) bool {
 	upload := r.URL.Query().Has("uploadId")
 	return r.Method == http.MethodPost && upload || r.Method == http.MethodPut && !upload
 }
 
-// short closes the connection in the middle of the body.
-type short struct {
+// truncatingWriter closes the connection in the middle of the body.
+type truncatingWriter struct {
 	http.ResponseWriter
 	left int64
 	seen bool
 }
 
-func (s *short) Write(p []byte) (int, error) {
+func (s *truncatingWriter) Write(p []byte) (int, error) {
 	if !s.seen {
 		size, _ := strconv.ParseInt(strings.TrimSpace(s.Header().Get("Content-Length")), 10, 64)
 		s.left, s.seen = size/2, true
