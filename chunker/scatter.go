@@ -166,7 +166,7 @@ func (s *scatterer) flush(p int) error {
 		return err
 	}
 	s.differ[p] = s.differ[p] || differ(s.keyer, recs)
-	s.buffers.Empty(p)
+	s.buffers.Clear(p)
 	return nil
 }
 
@@ -191,7 +191,7 @@ type buffers interface {
 	// buffer must be emptied before another call.
 	Finish(partition int) bool
 	Buffered(partition int) []byte
-	Empty(partition int)
+	Clear(partition int)
 }
 
 // newBuffers returns a buffer of block bytes (a multiple of the record size) for each partition.
@@ -245,4 +245,4 @@ func (b *plainBuffers) Finish(int) bool { return true }
 func (b *plainBuffers) Buffered(partition int) []byte {
 	return b.memory[partition*b.block:][:b.filled[partition]]
 }
-func (b *plainBuffers) Empty(partition int) { b.filled[partition] = 0 }
+func (b *plainBuffers) Clear(partition int) { b.filled[partition] = 0 }

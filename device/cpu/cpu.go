@@ -61,7 +61,9 @@ const MSD = "msd"
 type Device struct{}
 
 // New returns the device.
-func New() *Device { return &Device{} }
+func New() *Device {
+	return &Device{}
+}
 
 // Info describes the processor.
 func (*Device) Info() device.Info {
@@ -113,7 +115,7 @@ const (
 // BlockBytes returns less than opt.BlockBytes if each worker's share of the chunk is small.
 func (*Device) BlockBytes(opt device.ChunkOptions, records int64) int {
 	s := newSizes(opt, records)
-	return s.out * s.record
+	return s.outRecords * s.recordBytes
 }
 
 // MaxRecords returns the size of the largest chunk within memoryBytes. If a histogram fits, there
@@ -121,18 +123,19 @@ func (*Device) BlockBytes(opt device.ChunkOptions, records int64) int {
 func (*Device) MaxRecords(opt device.ChunkOptions, memoryBytes int64) int64 {
 	_, ok := newHistogramSizes(opt, memoryBytes)
 	if ok && memoryBytes > 0 {
-		return maxTallied
+		return histogramCapacity
 	}
 	tooMany := sort.Search(1<<40, func(n int) bool {
 		s := newSizes(opt, int64(n))
-		return s.memory() > memoryBytes
+		return s.memoryBytes() > memoryBytes
 	})
 	return int64(max(tooMany-1, 0))
 }
 
 // NewChunk reserves the memory of a chunk. Its pages are first touched when records arrive.
 func (d *Device) NewChunk(
-	_ context.Context, opt device.ChunkOptions,
+	_ context.Context,
+	opt device.ChunkOptions,
 ) (device.Chunk, error) {
 	if opt.Algorithm != "" && opt.Algorithm != MSD {
 		return nil, fmt.Errorf(
@@ -145,11 +148,11 @@ func (d *Device) NewChunk(
 		)
 	}
 	s := newSizes(opt, opt.Records)
-	need := s.memory()
+	need := s.memoryBytes()
 	tooLittle := opt.MemoryBytes > 0 && need > opt.MemoryBytes
 	h, ok := newHistogramSizes(opt, opt.MemoryBytes)
 	if ok &&
-		(tooLittle || opt.Records >= int64(valuesOf(h.record))) {
+		(tooLittle || opt.Records >= int64(valueCount(h.recordBytes))) {
 		return newHistogram(opt, h), nil
 	}
 	if tooLittle {
@@ -162,13 +165,13 @@ func (d *Device) NewChunk(
 	}
 
 	switch {
-	case s.whole && s.element == 8:
+	case s.whole && s.elementBytes == 8:
 		return newWholes[uint64](opt, s)
 	case s.whole:
 		return newWholes[[2]uint64](opt, s)
 	case s.storedRecordBytes > 0:
 		return newRecordChunk(opt, s)
-	case s.element == 4:
+	case s.elementBytes == 4:
 		return newKeyChunk[uint32](opt, s)
 	default:
 		return newKeyChunk[uint64](opt, s)
@@ -187,4 +190,6 @@ func keyBytes(k *format.Keyer) int {
 }
 
 // Close does nothing, because chunks own all resources.
-func (*Device) Close() error { return nil }
+func (*Device) Close() error {
+	return nil
+}

@@ -159,8 +159,8 @@ func TestBlocksSuffice(t *testing.T) {
 		for records := int64(1); records < 1<<34; records = records*5/4 + 1 {
 			for _, workers := range []int{1, 2, 7, 16, 64, 256} {
 				s := newSizes(device.ChunkOptions{Keyer: k, BlockBytes: 1 << 20, Workers: workers}, records)
-				held := int64(s.blocks) * int64(s.block)
-				if spared := int64(s.workers*s.buckets(records)) * int64(s.block-1); held < records+spared {
+				held := int64(s.blocks) * int64(s.blockElems)
+				if spared := int64(s.workers*s.bucketsFor(records)) * int64(s.blockElems-1); held < records+spared {
 					t.Fatalf("%v, %d records, %d workers: blocks for %d elements, %d of which may stay empty", l, records,
 						workers, held, spared)
 				}
@@ -183,10 +183,10 @@ func TestSegmentsSuffice(t *testing.T) {
 			for _, workers := range []int{1, 2, 16} {
 				s := newSizes(device.ChunkOptions{Keyer: k, BlockBytes: 1 << 20, Workers: workers, SourceRecords: 4 * records},
 					records)
-				if units := 4 * records / int64(s.unit); int64(s.segments()) < units+int64(3*workers) {
-					t.Fatalf("%v, %d records, %d workers: %d segments, and %d units", l, records, workers, s.segments(), units)
+				if units := 4 * records / int64(s.unitRecords); int64(s.maxSegments()) < units+int64(3*workers) {
+					t.Fatalf("%v, %d records, %d workers: %d segments, and %d units", l, records, workers, s.maxSegments(), units)
 				}
-				if got, most := int64(s.orderBytes()), records*int64(s.element)/9+1<<20; got > most {
+				if got, most := int64(s.orderBytes()), records*int64(s.elementBytes)/9+1<<20; got > most {
 					t.Fatalf("%v, %d records, %d workers: %d bytes for the order, want at most %d", l, records, workers, got, most)
 				}
 			}

@@ -14,13 +14,19 @@ var Driver device.Driver = driver{}
 
 type driver struct{}
 
-func (driver) Name() string { return driverName }
+func (driver) Name() string {
+	return driverName
+}
 
 // Installed returns true, because every machine has processors.
-func (driver) Installed() bool { return true }
+func (driver) Installed() bool {
+	return true
+}
 
 // Supports returns nil, because the processors sort records of all layouts.
-func (driver) Supports(format.Layout) error { return nil }
+func (driver) Supports(format.Layout) error {
+	return nil
+}
 
 func (driver) List(context.Context) ([]device.Info, error) {
 	return []device.Info{New().Info()}, nil
@@ -29,7 +35,9 @@ func (driver) List(context.Context) ([]device.Info, error) {
 // Open ignores the options. The processors have no memory of their own, the data determines the
 // digits, and ChunkOptions specifies the algorithm.
 func (driver) Open(
-	context.Context, device.Info, device.OpenOptions,
+	context.Context,
+	device.Info,
+	device.OpenOptions,
 ) (device.Device, error) {
 	return New(), nil
 }

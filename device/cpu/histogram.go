@@ -24,9 +24,9 @@ func usesHistogram(k *format.Keyer) bool {
 	return k.Layout().IsBare() && k.Layout().RecordSize <= 2
 }
 
-// maxTallied is the nominal capacity of a histogram. No file has more records, and small
+// histogramCapacity is the nominal capacity of a histogram. No file has more records, and small
 // multiples of it do not overflow.
-const maxTallied = 1 << 50
+const histogramCapacity = 1 << 50
 
 // histogram is a device.Chunk that counts records. Any number of records fits into it, so there
 // is never a second chunk to merge with.
@@ -53,27 +53,30 @@ type tally struct {
 	records   int    // number of records in counts
 }
 
-// valuesOf returns the number of different records of a size.
-func valuesOf(record int) int { return 1 << (8 * record) }
+// valueCount returns the number of different records of a size.
+func valueCount(recordBytes int) int {
+	return 1 << (8 * recordBytes)
+}
 
 // newHistogramSizes returns the sizes for as many workers as fit into the memory; 0 means no
 // limit. ok is false if no worker fits, or if the records are not suitable for a histogram.
 func newHistogramSizes(
-	opt device.ChunkOptions, memoryBytes int64,
+	opt device.ChunkOptions,
+	memoryBytes int64,
 ) (s sizes, ok bool) {
 	if !usesHistogram(opt.Keyer) {
 		return sizes{}, false
 	}
 	size := opt.Keyer.Layout().RecordSize
 	s = sizes{
-		record:  size,
-		records: opt.Records,
-		unit:    unitBytes / size,
-		out:     max(1, opt.BlockBytes/size),
+		recordBytes: size,
+		records:     opt.Records,
+		unitRecords: unitBytes / size,
+		outRecords:  max(1, opt.BlockBytes/size),
 	}
-	s.workers = workersFor(opt.Workers, maxTallied, s.unit)
+	s.workers = workersFor(opt.Workers, histogramCapacity, s.unitRecords)
 	if memoryBytes > 0 {
-		shared := int64(valuesOf(size) * (size + 8))
+		shared := int64(valueCount(size) * (size + 8))
 		s.workers = int(
 			min(int64(s.workers), (memoryBytes-shared)/int64(s.tallyBytes())),
 		)
@@ -85,19 +88,23 @@ func newHistogramSizes(
 // tallyBytes returns the scratch memory of a worker of a histogram, in the order in which it is
 // carved.
 func (s *sizes) tallyBytes() int {
-	return 4*tables(s.record)*valuesOf(s.record) + s.unit*s.record + s.out*s.record
+	counters := tallyTables(s.recordBytes) * valueCount(s.recordBytes)
+	records := s.unitRecords + s.outRecords
+	return 4*counters + records*s.recordBytes
 }
 
-// tables returns the number of tables in which a worker counts. Incrementing the same counter
+// tallyTables returns the number of tables in which a worker counts. Incrementing the same counter
 // twice in a row takes several times as long, so consecutive records use different tables. The
 // tables for keys of two bytes must fit into L2 together with a unit.
-func tables(record int) int { return 4 / record }
+func tallyTables(recordBytes int) int {
+	return 4 / recordBytes
+}
 
 func newHistogram(opt device.ChunkOptions, s sizes) *histogram {
 	h := &histogram{
 		sizes:  s,
-		values: make([]byte, valuesOf(s.record)*s.record),
-		ends:   make([]int64, valuesOf(s.record)),
+		values: make([]byte, valueCount(s.recordBytes)*s.recordBytes),
+		ends:   make([]int64, valueCount(s.recordBytes)),
 	}
 	keys := make([]uint32, len(h.ends))
 	for i := range keys {
@@ -115,9 +122,10 @@ func (h *histogram) makeWorkers(workers int) error {
 			return err
 		}
 		counts, rest := radix.Carve[uint32](
-			memory.Bytes(), tables(h.record)*len(h.ends),
+			memory.Bytes(),
+			tallyTables(h.recordBytes)*len(h.ends),
 		)
-		unit := h.unit * h.record
+		unit := h.unitRecords * h.recordBytes
 		h.workers = append(h.workers, &tally{
 			memory: memory,
 			counts: counts,
@@ -130,12 +138,13 @@ func (h *histogram) makeWorkers(workers int) error {
 }
 
 func (h *histogram) Load(
-	ctx context.Context, src device.Source,
+	ctx context.Context,
+	src device.Source,
 ) (int64, error) {
 	h.stats = device.Stats{Algorithm: MSD, Passes: 1}
 	clear(h.ends)
 	in := newIntake(src, &h.sizes)
-	workers := workersFor(h.sizes.workers, in.expected, h.unit)
+	workers := workersFor(h.sizes.workers, in.expected, h.unitRecords)
 	if err := h.makeWorkers(workers); err != nil {
 		return 0, err
 	}
@@ -143,7 +152,7 @@ func (h *histogram) Load(
 		w := h.workers[i]
 		w.records = 0
 		clear(w.counts)
-		return h.count(ctx, w, in)
+		return h.countUnits(ctx, w, in)
 	})
 	if err != nil {
 		return 0, err
@@ -152,22 +161,22 @@ func (h *histogram) Load(
 	return h.stats.Records, nil
 }
 
-// tallied is the number of records a worker counts before it adds its counts to the totals, so
+// maxUnsettled is the number of records a worker counts before it adds its counts to the totals, so
 // that its own counters cannot overflow.
-const tallied = 1 << 30
+const maxUnsettled = 1 << 30
 
-// count is the work of one worker in Load.
-func (h *histogram) count(ctx context.Context, w *tally, in *intake) error {
+// countUnits is the work of one worker in Load.
+func (h *histogram) countUnits(ctx context.Context, w *tally, in *intake) error {
 	for {
-		recs, _, err := in.next(ctx, func(_ int64, n int) []byte {
-			return w.unit[:n*h.record]
+		recs, _, err := in.nextUnit(ctx, func(_ int64, n int) []byte {
+			return w.unit[:n*h.recordBytes]
 		})
 		if err != nil {
 			return err
 		}
-		w.add(recs, h.record)
-		if len(recs) == 0 || w.records >= tallied {
-			h.settle(w)
+		w.addRecords(recs, h.recordBytes)
+		if len(recs) == 0 || w.records >= maxUnsettled {
+			h.addToTotals(w)
 		}
 		if len(recs) == 0 {
 			return nil
@@ -175,22 +184,17 @@ func (h *histogram) count(ctx context.Context, w *tally, in *intake) error {
 	}
 }
 
-// add counts records of a size.
-func (w *tally) add(recs []byte, size int) {
+// addRecords counts records of a size.
+func (w *tally) addRecords(recs []byte, size int) {
 	w.records += len(recs) / size
 	words := arena.View[uint64](recs)
 	rest := recs[len(arena.ByteView(words)):]
 
+	tables := unsafe.Pointer(unsafe.SliceData(w.counts))
 	if size == 1 {
-		countBytes(
-			(*[4][1 << 8]uint32)(unsafe.Pointer(unsafe.SliceData(w.counts))),
-			words,
-		)
+		countBytes((*[4][1 << 8]uint32)(tables), words)
 	} else {
-		countPairs(
-			(*[2][1 << 16]uint32)(unsafe.Pointer(unsafe.SliceData(w.counts))),
-			words,
-		)
+		countPairs((*[2][1 << 16]uint32)(tables), words)
 	}
 
 	for ; len(rest) > 0; rest = rest[size:] {
@@ -228,13 +232,13 @@ func countPairs(counts *[2][1 << 16]uint32, words []uint64) {
 	}
 }
 
-// settle adds the counts of a worker to the totals.
-func (h *histogram) settle(w *tally) {
+// addToTotals adds the counts of a worker to the totals.
+func (h *histogram) addToTotals(w *tally) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 
 	for i := range h.ends {
-		at := recordValue(h.values[i*h.record : (i+1)*h.record])
+		at := recordValue(h.values[i*h.recordBytes : (i+1)*h.recordBytes])
 		for ; at < len(w.counts); at += len(h.ends) {
 			h.ends[i] += int64(w.counts[at])
 		}
@@ -255,11 +259,14 @@ func (h *histogram) Sort(ctx context.Context) error {
 }
 
 func (h *histogram) Store(
-	ctx context.Context, limit int64, _ bool, w device.BlockWriter,
+	ctx context.Context,
+	limit int64,
+	_ bool,
+	w device.BlockWriter,
 ) error {
 	limit = limitRecords(limit, h.stats.Records)
 	share := max(limit/int64(8*h.sizes.workers), minShare)
-	block := min(share, int64(h.out))
+	block := min(share, int64(h.outRecords))
 	tasks := (limit + block - 1) / block
 	workers := int(min(tasks, int64(h.sizes.workers)))
 	if err := h.makeWorkers(workers); err != nil {
@@ -268,16 +275,18 @@ func (h *histogram) Store(
 	return device.InOrder(ctx, workers, int(tasks), func(ctx context.Context, worker, i int) error {
 		first := int64(i) * block
 		return w.WriteBlock(
-			ctx, first, h.records(
-				h.workers[worker].out, first, min(block, limit-first),
+			ctx, first, h.recordsOf(
+				h.workers[worker].out,
+				first,
+				min(block, limit-first),
 			),
 		)
 	})
 }
 
-// records returns count records of the sorted order, starting at first, in dst.
-func (h *histogram) records(dst []byte, first, count int64) []byte {
-	size := int64(h.record)
+// recordsOf returns count records of the sorted order, starting at first, in dst.
+func (h *histogram) recordsOf(dst []byte, first, count int64) []byte {
+	size := int64(h.recordBytes)
 	dst = dst[:count*size]
 	i := sort.Search(len(h.ends), func(i int) bool { return h.ends[i] > first })
 
@@ -285,7 +294,8 @@ func (h *histogram) records(dst []byte, first, count int64) []byte {
 		end := min(h.ends[i]-first, count)
 		if end > at {
 			radix.Fill(
-				dst[at*size:end*size], h.values[i*h.record:(i+1)*h.record]...,
+				dst[at*size:end*size],
+				h.values[i*h.recordBytes:(i+1)*h.recordBytes]...,
 			)
 			at = end
 		}
@@ -294,7 +304,9 @@ func (h *histogram) records(dst []byte, first, count int64) []byte {
 	return dst
 }
 
-func (h *histogram) Stats() device.Stats { return h.stats }
+func (h *histogram) Stats() device.Stats {
+	return h.stats
+}
 
 func (h *histogram) Close() (err error) {
 	for _, w := range h.workers {

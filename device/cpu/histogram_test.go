@@ -40,7 +40,7 @@ func TestHistogram(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for _, l := range countedLayouts(t) {
 		for _, dist := range []string{"uniform", "equal", "zipf"} {
-			recs := devicetest.Distributions[dist](l, valuesOf(l.RecordSize)+r.IntN(20_000), r)
+			recs := devicetest.Distributions[dist](l, valueCount(l.RecordSize)+r.IntN(20_000), r)
 			c := devicetest.Case{Layout: l, Recs: recs, Workers: 1 + r.IntN(4), Limit: -1, Units: []int{1, 7_001, 3}}
 			if t.Run(l.String()+" "+dist, func(t *testing.T) { devicetest.Check(t, New(), c) }); t.Failed() {
 				return
@@ -92,7 +92,7 @@ func TestHistogramSettles(t *testing.T) {
 		}
 		w := h.workers[0]
 		clear(w.counts)
-		w.records = tallied - h.unit
+		w.records = maxUnsettled - h.unitRecords
 		var settled []int64
 		in := newIntake(&watchedSource{&devicetest.Source{Recs: make([]byte, n*l.RecordSize), Size: l.RecordSize}, func() {
 			var total int64
@@ -101,10 +101,10 @@ func TestHistogramSettles(t *testing.T) {
 			}
 			settled = append(settled, total)
 		}}, &h.sizes)
-		if err := h.count(t.Context(), w, in); err != nil {
+		if err := h.countUnits(t.Context(), w, in); err != nil {
 			t.Fatal(err)
 		}
-		unit := int64(h.unit)
+		unit := int64(h.unitRecords)
 		if len(settled) < 3 || settled[0] != 0 || settled[1] != unit || settled[2] != unit || slices.Max(h.ends) != n {
 			t.Errorf("%v: settled before each unit %d, and at the end %d, want 0, %d, %d and so on, and %d", l, settled,
 				slices.Max(h.ends), unit, unit, n)
@@ -142,7 +142,7 @@ func TestHistogramMemory(t *testing.T) {
 			for _, memory := range []int64{32 << 10, 1 << 20, 3 << 20, 64 << 20} {
 				opt := device.ChunkOptions{Keyer: k, BlockBytes: 32 << 10, Workers: workers, MemoryBytes: memory}
 				opt.Records = New().MaxRecords(opt, memory)
-				if memory >= 3<<20 != (opt.Records == maxTallied) && memory != 1<<20 {
+				if memory >= 3<<20 != (opt.Records == histogramCapacity) && memory != 1<<20 {
 					t.Errorf("%v, %d workers: %d records in %d bytes", l, workers, opt.Records, memory)
 				}
 				for ; opt.Records > 0; opt.Records /= fewer {

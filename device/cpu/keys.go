@@ -14,13 +14,14 @@ import (
 // keys is the kind of bare keys. The element is the whole normalized key, so equal elements are
 // equal records, and only elements are kept.
 type keys[E radix.Element] struct {
-	keyer *format.Keyer
-	pool  *pool.Pool[E]
-	view  bool // records have the same bytes as their elements
+	keyer     *format.Keyer
+	pool      *pool.Pool[E]
+	sameBytes bool // records have the same bytes as their elements
 }
 
 func newKeyChunk[E radix.Element](
-	opt device.ChunkOptions, s sizes,
+	opt device.ChunkOptions,
+	s sizes,
 ) (device.Chunk, error) {
 	e, err := newPipeline[E, E](opt, s)
 	if err != nil {
@@ -28,9 +29,9 @@ func newKeyChunk[E radix.Element](
 	}
 	k := opt.Keyer
 	e.kind = &keys[E]{
-		keyer: k,
-		pool:  e.pool,
-		view:  k.Identity() && s.record == s.element,
+		keyer:     k,
+		pool:      e.pool,
+		sameBytes: k.Identity() && s.recordBytes == s.elementBytes,
 	}
 	return e, nil
 }
@@ -42,19 +43,23 @@ func (k *keys[E]) tieBits(int) uint {
 	return 0
 }
 func (k *keys[E]) keysOf(
-	_ *worker[E, E], elems []E, _ int,
+	_ *worker[E, E],
+	elems []E,
+	_ int,
 ) []E {
 	return elems
 }
 
 func (k *keys[E]) extract(
-	w *worker[E, E], recs []byte, _ int64,
+	w *worker[E, E],
+	recs []byte,
+	_ int64,
 ) (keys, elems []E) {
-	if k.view {
+	if k.sameBytes {
 		elems = arena.View[E](recs)
 		return elems, elems
 	}
-	keys = w.keys[:len(recs)/k.keyer.Layout().RecordSize]
+	keys = w.batchKeys[:len(recs)/k.keyer.Layout().RecordSize]
 	switch dst := any(keys).(type) {
 	case []uint64:
 		k.keyer.Prefixes(dst, recs)
@@ -64,38 +69,43 @@ func (k *keys[E]) extract(
 	return keys, keys
 }
 
-// tied frees the blocks of a leaf whose elements are all the same.
-func (k *keys[E]) tied(_ context.Context, l *leaf[E]) error {
+// refineTied frees the blocks of a leaf whose elements are all the same.
+func (k *keys[E]) refineTied(_ context.Context, l *leaf[E]) error {
 	k.pool.Free(l.zone, l.Head)
 	l.List = pool.Empty
-	l.done = true
+	l.isSorted = true
 	return nil
 }
 
-// finish uses out if possible: like w.a, it is in the cache. Other memory makes the moves take
+// sortLeaf uses out if possible: like w.a, it is in the cache. Other memory makes the moves take
 // 1.5 times as long.
-func (k *keys[E]) finish(
-	w *worker[E, E], l *leaf[E], out []byte,
+func (k *keys[E]) sortLeaf(
+	w *worker[E, E],
+	l *leaf[E],
+	out []byte,
 ) []E {
-	dst := w.a[:l.count]
+	dst := w.leafKeys[:l.count]
 	room := len(out) / int(unsafe.Sizeof(dst[0]))
-	if k.view &&
+	if k.sameBytes &&
 		int64(room) >= l.count {
 		dst = arena.View[E](out)[:l.count]
 	}
-	inBlocks := l.count - l.counted
+	inBlocks := l.count - l.majorityCount
 	if inBlocks > 0 {
 		sortBlocks(w, k.pool, l, dst[:inBlocks])
 	}
-	if l.counted > 0 {
-		radix.InsertEqual(dst, int(l.count-l.counted), l.majority)
+	if l.majorityCount > 0 {
+		radix.InsertEqual(dst, int(l.count-l.majorityCount), l.majority)
 	}
 	return dst
 }
 
 // sortBlocks sorts the contents of the blocks of a leaf to dst.
 func sortBlocks[E radix.Element](
-	w *worker[E, E], p *pool.Pool[E], l *leaf[E], dst []E,
+	w *worker[E, E],
+	p *pool.Pool[E],
+	l *leaf[E],
+	dst []E,
 ) {
 	w.blocks = w.blocks[:0]
 	for b := l.Head; b != pool.None; b = p.Next[b] {
@@ -105,22 +115,25 @@ func sortBlocks[E radix.Element](
 	if s.Width == 8*int(unsafe.Sizeof(l.low)) {
 		s = radix.SpanOfBlocks(w.blocks)
 	}
-	w.radix.Sort(dst, w.b[:len(dst)], w.blocks, s)
+	w.radix.Sort(dst, w.leafTmp[:len(dst)], w.blocks, s)
 }
 
-func (k *keys[E]) gather(
-	_ *worker[E, E], dst []byte, sorted []E,
+func (k *keys[E]) gatherRecords(
+	_ *worker[E, E],
+	dst []byte,
+	sorted []E,
 ) []byte {
-	return k.records(dst, sorted)
+	return k.recordsOf(dst, sorted)
 }
-func (k *keys[E]) place(
-	_ *worker[E, E], dst, sorted []E,
+func (k *keys[E]) storeElements(
+	_ *worker[E, E],
+	dst, sorted []E,
 ) {
 	copy(dst, sorted)
 }
 
-func (k *keys[E]) records(dst []byte, elems []E) []byte {
-	if k.view {
+func (k *keys[E]) recordsOf(dst []byte, elems []E) []byte {
+	if k.sameBytes {
 		return arena.ByteView(elems)
 	}
 	dst = dst[:len(elems)*k.keyer.Layout().RecordSize]

@@ -13,14 +13,17 @@ import (
 
 // Load reads and scatters the records unit by unit.
 func (p *pipeline[K, E]) Load(
-	ctx context.Context, src device.Source,
+	ctx context.Context,
+	src device.Source,
 ) (int64, error) {
-	return p.load(ctx, src, &selection[K]{span: ^K(0)})
+	return p.loadSelected(ctx, src, &selection[K]{span: ^K(0)})
 }
 
-// load loads the selected records.
-func (p *pipeline[K, E]) load(
-	ctx context.Context, src device.Source, s *selection[K],
+// loadSelected loads the selected records.
+func (p *pipeline[K, E]) loadSelected(
+	ctx context.Context,
+	src device.Source,
+	s *selection[K],
 ) (int64, error) {
 	p.stats = device.Stats{Algorithm: MSD}
 	p.leaves = p.leaves[:0]
@@ -30,15 +33,15 @@ func (p *pipeline[K, E]) load(
 		intake:    newIntake(src, &p.sizes),
 		selection: s,
 	}
-	s.begin(l.intake, &p.opt, p.kind.fromPrefix)
-	l.workers = workersFor(p.sizes.workers, l.expected, p.sizes.unit)
+	s.estimateRecords(l.intake, &p.opt, p.kind.fromPrefix)
+	l.workers = workersFor(p.sizes.workers, l.expected, p.sizes.unitRecords)
 	if err := p.makeWorkers(l.workers); err != nil {
 		return 0, err
 	}
-	if err := l.run(ctx); err != nil {
+	if err := l.loadAll(ctx); err != nil {
 		return 0, err
 	}
-	p.leaves = p.collect(l.workers, l.buckets, leaf[K]{
+	p.leaves = p.collectLeaves(l.workers, l.buckets, leaf[K]{
 		low:  s.low,
 		high: s.high(),
 	}, p.order)
@@ -55,30 +58,30 @@ type loading[K radix.Element, E arena.Word] struct {
 	buckets   radix.Buckets[K]
 }
 
-// run reads the first unit, which determines the buckets if there is no sample, and then the
+// loadAll reads the first unit, which determines the buckets if there is no sample, and then the
 // rest.
-func (l *loading[K, E]) run(ctx context.Context) error {
+func (l *loading[K, E]) loadAll(ctx context.Context) error {
 	e := l.pipeline
-	recs, first, err := l.next(ctx, 0)
+	recs, first, err := l.nextUnit(ctx, 0)
 	if err != nil {
 		return err
 	}
-	l.choose(recs, first)
+	l.chooseBuckets(recs, first)
 	for more := true; more; recs = nil {
 		if e.order != nil {
-			e.order.reading = 0
+			e.order.unitsInProgress = 0
 		}
 		err := device.Each(ctx, l.workers, func(ctx context.Context, i int) error {
 			if i > 0 {
-				return l.work(ctx, i, nil, 0)
+				return l.loadUnits(ctx, i, nil, 0)
 			}
-			return l.work(ctx, i, recs, first)
+			return l.loadUnits(ctx, i, recs, first)
 		})
 		if err == nil { // workers that were not admitted again may have left records
-			err = l.work(ctx, 0, nil, 0)
+			err = l.loadUnits(ctx, 0, nil, 0)
 		}
 		if err == nil {
-			more, err = l.makeRoom()
+			more, err = l.dropGreatest()
 		}
 		if err != nil {
 			return err
@@ -91,10 +94,13 @@ func (l *loading[K, E]) run(ctx context.Context) error {
 	})
 }
 
-// work scatters recs, if any, and then the units that it reads until it is not admitted or there
-// are no more.
-func (l *loading[K, E]) work(
-	ctx context.Context, worker int, recs []byte, first int64,
+// loadUnits scatters recs, if any, and then the units that it reads until it is not admitted or
+// there are no more.
+func (l *loading[K, E]) loadUnits(
+	ctx context.Context,
+	worker int,
+	recs []byte,
+	first int64,
 ) (err error) {
 	w := l.pipeline.workers[worker]
 	order := l.pipeline.order
@@ -102,10 +108,10 @@ func (l *loading[K, E]) work(
 
 	for {
 		if len(recs) > 0 {
-			l.scatter(w, recs, first)
+			l.scatterUnit(w, recs, first)
 			if order != nil {
-				w.scatter.Counts(
-					order.noteUnit(worker, first, int64(len(recs)/l.record)),
+				w.scatter.CopySizes(
+					order.noteUnit(worker, first, int64(len(recs)/l.recordBytes)),
 				)
 			}
 		}
@@ -113,7 +119,7 @@ func (l *loading[K, E]) work(
 		if !order.admit(worker) {
 			return nil
 		}
-		if recs, first, err = l.next(ctx, worker); err != nil {
+		if recs, first, err = l.nextUnit(ctx, worker); err != nil {
 			return err
 		}
 		if len(recs) == 0 {
@@ -122,8 +128,10 @@ func (l *loading[K, E]) work(
 	}
 }
 
-func (l *loading[K, E]) scatter(
-	w *worker[K, E], recs []byte, first int64,
+func (l *loading[K, E]) scatterUnit(
+	w *worker[K, E],
+	recs []byte,
+	first int64,
 ) {
 	left := 0
 	l.eachBatch(w, recs, first, func(keys []K, elems []E) {
@@ -131,9 +139,9 @@ func (l *loading[K, E]) scatter(
 		if !s.takesAll() {
 			within := 0
 			if l.pipeline.sizes.whole {
-				within = radix.WithinBoth(keys, elems, s.low, s.span)
+				within = radix.KeepWithinBoth(keys, elems, s.low, s.span)
 			} else {
-				within = radix.Within(keys, s.low, s.span)
+				within = radix.KeepWithin(keys, s.low, s.span)
 			}
 			left += len(keys) - within
 			keys = keys[:within]
@@ -146,40 +154,45 @@ func (l *loading[K, E]) scatter(
 
 // eachBatch calls f with the elements of a unit and their keys, one batch at a time.
 func (l *loading[K, E]) eachBatch(
-	w *worker[K, E], recs []byte, first int64, f func(keys []K, elems []E),
+	w *worker[K, E],
+	recs []byte,
+	first int64,
+	f func(keys []K, elems []E),
 ) {
 	for len(recs) > 0 {
-		n := min(len(w.keys), len(recs)/l.record)
-		f(l.pipeline.kind.extract(w, recs[:n*l.record], first))
-		recs = recs[n*l.record:]
+		n := min(len(w.batchKeys), len(recs)/l.recordBytes)
+		f(l.pipeline.kind.extract(w, recs[:n*l.recordBytes], first))
+		recs = recs[n*l.recordBytes:]
 		first += int64(n)
 	}
 }
 
-// next reads the next unit of a worker.
-func (l *loading[K, E]) next(
-	ctx context.Context, worker int,
+// nextUnit reads the next unit of a worker.
+func (l *loading[K, E]) nextUnit(
+	ctx context.Context,
+	worker int,
 ) (recs []byte, first int64, err error) {
-	return l.intake.next(ctx, func(first int64, n int) []byte {
+	return l.intake.nextUnit(ctx, func(first int64, n int) []byte {
 		if loaded := l.pipeline.loaded; loaded != nil {
-			return loaded.Bytes()[int(first)*l.record:][:n*l.record]
+			return loaded.Bytes()[int(first)*l.recordBytes:][:n*l.recordBytes]
 		}
-		return l.pipeline.workers[worker].unit[:n*l.record]
+		return l.pipeline.workers[worker].unit[:n*l.recordBytes]
 	})
 }
 
-// choose divides the range of the sample, or of the first unit if there is no sample, into
+// chooseBuckets divides the range of the sample, or of the first unit if there is no sample, into
 // buckets.
-func (l *loading[K, E]) choose(recs []byte, first int64) {
+func (l *loading[K, E]) chooseBuckets(recs []byte, first int64) {
 	e := l.pipeline
 	tieBits := e.kind.tieBits(0)
-	count := e.sizes.buckets(l.expected)
+	count := e.sizes.bucketsFor(l.expected)
 	l.buckets = radix.Buckets[K]{Shift: tieBits}
 	var sample []K
 
 	if count > 1 && len(recs) > 0 {
-		prefixes := l.sample(&e.opt)
-		for i := 0; i < len(prefixes); i += max(1, len(prefixes)/(sampledPerBucket*count)) {
+		prefixes := l.samplePrefixes(&e.opt)
+		step := max(1, len(prefixes)/(sampledPerBucket*count))
+		for i := 0; i < len(prefixes); i += step {
 			sample = append(sample, e.kind.fromPrefix(prefixes[i]))
 		}
 		if len(sample) == 0 {
@@ -188,13 +201,16 @@ func (l *loading[K, E]) choose(recs []byte, first int64) {
 			})
 		}
 		var low, high K
-		sample, low, high = l.selection.cutFrom(sample)
+		sample, low, high = l.selection.selectSample(sample)
 		l.buckets = radix.FittedBuckets(sample, low, high, count, tieBits)
 	}
 
 	e.order.reset(l.buckets.Count(), l.workers)
 	majority := radix.MajorityKeys(
-		sample, l.buckets, e.sizes.maxEqualities(), 0,
+		sample,
+		l.buckets,
+		e.sizes.maxEqualities(),
+		0,
 	)
 	for _, w := range e.workers[:l.workers] {
 		w.scatter.Reset(
@@ -208,18 +224,22 @@ func (l *loading[K, E]) choose(recs []byte, first int64) {
 	}
 }
 
-// collect makes leaves of the workers' buckets. whole is the leaf that was divided. If in is not
-// nil, it contains the order in which to read the elements. Otherwise, the workers' elements are
-// concatenated.
-func (p *pipeline[K, E]) collect(
-	workers int, b radix.Buckets[K], whole leaf[K], in *order,
+// collectLeaves makes leaves of the workers' buckets. whole is the leaf that was divided. If in is
+// not nil, it contains the order in which to read the elements. Otherwise, the workers' elements
+// are concatenated.
+func (p *pipeline[K, E]) collectLeaves(
+	workers int,
+	b radix.Buckets[K],
+	whole leaf[K],
+	in *order,
 ) (leaves []leaf[K]) {
 	if in != nil {
-		in.sort()
-		in.lists = in.lists[:0]
+		in.sortSegments()
+		in.workerLists = in.workerLists[:0]
 		for _, w := range p.workers[:workers] {
-			in.lists = append(
-				in.lists, slices.Clone(w.scatter.Lists[:b.Count()]),
+			in.workerLists = append(
+				in.workerLists,
+				slices.Clone(w.scatter.Lists[:b.Count()]),
 			)
 		}
 	}
@@ -229,7 +249,7 @@ func (p *pipeline[K, E]) collect(
 		if l.count == 0 {
 			continue
 		}
-		if l.from = whole.from; in != nil {
+		if l.keyFrom = whole.keyFrom; in != nil {
 			l.List = pool.Empty
 			l.ordered = true
 			l.bucket = bucket
@@ -246,21 +266,21 @@ func (p *pipeline[K, E]) collect(
 func (p *pipeline[K, E]) leafOf(workers, bucket int) leaf[K] {
 	l := leaf[K]{List: pool.Empty, zone: p.workers[0].scatter.ZoneOf(bucket)}
 	for _, w := range p.workers[:workers] {
-		l.count += p.pool.Count(w.scatter.Lists[bucket])
-		majority, counted := w.scatter.CountOf(bucket)
+		l.count += p.pool.CountElements(w.scatter.Lists[bucket])
+		majority, counted := w.scatter.MajorityOf(bucket)
 		l.majority = majority
-		l.counted += counted
+		l.majorityCount += counted
 		p.pool.Join(&l.List, w.scatter.Lists[bucket])
 	}
 
-	l.count += l.counted
+	l.count += l.majorityCount
 	return l
 }
 
-// widen estimates the range of all elements from the range of n of them. For n uniformly
+// widenRange estimates the range of all elements from the range of n of them. For n uniformly
 // distributed values, the expected distance from each end of the sample to the end of the range
 // is one average gap.
-func widen[E radix.Element](low, high E, n int) (E, E) {
+func widenRange[E radix.Element](low, high E, n int) (E, E) {
 	gap := (high - low) / E(n)
 	return low - min(low, gap), high + min(^E(0)-high, gap)
 }
@@ -268,7 +288,9 @@ func widen[E radix.Element](low, high E, n int) (E, E) {
 // Select implements device.Chunk. It does not support records that stay where they were read,
 // because those left out would leave holes.
 func (p *pipeline[K, E]) Select(
-	ctx context.Context, src device.Source, low, high uint64,
+	ctx context.Context,
+	src device.Source,
+	low, high uint64,
 ) (records int64, last uint64, err error) {
 	if p.sizes.storedRecordBytes > 0 {
 		return 0, 0, errors.ErrUnsupported
@@ -278,7 +300,7 @@ func (p *pipeline[K, E]) Select(
 		span:    K(high) - K(low),
 		shrinks: true,
 	}
-	records, err = p.load(ctx, src, s)
+	records, err = p.loadSelected(ctx, src, s)
 	if s.high() == K(high) {
 		return records, high, err
 	}
@@ -294,22 +316,29 @@ type selection[E radix.Element] struct {
 }
 
 // high returns the greatest element that is taken.
-func (s *selection[E]) high() E { return s.low + s.span }
+func (s *selection[E]) high() E {
+	return s.low + s.span
+}
 
-func (s *selection[E]) takesAll() bool { return s.span == ^E(0) }
+// takesAll reports whether all elements are selected.
+func (s *selection[E]) takesAll() bool {
+	return s.span == ^E(0)
+}
 
 // minEstimateSample is the minimum size of a sample for estimating the number of selected
 // elements.
 const minEstimateSample = 1 << 8
 
-// begin estimates the number of elements, unless all are taken.
-func (s *selection[E]) begin(
-	in *intake, opt *device.ChunkOptions, fromPrefix func(uint64) E,
+// estimateRecords estimates the number of elements, unless all are taken.
+func (s *selection[E]) estimateRecords(
+	in *intake,
+	opt *device.ChunkOptions,
+	fromPrefix func(uint64) E,
 ) {
 	if s.takesAll() {
 		return
 	}
-	prefixes := in.sample(opt)
+	prefixes := in.samplePrefixes(opt)
 	selected := 0
 	for _, p := range prefixes {
 		if fromPrefix(p)-s.low <= s.span {
@@ -318,31 +347,32 @@ func (s *selection[E]) begin(
 	}
 
 	if selected >= minEstimateSample {
-		estimate := float64(in.src.Records()) * float64(selected) / float64(len(prefixes))
+		share := float64(selected) / float64(len(prefixes))
+		estimate := float64(in.src.Records()) * share
 		in.expected = min(in.expected, int64(estimate))
 	}
 }
 
-// cutFrom returns the selected part of a sample and the range for which to make buckets. It does
-// not modify the sample, which may belong to the source.
-func (s *selection[E]) cutFrom(sample []E) (selected []E, low, high E) {
+// selectSample returns the selected part of a sample and the range for which to make buckets. It
+// does not modify the sample, which may belong to the source.
+func (s *selection[E]) selectSample(sample []E) (selected []E, low, high E) {
 	if !s.takesAll() {
 		sample = slices.Clone(sample)
-		sample = sample[:radix.Within(sample, s.low, s.span)]
+		sample = sample[:radix.KeepWithin(sample, s.low, s.span)]
 	}
 
 	if len(sample) == 0 {
 		return nil, s.low, s.high()
 	}
 	low, high = radix.MinMax(sample)
-	low, high = widen(low, high, len(sample))
+	low, high = widenRange(low, high, len(sample))
 	return sample, max(low, s.low), min(high, s.high())
 }
 
-// makeRoom drops the buckets with the greatest elements, and excludes these elements from now on,
-// if the source of a selection has more records than fit. It reports whether there is more to
+// dropGreatest drops the buckets with the greatest elements, and excludes these elements from now
+// on, if the source of a selection has more records than fit. It reports whether there is more to
 // read. REQUIRES: no worker adds to buckets
-func (l *loading[K, E]) makeRoom() (more bool, err error) {
+func (l *loading[K, E]) dropGreatest() (more bool, err error) {
 	s := l.selection
 	if !s.shrinks || l.delivered.Load() >= l.src.Records() {
 		return false, nil
@@ -364,17 +394,18 @@ func (l *loading[K, E]) makeRoom() (more bool, err error) {
 // returns 0 if all elements are in one bucket.
 func (l *loading[K, E]) firstToDrop() int {
 	sizes := make([]int64, l.buckets.Count())
-	all := int64(0)
+	total := int64(0)
 	for bucket := range sizes {
 		for _, w := range l.pipeline.workers[:l.workers] {
 			sizes[bucket] += w.scatter.SizeOf(bucket)
 		}
-		all += sizes[bucket]
+		total += sizes[bucket]
 	}
 
 	before := int64(0)
 	for bucket, size := range sizes {
-		if before > 0 && size > 0 && 4*(before+size) > 3*all {
+		exceeds := 4*(before+size) > 3*total
+		if exceeds && before > 0 && size > 0 {
 			return bucket
 		}
 		before += size

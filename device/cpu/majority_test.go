@@ -98,11 +98,11 @@ func countedIn(made device.Chunk) (n int) {
 	switch c := made.(type) {
 	case *elementPipeline[uint32]:
 		for _, l := range c.leaves {
-			n += int(l.counted)
+			n += int(l.majorityCount)
 		}
 	case *elementPipeline[uint64]:
 		for _, l := range c.leaves {
-			n += int(l.counted)
+			n += int(l.majorityCount)
 		}
 	}
 	return n

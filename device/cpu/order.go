@@ -16,20 +16,20 @@ import (
 // A segment consists of one or more units that one worker read consecutively. For each segment,
 // order stores how many records the worker had put into each bucket when the segment ended.
 type order struct {
-	table   *arena.Memory // memory of ends
-	buckets int
-	lists   [][]pool.List // the buckets of each worker
+	table       *arena.Memory // memory of ends
+	buckets     int
+	workerLists [][]pool.List // the buckets of each worker
 
 	mu sync.Mutex
 	// ends holds, for each segment in the order in which they began, and for each bucket, how
 	// many records its worker had put into the bucket.
-	ends     []uint32
-	segments []segment
-	most     int // maximum number of segments
-	// reading is the number of workers, except the first, that may be reading a unit that becomes
-	// a new segment.
-	reading int
-	last    []int // the last segment of each worker, or -1
+	ends        []uint32
+	segments    []segment
+	maxSegments int // maximum number of segments
+	// unitsInProgress is the number of units that workers, except the first, are reading. Each of
+	// them may become a new segment.
+	unitsInProgress int
+	lastSegment     []int // the last segment of each worker, or -1
 }
 
 // segment consists of the records [first, end) of the source. slot is the index of its ends.
@@ -45,9 +45,9 @@ func newOrder(segments, buckets int) (*order, error) {
 		return nil, err
 	}
 	return &order{
-		table: table,
-		ends:  arena.View[uint32](table.Bytes()),
-		most:  segments,
+		table:       table,
+		ends:        arena.View[uint32](table.Bytes()),
+		maxSegments: segments,
 	}, nil
 }
 
@@ -57,16 +57,16 @@ func (o *order) reset(buckets, workers int) {
 		return
 	}
 	o.buckets = buckets
-	o.reading = 0
-	o.segments = slices.Grow(o.segments[:0], o.most)
-	o.last = slices.Repeat([]int{-1}, workers)
+	o.unitsInProgress = 0
+	o.segments = slices.Grow(o.segments[:0], o.maxSegments)
+	o.lastSegment = slices.Repeat([]int{-1}, workers)
 }
 
 func (o *order) free() error {
 	if o == nil {
 		return nil
 	}
-	o.lists = nil
+	o.workerLists = nil
 	o.ends = nil
 	return o.table.Free()
 }
@@ -86,13 +86,13 @@ func (o *order) admit(worker int) bool {
 	// A unit of another worker may need two segments: one for itself, and one because it
 	// interrupts the first worker, whose next unit then begins a new segment. Two segments are
 	// reserved for the first worker: for the unit that it is reading, and for all later ones.
-	units := o.reading + 1
+	units := o.unitsInProgress + 1
 	needed := 2*units + 2
-	if len(o.segments)+needed > o.most {
+	if len(o.segments)+needed > o.maxSegments {
 		return false
 	}
 
-	o.reading++
+	o.unitsInProgress++
 	return true
 }
 
@@ -106,9 +106,9 @@ func (o *order) noteUnit(worker int, first, n int64) (ends []uint32) {
 	defer o.mu.Unlock()
 
 	if worker != 0 {
-		o.reading--
+		o.unitsInProgress--
 	}
-	if last := o.last[worker]; last >= 0 && o.segments[last].end == first &&
+	if last := o.lastSegment[worker]; last >= 0 && o.segments[last].end == first &&
 		first+n-o.segments[last].first <= maxSegment {
 		o.segments[last].end += n
 		return o.endsOf(last)
@@ -121,7 +121,7 @@ func (o *order) noteUnit(worker int, first, n int64) (ends []uint32) {
 		worker: worker,
 		slot:   slot,
 	})
-	o.last[worker] = slot
+	o.lastSegment[worker] = slot
 	return o.endsOf(slot)
 }
 
@@ -129,9 +129,9 @@ func (o *order) endsOf(slot int) []uint32 {
 	return o.ends[slot*o.buckets:][:o.buckets]
 }
 
-// sort sorts the segments by their position in the input. REQUIRES: noteUnit is not called
+// sortSegments sorts the segments by their position in the input. REQUIRES: noteUnit is not called
 // afterwards
-func (o *order) sort() {
+func (o *order) sortSegments() {
 	slices.SortFunc(o.segments, func(a, b segment) int {
 		return cmp.Compare(a.first, b.first)
 	})
@@ -139,7 +139,10 @@ func (o *order) sort() {
 
 // eachOrdered yields the elements of a bucket in input order; see pipeline.pieces.
 func eachOrdered[E arena.Word](
-	o *order, p *pool.Pool[E], bucket int, yield func([]E) bool,
+	o *order,
+	p *pool.Pool[E],
+	bucket int,
+	yield func([]E) bool,
 ) {
 	type cursor struct {
 		rest []E    // the rest of the current block
@@ -148,7 +151,7 @@ func eachOrdered[E arena.Word](
 	}
 	var few [16]cursor
 	cursors := few[:0]
-	for _, lists := range o.lists {
+	for _, lists := range o.workerLists {
 		cursors = append(cursors, cursor{next: lists[bucket].Head})
 	}
 	for i := range o.segments {

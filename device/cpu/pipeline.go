@@ -44,63 +44,64 @@ type kind[K radix.Element, E arena.Word] interface {
 	// on.
 	keysOf(w *worker[K, E], elems []E, from int) []K
 
-	// tied handles a leaf whose keys are all equal: it replaces the keys by later bits of the
-	// record's key, or marks the leaf as done.
-	tied(ctx context.Context, l *leaf[K]) error
+	// refineTied handles a leaf whose keys are all equal: it replaces the keys by later bits of the
+	// record's key, or marks the leaf as sorted.
+	refineTied(ctx context.Context, l *leaf[K]) error
 
-	// finish sorts a leaf. The result is in the scratch memory of w, or in out if keys have the
+	// sortLeaf sorts a leaf. The result is in the scratch memory of w, or in out if keys have the
 	// same bytes as records. It consists of keys, or of references to elements. REQUIRES: out
 	// begins at a cache line or a whole number of records after one
-	finish(w *worker[K, E], l *leaf[K], out []byte) []K
+	sortLeaf(w *worker[K, E], l *leaf[K], out []byte) []K
 
-	// gather returns the records for a result of finish: in dst, or a view of sorted if that is
-	// the same. place stores the elements of such a result in dst.
-	gather(w *worker[K, E], dst []byte, sorted []K) []byte
-	place(w *worker[K, E], dst []E, sorted []K)
+	// gatherRecords returns the records for a result of sortLeaf: in dst, or a view of sorted if
+	// that is the same. storeElements stores the elements of such a result in dst.
+	gatherRecords(w *worker[K, E], dst []byte, sorted []K) []byte
+	storeElements(w *worker[K, E], dst []E, sorted []K)
 
-	// records returns the records of elems: in dst, or a view of elems if that is the same.
-	records(dst []byte, elems []E) []byte
+	// recordsOf returns the records of elems: in dst, or a view of elems if that is the same.
+	recordsOf(dst []byte, elems []E) []byte
 }
 
 // worker is the scratch memory of one goroutine.
 type worker[K radix.Element, E arena.Word] struct {
 	memory *arena.Memory // memory of the slices below
 	// keys of a leaf, or references to its elements, and equal space for sorting
-	a, b       []K
-	keys       []K // keys of a batch of elements
-	recs       []E // elements of a leaf in input order, if they are not keys
-	elems      []E // a batch of elements
-	scatter    *radix.Scatterer[K, E]
-	unit       []byte   // incoming records
-	out        []byte   // outgoing records
-	blocks     [][]E    // blocks of a leaf
-	references *records // resolves references
-	radix      radix.Sorter[K]
-	low, high  K   // range of the keys surveyed so far
-	sample     []K // a sample of these keys
-	next       int // distance to the next key to sample
+	leafKeys, leafTmp []K
+	batchKeys         []K // keys of a batch of elements
+	leafElems         []E // elements of a leaf in input order, if they are not keys
+	batchElems        []E // a batch of elements
+	scatter           *radix.Scatterer[K, E]
+	unit              []byte   // incoming records
+	out               []byte   // outgoing records
+	blocks            [][]E    // blocks of a leaf
+	references        *records // resolves references
+	radix             radix.Sorter[K]
+	low, high         K   // range of the keys surveyed so far
+	sample            []K // a sample of these keys
+	toNextSample      int // distance to the next key to sample
 }
 
 // A leaf is a bucket, or a part of one, that will not be divided further.
 type leaf[K radix.Element] struct {
 	pool.List
-	count int64
-	zone  int  // zone of its blocks
-	done  bool // sorted: all elements are the same, or are already in order
+	count    int64
+	zone     int  // zone of its blocks
+	isSorted bool // sorted: all elements are the same, or are already in order
 
-	low, high K     // all keys are from low to high
-	from      int   // first bit of the record's key that keys contain
-	majority  K     // the key that the scatter counted
-	counted   int64 // number of elements equal to majority, which are in no block
+	low, high     K     // all keys are from low to high
+	keyFrom       int   // first bit of the record's key that keys contain
+	majority      K     // the key that the scatter counted
+	majorityCount int64 // number of elements equal to majority, which are in no block
 
 	ordered bool // the elements are not in the list, but in a bucket of the pipeline's order
 	bucket  int
 }
 
 func newPipeline[K radix.Element, E arena.Word](
-	opt device.ChunkOptions, s sizes,
+	opt device.ChunkOptions,
+	s sizes,
 ) (*pipeline[K, E], error) {
-	p, err := pool.New[E](s.blocks, s.block, zones(&s))
+	p, err := pool.New[E](s.blocks, s.blockElems, zoneCount(&s))
 	return &pipeline[K, E]{
 		sizes: s,
 		opt:   opt,
@@ -121,25 +122,29 @@ func (p *pipeline[K, E]) makeWorkers(workers int) error {
 }
 
 func (p *pipeline[K, E]) newWorker() (*worker[K, E], error) {
-	memory, err := arena.Alloc(p.sizes.perWorker())
+	memory, err := arena.Alloc(p.sizes.workerBytes())
 	if err != nil {
 		return nil, err
 	}
 	w := &worker[K, E]{memory: memory}
 	rest := memory.Bytes()
-	w.a, rest = radix.Carve[K](rest, p.sizes.leaf)
-	w.b, rest = radix.Carve[K](rest, p.sizes.leaf)
-	w.keys, rest = radix.Carve[K](rest, p.sizes.batch())
+	w.leafKeys, rest = radix.Carve[K](rest, p.sizes.leafElems)
+	w.leafTmp, rest = radix.Carve[K](rest, p.sizes.leafElems)
+	w.batchKeys, rest = radix.Carve[K](rest, p.sizes.batchElems())
 
 	if p.sizes.whole {
-		w.recs, rest = radix.Carve[E](rest, p.sizes.leaf)
-		w.elems, rest = radix.Carve[E](rest, p.sizes.batch())
+		w.leafElems, rest = radix.Carve[E](rest, p.sizes.leafElems)
+		w.batchElems, rest = radix.Carve[E](rest, p.sizes.batchElems())
 	}
 
 	w.scatter, rest = radix.NewScatterer[K](
-		p.pool, rest, p.sizes.maxBuckets(), p.sizes.line,
+		p.pool,
+		rest,
+		p.sizes.maxBuckets(),
+		p.sizes.lineBytes,
 	)
-	w.unit, w.out = rest[:p.sizes.unitBytes()], rest[p.sizes.unitBytes():]
+	w.unit = rest[:p.sizes.unitBytes()]
+	w.out = rest[p.sizes.unitBytes():]
 	return w, nil
 }
 
@@ -150,7 +155,8 @@ const equalPiece = 512
 // input order, if that is known, or in sorted order after finishing. The caller may recycle the
 // blocks of a piece that it has received.
 func (p *pipeline[K, E]) pieces(
-	l *leaf[K], skip int64,
+	l *leaf[K],
+	skip int64,
 ) iter.Seq[[]E] {
 	return func(yield func([]E) bool) {
 		rest := func(piece []E) bool {
@@ -162,22 +168,37 @@ func (p *pipeline[K, E]) pieces(
 		case l.ordered:
 			eachOrdered(p.order, p.pool, l.bucket, rest)
 			return
-		case l.done && !p.sizes.whole:
-			equal := make([]K, min(equalPiece, l.count-skip))
-			radix.Fill(equal, l.low)
-			piece := arena.View[E](arena.ByteView(equal))
-			for left := l.count - skip; left > 0 &&
-				yield(piece[:min(left, equalPiece)]); left -= equalPiece {
-			}
+		case l.isSorted && !p.sizes.whole:
+			yieldEqual(l.low, l.count-skip, yield)
 			return
 		}
 
 		for b := l.Head; b != pool.None; {
 			content := p.pool.Content(b)
-			if b = p.pool.Next[b]; !rest(content) {
+			b = p.pool.Next[b] // before yielding, which may recycle the block
+			if !rest(content) {
 				return
 			}
 		}
+	}
+}
+
+// yieldEqual yields count elements that equal key.
+func yieldEqual[K radix.Element, E arena.Word](
+	key K,
+	count int64,
+	yield func([]E) bool,
+) {
+	equal := make([]K, min(equalPiece, count))
+	radix.Fill(equal, key)
+	piece := arena.View[E](arena.ByteView(equal))
+
+	for count > 0 {
+		n := min(count, equalPiece)
+		if !yield(piece[:n]) {
+			return
+		}
+		count -= n
 	}
 }
 
@@ -185,11 +206,13 @@ func (p *pipeline[K, E]) pieces(
 // overlapped with writing.
 func (p *pipeline[K, E]) Sort(ctx context.Context) error {
 	return splitter[K, E]{p}.splitAll(ctx, func(l *leaf[K]) bool {
-		return l.count > int64(p.sizes.leaf) && !l.done
+		return l.count > int64(p.sizes.leafElems) && !l.isSorted
 	})
 }
 
-func (p *pipeline[K, E]) Stats() device.Stats { return p.stats }
+func (p *pipeline[K, E]) Stats() device.Stats {
+	return p.stats
+}
 
 // countPasses adds the radix passes of the workers to the stats.
 func (p *pipeline[K, E]) countPasses() {
@@ -212,6 +235,9 @@ func (p *pipeline[K, E]) freeWorkers() (err error) {
 func (p *pipeline[K, E]) Close() error {
 	p.leaves = nil
 	return errors.Join(
-		p.loaded.Free(), p.order.free(), p.pool.Memory.Free(), p.freeWorkers(),
+		p.loaded.Free(),
+		p.order.free(),
+		p.pool.Memory.Free(),
+		p.freeWorkers(),
 	)
 }

@@ -22,7 +22,7 @@ import (
 // If the key has fewer bits than there is space for, the high bits are 0.
 type records struct {
 	keyer       *format.Keyer
-	size        int    // record size in bytes
+	recordBytes int    // record size in bytes
 	loaded      []byte // all records in input order
 	indexBits   uint
 	heldKeyBits int // number of key bits in an element
@@ -36,7 +36,7 @@ func newRecords(k *format.Keyer, loaded []byte, capacity int64) *records {
 	indexBits := uint(bits.Len64(uint64(max(capacity-1, 0))))
 	return &records{
 		keyer:       k,
-		size:        k.Layout().RecordSize,
+		recordBytes: k.Layout().RecordSize,
 		loaded:      loaded,
 		indexBits:   indexBits,
 		heldKeyBits: min(64-int(indexBits), 8*k.KeySize()),
@@ -48,7 +48,7 @@ func newRecordChunk(opt device.ChunkOptions, s sizes) (device.Chunk, error) {
 	if err != nil {
 		return nil, err
 	}
-	memory, err := arena.Alloc(int(s.records) * s.record)
+	memory, err := arena.Alloc(int(s.records) * s.recordBytes)
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
@@ -60,15 +60,19 @@ func newRecordChunk(opt device.ChunkOptions, s sizes) (device.Chunk, error) {
 }
 
 func (r *records) keysOf(
-	_ *worker[uint64, uint64], elems []uint64, _ int,
+	_ *worker[uint64, uint64],
+	elems []uint64,
+	_ int,
 ) []uint64 {
 	return elems
 }
 
 func (r *records) extract(
-	w *worker[uint64, uint64], recs []byte, first int64,
+	w *worker[uint64, uint64],
+	recs []byte,
+	first int64,
 ) (keys, elems []uint64) {
-	keys = w.keys[:len(recs)/r.size]
+	keys = w.batchKeys[:len(recs)/r.recordBytes]
 	r.keyer.Prefixes(keys, recs)
 	drop := uint(r.keyer.PrefixBits() - r.heldKeyBits)
 	for i, p := range keys {
@@ -77,20 +81,20 @@ func (r *records) extract(
 	return keys, keys
 }
 
-// tied replaces the elements of a leaf: they now contain the next bits of the key that may
+// refineTied replaces the elements of a leaf: they now contain the next bits of the key that may
 // differ.
-func (r *records) tied(ctx context.Context, l *leaf[uint64]) error {
-	from := r.next(l.from)
+func (r *records) refineTied(ctx context.Context, l *leaf[uint64]) error {
+	from, searches := r.followingBits(l.keyFrom)
 	workers := workersFor(r.pipeline.sizes.workers, l.count, batchRecords)
 	if err := r.pipeline.makeWorkers(workers); err != nil {
 		return err
 	}
-	if from < 0 {
+	if searches {
 		var mu sync.Mutex
 		from = 8 * r.keyer.KeySize()
 		pivot := r.pipeline.pool.Content(l.Head)[0]
 		err := r.pipeline.eachPiece(ctx, workers, *l, func(_ int, _ *worker[uint64, uint64], piece []uint64) {
-			agreed := r.agreement(piece, pivot, l.from)
+			agreed := r.agreedBits(piece, pivot, l.keyFrom)
 			mu.Lock()
 			defer mu.Unlock()
 			from = min(from, agreed)
@@ -100,7 +104,7 @@ func (r *records) tied(ctx context.Context, l *leaf[uint64]) error {
 		}
 	}
 
-	l.from = from
+	l.keyFrom = from
 	l.low = 0
 	l.high = ^uint64(0)
 	return r.pipeline.eachPiece(ctx, workers, *l, func(_ int, _ *worker[uint64, uint64], piece []uint64) {
@@ -108,22 +112,26 @@ func (r *records) tied(ctx context.Context, l *leaf[uint64]) error {
 	})
 }
 
-func (r *records) finish(
-	w *worker[uint64, uint64], l *leaf[uint64], _ []byte,
+func (r *records) sortLeaf(
+	w *worker[uint64, uint64],
+	l *leaf[uint64],
+	_ []byte,
 ) []uint64 {
-	elems := w.a[:l.count]
+	elems := w.leafKeys[:l.count]
 	sortBlocks(w, r.pipeline.pool, l, elems)
-	r.refine(&w.radix, elems, w.b[:l.count], l.from)
+	r.refine(&w.radix, elems, w.leafTmp[:l.count], l.keyFrom)
 	return elems
 }
 
-func (r *records) gather(
-	_ *worker[uint64, uint64], dst []byte, sorted []uint64,
+func (r *records) gatherRecords(
+	_ *worker[uint64, uint64],
+	dst []byte,
+	sorted []uint64,
 ) []byte {
-	return r.records(dst, sorted)
+	return r.recordsOf(dst, sorted)
 }
 
-func (r *records) place(_ *worker[uint64, uint64], dst, sorted []uint64) {
+func (r *records) storeElements(_ *worker[uint64, uint64], dst, sorted []uint64) {
 	copy(dst, sorted)
 }
 
@@ -136,16 +144,16 @@ func (r *records) fromPrefix(prefix uint64) uint64 {
 // L1.
 const gatherBatch = 16
 
-// records gathers the records of elems. They are scattered in memory, so each one costs one or
+// recordsOf gathers the records of elems. They are scattered in memory, so each one costs one or
 // two cache misses. Therefore a batch is prefetched while the previous batch is copied.
-func (r *records) records(dst []byte, elems []uint64) []byte {
-	dst = dst[:len(elems)*r.size]
+func (r *records) recordsOf(dst []byte, elems []uint64) []byte {
+	dst = dst[:len(elems)*r.recordBytes]
 	r.prefetch(elems[:min(gatherBatch, len(elems))])
 	for at := 0; at < len(elems); {
 		end := min(at+gatherBatch, len(elems))
 		r.prefetch(elems[end:min(end+gatherBatch, len(elems))])
 		for ; at < end; at++ {
-			copy(dst[at*r.size:(at+1)*r.size], r.record(elems[at]))
+			copy(dst[at*r.recordBytes:(at+1)*r.recordBytes], r.recordAt(elems[at]))
 		}
 	}
 
@@ -153,19 +161,24 @@ func (r *records) records(dst []byte, elems []uint64) []byte {
 }
 
 func (r *records) prefetch(elems []uint64) {
-	if len(elems) > 0 && r.size <= 512 {
-		radix.PrefetchRecords(&r.loaded[0], elems, 1<<r.indexBits-1, r.size)
+	if len(elems) > 0 && r.recordBytes <= 512 {
+		radix.PrefetchRecords(&r.loaded[0], elems, 1<<r.indexBits-1, r.recordBytes)
 	}
 }
 
-func (r *records) record(e uint64) []byte {
-	at := int64(r.index(e)) * int64(r.size)
-	return r.loaded[at : at+int64(r.size)]
+func (r *records) recordAt(e uint64) []byte {
+	at := int64(r.indexOf(e)) * int64(r.recordBytes)
+	return r.loaded[at : at+int64(r.recordBytes)]
 }
 
-func (r *records) index(e uint64) uint64 { return e & r.indexMask() }
+// indexOf returns the index of the record of an element.
+func (r *records) indexOf(e uint64) uint64 {
+	return e & r.indexMask()
+}
 
-func (r *records) indexMask() uint64 { return 1<<r.indexBits - 1 }
+func (r *records) indexMask() uint64 {
+	return 1<<r.indexBits - 1
+}
 
 func (r *records) tieBits(from int) uint {
 	if from+r.heldKeyBits >= 8*r.keyer.KeySize() {
@@ -174,23 +187,25 @@ func (r *records) tieBits(from int) uint {
 	return r.indexBits
 }
 
-// next returns the bit from which to continue if the following bits end the key, or nearly so.
-// Otherwise it returns -1: there may be a long common prefix, and it is worth finding the first
-// bit that differs. That requires examining whole keys, which takes several times as long.
-func (r *records) next(from int) int {
-	if next := from + r.heldKeyBits; next+2*r.heldKeyBits >= 8*r.keyer.KeySize() {
-		return next
-	}
-	return -1
+// followingBits returns the first key bit after the bits that elements contain, which begin at bit
+// from. searches reports whether so much of the key is left that it is worth searching for the
+// first bit that differs: the keys may have a long common prefix. The search examines whole keys,
+// which takes several times as long as refilling the elements.
+func (r *records) followingBits(from int) (next int, searches bool) {
+	next = from + r.heldKeyBits
+	return next, next+2*r.heldKeyBits < 8*r.keyer.KeySize()
 }
 
-func (r *records) agreement(elems []uint64, pivot uint64, from int) int {
+// agreedBits returns the number of leading key bits in which the records of elems agree with that
+// of pivot, rounded down to whole bytes. They are known to agree in the bits that elements contain,
+// which begin at bit from.
+func (r *records) agreedBits(elems []uint64, pivot uint64, from int) int {
 	from += r.heldKeyBits
 	agreed := 8 * r.keyer.KeySize()
 	r.inBatches(elems, func(b *batch) {
 		for at := from; at < agreed; at += 64 {
 			width := min(64, agreed-at)
-			first := r.keyer.BitRange(r.record(pivot), at, width)
+			first := r.keyer.BitRange(r.recordAt(pivot), at, width)
 			differ := uint64(0)
 			for _, w := range b.bitRanges(at, width) {
 				differ |= w ^ first
@@ -203,17 +218,18 @@ func (r *records) agreement(elems []uint64, pivot uint64, from int) int {
 	return agreed &^ 7
 }
 
+// refillKeyBits replaces the key bits in elems by those that begin at bit from.
 func (r *records) refillKeyBits(elems []uint64, from int) {
 	if from >= 8*r.keyer.KeySize() {
 		for i, e := range elems {
-			elems[i] = r.index(e)
+			elems[i] = r.indexOf(e)
 		}
 		return
 	}
 
 	r.inBatches(elems, func(b *batch) {
 		for i, w := range b.bitRanges(from, r.heldKeyBits) {
-			b.elems[i] = w<<r.indexBits | r.index(b.elems[i])
+			b.elems[i] = w<<r.indexBits | r.indexOf(b.elems[i])
 		}
 	})
 }
@@ -232,10 +248,10 @@ const (
 // batch is a set of elements whose keys are read together.
 type batch struct {
 	*records
-	elems []uint64
-	recs  []byte // copies of their records; nil for few or large records
-	space []byte // memory for the copies
-	keys  [batchRecords]uint64
+	elems      []uint64
+	copies     []byte // copies of their records; nil for few or large records
+	copyBuffer []byte // memory for the copies
+	keys       [batchRecords]uint64
 }
 
 // inBatches calls f for consecutive batches of elems.
@@ -248,12 +264,14 @@ func (r *records) inBatches(elems []uint64, f func(b *batch)) {
 
 	for len(elems) > 0 {
 		n := min(batchRecords, len(elems))
-		b.elems, b.recs, elems = elems[:n], nil, elems[n:]
-		if n >= minGathered && r.size <= maxGathered {
-			if b.space == nil {
-				b.space = make([]byte, batchRecords*r.size)
+		b.elems = elems[:n]
+		b.copies = nil
+		elems = elems[n:]
+		if n >= minGathered && r.recordBytes <= maxGathered {
+			if b.copyBuffer == nil {
+				b.copyBuffer = make([]byte, batchRecords*r.recordBytes)
 			}
-			b.recs = r.records(b.space, b.elems)
+			b.copies = r.recordsOf(b.copyBuffer, b.elems)
 		}
 		f(b)
 	}
@@ -265,22 +283,22 @@ func (r *records) inBatches(elems []uint64, f func(b *batch)) {
 // call.
 func (b *batch) bitRanges(from, n int) []uint64 {
 	ranges := b.keys[:len(b.elems)]
-	if b.recs != nil {
-		b.keyer.BitRanges(ranges, b.recs, from, n)
+	if b.copies != nil {
+		b.keyer.BitRanges(ranges, b.copies, from, n)
 		return ranges
 	}
 	for i, e := range b.elems {
-		ranges[i] = b.keyer.BitRange(b.record(e), from, n)
+		ranges[i] = b.keyer.BitRange(b.recordAt(e), from, n)
 	}
 	return ranges
 }
 
 func (r *records) less(a, b uint64) bool {
-	c := r.keyer.Compare(r.record(a), r.record(b))
+	c := r.keyer.Compare(r.recordAt(a), r.recordAt(b))
 	if c != 0 {
 		return c < 0
 	}
-	return r.index(a) < r.index(b)
+	return r.indexOf(a) < r.indexOf(b)
 }
 
 // smallTie is the largest group of ties that is sorted by comparing records.
@@ -289,7 +307,9 @@ const smallTie = 12
 // refine sorts neighbors in a whose elements tie although their keys may differ in later bits.
 // Elements contain the key from bit from on. REQUIRES: a is sorted, and tmp has the same length
 func (r *records) refine(
-	sorter *radix.Sorter[uint64], a, tmp []uint64, from int,
+	sorter *radix.Sorter[uint64],
+	a, tmp []uint64,
+	from int,
 ) {
 	tieBits := r.tieBits(from)
 	if tieBits == 0 {
@@ -299,9 +319,12 @@ func (r *records) refine(
 		end := endOfTie(a, i, tieBits)
 		if end-i > 1 {
 			prefetched = r.prefetchTies(
-				a, max(prefetched, i), end+tiesAhead, tieBits,
+				a,
+				max(prefetched, i),
+				end+tiesAhead,
+				tieBits,
 			)
-			r.settle(sorter, a[i:end], tmp[i:end], from)
+			r.sortTies(sorter, a[i:end], tmp[i:end], from)
 		}
 		i = end
 	}
@@ -334,11 +357,13 @@ func (r *records) prefetchTies(a []uint64, from, end int, tieBits uint) int {
 	return from
 }
 
-// settle sorts a group of ties. It sorts a small group by comparing records. It sorts a large group
-// by the next key bits that vary within the group. This divides the group into smaller ones, even
-// if the keys share a long prefix.
-func (r *records) settle(
-	sorter *radix.Sorter[uint64], group, tmp []uint64, from int,
+// sortTies sorts a group of ties. It sorts a small group by comparing records. It sorts a large
+// group by the next key bits that vary within the group. This divides the group into smaller ones,
+// even if the keys share a long prefix.
+func (r *records) sortTies(
+	sorter *radix.Sorter[uint64],
+	group, tmp []uint64,
+	from int,
 ) {
 	if len(group) <= smallTie {
 		for i := 1; i < len(group); i++ {
@@ -352,9 +377,9 @@ func (r *records) settle(
 		return
 	}
 
-	next := r.next(from)
-	if next < 0 {
-		next = r.agreement(group[1:], group[0], from)
+	next, searches := r.followingBits(from)
+	if searches {
+		next = r.agreedBits(group[1:], group[0], from)
 	}
 	r.refillKeyBits(group, next)
 	sorter.SortInPlace(group, tmp)

@@ -7,8 +7,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestRefillKeyBitsAllocatesNothing checks that refillKeyBits produces no garbage: it is called for every
-// block, and garbage does not count towards the memory limit.
+// TestRefillKeyBitsAllocatesNothing checks that refillKeyBits produces no garbage: it is called
+// for every block, and garbage does not count towards the memory limit.
 func TestRefillKeyBitsAllocatesNothing(t *testing.T) {
 	const size, n = 100, 1000
 	k, err := format.NewKeyer(format.Layout{RecordSize: size,

@@ -13,7 +13,8 @@ import (
 // and memory that an earlier, larger chunk has touched. It returns nil if a leaf that is too
 // large for the cache is already in order, because each read goes through a leaf from its start.
 func (p *pipeline[K, E]) Retain(
-	ctx context.Context, limit, memoryBytes int64,
+	ctx context.Context,
+	limit, memoryBytes int64,
 ) (*device.Retained, error) {
 	limit = limitRecords(limit, p.stats.Records)
 	if p.retainedBytes() > memoryBytes {
@@ -23,7 +24,7 @@ func (p *pipeline[K, E]) Retain(
 		p.retainedBytes() > memoryBytes {
 		return nil, err
 	}
-	if err := p.settleAll(ctx, limit); err != nil {
+	if err := p.sortLeaves(ctx, limit); err != nil {
 		return nil, err
 	}
 	p.countPasses()
@@ -31,13 +32,13 @@ func (p *pipeline[K, E]) Retain(
 		return nil, err
 	}
 	p.pool.DiscardUntouched()
-	starts, blocks := p.index(limit)
+	starts, blocks := p.indexBlocks(limit)
 	return &device.Retained{
 		Blocks: blocks,
 		Bytes:  p.retainedBytes(),
 		Read: func(i int, dst []byte) ([]byte, error) {
-			dst = dst[:blocks[i].Records*p.sizes.record]
-			p.read(starts[i], dst)
+			dst = dst[:blocks[i].Records*p.sizes.recordBytes]
+			p.readFrom(starts[i], dst)
 			return dst, nil
 		},
 	}, nil
@@ -51,18 +52,19 @@ const maxRetainedLeaves = 64
 // splits leaves with counted keys, which is necessary for that.
 func (p *pipeline[K, E]) canRetain(ctx context.Context) (bool, error) {
 	tooLarge := func(l leaf[K]) bool {
-		return p.sizes.whole && l.count > maxRetainedLeaves*int64(p.sizes.leaf)
+		return p.sizes.whole && l.count > maxRetainedLeaves*int64(p.sizes.leafElems)
 	}
 	if slices.ContainsFunc(p.leaves, tooLarge) {
 		return false, nil
 	}
 	if p.loaded != nil {
 		p.loaded.Discard(
-			int(p.stats.Records)*p.sizes.record, len(p.loaded.Bytes()),
+			int(p.stats.Records)*p.sizes.recordBytes,
+			len(p.loaded.Bytes()),
 		)
 	}
 	err := splitter[K, E]{p}.splitAll(ctx, func(l *leaf[K]) bool {
-		return l.counted > 0
+		return l.majorityCount > 0
 	})
 	if errors.Is(err, errNoRoom) {
 		return false, nil
@@ -73,29 +75,29 @@ func (p *pipeline[K, E]) canRetain(ctx context.Context) (bool, error) {
 // retainedBytes returns the memory of the loaded records, without the scratch memory of the
 // workers.
 func (p *pipeline[K, E]) retainedBytes() int64 {
-	bytes := p.pool.Touched()*int64(
-		p.sizes.block*p.sizes.element+8,
-	) + p.stats.Records*int64(p.sizes.storedRecordBytes)
+	blockBytes := int64(p.sizes.blockElems*p.sizes.elementBytes + blockOverhead)
+	bytes := p.pool.Touched() * blockBytes
+	bytes += p.stats.Records * int64(p.sizes.storedRecordBytes)
 	if p.sizes.whole {
 		bytes += int64(p.sizes.orderBytes())
 	}
 	return bytes
 }
 
-// settleAll finishes the leaves that contain the first limit records.
-func (p *pipeline[K, E]) settleAll(ctx context.Context, limit int64) error {
+// sortLeaves finishes the leaves that contain the first limit records.
+func (p *pipeline[K, E]) sortLeaves(ctx context.Context, limit int64) error {
 	end := 0
 	for at := int64(0); end < len(p.leaves) && at < limit; end++ {
 		at += p.leaves[end].count
 	}
 	return p.inOrder(ctx, end, func(_ context.Context, w *worker[K, E], i int) error {
 		l := &p.leaves[i]
-		if l.done {
+		if l.isSorted {
 			return nil
 		}
-		sorted := p.kind.finish(w, l, nil)
+		sorted := p.kind.sortLeaf(w, l, nil)
 		for piece := range p.pieces(l, 0) {
-			p.kind.place(w, piece, sorted[:len(piece)])
+			p.kind.storeElements(w, piece, sorted[:len(piece)])
 			sorted = sorted[len(piece):]
 		}
 
@@ -103,31 +105,31 @@ func (p *pipeline[K, E]) settleAll(ctx context.Context, limit int64) error {
 	})
 }
 
-// place is the position of a record: its leaf, and the number of records before it in the leaf.
-type place struct {
+// position is the position of a record: its leaf, and the number of records before it in the leaf.
+type position struct {
 	leaf int
 	skip int64
 }
 
-// index divides the first limit records into blocks of the size that Store writes.
-func (p *pipeline[K, E]) index(
+// indexBlocks divides the first limit records into blocks of the size that Store writes.
+func (p *pipeline[K, E]) indexBlocks(
 	limit int64,
-) (starts []place, blocks []device.RetainedBlock) {
-	record := make([]byte, p.sizes.record)
-	at := 0
-	before := int64(0) // a leaf, and the number of records before it
-	for first := int64(0); first < limit; first += int64(p.sizes.out) {
-		for before+p.leaves[at].count <= first {
-			before += p.leaves[at].count
-			at++
+) (starts []position, blocks []device.RetainedBlock) {
+	record := make([]byte, p.sizes.recordBytes)
+	current := 0       // the leaf that contains record first
+	before := int64(0) // number of records before that leaf
+	for first := int64(0); first < limit; first += int64(p.sizes.outRecords) {
+		for before+p.leaves[current].count <= first {
+			before += p.leaves[current].count
+			current++
 		}
 
-		start := place{at, first - before}
-		p.read(start, record)
+		start := position{leaf: current, skip: first - before}
+		p.readFrom(start, record)
 		starts = append(starts, start)
 		blocks = append(blocks, device.RetainedBlock{
 			First:   first,
-			Records: int(min(int64(p.sizes.out), limit-first)),
+			Records: int(min(int64(p.sizes.outRecords), limit-first)),
 			Key:     p.opt.Keyer.Append(nil, record),
 		})
 	}
@@ -135,13 +137,17 @@ func (p *pipeline[K, E]) index(
 	return starts, blocks
 }
 
-func (p *pipeline[K, E]) read(at place, dst []byte) {
-	for ; len(dst) > 0; at = (place{at.leaf + 1, 0}) {
+// readFrom fills dst with the sorted records from a position on.
+func (p *pipeline[K, E]) readFrom(at position, dst []byte) {
+	for len(dst) > 0 {
 		for piece := range p.pieces(&p.leaves[at.leaf], at.skip) {
-			piece = piece[:min(len(piece), len(dst)/p.sizes.record)]
-			if dst = dst[len(moved(dst, p.kind.records(dst, piece))):]; len(dst) == 0 {
-				break
+			n := min(len(piece), len(dst)/p.sizes.recordBytes)
+			recs := copyTo(dst, p.kind.recordsOf(dst, piece[:n]))
+			dst = dst[len(recs):]
+			if len(dst) == 0 {
+				return
 			}
 		}
+		at = position{leaf: at.leaf + 1}
 	}
 }

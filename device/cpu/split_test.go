@@ -97,7 +97,7 @@ func TestCountedElementsHaveRoom(t *testing.T) {
 	large := leafBytes()/16 + 1
 	rest := cells / 2 * (large + 1)
 	opt := device.ChunkOptions{Keyer: k, Workers: 1, BlockBytes: 64 << 10, Sample: sample}
-	block := newSizes(opt, int64(rest)).block
+	block := newSizes(opt, int64(rest)).blockElems
 	tested := 0
 	for blocks := 1; blocks < 600; blocks++ { // of the majority key
 		n := rest + blocks*block + 1

@@ -20,7 +20,10 @@ type task[K radix.Element] struct {
 // Store writes the sorted records. If drain is set, it returns the memory of a zone to the system
 // when the last of its records has been written.
 func (p *pipeline[K, E]) Store(
-	ctx context.Context, limit int64, drain bool, to device.BlockWriter,
+	ctx context.Context,
+	limit int64,
+	drain bool,
+	to device.BlockWriter,
 ) error {
 	// number of records of each zone that have not been stored
 	left := make([]atomic.Int64, len(p.pool.Zones))
@@ -29,9 +32,9 @@ func (p *pipeline[K, E]) Store(
 	}
 	tasks := p.tasks(limitRecords(limit, p.stats.Records))
 	err := p.inOrder(ctx, len(tasks), func(ctx context.Context, w *worker[K, E], i int) error {
-		err := p.store(ctx, w, tasks[i], to)
+		err := p.storeTask(ctx, w, tasks[i], to)
 		if err == nil && drain {
-			p.release(tasks[i], left)
+			p.noteStored(tasks[i], left)
 		}
 		return err
 	})
@@ -39,23 +42,26 @@ func (p *pipeline[K, E]) Store(
 	return err
 }
 
-// release counts the records of a task as stored.
-func (p *pipeline[K, E]) release(
-	t task[K], left []atomic.Int64,
+// noteStored counts the records of a task as stored.
+func (p *pipeline[K, E]) noteStored(
+	t task[K],
+	left []atomic.Int64,
 ) {
 	for _, l := range t.leaves {
-		if l.done {
+		if l.isSorted {
 			l.count = t.count
 		}
 		if left[l.zone].Add(-l.count) == 0 {
-			p.pool.Release(l.zone)
+			p.pool.ReleaseZone(l.zone)
 		}
 	}
 }
 
 // inOrder runs tasks on workers; see device.InOrder.
 func (p *pipeline[K, E]) inOrder(
-	ctx context.Context, tasks int, do func(ctx context.Context, w *worker[K, E], task int) error,
+	ctx context.Context,
+	tasks int,
+	do func(ctx context.Context, w *worker[K, E], task int) error,
 ) error {
 	workers := max(1, min(tasks, p.sizes.workers))
 	if err := p.makeWorkers(workers); err != nil {
@@ -77,10 +83,11 @@ func limitRecords(limit, records int64) int64 {
 // tasks divides the first limit records into tasks.
 func (p *pipeline[K, E]) tasks(limit int64) []task[K] {
 	var tasks []task[K]
-	block := int64(p.sizes.out)
+	block := int64(p.sizes.outRecords)
 	at := int64(0)
 	add := func(leaves []leaf[K], skip, count int64) {
-		if count = min(count, limit-at); count > 0 {
+		count = min(count, limit-at)
+		if count > 0 {
 			tasks = append(tasks, task[K]{leaves, skip, at, count})
 			at += count
 		}
@@ -90,7 +97,7 @@ func (p *pipeline[K, E]) tasks(limit int64) []task[K] {
 		end := i + 1
 		count := l.count
 
-		if l.done {
+		if l.isSorted {
 			// long enough, because skipping records takes time as well
 			stretch := max(block, count/int64(8*p.sizes.workers))
 			for skip := int64(0); skip < count; skip += stretch {
@@ -100,7 +107,7 @@ func (p *pipeline[K, E]) tasks(limit int64) []task[K] {
 			continue
 		}
 
-		for end < len(p.leaves) && !p.leaves[end].done &&
+		for end < len(p.leaves) && !p.leaves[end].isSorted &&
 			count+p.leaves[end].count <= block {
 			count += p.leaves[end].count
 			end++
@@ -113,27 +120,32 @@ func (p *pipeline[K, E]) tasks(limit int64) []task[K] {
 	return tasks
 }
 
-// store finishes the leaves of a task and writes their records.
-func (p *pipeline[K, E]) store(
-	ctx context.Context, w *worker[K, E], t task[K], to device.BlockWriter,
+// storeTask finishes the leaves of a task and writes their records.
+func (p *pipeline[K, E]) storeTask(
+	ctx context.Context,
+	w *worker[K, E],
+	t task[K],
+	to device.BlockWriter,
 ) error {
 	switch {
-	case t.leaves[0].done:
-		return p.storeDone(ctx, t, w.out, to)
+	case t.leaves[0].isSorted:
+		return p.storeSorted(ctx, t, w.out, to)
 	case len(t.leaves) > 1:
-		out := w.out[:t.count*int64(p.sizes.record)]
+		out := w.out[:t.count*int64(p.sizes.recordBytes)]
 		for rest := out; len(rest) > 0; t.leaves = t.leaves[1:] {
-			sorted := p.kind.finish(w, &t.leaves[0], rest)
-			sorted = sorted[:min(len(sorted), len(rest)/p.sizes.record)]
-			rest = rest[len(moved(rest, p.kind.gather(w, rest, sorted))):]
+			sorted := p.kind.sortLeaf(w, &t.leaves[0], rest)
+			n := min(len(sorted), len(rest)/p.sizes.recordBytes)
+			recs := copyTo(rest, p.kind.gatherRecords(w, rest, sorted[:n]))
+			rest = rest[len(recs):]
 		}
 		return to.WriteBlock(ctx, t.first, out)
 	}
 
-	sorted := p.kind.finish(w, &t.leaves[0], nil)[:t.count]
+	sorted := p.kind.sortLeaf(w, &t.leaves[0], nil)[:t.count]
 	for first := t.first; len(sorted) > 0; {
-		n := min(len(sorted), p.sizes.out)
-		if err := to.WriteBlock(ctx, first, p.kind.gather(w, w.out, sorted[:n])); err != nil {
+		n := min(len(sorted), p.sizes.outRecords)
+		recs := p.kind.gatherRecords(w, w.out, sorted[:n])
+		if err := to.WriteBlock(ctx, first, recs); err != nil {
 			return err
 		}
 		first += int64(n)
@@ -143,12 +155,15 @@ func (p *pipeline[K, E]) store(
 	return nil
 }
 
-// storeDone writes records of a leaf that is done, using the buffer out.
-func (p *pipeline[K, E]) storeDone(
-	ctx context.Context, t task[K], out []byte, to device.BlockWriter,
+// storeSorted writes records of a leaf that is done, using the buffer out.
+func (p *pipeline[K, E]) storeSorted(
+	ctx context.Context,
+	t task[K],
+	out []byte,
+	to device.BlockWriter,
 ) error {
-	size := p.sizes.record
-	block := min(p.sizes.out*size, len(out)/size*size)
+	size := p.sizes.recordBytes
+	block := min(p.sizes.outRecords*size, len(out)/size*size)
 	b := device.Emitter{
 		To:    to,
 		Size:  size,
@@ -163,7 +178,7 @@ func (p *pipeline[K, E]) storeDone(
 				return err
 			}
 			n := len(dst) / size
-			moved(dst, p.kind.records(dst, piece[:n]))
+			copyTo(dst, p.kind.recordsOf(dst, piece[:n]))
 			piece = piece[n:]
 		}
 
@@ -175,8 +190,8 @@ func (p *pipeline[K, E]) storeDone(
 	return b.Flush(ctx)
 }
 
-// moved copies recs to the start of dst, unless they are already there.
-func moved(dst, recs []byte) []byte {
+// copyTo copies recs to the start of dst, unless they are already there.
+func copyTo(dst, recs []byte) []byte {
 	if len(recs) > 0 && &dst[0] != &recs[0] {
 		copy(dst, recs)
 	}

@@ -50,21 +50,21 @@ func wordBytes(k *format.Keyer) int {
 //	Sort   splits buckets that do not fit into the cache (split.go).
 //	Store  copies a bucket into the cache in input order. It sorts references, which consist of
 //	       bits of the key and the position in the bucket, and writes the records in the order of
-//	       the references (finish).
+//	       the references (sortLeaf).
 //
 // Compared with records next to elements with indexes, memory contains only records and is read
 // sequentially.
 type wholes[R word] struct {
-	pipeline *pipeline[uint64, R]
-	keyer    *format.Keyer // of words
-	size     int           // record size in bytes
-	input    *format.Keyer // of records
-	key      []uint64      // mask of the key bits in a word
+	pipeline    *pipeline[uint64, R]
+	wordKeyer   *format.Keyer // of words
+	recordBytes int           // record size in bytes
+	recordKeyer *format.Keyer // of records
+	keyMask     []uint64      // mask of the key bits in a word
 }
 
 func newWholes[R word](opt device.ChunkOptions, s sizes) (device.Chunk, error) {
 	layout := opt.Keyer.Layout()
-	layout.RecordSize = s.element
+	layout.RecordSize = s.elementBytes
 	keyer, err := format.NewKeyer(layout)
 	if err != nil {
 		return nil, err
@@ -73,15 +73,15 @@ func newWholes[R word](opt device.ChunkOptions, s sizes) (device.Chunk, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.order, err = newOrder(s.segments(), s.buckets(s.records)); err != nil {
+	if e.order, err = newOrder(s.maxSegments(), s.bucketsFor(s.records)); err != nil {
 		return nil, errors.Join(err, e.Close())
 	}
 	e.kind = &wholes[R]{
-		pipeline: e,
-		keyer:    keyer,
-		size:     s.record,
-		input:    opt.Keyer,
-		key:      keyBits(layout),
+		pipeline:    e,
+		wordKeyer:   keyer,
+		recordBytes: s.recordBytes,
+		recordKeyer: opt.Keyer,
+		keyMask:     keyBits(layout),
 	}
 	return e, nil
 }
@@ -99,57 +99,66 @@ func keyBits(l format.Layout) []uint64 {
 	return bits
 }
 
-func (c *wholes[R]) fromPrefix(prefix uint64) uint64 { return prefix }
-func (c *wholes[R]) tieBits(int) uint                { return 0 }
+func (c *wholes[R]) fromPrefix(prefix uint64) uint64 {
+	return prefix
+}
+
+func (c *wholes[R]) tieBits(int) uint {
+	return 0
+}
 
 func (c *wholes[R]) extract(
-	w *worker[uint64, R], recs []byte, _ int64,
+	w *worker[uint64, R],
+	recs []byte,
+	_ int64,
 ) (keys []uint64, words []R) {
-	n := len(recs) / c.size
-	keys = w.keys[:n]
-	words = w.elems[:n]
-	c.input.Prefixes(keys, recs)
-	if c.inPlace() {
+	n := len(recs) / c.recordBytes
+	keys = w.batchKeys[:n]
+	words = w.batchElems[:n]
+	c.recordKeyer.Prefixes(keys, recs)
+	if c.areWords() {
 		return keys, arena.View[R](recs)
 	}
-	pad(words, recs, c.size)
+	pad(words, recs, c.recordBytes)
 	return keys, words
 }
 
-// inPlace reports whether records are words without padding.
-func (c *wholes[R]) inPlace() bool {
-	return c.size == c.keyer.Layout().RecordSize
+// areWords reports whether records are words without padding.
+func (c *wholes[R]) areWords() bool {
+	return c.recordBytes == c.wordKeyer.Layout().RecordSize
 }
 
-// keyRest is the index of the first bit of the key after its prefix.
-const keyRest = 64
+// prefixEnd is the index of the first bit of the key after its prefix.
+const prefixEnd = 64
 
 // keysOf returns the prefixes of the keys of words, or the rest of these keys.
 func (c *wholes[R]) keysOf(
-	w *worker[uint64, R], words []R, from int,
+	w *worker[uint64, R],
+	words []R,
+	from int,
 ) []uint64 {
-	keys := w.keys[:len(words)]
-	if from == keyRest {
-		c.keyer.BitRanges(keys, arena.ByteView(words), keyRest, 64)
+	keys := w.batchKeys[:len(words)]
+	if from == prefixEnd {
+		c.wordKeyer.BitRanges(keys, arena.ByteView(words), prefixEnd, 64)
 	} else {
-		c.keyer.Prefixes(keys, arena.ByteView(words))
+		c.wordKeyer.Prefixes(keys, arena.ByteView(words))
 	}
 	return keys
 }
 
-// tied replaces the keys by the rest of the records' keys.
-func (c *wholes[R]) tied(_ context.Context, l *leaf[uint64]) error {
-	l.done = l.from == keyRest || 8*c.keyer.KeySize() <= keyRest
-	l.from = keyRest
+// refineTied replaces the keys by the rest of the records' keys.
+func (c *wholes[R]) refineTied(_ context.Context, l *leaf[uint64]) error {
+	l.isSorted = l.keyFrom == prefixEnd || 8*c.wordKeyer.KeySize() <= prefixEnd
+	l.keyFrom = prefixEnd
 	return nil
 }
 
-func (c *wholes[R]) records(dst []byte, words []R) []byte {
-	if c.inPlace() {
+func (c *wholes[R]) recordsOf(dst []byte, words []R) []byte {
+	if c.areWords() {
 		return arena.ByteView(words)
 	}
-	unpad(dst[:len(words)*c.size], words, c.size)
-	return dst[:len(words)*c.size]
+	unpad(dst[:len(words)*c.recordBytes], words, c.recordBytes)
+	return dst[:len(words)*c.recordBytes]
 }
 
 // pad makes words from records of size bytes. The rest of a word has an arbitrary value.
@@ -167,9 +176,8 @@ func pad[R word](words []R, recs []byte, size int) {
 func unpad[R word](dst []byte, words []R, size int) {
 	whole := wholeWords[R](len(dst), size)
 	for i, word := range words[:whole] {
-		*(*R)(
-			unsafe.Pointer(&dst[i*size]),
-		) = word // the next record overwrites the excess bytes
+		// The next record overwrites the excess bytes.
+		*(*R)(unsafe.Pointer(&dst[i*size])) = word
 	}
 	for i := whole; i < len(words); i++ {
 		copy(dst[i*size:(i+1)*size], arena.ByteView(words[i:i+1]))
@@ -187,26 +195,30 @@ func wholeWords[R word](bytes, size int) int {
 	return 0
 }
 
-// finish copies the records of a leaf to w.recs and returns references to them in key order.
-func (c *wholes[R]) finish(
-	w *worker[uint64, R], l *leaf[uint64], _ []byte,
+// sortLeaf copies the records of a leaf to w.recs and returns references to them in key order.
+func (c *wholes[R]) sortLeaf(
+	w *worker[uint64, R],
+	l *leaf[uint64],
+	_ []byte,
 ) []uint64 {
 	if w.references == nil {
 		w.references = newRecords(
-			c.keyer, arena.ByteView(w.recs), int64(len(w.recs)),
+			c.wordKeyer,
+			arena.ByteView(w.leafElems),
+			int64(len(w.leafElems)),
 		)
 	}
-	recs := w.recs[:l.count]
-	refs := w.a[:l.count]
-	tmp := w.b[:l.count]
+	recs := w.leafElems[:l.count]
+	refs := w.leafKeys[:l.count]
+	tmp := w.leafTmp[:l.count]
 	rest := recs
 	for piece := range c.pipeline.pieces(l, 0) {
 		rest = rest[copy(rest, piece):]
 	}
-	c.keyer.Prefixes(refs, arena.ByteView(recs))
+	c.wordKeyer.Prefixes(refs, arena.ByteView(recs))
 	low, high := radix.MinMax(refs)
-	prefixBits := c.keyer.PrefixBits()
-	keyBits := 8 * c.keyer.KeySize()
+	prefixBits := c.wordKeyer.PrefixBits()
+	keyBits := 8 * c.wordKeyer.KeySize()
 	from := prefixBits - bits.Len64(low^high)
 	held := w.references.heldKeyBits
 	indexBits := w.references.indexBits
@@ -217,7 +229,7 @@ func (c *wholes[R]) finish(
 			refs[i] = prefix<<up>>down<<indexBits | uint64(i)
 		}
 	} else {
-		c.keyer.BitRanges(refs, arena.ByteView(recs), from, held)
+		c.wordKeyer.BitRanges(refs, arena.ByteView(recs), from, held)
 		for i, keyBits := range refs {
 			refs[i] = keyBits<<indexBits | uint64(i)
 		}
@@ -237,7 +249,9 @@ func (c *wholes[R]) finish(
 // References contain the key from bit from on. They contain the rest of most keys, so ties nearly
 // always have equal keys and are already in order.
 func (c *wholes[R]) refine(
-	w *worker[uint64, R], refs, tmp []uint64, from int,
+	w *worker[uint64, R],
+	refs, tmp []uint64,
+	from int,
 ) {
 	tieBits := w.references.tieBits(from)
 	if tieBits == 0 {
@@ -247,22 +261,23 @@ func (c *wholes[R]) refine(
 		end = endOfTie(refs, i, tieBits)
 		group := refs[i:end]
 		if len(group) > 1 && !c.sameKeys(w, group) {
-			w.references.settle(&w.radix, group, tmp[i:end], from)
+			w.references.sortTies(&w.radix, group, tmp[i:end], from)
 		}
 	}
 }
 
 // sameKeys reports whether all records of a group have the same key bits, and therefore equal
-// keys. For equal keys with different bits, such as two zeros, it returns false; settle then
+// keys. For equal keys with different bits, such as two zeros, it returns false; sortTies then
 // finds that they are equal.
 func (c *wholes[R]) sameKeys(
-	w *worker[uint64, R], group []uint64,
+	w *worker[uint64, R],
+	group []uint64,
 ) bool {
-	recs := arena.View[uint64](arena.ByteView(w.recs))
+	recs := arena.View[uint64](arena.ByteView(w.leafElems))
 	mask := w.references.indexMask()
-	words := uint64(len(c.key))
+	words := uint64(len(c.keyMask))
 
-	for k, key := range c.key {
+	for k, key := range c.keyMask {
 		first := recs[(group[0]&mask)*words+uint64(k)]
 		differ := uint64(0)
 		for _, ref := range group[1:] {
@@ -276,17 +291,19 @@ func (c *wholes[R]) sameKeys(
 	return true
 }
 
-func (c *wholes[R]) gather(
-	w *worker[uint64, R], dst []byte, refs []uint64,
+func (c *wholes[R]) gatherRecords(
+	w *worker[uint64, R],
+	dst []byte,
+	refs []uint64,
 ) []byte {
-	dst = dst[:len(refs)*c.size]
-	if c.inPlace() {
-		c.place(w, arena.View[R](dst), refs)
+	dst = dst[:len(refs)*c.recordBytes]
+	if c.areWords() {
+		c.storeElements(w, arena.View[R](dst), refs)
 		return dst
 	}
-	recs := w.recs
+	recs := w.leafElems
 	mask := w.references.indexMask()
-	size := c.size
+	size := c.recordBytes
 	whole := wholeWords[R](len(dst), size)
 	for i, ref := range refs[:whole] {
 		*(*R)(unsafe.Pointer(&dst[i*size])) = recs[ref&mask] // as in unpad
@@ -298,10 +315,12 @@ func (c *wholes[R]) gather(
 	return dst
 }
 
-func (c *wholes[R]) place(
-	w *worker[uint64, R], dst []R, refs []uint64,
+func (c *wholes[R]) storeElements(
+	w *worker[uint64, R],
+	dst []R,
+	refs []uint64,
 ) {
-	recs := w.recs
+	recs := w.leafElems
 	mask := w.references.indexMask()
 	dst = dst[:len(refs)]
 	for i, ref := range refs {

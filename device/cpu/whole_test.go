@@ -57,7 +57,7 @@ func TestOrderAdmits(t *testing.T) {
 	for range 2000 {
 		workers, most := 1+r.IntN(5), 0
 		most = 3*workers + 4 + r.IntN(5)
-		o := order{ends: make([]uint32, most), most: most}
+		o := order{ends: make([]uint32, most), maxSegments: most}
 		o.reset(1, workers)
 		type unit struct{ worker, first, n int }
 		reading := make([]*unit, workers)
@@ -82,7 +82,7 @@ func TestOrderAdmits(t *testing.T) {
 				t.Fatalf("%d segments, there is room for %d", len(o.segments), most)
 			}
 		}
-		o.sort()
+		o.sortSegments()
 		end := int64(0)
 		for _, s := range o.segments {
 			if s.first != end {
@@ -153,12 +153,16 @@ func TestLoadTakesAll(t *testing.T) {
 	c := newChunkOf(t, l, recs[:n*12]).(*wholePipeline[[2]uint64])
 	defer c.Close()
 	for short := range 3 * c.sizes.workers * 8 {
-		src := tardySource{Source: devicetest.Source{Recs: recs, Size: 12, Units: []int{1}}, unit: c.sizes.unit, short: short}
+		src := tardySource{
+			Source: devicetest.Source{Recs: recs, Size: 12, Units: []int{1}},
+			unit:   c.sizes.unitRecords,
+			short:  short,
+		}
 		if got, err := c.Load(t.Context(), &src); got != n || err != nil {
 			t.Fatalf("%d short deliveries: %d of %d records are loaded: %v", short, got, n, err)
 		}
 	}
-	if got := sortAndStore(t, c, c.sizes.record); !bytes.Equal(got, devicetest.Sorted(l, recs[:n*12])) {
+	if got := sortAndStore(t, c, c.sizes.recordBytes); !bytes.Equal(got, devicetest.Sorted(l, recs[:n*12])) {
 		t.Error("not sorted")
 	}
 }
@@ -183,11 +187,11 @@ func TestSplitSharesBlocks(t *testing.T) {
 	}
 	c := newChunkOf(t, l, recs).(*wholePipeline[[2]uint64])
 	defer c.Close()
-	c.sizes.leaf = 1500
+	c.sizes.leafElems = 1500
 	if _, err := c.Load(t.Context(), &devicetest.Source{Recs: recs, Size: 16}); err != nil {
 		t.Fatal(err)
 	}
-	if got := sortAndStore(t, c, c.sizes.record); !bytes.Equal(got, devicetest.Sorted(l, recs)) {
+	if got := sortAndStore(t, c, c.sizes.recordBytes); !bytes.Equal(got, devicetest.Sorted(l, recs)) {
 		t.Error("not sorted")
 	}
 }
@@ -198,7 +202,7 @@ func TestSortIsCancelled(t *testing.T) {
 	recs := devicetest.Distributions["zipf"](l, 50_000, rand.New(rand.NewPCG(15, 16)))
 	c := newChunkOf(t, l, recs).(*wholePipeline[[2]uint64])
 	defer c.Close()
-	c.sizes.leaf = 700
+	c.sizes.leafElems = 700
 	ctx, cancel := context.WithCancel(t.Context())
 	if _, err := c.Load(ctx, &devicetest.Source{Recs: recs, Size: 16}); err != nil {
 		t.Fatal(err)

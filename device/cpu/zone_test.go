@@ -67,7 +67,7 @@ func zonesOf[L any](leaves []L, zone func(L) int) (used []int) {
 }
 
 func cutPool[E arena.Word](p *pool.Pool[E], zones []pool.Zone) {
-	p.Zones, p.Extent = zones, max(1, 16<<10/len(arena.ByteView(p.Elems[:p.Block])))
+	p.Zones, p.ExtentBlocks = zones, max(1, 16<<10/len(arena.ByteView(p.Elems[:p.BlockElems])))
 }
 
 func loadAndSort(t *testing.T, c zonedChunk, recs []byte) {

@@ -29,18 +29,18 @@ var Empty = List{None, None}
 // A Pool is the memory of a chunk's elements, divided into blocks of equal size. Each block
 // belongs to one list or is free.
 type Pool[E arena.Word] struct {
-	Memory *arena.Memory
-	Elems  []E
-	Block  int  // number of elements in a block, a power of two
-	Shift  uint // log2 of Block
-	Blocks int
+	Memory     *arena.Memory
+	Elems      []E
+	BlockElems int  // number of elements in a block, a power of two
+	BlockShift uint // log2 of Block
+	Blocks     int
 
 	Next []uint32 // the next block in the list, by block
 	Used []uint32 // number of elements at the start of the block, by block
 
-	Fresh  atomic.Int64 // first block that has not been used since Reset
-	Extent int          // number of blocks that a zone takes at a time
-	Zones  []Zone
+	Fresh        atomic.Int64 // first block that has not been used since Reset
+	ExtentBlocks int          // number of blocks that a zone takes at a time
+	Zones        []Zone
 }
 
 // New returns a pool of blocks with block elements each, a power of two.
@@ -52,15 +52,15 @@ func New[E arena.Word](blocks, block, zones int) (*Pool[E], error) {
 		return nil, err
 	}
 	p := &Pool[E]{
-		Memory: memory,
-		Elems:  arena.View[E](memory.Bytes()),
-		Block:  block,
-		Shift:  uint(bits.TrailingZeros(uint(block))),
-		Blocks: blocks,
-		Next:   make([]uint32, blocks),
-		Used:   make([]uint32, blocks),
-		Extent: max(1, ExtentBytes/(block*size)),
-		Zones:  make([]Zone, zones),
+		Memory:       memory,
+		Elems:        arena.View[E](memory.Bytes()),
+		BlockElems:   block,
+		BlockShift:   uint(bits.TrailingZeros(uint(block))),
+		Blocks:       blocks,
+		Next:         make([]uint32, blocks),
+		Used:         make([]uint32, blocks),
+		ExtentBlocks: max(1, ExtentBytes/(block*size)),
+		Zones:        make([]Zone, zones),
 	}
 	p.Reset()
 	return p, nil
@@ -91,12 +91,12 @@ var ErrFull = errors.New(
 // calling inner loop has no other way to fail. device.Each converts the panic to an error of the
 // worker.
 func (p *Pool[E]) Take(zone, most int) uint32 {
-	first := p.takeOf(&p.Zones[zone], most)
+	first := p.takeFrom(&p.Zones[zone], most)
 	if first != None {
 		return first
 	}
 	for i := range p.Zones {
-		b := p.takeOf(&p.Zones[i], 1)
+		b := p.takeFrom(&p.Zones[i], 1)
 		if b != None {
 			p.Zones[i].Lent.Store(true)
 			return b
@@ -106,10 +106,10 @@ func (p *Pool[E]) Take(zone, most int) uint32 {
 	panic(ErrFull)
 }
 
-// takeOf returns a chain of blocks of the zone, or None. It links new blocks after releasing the
+// takeFrom returns a chain of blocks of the zone, or None. It links new blocks after releasing the
 // lock.
-func (p *Pool[E]) takeOf(z *Zone, most int) uint32 {
-	first, n := p.claim(z, most)
+func (p *Pool[E]) takeFrom(z *Zone, most int) uint32 {
+	first, n := p.claimBlocks(z, most)
 	for i := range n {
 		p.Next[first+i] = first + i + 1
 	}
@@ -119,22 +119,22 @@ func (p *Pool[E]) takeOf(z *Zone, most int) uint32 {
 	return first
 }
 
-// claim returns a chain of freed blocks, or the first of n new blocks. If necessary it takes a
-// new extent.
-func (p *Pool[E]) claim(z *Zone, most int) (first, n uint32) {
+// claimBlocks returns a chain of freed blocks, or the first of n new blocks. If necessary it takes
+// a new extent.
+func (p *Pool[E]) claimBlocks(z *Zone, most int) (first, n uint32) {
 	z.mu.Lock()
 	defer z.mu.Unlock()
 	if z.freed != None {
 		return z.takeFreed(p.Next, most), 0
 	}
 	if z.fresh == z.end {
-		from := p.Fresh.Add(int64(p.Extent)) - int64(p.Extent)
+		from := p.Fresh.Add(int64(p.ExtentBlocks)) - int64(p.ExtentBlocks)
 		if from >= int64(p.Blocks) {
 			return None, 0
 		}
 		z.Extents = append(z.Extents, uint32(from))
 		z.fresh = uint32(from)
-		z.end = uint32(min(from+int64(p.Extent), int64(p.Blocks)))
+		z.end = uint32(min(from+int64(p.ExtentBlocks), int64(p.Blocks)))
 	}
 	first = z.fresh
 	n = min(uint32(most), z.end-z.fresh)
@@ -157,9 +157,9 @@ func (p *Pool[E]) Free(zone int, block uint32) {
 	}
 }
 
-// Release returns the memory of a zone to the system. REQUIRES: none of its blocks is in use, and
-// none is taken before the next Reset
-func (p *Pool[E]) Release(zone int) {
+// ReleaseZone returns the memory of a zone to the system. REQUIRES: none of its blocks is in use,
+// and none is taken before the next Reset
+func (p *Pool[E]) ReleaseZone(zone int) {
 	z := &p.Zones[zone]
 	if z.Lent.Load() {
 		return
@@ -169,7 +169,7 @@ func (p *Pool[E]) Release(zone int) {
 	for _, first := range z.Extents {
 		p.Memory.Discard(
 			int(first)*blockBytes,
-			min(int(first)+p.Extent, p.Blocks)*blockBytes,
+			min(int(first)+p.ExtentBlocks, p.Blocks)*blockBytes,
 		)
 	}
 	z.Extents = z.Extents[:0]
@@ -217,7 +217,7 @@ func (p *Pool[E]) Join(l *List, m List) {
 
 // Content returns the elements of a block.
 func (p *Pool[E]) Content(block uint32) []E {
-	at := int(block) << p.Shift
+	at := int(block) << p.BlockShift
 	return p.Elems[at : at+int(p.Used[block])]
 }
 
@@ -231,14 +231,14 @@ func (p *Pool[E]) Pack(zone int, l List, inOrder bool) List {
 	for b, next := l.Head, None; b != None; b = next {
 		next = p.Next[b]
 		if last != None {
-			p.fill(last, b, inOrder)
+			p.moveElements(last, b, inOrder)
 		}
 		switch {
 		case p.Used[b] == 0:
 			p.Next[b] = emptied
 			emptied = b
 			continue
-		case last == None || int(p.Used[last]) == p.Block:
+		case last == None || int(p.Used[last]) == p.BlockElems:
 			last = b
 		}
 
@@ -249,10 +249,10 @@ func (p *Pool[E]) Pack(zone int, l List, inOrder bool) List {
 	return packed
 }
 
-// fill moves elements from block from to the end of block to, until to is full or from is empty.
-// It takes them from the end of from, or, to preserve their order, from its start.
-func (p *Pool[E]) fill(to, from uint32, inOrder bool) {
-	n := min(p.Block-int(p.Used[to]), int(p.Used[from]))
+// moveElements moves elements from block from to the end of block to, until to is full or from is
+// empty. It takes them from the end of from, or, to preserve their order, from its start.
+func (p *Pool[E]) moveElements(to, from uint32, inOrder bool) {
+	n := min(p.BlockElems-int(p.Used[to]), int(p.Used[from]))
 	source := p.Content(from)
 	p.Used[to] += uint32(n)
 	copied := p.Content(to)
@@ -268,8 +268,8 @@ func (p *Pool[E]) fill(to, from uint32, inOrder bool) {
 	p.Used[from] -= uint32(n)
 }
 
-// Count returns the number of elements of l.
-func (p *Pool[E]) Count(l List) int64 {
+// CountElements returns the number of elements of l.
+func (p *Pool[E]) CountElements(l List) int64 {
 	var n int64
 	for b := l.Head; b != None; b = p.Next[b] {
 		n += int64(p.Used[b])

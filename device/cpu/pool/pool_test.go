@@ -16,7 +16,7 @@ func TestZonesLend(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer p.Memory.Free()
-	p.Zones, p.Extent = make([]Zone, 3), 8
+	p.Zones, p.ExtentBlocks = make([]Zone, 3), 8
 	p.Reset()
 	given := []uint32{p.Take(1, 1), p.Take(2, 1)}
 	for range blocks - 2 {

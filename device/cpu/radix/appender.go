@@ -12,7 +12,7 @@ import (
 // it at a time.
 type Appender[E arena.Word] struct {
 	combiner[E]
-	waiting int // the part whose line is full and does not fit into its buffer; -1 if none
+	waitingPart int // the part whose line is full and does not fit into its buffer; -1 if none
 }
 
 // appenderLine is the size of a line in bytes.
@@ -34,23 +34,29 @@ func AppenderBytes(parts int) int {
 // memory contains the buffers, followed by AppenderBytes bytes. REQUIRES: memory is aligned like
 // an arena, and CanAppend
 func NewAppender[E arena.Word](
-	memory []byte, parts, bufferBytes int,
+	memory []byte,
+	parts, bufferBytes int,
 ) *Appender[E] {
 	var e E
-	a := &Appender[E]{waiting: -1}
+	a := &Appender[E]{waitingPart: -1}
 	elems := arena.View[E](memory[:parts*bufferBytes])
 	block := bufferBytes / int(unsafe.Sizeof(e))
 	a.combiner, _ = newCombiner(
-		elems, block, memory[parts*bufferBytes:], parts, appenderLine,
+		elems,
+		block,
+		memory[parts*bufferBytes:],
+		parts,
+		appenderLine,
 	)
 	for part := range parts {
-		a.next[part], a.to[part] = uint64(part)*a.line(), a.start(part)
+		a.lineEnds[part] = uint64(part) * a.lineElems()
+		a.targets[part] = a.bufferStart(part)
 	}
 	return a
 }
 
-// start returns the start of the buffer of a part.
-func (a *Appender[E]) start(part int) uint64 {
+// bufferStart returns the start of the buffer of a part.
+func (a *Appender[E]) bufferStart(part int) uint64 {
 	return uint64(part) * (a.blockMask + 1)
 }
 
@@ -58,14 +64,16 @@ func (a *Appender[E]) start(part int) uint64 {
 // number of records appended, and the part whose buffer must be emptied before the next call. If
 // it appends all records, full is -1.
 func (a *Appender[E]) Append(
-	recs []byte, parts []uint32,
+	recs []byte,
+	parts []uint32,
 ) (done, full int) {
 	elems := arena.View[E](recs)
 	for done < len(elems) {
 		end := min(done+MaxNumbers, len(elems))
-		n, part := put(&a.combiner, elems[done:end], parts[done:end], nil)
-		if done += n; part >= 0 && !a.store(part, a.line()) {
-			a.waiting = part
+		n, part := putElements(&a.combiner, elems[done:end], parts[done:end], nil)
+		done += n
+		if part >= 0 && !a.storeLine(part, a.lineElems()) {
+			a.waitingPart = part
 			return done, part
 		}
 	}
@@ -73,11 +81,11 @@ func (a *Appender[E]) Append(
 	return done, -1
 }
 
-// store writes the first n elements of the line of a part to its buffer. It returns false if
+// storeLine writes the first n elements of the line of a part to its buffer. It returns false if
 // there is no space.
-func (a *Appender[E]) store(part int, n uint64) bool {
-	to := a.to[part]
-	if to == a.start(part+1) {
+func (a *Appender[E]) storeLine(part int, n uint64) bool {
+	to := a.targets[part]
+	if to == a.bufferStart(part+1) {
 		return false
 	}
 	a.writeLine(part, to, n)
@@ -87,25 +95,25 @@ func (a *Appender[E]) store(part int, n uint64) bool {
 // Buffered returns the records in the buffer of a part. Its line may contain more; see Finish.
 func (a *Appender[E]) Buffered(part int) []byte {
 	StoreFence()
-	return arena.ByteView(a.elems[a.start(part):a.to[part]])
+	return arena.ByteView(a.elems[a.bufferStart(part):a.targets[part]])
 }
 
-// Empty empties the buffer of a part, and then stores the line that was waiting for space.
-func (a *Appender[E]) Empty(part int) {
-	a.to[part] = a.start(part)
-	if a.waiting == part {
-		a.waiting = -1
-		a.store(part, a.line())
+// Clear empties the buffer of a part, and then stores the line that was waiting for space.
+func (a *Appender[E]) Clear(part int) {
+	a.targets[part] = a.bufferStart(part)
+	if a.waitingPart == part {
+		a.waitingPart = -1
+		a.storeLine(part, a.lineElems())
 	}
 }
 
 // Finish moves the elements in the line of a part to its buffer, which must be emptied before the
 // next append. It returns false if the buffer must be emptied first.
 func (a *Appender[E]) Finish(part int) bool {
-	rest := a.inLine(part)
-	if rest > 0 && !a.store(part, rest) {
+	rest := a.elemsInLine(part)
+	if rest > 0 && !a.storeLine(part, rest) {
 		return false
 	}
-	a.next[part] -= rest
+	a.lineEnds[part] -= rest
 	return true
 }

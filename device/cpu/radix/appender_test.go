@@ -45,7 +45,7 @@ func testAppender[E arena.Word](t *testing.T, r *rand.Rand, bufferBytes, parts i
 				t.Fatalf("%s: %d elements in a buffer for %d", name, len(content), capacity)
 			}
 			got[part] = append(got[part], content...)
-			a.Empty(part)
+			a.Clear(part)
 		}
 		for i := 0; i < 30*parts*capacity/10; {
 			n := r.IntN(3000)

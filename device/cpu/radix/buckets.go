@@ -38,14 +38,20 @@ func NewBuckets[E Element](low, high E, count int, tieBits uint) Buckets[E] {
 	}
 }
 
-func (b Buckets[E]) fitted() bool { return len(b.cells) > 0 }
+// isFitted reports whether buckets are fitted rather than plain.
+func (b Buckets[E]) isFitted() bool {
+	return len(b.cells) > 0
+}
 
-// graded reports whether the widths of the cells of fitted buckets increase with their distance
+// isGraded reports whether the widths of the cells of fitted buckets increase with their distance
 // from a center.
-func (b Buckets[E]) graded() bool { return b.bits > 0 }
+func (b Buckets[E]) isGraded() bool {
+	return b.mantissaBits > 0
+}
 
+// Count returns the number of buckets.
 func (b Buckets[E]) Count() int {
-	if b.fitted() {
+	if b.isFitted() {
 		return len(b.first)
 	}
 	return int(b.last) + 1
@@ -56,7 +62,9 @@ func (b Buckets[E]) Count() int {
 // then that of all elements.
 func (b Buckets[E]) Span(bucket int, low, high E) (first, last E) {
 	first, last = b.Bounds(bucket)
-	if bucket == 0 && low < first || bucket == b.Count()-1 && high > last {
+	hasLower := bucket == 0 && low < first
+	hasHigher := bucket == b.Count()-1 && high > last
+	if hasLower || hasHigher {
 		return low, high
 	}
 	return max(first, low), min(last, high)
@@ -65,7 +73,7 @@ func (b Buckets[E]) Span(bucket int, low, high E) (first, last E) {
 // Bounds returns the first and the last element in the nominal range of a bucket.
 func (b Buckets[E]) Bounds(bucket int) (first, last E) {
 	switch {
-	case !b.fitted():
+	case !b.isFitted():
 		first = b.low + E(bucket)<<b.Shift
 		return first, first + min(E(1)<<b.Shift-1, ^E(0)-first)
 	case bucket == len(b.first)-1:
@@ -76,15 +84,17 @@ func (b Buckets[E]) Bounds(bucket int) (first, last E) {
 
 // BucketOf returns the bucket of an element.
 func (b Buckets[E]) BucketOf(e E) int {
-	if !b.fitted() {
+	if !b.isFitted() {
 		return int(min((max(e, b.low)-b.low)>>b.Shift, b.last))
 	}
 	distance, isBelow := b.distance(e)
 	cell := b.cellOf(distance >> b.Shift)
 	if isBelow {
-		return int(b.below) - 1 - int(b.cells[b.lower+cell].bucket(distance))
+		lower := b.cells[b.firstLowerCell+cell].bucketOf(distance)
+		return int(b.bucketsBelow) - 1 - int(lower)
 	}
-	return int(b.below) + int(b.cells[cell].bucket(distance))
+	upper := b.cells[cell].bucketOf(distance)
+	return int(b.bucketsBelow) + int(upper)
 }
 
 // distance returns the distance of an element from the center of fitted buckets.
@@ -100,11 +110,13 @@ func (b Buckets[E]) distance(e E) (distance uint64, isBelow bool) {
 // stay in L1 until the elements have been moved.
 const MaxNumbers = 1024
 
-func (b *Buckets[E]) number(numbers []uint32, elems []E) {
+// numberElements sets numbers to the buckets of elems.
+func (b *Buckets[E]) numberElements(numbers []uint32, elems []E) {
 	done := numberVectors(b, numbers, elems)
 	numberLoop(b, numbers[done:], elems[done:])
 }
 
+// numberLoop is numberElements without vector instructions.
 func numberLoop[E Element](b *Buckets[E], numbers []uint32, elems []E) {
 	numbers = numbers[:len(elems)]
 	low := b.low
@@ -112,24 +124,24 @@ func numberLoop[E Element](b *Buckets[E], numbers []uint32, elems []E) {
 	shift := b.Shift
 
 	switch {
-	case !b.fitted():
+	case !b.isFitted():
 		for i, e := range elems {
 			numbers[i] = uint32(
 				min((max(e, low)-low)>>(shift&lastBit[E]()), last),
 			)
 		}
-	case !b.graded():
+	case !b.isGraded():
 		cells := b.cells
 		for i, e := range elems {
 			x := min(max(e, low)-low, last)
-			numbers[i] = cells[x>>(shift&lastBit[E]())].bucket(uint64(x))
+			numbers[i] = cells[x>>(shift&lastBit[E]())].bucketOf(uint64(x))
 		}
 	default:
 		b.numberGraded(numbers, elems)
 	}
 }
 
-// numberGraded is number for graded cells. It avoids branches, because the side of the center on
+// numberGraded is numberLoop for graded cells. It avoids branches, because the side of the center on
 // which an element lies is not predictable. Below the center, the distance center - 1 - x is the
 // complement of x - center.
 func (b *Buckets[E]) numberGraded(numbers []uint32, elems []E) {
@@ -138,20 +150,22 @@ func (b *Buckets[E]) numberGraded(numbers []uint32, elems []E) {
 	shift := b.Shift
 	cells := b.cells
 	center := b.center
-	digit := b.bits
-	lower := b.lower
-	below := uint32(b.below)
+	digit := b.mantissaBits
+	lower := b.firstLowerCell
+	below := uint32(b.bucketsBelow)
 
 	for i, e := range elems {
 		distance, isBelow := bits.Sub64(
-			uint64(min(max(e, low)-low, last)), center, 0,
+			uint64(min(max(e, low)-low, last)),
+			center,
+			0,
 		)
 		flip := -isBelow
 		distance ^= flip
 		at := distance >> (shift & 63)
 		coarser := uint64(bits.Len64(at >> (digit & 63) >> 1))
 		at = at>>(coarser&63) + coarser<<(digit&63) + lower&flip
-		numbers[i] = cells[at].bucket(distance) ^ uint32(flip) + below
+		numbers[i] = cells[at].bucketOf(distance) ^ uint32(flip) + below
 	}
 }
 

@@ -36,24 +36,27 @@ var hasVectors = cpuid.CPU.Supports(cpuid.BMI1, cpuid.AVX512F, cpuid.AVX512CD)
 // of the counters of passes.
 func (r *Sorter[E]) cellCounts(digit int) *uint32 {
 	counts := unsafe.Slice(
-		(*uint32)(unsafe.Pointer(&r.counts)), max(1<<digit, minCells),
+		(*uint32)(unsafe.Pointer(&r.counts)),
+		max(1<<digit, minCells),
 	)
 	clear(counts)
 	return &counts[0]
 }
 
-// sortCells is sort for elements that suit cells. If it returns false, the contents of dst and
+// tryCells is Sort for elements that suit cells. If it returns false, the contents of dst and
 // tmp are undefined, and blocks contains its original elements in some order.
-func (r *Sorter[E]) sortCells(
-	dst, tmp []E, blocks [][]E, s span[E],
+func (r *Sorter[E]) tryCells(
+	dst, tmp []E,
+	blocks [][]E,
+	s span[E],
 ) bool {
 	n := len(dst)
 	if !hasVectors || lastBit[E]() != 63 || n < cellsThreshold ||
-		r.backoff.skip() {
+		r.backoff.skipsCells() {
 		return false
 	}
 	if n > partsThreshold && s.Width > cellBits {
-		r.sortParts(dst, tmp, blocks, s)
+		r.partitionAndSort(dst, tmp, blocks, s)
 		return true
 	}
 
@@ -61,12 +64,14 @@ func (r *Sorter[E]) sortCells(
 	if s.Width <= cellBits && !inPlace {
 		tmp = dst // no octets follow
 	}
-	return r.cellSort(dst, tmp, blocks, s)
+	return r.sortByCells(dst, tmp, blocks, s)
 }
 
-// cellSort sorts the elements of blocks by cells into dst. It uses tmp, which may be dst.
-func (r *Sorter[E]) cellSort(
-	dst, tmp []E, blocks [][]E, s span[E],
+// sortByCells sorts the elements of blocks by cells into dst. It uses tmp, which may be dst.
+func (r *Sorter[E]) sortByCells(
+	dst, tmp []E,
+	blocks [][]E,
+	s span[E],
 ) bool {
 	n := len(dst)
 	// 4 elements per cell on average, or at least 2
@@ -78,14 +83,14 @@ func (r *Sorter[E]) cellSort(
 	squares := scanCells(counts, max(1<<digit, minCells))
 	bound := 2 * uint64(n+n*n>>digit)
 	even := digit == s.Width || n <= maxInCells && squares <= bound
-	if r.backoff.note(!even); !even {
+	if r.backoff.noteCells(!even); !even {
 		return false
 	}
 	r.Passes = max(r.Passes, 1)
 	moveAll(tmp, blocks, low, control, counts)
 	if digit < s.Width {
-		sortOctets(words(dst), words(tmp))
-		return joinOctets(words(dst))
+		sortOctets(asWords(dst), asWords(tmp))
+		return joinOctets(asWords(dst))
 	}
 
 	if &tmp[0] != &dst[0] {
@@ -94,10 +99,12 @@ func (r *Sorter[E]) cellSort(
 	return true
 }
 
-// sortParts sorts more elements than fit into the second-level cache twice. It first partitions
-// them by their leading bits, so that each part fits.
-func (r *Sorter[E]) sortParts(
-	dst, tmp []E, blocks [][]E, s span[E],
+// partitionAndSort sorts more elements than fit into the second-level cache twice. It first
+// partitions them by their leading bits, so that each part fits.
+func (r *Sorter[E]) partitionAndSort(
+	dst, tmp []E,
+	blocks [][]E,
+	s span[E],
 ) {
 	digit := min(max(bits.Len(uint(len(dst)/partOf)), 4), partBits)
 	shift := s.Width - digit
@@ -126,11 +133,11 @@ func (r *Sorter[E]) sortParts(
 // sortPart sorts the elements of src into dst. It overwrites src.
 func (r *Sorter[E]) sortPart(dst, src []E, s span[E]) {
 	if len(src) >= cellsThreshold && len(src) <= partsThreshold &&
-		r.cellSort(dst, dst, [][]E{src}, s) {
+		r.sortByCells(dst, dst, [][]E{src}, s) {
 		return
 	}
 	if len(src) > partsThreshold {
-		r.backoff.note(true) // partitioning did not help
+		r.backoff.noteCells(true) // partitioning did not help
 	}
 	copy(dst, src)
 	if len(dst) <= smallSort {
@@ -143,29 +150,32 @@ func (r *Sorter[E]) sortPart(dst, src []E, s span[E]) {
 
 func countAll[E Element](blocks [][]E, low, control uint64, counts *uint32) {
 	for _, block := range blocks {
-		countCells(words(block), low, control, counts)
+		countCells(asWords(block), low, control, counts)
 	}
 }
 
 func moveAll[E Element](
-	to []E, blocks [][]E, low, control uint64, places *uint32,
+	to []E,
+	blocks [][]E,
+	low, control uint64,
+	places *uint32,
 ) {
 	for _, block := range blocks {
-		block := words(block)
+		block := asWords(block)
 		moveCells(
-			word[uint64](to),
+			firstWord[uint64](to),
 			block,
 			low,
 			control,
 			places,
-			aheadOf(len(block)/4),
+			prefetchedOf(len(block)/4),
 		)
 	}
 }
 
-// words returns a view of 64-bit elements as uint64.
-func words[E Element](a []E) []uint64 {
-	return unsafe.Slice(word[uint64](a), len(a))
+// asWords returns a view of 64-bit elements as uint64.
+func asWords[E Element](a []E) []uint64 {
+	return unsafe.Slice(firstWord[uint64](a), len(a))
 }
 
 // sortOctets sorts src in two rounds. The first round sorts the octets that begin at octetEdge,
@@ -226,7 +236,11 @@ func scanCells(counts *uint32, n int) (squares uint64)
 //
 //go:noescape
 func moveCells(
-	to *uint64, block []uint64, low, control uint64, places *uint32, ahead int,
+	to *uint64,
+	block []uint64,
+	low, control uint64,
+	places *uint32,
+	ahead int,
 )
 
 // sortGroups sorts the octets of the given number of groups. They follow an edge at src, which

@@ -17,9 +17,9 @@ func withoutOctets(t *testing.T, test func(t *testing.T)) {
 
 // askingAhead runs a test with and without prefetching of lines, which depends on the processor.
 func askingAhead(t *testing.T, test func(t *testing.T)) {
-	defer func(before int) { unasked = before }(unasked)
-	for _, unasked = range []int{allUnasked, askedAhead} {
-		t.Run(fmt.Sprintf("ahead=%t", unasked == askedAhead), test)
+	defer func(before int) { unprefetched = before }(unprefetched)
+	for _, unprefetched = range []int{neverPrefetch, prefetchAhead} {
+		t.Run(fmt.Sprintf("ahead=%t", unprefetched == prefetchAhead), test)
 	}
 }
 
@@ -177,8 +177,8 @@ func TestAllButOneWithoutOctets(t *testing.T) {
 	withoutOctets(t, testAllButOne[uint32])
 }
 
-// TestWithinLoop is TestWithin without vector instructions.
-func TestWithinLoop(t *testing.T) {
+// TestKeepWithinLoop is TestKeepWithin without vector instructions.
+func TestKeepWithinLoop(t *testing.T) {
 	withoutOctets(t, testWithin[uint64])
 	withoutOctets(t, testWithin[uint32])
 }

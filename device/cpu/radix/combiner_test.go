@@ -27,7 +27,8 @@ func testCombinerTwins[R arena.Word](t *testing.T, word func(a, b uint64) R) {
 				want[b.BucketOf(key)] = append(want[b.BucketOf(key)], w)
 			}
 			for _, line := range []int{LineBytes, LongLineBytes} {
-				fast, loop := combinedTo(t, &b, keys, words, line, put[R]), combinedTo(t, &b, keys, words, line, putLoop[R])
+				fast := combinedTo(t, &b, keys, words, line, putElements[R])
+				loop := combinedTo(t, &b, keys, words, line, putLoop[R])
 				for i := range want {
 					if !slices.Equal(fast[i], want[i]) || !slices.Equal(loop[i], want[i]) {
 						t.Fatalf("bucket %d: %d and %d words, want %d", i, len(fast[i]), len(loop[i]), len(want[i]))
@@ -66,7 +67,7 @@ func combinedTo[R arena.Word](t *testing.T, b *Buckets[uint64], keys []uint64, w
 			due[b.BucketOf(key)]++
 		}
 		at += done
-		if c.Counts(ends); !slices.Equal(ends, due) {
+		if c.CopySizes(ends); !slices.Equal(ends, due) {
 			t.Fatalf("after %d words: the counts are wrong", at)
 		}
 	}

@@ -47,9 +47,9 @@ func MinMax[E Element](a []E) (low, high E) {
 	return min(low, low1, low2, low3), max(high, high1, high2, high3)
 }
 
-// withinLoop moves the elements of a[start:] that are from low to low+span to a[kept:], and
+// keepWithinLoop moves the elements of a[start:] that are from low to low+span to a[kept:], and
 // returns the new number of kept elements.
-func withinLoop[E Element](a []E, kept, start int, low, span E) int {
+func keepWithinLoop[E Element](a []E, kept, start int, low, span E) int {
 	for _, e := range a[start:] {
 		a[kept] = e
 		if e-low <= span {
@@ -59,14 +59,17 @@ func withinLoop[E Element](a []E, kept, start int, low, span E) int {
 	return kept
 }
 
-// WithinBoth is Within for keys. It moves the words in the same way.
-func WithinBoth[E Element, R arena.Word](
-	keys []E, words []R, low, span E,
+// KeepWithinBoth is KeepWithin for keys. It moves the words in the same way.
+func KeepWithinBoth[E Element, R arena.Word](
+	keys []E,
+	words []R,
+	low, span E,
 ) int {
 	kept := 0
 	words = words[:len(keys)]
 	for i, key := range keys {
-		keys[kept], words[kept] = key, words[i]
+		keys[kept] = key
+		words[kept] = words[i]
 		if key-low <= span {
 			kept++
 		}

@@ -23,13 +23,15 @@ const (
 type candidate[E Element] struct {
 	value  E
 	bucket int
-	lead   int
+	votes  int
 	count  int // number of occurrences in the sample
 	total  int // number of sampled elements in the bucket
 }
 
 // prevails reports whether the candidate is the majority of the sampled elements in the bucket.
-func (c candidate[E]) prevails() bool { return 2*c.count > c.total }
+func (c candidate[E]) prevails() bool {
+	return 2*c.count > c.total
+}
 
 // candidatesOf returns, for each bucket, the element that is the majority of its sampled
 // elements, or any element if there is no majority (Boyer and Moore's majority vote).
@@ -40,13 +42,13 @@ func candidatesOf[E Element](sample []E, b Buckets[E]) []candidate[E] {
 	}
 	for _, e := range sample {
 		switch c := &candidates[b.BucketOf(e)]; {
-		case e == c.value && c.lead > 0:
-			c.lead++
-		case c.lead == 0:
+		case e == c.value && c.votes > 0:
+			c.votes++
+		case c.votes == 0:
 			c.value = e
-			c.lead = 1
+			c.votes = 1
 		default:
-			c.lead--
+			c.votes--
 		}
 	}
 
@@ -71,7 +73,9 @@ func candidatesOf[E Element](sample []E, b Buckets[E]) []candidate[E] {
 // least least times. If there are more than limit, MajorityKeys returns the most frequent ones.
 // It returns nil if none exist.
 func MajorityKeys[E Element](
-	sample []E, b Buckets[E], limit, least int,
+	sample []E,
+	b Buckets[E],
+	limit, least int,
 ) []E {
 	if limit == 0 {
 		return nil

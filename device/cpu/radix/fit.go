@@ -14,7 +14,7 @@ import (
 // Cells of equal width are suitable for floats: one cell is about a binade, in which most
 // distributions are nearly even. Integers that are mostly small, such as counts and differences,
 // need graded cells, whose width grows with the distance from the densest range, as it does for
-// floats.
+// floats; see grading.
 
 // maxCells is the maximum number of cells. Their table must stay in L1 together with the heads of
 // the buckets.
@@ -29,26 +29,35 @@ func newCell(base uint32, shift uint) cell {
 	return cell(base)<<32 | cell(shift)
 }
 
-func (c cell) bucket(x uint64) uint32 {
+func (c cell) bucketOf(x uint64) uint32 {
 	return uint32(c>>32) + uint32(x>>(c&63))
 }
 
-// A grading describes how the widths of cells grow. Element x above the low end of the range has
-// the distance x - center. If it is less than center, it is below, and its distance is center - 1
-// - x. The zero grading means cells of equal widths.
+// A grading says how the widths of cells grow with the distance from a center. Such cells are
+// called graded. A distance is treated like a float: its exponent is the position of its leading
+// bit, and its mantissa consists of the next bits. Distances with equal exponents and mantissas
+// share a cell. With one bit of mantissa:
+//
+//	distance  │0│1│2│3│4 5│6 7│8   11│12  15│16      23│24      31│
+//	cell      │0│1│2│3│ 4 │ 5 │  6   │  7   │    8     │    9     │
+//
+// Cells and buckets are numbered outwards from the center, on each side separately. Below the
+// center, the element center - 1 has the distance 0.
+//
+// The zero grading means cells of equal width, with the center at the low end of the range.
 type grading struct {
-	// bits is the number of bits after the leading one that determine the cell of a distance.
-	// Each power of two has 2^bits cells.
-	bits   uint64
-	center uint64
-	lower  uint64 // number of the first cell below the center
-	below  uint64 // number of buckets below the center, which are numbered downwards
+	// mantissaBits is the length of a mantissa, or 0 for cells of equal width. Each power of two
+	// has 2^mantissaBits cells.
+	mantissaBits uint64
+
+	center         uint64 // minus the low end of the range
+	firstLowerCell uint64 // index of the first cell below the center, after all cells above it
+	bucketsBelow   uint64 // number of buckets below the center
 }
 
 // gradingAround returns the finest grading around a center with at most maxCells cells up to
 // last. Distances are in units of 2^shift, and center is a multiple of it.
 func gradingAround(center, last uint64, shift uint) grading {
-	g := grading{bits: 1, center: center}
 	cells := func(g grading) uint64 {
 		n := g.cellOf((last-center)>>shift) + 1
 		if center > 0 {
@@ -56,127 +65,146 @@ func gradingAround(center, last uint64, shift uint) grading {
 		}
 		return n
 	}
-	for finer := g; 1<<finer.bits < maxCells &&
-		cells(finer) <= maxCells; finer.bits++ {
+
+	g := grading{mantissaBits: 1, center: center}
+	for {
+		finer := g
+		finer.mantissaBits++
+		if 1<<finer.mantissaBits >= maxCells || cells(finer) > maxCells {
+			return g
+		}
 		g = finer
 	}
-	return g
 }
 
-// cellOf returns the number of the cell of a distance.
+// cellOf returns the cell of a distance.
 func (g grading) cellOf(distance uint64) uint64 {
-	if g.bits == 0 {
+	if g.mantissaBits == 0 {
 		return distance
 	}
-	shift := uint64(max(bits.Len64(distance)-1-int(g.bits), 0))
-	return distance>>shift + shift<<g.bits
+	exponent := bits.Len64(distance) - 1
+	shift := uint64(max(exponent-int(g.mantissaBits), 0))
+	return distance>>shift + shift<<g.mantissaBits
 }
 
-// cell returns the least distance of a cell, and the binary logarithm of its width.
-func (g grading) cell(number uint64) (start uint64, width uint) {
-	if g.bits == 0 || number>>g.bits == 0 {
-		return number, 0
+// cellBounds returns the least distance in a cell, and the binary logarithm of the width of the
+// cell.
+func (g grading) cellBounds(cell uint64) (start uint64, width uint) {
+	if g.mantissaBits == 0 || cell>>g.mantissaBits == 0 {
+		return cell, 0
 	}
-	width = uint(number>>g.bits) - 1
-	return (number - uint64(width)<<g.bits) << width, width
+	width = uint(cell>>g.mantissaBits) - 1
+	return (cell - uint64(width)<<g.mantissaBits) << width, width
 }
 
 // FittedBuckets divides the elements from low to high into at most count buckets with about the
 // same number of sampled elements each. REQUIRES: the sampled elements are from low to high
 func FittedBuckets[E Element](
-	sample []E, low, high E, count int, tieBits uint,
+	sample []E,
+	low, high E,
+	count int,
+	tieBits uint,
 ) Buckets[E] {
 	plain := NewBuckets(low, high, count, tieBits)
 	if count < minFitted || plain.Shift == tieBits {
 		return plain
 	}
-	overfull := plain.overfull(sample, count)
-	if overfull <= len(sample)/16 {
+
+	tolerated := len(sample) / 16
+	overfull := plain.overfullElements(sample, count)
+	if overfull <= tolerated {
 		return plain
 	}
+
+	// Slower buckets must at least halve the number of elements in overfull ones.
 	best := plain
-	least := overfull/2 + 1
-	even := plain.fit(sample, high, count, tieBits, grading{})
-
-	if overfull := even.overfull(sample, count); overfull < least {
+	limit := overfull/2 + 1
+	even := plain.fitTo(sample, high, count, tieBits, grading{})
+	if overfull := even.overfullElements(sample, count); overfull < limit {
 		best = even
-		least = overfull/2 + 1 // graded cells are slower
+		limit = overfull/2 + 1 // graded cells are even slower
+	}
+	if limit <= tolerated {
+		return best
 	}
 
-	if least > len(sample)/16 {
-		center := (densest(sample) - plain.low) >> tieBits << tieBits
-		graded := plain.fit(
-			sample, high, count, tieBits,
-			gradingAround(uint64(center), uint64(high-plain.low), tieBits),
-		)
-		if graded.overfull(sample, count) < least {
-			best = graded
-		}
+	center := (densestElement(sample) - plain.low) >> tieBits << tieBits
+	g := gradingAround(uint64(center), uint64(high-plain.low), tieBits)
+	graded := plain.fitTo(sample, high, count, tieBits, g)
+	if graded.overfullElements(sample, count) < limit {
+		return graded
 	}
-
 	return best
 }
 
-// densest returns the middle of the narrowest range that contains a sixteenth of the sample.
-func densest[E Element](sample []E) E {
+// densestElement returns the middle of the narrowest range that contains a sixteenth of the sample.
+func densestElement[E Element](sample []E) E {
 	sorted := slices.Sorted(slices.Values(sample))
 	share := len(sorted) / 16
-	at := 0
+	densest := 0 // start of the narrowest range
 	for i := range sorted[share:] {
-		if sorted[i+share]-sorted[i] < sorted[at+share]-sorted[at] {
-			at = i
+		if sorted[i+share]-sorted[i] < sorted[densest+share]-sorted[densest] {
+			densest = i
 		}
 	}
-	return sorted[at+share/2]
+	return sorted[densest+share/2]
 }
 
-// fit returns fitted buckets instead of plain ones, up to high and at most count.
-func (b Buckets[E]) fit(
-	sample []E, high E, count int, tieBits uint, g grading,
+// fitTo returns fitted buckets instead of plain ones, up to high and at most count.
+func (b Buckets[E]) fitTo(
+	sample []E,
+	high E,
+	count int,
+	tieBits uint,
+	g grading,
 ) Buckets[E] {
 	b.grading = g
 	b.last = high - b.low
 	b.Shift = tieBits
-	if !b.graded() {
-		b.Shift = max(
-			tieBits,
-			uint(max(bits.Len64(uint64(b.last))-bits.Len(maxCells-1), 0)),
-		)
+	if !b.isGraded() {
+		rangeBits := bits.Len64(uint64(b.last))
+		excessBits := max(rangeBits-bits.Len(maxCells-1), 0)
+		b.Shift = max(tieBits, uint(excessBits))
 	}
-	above, below := b.histograms(sample)
+
 	// A bucket has want/2 to want elements, or two neighbors have more than want together. So
 	// there are about as many buckets as requested.
+	above, below := b.countSample(sample)
 	for want := 2*len(sample)/count + 1; ; want += want/4 + 1 {
-		if b.cut(above, below, want, tieBits); b.Count() <= count {
+		b.cutCells(above, below, want, tieBits)
+		if b.Count() <= count {
 			return b
 		}
 	}
 }
 
-// histograms counts the sampled elements in each cell, above and below the center.
-func (b *Buckets[E]) histograms(sample []E) (above, below []int) {
-	above = make([]int, b.cellOf(uint64((b.last-E(b.center))>>b.Shift))+1)
+// countSample counts the sampled elements in each cell, above and below the center.
+func (b *Buckets[E]) countSample(sample []E) (above, below []int) {
+	greatest := uint64(b.last) - b.center // distance above the center
+	above = make([]int, b.cellOf(greatest>>b.Shift)+1)
 	if b.center > 0 {
 		below = make([]int, b.cellOf((b.center-1)>>b.Shift)+1)
 	}
+
 	for _, e := range sample {
 		distance, isBelow := b.distance(e)
+		cell := b.cellOf(distance >> b.Shift)
 		if isBelow {
-			below[b.cellOf(distance>>b.Shift)]++
+			below[cell]++
 		} else {
-			above[b.cellOf(distance>>b.Shift)]++
+			above[cell]++
 		}
 	}
 
 	return above, below
 }
 
-// cut divides each cell into buckets with at most about want elements of the histogram. Cells
-// with few elements share a bucket.
-func (b *Buckets[E]) cut(above, below []int, want int, tieBits uint) {
+// cutCells divides each cell into buckets with at most about want of its sampled elements, which
+// countSample has counted. Cells with few elements share a bucket.
+func (b *Buckets[E]) cutCells(above, below []int, want int, tieBits uint) {
 	b.cells = b.cells[:0]
 	b.first = b.first[:0]
-	b.below = 0
+	b.bucketsBelow = 0
 
 	if len(below) > 0 {
 		down := b.cutSide(below, E(b.center)-1, want, tieBits)
@@ -184,10 +212,10 @@ func (b *Buckets[E]) cut(above, below []int, want int, tieBits uint) {
 		for i := len(down) - 1; i > 0; i-- {
 			b.first = append(b.first, E(b.center)-down[i])
 		}
-		b.below = uint64(len(down))
+		b.bucketsBelow = uint64(len(down))
 	}
 
-	b.lower = uint64(len(above))
+	b.firstLowerCell = uint64(len(above))
 	lower := slices.Clone(b.cells)
 	b.cells = b.cells[:0]
 
@@ -207,17 +235,21 @@ func (b *Buckets[E]) cut(above, below []int, want int, tieBits uint) {
 // For each cell, cutSide appends the numbering of its buckets to b.cells. It returns the smallest
 // distance in each bucket.
 func (b *Buckets[E]) cutSide(
-	histogram []int, last E, want int, tieBits uint,
+	histogram []int,
+	last E,
+	want int,
+	tieBits uint,
 ) (first []E) {
 	shared := 0 // number of elements in the last bucket
 	mayJoin := false
 	for i, n := range histogram {
-		value, width := b.cell(uint64(i))
+		value, width := b.cellBounds(uint64(i))
 		start := E(value) << b.Shift
 		width += b.Shift // the cell consists of 2^width distances
 
 		if n > want {
-			pieceBits := min(uint(bits.Len(uint((n-1)/want))), width-tieBits)
+			wanted := uint((n - 1) / want)
+			pieceBits := min(uint(bits.Len(wanted)), width-tieBits)
 			first = b.divideCell(first, start, width, width-pieceBits, last)
 			mayJoin = false
 			continue
@@ -238,7 +270,10 @@ func (b *Buckets[E]) cutSide(
 // divideCell divides a cell of 2^width distances into buckets of 2^shift distances each. It
 // appends the smallest distance of each bucket to first, without buckets that begin after last.
 func (b *Buckets[E]) divideCell(
-	first []E, start E, width, shift uint, last E,
+	first []E,
+	start E,
+	width, shift uint,
+	last E,
 ) []E {
 	b.addCell(uint32(len(first)), start, shift)
 	bucketWidth := E(1) << shift
@@ -253,15 +288,17 @@ func (b *Buckets[E]) divideCell(
 
 // addCell adds the cell that begins at start. bucket is its first bucket.
 func (b *Buckets[E]) addCell(bucket uint32, start E, shift uint) {
-	b.cells = append(b.cells, newCell(bucket-uint32(start>>shift), shift))
+	base := bucket - uint32(start>>shift)
+	b.cells = append(b.cells, newCell(base, shift))
 }
 
 // minFitted is the minimum number of buckets for which fitting pays off.
 const minFitted = 32
 
-// overfull returns how many sampled elements are in buckets with several times their share. It
-// ignores the majority key of a bucket, because elements equal to it cannot be separated.
-func (b Buckets[E]) overfull(sample []E, count int) int {
+// overfullElements returns how many sampled elements are in buckets with several times their
+// share. It ignores the majority key of a bucket, because elements equal to it cannot be
+// separated.
+func (b Buckets[E]) overfullElements(sample []E, count int) int {
 	overfull := 0
 	share := len(sample)/count + 1
 	for _, c := range candidatesOf(sample, b) {

@@ -111,8 +111,8 @@ func testFittedBucketsAreEven(t *testing.T, draw func(r *rand.Rand) uint64) {
 			held[b.BucketOf(k)]++
 		}
 		most, share := slices.Max(held), len(keys)/1024
-		if fitted != b.fitted() || fitted != (most < 6*share) {
-			t.Errorf("fitted: %t; the largest of %d buckets holds %d elements, where the share is %d", b.fitted(),
+		if fitted != b.isFitted() || fitted != (most < 6*share) {
+			t.Errorf("fitted: %t; the largest of %d buckets holds %d elements, where the share is %d", b.isFitted(),
 				b.Count(), most, share)
 		}
 	}

@@ -2,7 +2,9 @@ package radix
 
 // numberVectors numbers the first elements with vector instructions, and returns how many.
 func numberVectors[E Element](
-	b *Buckets[E], numbers []uint32, elems []E,
+	b *Buckets[E],
+	numbers []uint32,
+	elems []E,
 ) (done int) {
 	const vector = 8
 	if done = len(elems) &^ (vector - 1); done == 0 || !hasVectors {
@@ -12,20 +14,20 @@ func numberVectors[E Element](
 	switch b := any(b).(type) {
 	case *Buckets[uint32]:
 		number := numberPlain32
-		if b.graded() {
+		if b.isGraded() {
 			number = numberGraded32
-		} else if b.fitted() {
+		} else if b.isFitted() {
 			number = numberEven32
 		}
-		number(to, word[uint32](elems), done, b)
+		number(to, firstWord[uint32](elems), done, b)
 	case *Buckets[uint64]:
 		number := numberPlain64
-		if b.graded() {
+		if b.isGraded() {
 			number = numberGraded64
-		} else if b.fitted() {
+		} else if b.isFitted() {
 			number = numberEven64
 		}
-		number(to, word[uint64](elems), done, b)
+		number(to, firstWord[uint64](elems), done, b)
 	}
 
 	return done

@@ -75,8 +75,8 @@
 	VPSRLQ  X1, Z8, Z9 \
 	LOOKUP
 
-// GRADED: see buckets.of and grading.cellOf. Of a distance x below the center, center - 1 - x is the complement of
-// x - center, and of a number n there, below - 1 - n is below more than the complement of n.
+// GRADED: see Buckets.BucketOf and grading.cellOf. Below the center, the distance center - 1 - x is the complement of
+// x - center. The bucket below - 1 - n there is the complement of n, plus below.
 #define GRADED \
 	VPMAXUQ  Z0, Z8, Z8      \
 	VPSUBQ   Z0, Z8, Z8      \

@@ -11,7 +11,7 @@ import (
 // TestOffsets checks the offsets of fields and the constants that the assembly depends on.
 func TestOffsets(t *testing.T) {
 	checkOffsets(t, "constants", []offset{
-		{"askedAhead elements", askedAhead * unsafe.Sizeof(uint32(0)), 64}, // in numbers, see ASK
+		{"askedAhead elements", prefetchAhead * unsafe.Sizeof(uint32(0)), 64}, // in numbers, see ASK
 		{"countShift", countShift, 36},
 		{"octet", octet, 8},
 	})
@@ -40,8 +40,8 @@ func testCombinerOffsets[E arena.Word](t *testing.T) {
 	var c combiner[E]
 	checkOffsets(t, fmt.Sprintf("%T", c), []offset{
 		{"lines", unsafe.Offsetof(c.lines), 0},
-		{"next", unsafe.Offsetof(c.next), 24},
-		{"to", unsafe.Offsetof(c.to), 48},
+		{"next", unsafe.Offsetof(c.lineEnds), 24},
+		{"to", unsafe.Offsetof(c.targets), 48},
 		{"elems", unsafe.Offsetof(c.elems), 72},
 		{"blockMask", unsafe.Offsetof(c.blockMask), 96},
 		{"lineMask", unsafe.Offsetof(c.lineMask), 104},
@@ -55,10 +55,10 @@ func testBucketOffsets[E Element](t *testing.T) {
 		{"Shift", unsafe.Offsetof(b.Shift), 8},
 		{"last", unsafe.Offsetof(b.last), 16},
 		{"cells", unsafe.Offsetof(b.cells), 24},
-		{"bits", unsafe.Offsetof(b.bits), 48},
+		{"bits", unsafe.Offsetof(b.mantissaBits), 48},
 		{"center", unsafe.Offsetof(b.center), 56},
-		{"lower", unsafe.Offsetof(b.lower), 64},
-		{"below", unsafe.Offsetof(b.below), 72},
+		{"lower", unsafe.Offsetof(b.firstLowerCell), 64},
+		{"below", unsafe.Offsetof(b.bucketsBelow), 72},
 	})
 	if c := newCell(5, 3); uint64(c) != 5<<32|3 {
 		t.Errorf("a cell is %x", uint64(c))

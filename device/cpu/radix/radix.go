@@ -41,37 +41,39 @@ const (
 //
 // Counters have 64 bits although 32 would suffice, because passes are faster this way.
 type Sorter[E Element] struct {
-	counts  [maxPasses][digits]uint64
-	live    [maxPasses]int // passes that are needed
-	Passes  int            // maximum number of passes that any elements needed
-	backoff backoff        // success of sorting by cells
+	counts       [maxPasses][digits]uint64
+	neededPasses [maxPasses]int // passes that are needed
+	Passes       int            // maximum number of passes that any elements needed
+	backoff      backoff        // success of sorting by cells
 }
 
 // A backoff remembers that cells were too uneven for sorting neighbors. The next 1, 3, 7, … 63
 // leaves are then sorted without cells. Neighboring leaves are similar, so elements that never
 // suit cells are seldom counted in vain.
 type backoff struct {
-	left int // remaining leaves to sort without cells
-	last int // initial value of left
+	remaining int // number of leaves that are still to be sorted without cells
+	length    int // initial value of remaining
 }
 
-// skip reports whether a leaf is to be sorted without cells.
-func (c *backoff) skip() bool {
-	c.left--
-	return c.left >= 0
+// skipsCells reports whether a leaf is to be sorted without cells.
+func (c *backoff) skipsCells() bool {
+	c.remaining--
+	return c.remaining >= 0
 }
 
-// note records whether the cells of a leaf were too uneven.
-func (c *backoff) note(overfull bool) {
-	if c.last = min(2*c.last+1, 63); !overfull {
-		c.last = 0
+// noteCells records whether the cells of a leaf were too uneven.
+func (c *backoff) noteCells(overfull bool) {
+	if overfull {
+		c.length = min(2*c.length+1, 63)
+	} else {
+		c.length = 0
 	}
-	c.left = c.last
+	c.remaining = c.length
 }
 
-// ranked returns the number of passes that rank the leading bits of n random elements well
+// rankingPasses returns the number of passes that rank the leading bits of n random elements well
 // enough. 22 bits leave one of 2^22/n neighbors to repair.
-func ranked(n int) int {
+func rankingPasses(n int) int {
 	switch {
 	case n <= 512:
 		return 1
@@ -88,6 +90,7 @@ type span[E Element] struct {
 	Width int
 }
 
+// SpanOf returns the span of the elements from low to high.
 func SpanOf[E Element](low, high E) span[E] {
 	return span[E]{low, bits.Len64(uint64(high - low))}
 }
@@ -104,63 +107,70 @@ func SpanOfBlocks[E Element](blocks [][]E) span[E] {
 	return SpanOf(low, high)
 }
 
-// A pass describes some passes: digits of digit bits, from bit shift up.
-type pass struct {
-	shift uint
-	digit uint
-	count int
+// digitPasses describes count passes, for digits of digitBits bits each, from bit shift up.
+type digitPasses struct {
+	shift     uint
+	digitBits uint
+	count     int
 }
 
 // Sort sorts the elements of blocks, which are within s, into dst. tmp has the same length as
 // dst.
 func (r *Sorter[E]) Sort(
-	dst, tmp []E, blocks [][]E, s span[E],
+	dst, tmp []E,
+	blocks [][]E,
+	s span[E],
 ) {
 	if len(dst) <= smallSort {
-		concat(dst, blocks)
+		concatBlocks(dst, blocks)
 		insertionSort(dst)
 		return
 	}
-	if !r.sortCells(dst, tmp, blocks, s) {
+	if !r.tryCells(dst, tmp, blocks, s) {
 		r.sortByDigits(dst, tmp, blocks, s)
 	}
 }
 
-// sortByDigits is sort by passes. It works for any elements.
+// sortByDigits is Sort by passes. It works for any elements.
 func (r *Sorter[E]) sortByDigits(
-	dst, tmp []E, blocks [][]E, s span[E],
+	dst, tmp []E,
+	blocks [][]E,
+	s span[E],
 ) {
-	p := pass{digit: DigitBits, count: ranked(len(dst))}
+	p := digitPasses{digitBits: DigitBits, count: rankingPasses(len(dst))}
 	if p.count == 1 {
-		p.digit = min(DigitBits, uint(bits.Len(uint(len(dst))))+2)
+		p.digitBits = min(DigitBits, uint(bits.Len(uint(len(dst))))+2)
 	}
-	rest := s.Width - p.count*int(p.digit)
+	rest := s.Width - p.count*int(p.digitBits)
 	if rest > 0 {
 		p.shift = uint(rest)
 	} else {
-		p = exactly(s.Width)
+		p = exactPasses(s.Width)
 	}
 
 	r.reorder(dst, tmp, blocks, s.low, p)
 	if p.shift > 0 &&
-		!repair(dst) { // the leading bits distinguish too few elements
+		!sortNearlySorted(dst) { // the leading bits distinguish too few elements
 		s = SpanOf(MinMax(dst))
 		r.SortBits(dst, tmp, s.low, 0, s.Width)
 	}
 }
 
-// exactly returns the passes for all of width bits.
-func exactly(width int) pass {
+// exactPasses returns the passes for all of width bits.
+func exactPasses(width int) digitPasses {
 	count := max(1, (width+DigitBits-1)/DigitBits)
-	return pass{digit: uint((width + count - 1) / count), count: count}
+	return digitPasses{digitBits: uint((width + count - 1) / count), count: count}
 }
 
 // SortBits sorts a by width bits, from bit shift up, of the difference between an element and
 // low. It is stable. tmp has the same length as a.
 func (r *Sorter[E]) SortBits(
-	a, tmp []E, low E, shift uint, width int,
+	a, tmp []E,
+	low E,
+	shift uint,
+	width int,
 ) {
-	p := exactly(width)
+	p := exactPasses(width)
 	p.shift = shift
 	r.reorder(a, tmp, [][]E{a}, low, p)
 }
@@ -178,10 +188,13 @@ func (r *Sorter[E]) SortInPlace(a, tmp []E) {
 // reorder makes the passes of p over the elements of blocks, and leaves the result in dst. It
 // skips digits that are the same in all elements. blocks may be dst.
 func (r *Sorter[E]) reorder(
-	dst, tmp []E, blocks [][]E, low E, p pass,
+	dst, tmp []E,
+	blocks [][]E,
+	low E,
+	p digitPasses,
 ) {
-	r.count(blocks, low, p)
-	live := r.live[:0]
+	r.countDigits(blocks, low, p)
+	live := r.neededPasses[:0]
 	for at := range p.count {
 		if !exclusiveScan(&r.counts[at], uint64(len(dst))) {
 			live = append(live, at)
@@ -190,7 +203,7 @@ func (r *Sorter[E]) reorder(
 
 	r.Passes = max(r.Passes, len(live))
 	if len(live) == 0 {
-		concat(dst, blocks)
+		concatBlocks(dst, blocks)
 		return
 	}
 
@@ -204,31 +217,35 @@ func (r *Sorter[E]) reorder(
 		}
 	}
 
-	r.move(to, blocks, low, live[0], p)
+	r.movePass(to, blocks, low, live[0], p)
 	for _, at := range live[1:] {
 		from, to = to, from
-		r.move(to, [][]E{from}, low, at, p)
+		r.movePass(to, [][]E{from}, low, at, p)
 	}
 }
 
-// count counts the digits of all passes. It reads the elements once per two passes.
-func (r *Sorter[E]) count(blocks [][]E, low E, p pass) {
+// countDigits counts the digits of all passes. It reads the elements once per two passes.
+func (r *Sorter[E]) countDigits(blocks [][]E, low E, p digitPasses) {
 	for at := range p.count {
-		clear(r.counts[at][:1<<p.digit])
+		clear(r.counts[at][:1<<p.digitBits])
 	}
 	for at := 0; at < p.count; at += 2 {
 		for _, block := range blocks {
 			if at+1 < p.count {
 				countTwo(
-					block, low, p.shift+uint(at)*p.digit, p.digit, &r.counts[at],
+					block,
+					low,
+					p.shift+uint(at)*p.digitBits,
+					p.digitBits,
+					&r.counts[at],
 					&r.counts[at+1],
 				)
 			} else {
 				countOne(
 					block,
 					low,
-					p.shift+uint(at)*p.digit,
-					p.digit,
+					p.shift+uint(at)*p.digitBits,
+					p.digitBits,
 					&r.counts[at],
 				)
 			}
@@ -237,7 +254,10 @@ func (r *Sorter[E]) count(blocks [][]E, low E, p pass) {
 }
 
 func countOne[E Element](
-	a []E, low E, shift, digit uint, counts *[digits]uint64,
+	a []E,
+	low E,
+	shift, digit uint,
+	counts *[digits]uint64,
 ) {
 	mask := E(1)<<digit - 1
 	for _, e := range a {
@@ -246,7 +266,10 @@ func countOne[E Element](
 }
 
 func countTwoLoop[E Element](
-	a []E, low E, shift, digit uint, counts, next *[digits]uint64,
+	a []E,
+	low E,
+	shift, digit uint,
+	counts, next *[digits]uint64,
 ) {
 	mask := E(1)<<digit - 1
 	above := shift + digit
@@ -276,19 +299,31 @@ func exclusiveScan(counts *[digits]uint64, n uint64) (constant bool) {
 	return false
 }
 
-// move makes pass at: it moves the elements of blocks to the positions given by the counters.
-func (r *Sorter[E]) move(
-	to []E, blocks [][]E, low E, at int, p pass,
+// movePass makes pass at: it moves the elements of blocks to the positions given by the counters.
+func (r *Sorter[E]) movePass(
+	to []E,
+	blocks [][]E,
+	low E,
+	at int,
+	p digitPasses,
 ) {
 	for _, block := range blocks {
 		moveBlock(
-			to, block, low, p.shift+uint(at)*p.digit, p.digit, &r.counts[at],
+			to,
+			block,
+			low,
+			p.shift+uint(at)*p.digitBits,
+			p.digitBits,
+			&r.counts[at],
 		)
 	}
 }
 
 func moveLoop[E Element](
-	to, block []E, low E, shift, digit uint, places *[digits]uint64,
+	to, block []E,
+	low E,
+	shift, digit uint,
+	places *[digits]uint64,
 ) {
 	mask := E(1)<<digit - 1
 	for _, e := range block {
@@ -299,7 +334,7 @@ func moveLoop[E Element](
 	}
 }
 
-func concat[E Element](dst []E, blocks [][]E) {
+func concatBlocks[E Element](dst []E, blocks [][]E) {
 	for _, block := range blocks {
 		dst = dst[copy(dst, block):]
 	}
@@ -323,9 +358,9 @@ func sink[E Element](a []E, i int) int {
 	return i - j
 }
 
-// repair sorts nearly sorted elements by insertion. It gives up if that takes more than a few
-// moves per element.
-func repair[E Element](a []E) bool {
+// sortNearlySorted sorts nearly sorted elements by insertion. It gives up if that takes more than
+// a few moves per element.
+func sortNearlySorted[E Element](a []E) bool {
 	budget := 2 * len(a)
 	last := a[0]
 	for i := 1; i < len(a); i++ {

@@ -6,29 +6,34 @@ import "github.com/klauspost/cpuid/v2"
 // some amd64 processors lack.
 var hasBEXTR = cpuid.CPU.Has(cpuid.BMI1)
 
-// unasked is the number of elements at the end of a block that do not prefetch the line of a
+// unprefetched is the number of elements at the end of a block that do not prefetch the line of a
 // later element before they are stored: the last ones, which have no later element, or all if
 // prefetching does not pay off. On Intel processors a store that misses the first-level cache
 // delays later stores. On AMD processors prefetching takes longer.
-var unasked = allUnasked
+var unprefetched = neverPrefetch
 
 const (
-	askedAhead = 16      // elements
-	allUnasked = 1 << 40 // exceeds the size of a block
+	prefetchAhead = 16      // elements
+	neverPrefetch = 1 << 40 // exceeds the size of a block
 )
 
 func init() {
 	if cpuid.CPU.VendorID == cpuid.Intel {
-		unasked = askedAhead
+		unprefetched = prefetchAhead
 	}
 }
 
-// aheadOf returns how many elements of a block of n are moved with prefetching.
-func aheadOf(n int) int { return max(n-unasked, 0) &^ 3 }
+// prefetchedOf returns how many elements of a block of n are moved with prefetching.
+func prefetchedOf(n int) int {
+	return max(n-unprefetched, 0) &^ 3
+}
 
 // moveBlock is moveLoop, in a third of its time where the processor has BEXTR.
 func moveBlock[E Element](
-	to, block []E, low E, shift, digit uint, places *[digits]uint64,
+	to, block []E,
+	low E,
+	shift, digit uint,
+	places *[digits]uint64,
 ) {
 	if !hasBEXTR {
 		moveLoop(to, block, low, shift, digit, places)
@@ -39,28 +44,31 @@ func moveBlock[E Element](
 	switch block := any(block).(type) {
 	case []uint64:
 		move64(
-			word[uint64](to),
+			firstWord[uint64](to),
 			block,
 			uint64(low),
 			control,
 			places,
-			aheadOf(len(block)),
+			prefetchedOf(len(block)),
 		)
 	case []uint32:
 		move32(
-			word[uint32](to),
+			firstWord[uint32](to),
 			block,
 			uint32(low),
 			control,
 			places,
-			aheadOf(len(block)),
+			prefetchedOf(len(block)),
 		)
 	}
 }
 
 // countTwo is countTwoLoop, in assembly where the processor has BEXTR.
 func countTwo[E Element](
-	block []E, low E, shift, digit uint, counts, next *[digits]uint64,
+	block []E,
+	low E,
+	shift, digit uint,
+	counts, next *[digits]uint64,
 ) {
 	if !hasBEXTR {
 		countTwoLoop(block, low, shift, digit, counts, next)
@@ -71,16 +79,26 @@ func countTwo[E Element](
 	switch block := any(block).(type) {
 	case []uint64:
 		count64(
-			block, uint64(low), control, control+uint64(digit), counts, next,
+			block,
+			uint64(low),
+			control,
+			control+uint64(digit),
+			counts,
+			next,
 		)
 	case []uint32:
 		count32(
-			block, uint32(low), control, control+uint64(digit), counts, next,
+			block,
+			uint32(low),
+			control,
+			control+uint64(digit),
+			counts,
+			next,
 		)
 	}
 }
 
-// The assembly requires hasBEXTR, and ahead that aheadOf gives.
+// The assembly requires hasBEXTR, and an ahead that prefetchedOf returned.
 
 //go:noescape
 func move64(

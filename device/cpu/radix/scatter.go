@@ -16,23 +16,23 @@ const BlocksAhead = 16
 type Scatterer[K Element, E arena.Word] struct {
 	combiner[E]
 
-	pool    *pool.Pool[E]
-	numbers []uint32    // bucket numbers of the current elements
-	Lists   []pool.List // full blocks and the current one, per bucket
-	taken   []uint32    // number of these blocks, per bucket
+	pool        *pool.Pool[E]
+	numbers     []uint32    // bucket numbers of the current elements
+	Lists       []pool.List // full blocks and the current one, per bucket
+	blocksTaken []uint32    // number of these blocks, per bucket
 
-	used     int    // number of buckets in use
-	recycled uint32 // head of the chain of blocks to use before taking more from the pool
-	from     int    // zone of recycled, or of the last block
-	zone     int    // zone of the first bucket
-	zones    int    // number of zones of the buckets
-	ahead    int    // maximum number of blocks to take at a time
-	taking   int    // number of blocks to take the next time
+	bucketCount  int    // number of buckets in use
+	recycled     uint32 // head of the chain of blocks to use before taking more from the pool
+	recycledZone int    // zone of recycled, or of the last block
+	firstZone    int    // zone of the first bucket
+	zoneCount    int    // number of zones of the buckets
+	maxAhead     int    // maximum number of blocks to take at a time
+	takeNext     int    // number of blocks to take the next time
 
 	majority []K     // the key that is counted, per bucket (see MajorityKeys); may be nil
 	counts   []int64 // number of occurrences of the majority key, per bucket
-	// number of elements since the counters in next were emptied, if keys are counted
-	added int
+	// number of elements since the counters in lineEnds were emptied, if keys are counted
+	uncounted int
 }
 
 // ScattererBytes returns the memory of a Scatterer for buckets with lines of lineBytes.
@@ -43,15 +43,18 @@ func ScattererBytes(buckets, lineBytes int) int {
 // NewScatterer returns a Scatterer for buckets with lines of lineBytes. It takes its memory from
 // memory and returns the rest.
 func NewScatterer[K Element, E arena.Word](
-	p *pool.Pool[E], memory []byte, buckets, lineBytes int,
+	p *pool.Pool[E],
+	memory []byte,
+	buckets, lineBytes int,
 ) (s *Scatterer[K, E], rest []byte) {
 	s = &Scatterer[K, E]{pool: p, numbers: make([]uint32, MaxNumbers)}
-	s.combiner, rest = newCombiner(p.Elems, p.Block, memory, buckets, lineBytes)
+	s.combiner, rest = newCombiner(p.Elems, p.BlockElems, memory, buckets, lineBytes)
 	lists, rest := Carve[uint64](rest, buckets)
 	s.Lists = unsafe.Slice(
-		(*pool.List)(unsafe.Pointer(unsafe.SliceData(lists))), buckets,
+		(*pool.List)(unsafe.Pointer(unsafe.SliceData(lists))),
+		buckets,
 	)
-	s.taken, rest = Carve[uint32](rest, buckets)
+	s.blocksTaken, rest = Carve[uint32](rest, buckets)
 	return s, rest
 }
 
@@ -59,27 +62,30 @@ func NewScatterer[K Element, E arena.Word](
 // from the given number of zones, starting at zone, at most ahead at a time. Keys in majority are
 // counted, if it is not nil. Reset drops blocks to recycle, which are left by cancelled work.
 func (s *Scatterer[K, E]) Reset(
-	buckets, zone, zones, ahead int, majority []K,
+	buckets, zone, zones, ahead int,
+	majority []K,
 ) {
-	s.used = buckets
-	s.zone = zone
-	s.zones = zones
+	s.bucketCount = buckets
+	s.firstZone = zone
+	s.zoneCount = zones
 	s.recycled = pool.None
-	s.from = zone
-	s.ahead = ahead
-	s.taking = 1
-	s.majority, s.counts, s.added = majority, make([]int64, len(majority)), 0
+	s.recycledZone = zone
+	s.maxAhead = ahead
+	s.takeNext = 1
+	s.majority = majority
+	s.counts = make([]int64, len(majority))
+	s.uncounted = 0
 
 	for bucket := range buckets {
-		s.empty(bucket)
+		s.emptyBucket(bucket)
 	}
 }
 
-func (s *Scatterer[K, E]) empty(bucket int) {
+func (s *Scatterer[K, E]) emptyBucket(bucket int) {
 	s.Lists[bucket] = pool.Empty
-	s.to[bucket] = 0
-	s.taken[bucket] = 0
-	s.next[bucket] = uint64(bucket) * s.line()
+	s.targets[bucket] = 0
+	s.blocksTaken[bucket] = 0
+	s.lineEnds[bucket] = uint64(bucket) * s.lineElems()
 	if s.majority != nil {
 		s.counts[bucket] = 0
 	}
@@ -87,18 +93,21 @@ func (s *Scatterer[K, E]) empty(bucket int) {
 
 // Add distributes elems by their keys.
 func (s *Scatterer[K, E]) Add(
-	b *Buckets[K], keys []K, elems []E,
+	b *Buckets[K],
+	keys []K,
+	elems []E,
 ) {
-	if s.added += len(elems); s.added > maxUncounted {
+	s.uncounted += len(elems)
+	if s.uncounted > maxUncounted {
 		s.emptyCounters()
 	}
 	majority, _ := any(s.majority).([]E) // elements are counted only if they are keys
 	for len(keys) > 0 {
 		n := min(len(keys), MaxNumbers)
 		numbers := s.numbers[:n]
-		b.number(numbers, keys[:n])
+		b.numberElements(numbers, keys[:n])
 		for at := 0; at < n; {
-			done, full := put(&s.combiner, elems[at:n], numbers[at:], majority)
+			done, full := putElements(&s.combiner, elems[at:n], numbers[at:], majority)
 			if full >= 0 {
 				s.flush(full)
 			}
@@ -111,40 +120,40 @@ func (s *Scatterer[K, E]) Add(
 
 // emptyCounters adds the counters in next to counts.
 func (s *Scatterer[K, E]) emptyCounters() {
-	s.added = 0
+	s.uncounted = 0
 	for bucket := range s.counts {
-		s.counts[bucket] += int64(s.next[bucket] >> countShift)
-		s.next[bucket] &= 1<<countShift - 1
+		s.counts[bucket] += int64(s.lineEnds[bucket] >> countShift)
+		s.lineEnds[bucket] &= 1<<countShift - 1
 	}
 }
 
 // flush writes the full line of a bucket, which already counts as empty, to its block or to a new
 // one.
 func (s *Scatterer[K, E]) flush(bucket int) {
-	s.writeLine(bucket, s.makeRoom(bucket), s.line())
+	s.writeLine(bucket, s.placeForLine(bucket), s.lineElems())
 }
 
-// makeRoom returns the position for the line of a bucket. It takes a new block if the last one is
-// full.
-func (s *Scatterer[K, E]) makeRoom(bucket int) uint64 {
+// placeForLine returns the position for the line of a bucket. It takes a new block if the last one
+// is full.
+func (s *Scatterer[K, E]) placeForLine(bucket int) uint64 {
 	p := s.pool
-	to := s.to[bucket]
+	to := s.targets[bucket]
 	if to&s.blockMask != 0 {
 		return to
 	}
 	l := &s.Lists[bucket]
 	if l.Tail != pool.None {
-		p.Used[l.Tail] = uint32(p.Block)
+		p.Used[l.Tail] = uint32(p.BlockElems)
 	}
 	block := s.takeBlock(bucket)
-	s.taken[bucket]++
+	s.blocksTaken[bucket]++
 	p.Push(l, block)
-	return uint64(block) << p.Shift
+	return uint64(block) << p.BlockShift
 }
 
 // ZoneOf returns the zone of a bucket.
 func (s *Scatterer[K, E]) ZoneOf(bucket int) int {
-	return s.zone + bucket*s.zones/s.used
+	return s.firstZone + bucket*s.zoneCount/s.bucketCount
 }
 
 // takeBlock doubles the number of blocks that it takes at a time, as long as they are of the same
@@ -152,15 +161,15 @@ func (s *Scatterer[K, E]) ZoneOf(bucket int) int {
 // each other at the lock of the zone.
 func (s *Scatterer[K, E]) takeBlock(bucket int) uint32 {
 	zone := s.ZoneOf(bucket)
-	if zone != s.from {
-		s.GiveBack()
-		s.from = zone
-		s.taking = 1
+	if zone != s.recycledZone {
+		s.FreeUnused()
+		s.recycledZone = zone
+		s.takeNext = 1
 	}
 
 	if s.recycled == pool.None {
-		s.recycled = s.pool.Take(s.from, s.taking)
-		s.taking = min(2*s.taking, s.ahead)
+		s.recycled = s.pool.Take(s.recycledZone, s.takeNext)
+		s.takeNext = min(2*s.takeNext, s.maxAhead)
 	}
 
 	block := s.recycled
@@ -172,13 +181,13 @@ func (s *Scatterer[K, E]) takeBlock(bucket int) uint32 {
 // buckets, and the sizes of buckets are known.
 func (s *Scatterer[K, E]) Settle() {
 	s.emptyCounters()
-	s.GiveBack()
+	s.FreeUnused()
 	StoreFence()
 }
 
-// Counts sets ends to the number of elements in each bucket. REQUIRES: as for SizeOf
-func (s *Scatterer[K, E]) Counts(ends []uint32) {
-	for i := range s.used {
+// CopySizes sets ends to the number of elements in each bucket. REQUIRES: as for SizeOf
+func (s *Scatterer[K, E]) CopySizes(ends []uint32) {
+	for i := range s.bucketCount {
 		ends[i] = uint32(s.SizeOf(i))
 	}
 }
@@ -187,18 +196,18 @@ func (s *Scatterer[K, E]) Counts(ends []uint32) {
 // or no keys are counted
 func (s *Scatterer[K, E]) SizeOf(bucket int) int64 {
 	mask := s.blockMask
-	to := s.to[bucket]
-	blocks := uint64(s.taken[bucket])
+	to := s.targets[bucket]
+	blocks := uint64(s.blocksTaken[bucket])
 	if to&mask != 0 {
 		blocks-- // the last block is partial
 	}
-	_, counted := s.CountOf(bucket)
-	return int64(blocks*(mask+1)+to&mask+s.inLine(bucket)) + counted
+	_, counted := s.MajorityOf(bucket)
+	return int64(blocks*(mask+1)+to&mask+s.elemsInLine(bucket)) + counted
 }
 
-// CountOf returns the majority key of a bucket and its number of occurrences. REQUIRES: no
+// MajorityOf returns the majority key of a bucket and its number of occurrences. REQUIRES: no
 // element was added since Settle or Finish
-func (s *Scatterer[K, E]) CountOf(bucket int) (value K, count int64) {
+func (s *Scatterer[K, E]) MajorityOf(bucket int) (value K, count int64) {
 	if s.majority == nil {
 		return value, 0
 	}
@@ -208,10 +217,10 @@ func (s *Scatterer[K, E]) CountOf(bucket int) (value K, count int64) {
 // DropFrom empties all buckets from the given one on and frees their blocks. It returns the
 // number of elements that they contained. REQUIRES: no element was added since Settle
 func (s *Scatterer[K, E]) DropFrom(from int) (elements int64) {
-	for bucket := from; bucket < s.used; bucket++ {
+	for bucket := from; bucket < s.bucketCount; bucket++ {
 		elements += s.SizeOf(bucket)
 		s.pool.Free(s.ZoneOf(bucket), s.Lists[bucket].Head)
-		s.empty(bucket)
+		s.emptyBucket(bucket)
 	}
 	return elements
 }
@@ -219,18 +228,18 @@ func (s *Scatterer[K, E]) DropFrom(from int) (elements int64) {
 // Finish writes the partial lines. Afterwards, Lists contains the buckets.
 func (s *Scatterer[K, E]) Finish() {
 	s.emptyCounters()
-	for bucket := range s.used {
-		rest := s.inLine(bucket)
+	for bucket := range s.bucketCount {
+		rest := s.elemsInLine(bucket)
 		if rest > 0 {
-			s.writeLine(bucket, s.makeRoom(bucket), rest)
+			s.writeLine(bucket, s.placeForLine(bucket), rest)
 		}
 		l := s.Lists[bucket]
 		if l.Tail != pool.None {
-			s.pool.Used[l.Tail] = uint32((s.to[bucket]-1)&s.blockMask) + 1
+			s.pool.Used[l.Tail] = uint32((s.targets[bucket]-1)&s.blockMask) + 1
 		}
 	}
 
-	s.GiveBack()
+	s.FreeUnused()
 	StoreFence()
 }
 
@@ -240,10 +249,10 @@ func (s *Scatterer[K, E]) Recycle(block uint32) {
 	s.recycled = block
 }
 
-// GiveBack frees the unused blocks.
-func (s *Scatterer[K, E]) GiveBack() {
+// FreeUnused frees the unused blocks.
+func (s *Scatterer[K, E]) FreeUnused() {
 	if s.recycled != pool.None {
-		s.pool.Free(s.from, s.recycled)
+		s.pool.Free(s.recycledZone, s.recycled)
 		s.recycled = pool.None
 	}
 }

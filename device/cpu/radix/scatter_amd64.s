@@ -37,7 +37,7 @@
 	MOVQ 48(AX), R10            \
 	MOVQ 72(AX), R12            \
 	MOVQ 104(AX), R13           \
-	MOVQ ·unasked(SB), R15      \
+	MOVQ ·unprefetched(SB), R15      \
 	NEGQ R15                    \
 	CMPQ CX, R15                \
 	JGE  loop

@@ -23,7 +23,7 @@ func testScatterTwins[E Element](t *testing.T) {
 		eachCut(t, r, n, func(t *testing.T, b Buckets[E], elems []E) {
 			for _, majority := range [][]E{nil, someMajority(r, b, elems)} {
 				for _, line := range []int{LineBytes, LongLineBytes} {
-					fast := scattered(t, b, majority, elems, line, put[E])
+					fast := scattered(t, b, majority, elems, line, putElements[E])
 					loop := scattered(t, b, majority, elems, line, putLoop[E])
 					for i := range fast {
 						if !slices.Equal(fast[i], loop[i]) {
@@ -53,7 +53,7 @@ func testNumberTwins[E Element](t *testing.T) {
 				loop, all := make([]uint32, n+1), make([]uint32, n+1)
 				loop[n], all[n] = 77, 77
 				numberLoop(&b, loop[:n], elems)
-				b.number(all[:n], elems)
+				b.numberElements(all[:n], elems)
 				if !slices.Equal(loop, append(want, 77)) || !slices.Equal(all, loop) {
 					t.Fatalf("%d elements: their buckets are %v and %v, want %v", n, loop, all, want)
 				}
@@ -75,8 +75,9 @@ func eachCut[E Element](t *testing.T, r *rand.Rand, n int, test func(t *testing.
 		if count >= minFitted {
 			sample := dense(r, low, high, center)
 			from := (center - plain.low) >> tieBits << tieBits
-			all["even"] = plain.fit(sample, high, count, tieBits, grading{})
-			all["graded"] = plain.fit(sample, high, count, tieBits, gradingAround(uint64(from), uint64(high-plain.low), tieBits))
+			all["even"] = plain.fitTo(sample, high, count, tieBits, grading{})
+			g := gradingAround(uint64(from), uint64(high-plain.low), tieBits)
+			all["graded"] = plain.fitTo(sample, high, count, tieBits, g)
 		}
 		for name, b := range all {
 			t.Run(fmt.Sprintf("n=%d/buckets=%d/%s", n, count, name), func(t *testing.T) {
@@ -139,7 +140,7 @@ func scattered[E Element](t *testing.T, b Buckets[E], majority []E, elems []E, l
 	content := make([][]E, b.Count())
 	for i := range content {
 		content[i] = gather(p, make([]E, len(elems)), sc.Lists[i])
-		value, count := sc.CountOf(i)
+		value, count := sc.MajorityOf(i)
 		content[i] = append(content[i], slices.Repeat([]E{value}, int(count))...)
 	}
 	return content
@@ -167,17 +168,17 @@ func TestCountersAreEmptied(t *testing.T) {
 	elems := slices.Repeat([]uint64{7, 1 << 19, 7, 8}, 100)
 	sc.Reset(b.Count(), 0, len(p.Zones), 1, MajorityKeys([]uint64{7, 7, 7, 7, 7, 7, 7, 7}, b, 4, 0))
 	for i := range 3 {
-		sc.added = maxUncounted
+		sc.uncounted = maxUncounted
 		sc.Add(&b, elems, elems)
 		if due := int64(200 * i); sc.counts[0] != due {
 			t.Errorf("%d came before, want %d", sc.counts[0], due)
 		}
 	}
 	sc.Finish()
-	if value, count := sc.CountOf(b.BucketOf(7)); value != 7 || count != 600 {
+	if value, count := sc.MajorityOf(b.BucketOf(7)); value != 7 || count != 600 {
 		t.Errorf("%d came %d times, want 7 and 600", value, count)
 	}
-	if rest := p.Count(sc.Lists[0]); rest != 300 {
+	if rest := p.CountElements(sc.Lists[0]); rest != 300 {
 		t.Errorf("%d others are in its bucket, want 300", rest)
 	}
 }
@@ -208,12 +209,12 @@ func TestBlocksAhead(t *testing.T) {
 			t.Errorf("%s: %d blocks are free, want %d", name, free, blocks-blocks/4)
 		}
 		for bucket, list := range sc.Lists[:4] {
-			if n := p.Count(list); n != int64(len(elems)/4) {
+			if n := p.CountElements(list); n != int64(len(elems)/4) {
 				t.Errorf("%s: bucket %d has %d elements, want %d", name, bucket, n, len(elems)/4)
 			}
 			for at := list.Head; at != pool.None; at = p.Next[at] {
 				zone := &p.Zones[sc.ZoneOf(bucket)]
-				if !slices.Contains(zone.Extents, at/uint32(p.Extent)*uint32(p.Extent)) {
+				if !slices.Contains(zone.Extents, at/uint32(p.ExtentBlocks)*uint32(p.ExtentBlocks)) {
 					t.Fatalf("%s: block %d of bucket %d is not of its zone", name, at, bucket)
 				}
 			}

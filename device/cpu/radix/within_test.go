@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestWithin holds the assembly and the loop to what slices does.
-func TestWithin(t *testing.T) {
+// TestKeepWithin holds the assembly and the loop to what slices does.
+func TestKeepWithin(t *testing.T) {
 	t.Run("u32", testWithin[uint32])
 	t.Run("u64", testWithin[uint64])
 }
@@ -24,15 +24,15 @@ func testWithin[E Element](t *testing.T) {
 			}
 			want := slices.DeleteFunc(slices.Clone(a), func(e E) bool { return e < low || e > high })
 			after := append(a, 77)
-			if kept := Within(after[:n], low, high-low); !slices.Equal(after[:kept], want) || after[n] != 77 {
+			if kept := KeepWithin(after[:n], low, high-low); !slices.Equal(after[:kept], want) || after[n] != 77 {
 				t.Fatalf("%d elements from %d to %d: %v, want %v", n, low, high, after[:kept], want)
 			}
 		}
 	}
 }
 
-// TestWithinAllButOne has a range that begins behind a value and ends before it.
-func TestWithinAllButOne(t *testing.T) {
+// TestKeepWithinAllButOne has a range that begins behind a value and ends before it.
+func TestKeepWithinAllButOne(t *testing.T) {
 	t.Run("u32", testAllButOne[uint32])
 	t.Run("u64", testAllButOne[uint64])
 }
@@ -48,7 +48,7 @@ func testAllButOne[E Element](t *testing.T) {
 			for _, value := range []E{^E(0), ^E(0) - 1} {
 				got := slices.Clone(a)
 				want := slices.DeleteFunc(slices.Clone(a), func(e E) bool { return e == value })
-				if kept := Within(got, value+1, ^E(0)-1); !slices.Equal(got[:kept], want) {
+				if kept := KeepWithin(got, value+1, ^E(0)-1); !slices.Equal(got[:kept], want) {
 					t.Fatalf("%d elements, %d values: %v, want %v", n, values, got[:kept], want)
 				}
 			}
