@@ -94,3 +94,35 @@ func compressed(t *testing.T, data []byte, c format.Compression) []byte {
 	}
 	return all.Bytes()
 }
+
+// TestOnlyLocalFilesCanChange checks that an input without a file is accepted as unchanged, and
+// that a file is not.
+func TestOnlyLocalFilesCanChange(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "in")
+	if err := os.WriteFile(name, make([]byte, 80), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	sources := []Source{
+		{Name: "bytes", At: bytes.NewReader(make([]byte, 80)), Size: 80},
+		{Name: name},
+	}
+	inputs, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u64"}}, sources, nil, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, make([]byte, 88), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	now, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, in := range inputs {
+		if changed := in.CheckUnchanged(now) != nil; changed != (i == 1) {
+			t.Errorf("%s: changed is %t", sources[i].Name, changed)
+		}
+		if err := in.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}

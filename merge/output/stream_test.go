@@ -143,3 +143,30 @@ func newRun(t *testing.T) *spill.RunWriter {
 	t.Cleanup(func() { s.Close() })
 	return s.NewRun(spill.Origin{})
 }
+
+// TestStreamHasBegun checks that a stream has begun when its first byte is written, with and
+// without a compressor, and not before.
+func TestStreamHasBegun(t *testing.T) {
+	for _, compression := range []format.Compression{format.None, format.Gzip} {
+		var to bytes.Buffer
+		sink, err := NewSink(t.Context(), &to, Options{RecordSize: 1, Records: -1, Compression: compression})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if sink.Begun() {
+			t.Errorf("%v: the stream has begun with %d bytes", compression, to.Len())
+		}
+		if err := sink.WriteBlock(t.Context(), 0, []byte("x")); err != nil {
+			t.Fatal(err)
+		}
+		if begun := sink.Begun(); begun != (to.Len() > 0) {
+			t.Errorf("%v: begun is %t after %d bytes", compression, begun, to.Len())
+		}
+		if err := sink.Commit(t.Context(), 1); err != nil {
+			t.Fatal(err)
+		}
+		if !sink.Begun() {
+			t.Errorf("%v: the stream has not begun after %d bytes", compression, to.Len())
+		}
+	}
+}
