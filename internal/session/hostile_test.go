@@ -158,8 +158,10 @@ func TestHostileInputs(t *testing.T) {
 	if os.Getenv(hostileChild) != "" || raceEnabled || runtime.GOOS != "linux" {
 		t.Skip("not with the race detector, and only where the system tells the memory in use")
 	}
+	t.Parallel()
 	for i, h := range hostileInputs {
 		t.Run(h.name, func(t *testing.T) {
+			t.Parallel()
 			in := filepath.Join(t.TempDir(), "in")
 			f, err := os.Create(in)
 			if err != nil {

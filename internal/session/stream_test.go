@@ -29,7 +29,7 @@ func streamOf(r *rand.Rand, n int, least, values uint64) []byte {
 // in core. A few chunks are merged. More chunks are partitioned by their keys, unless the
 // distribution of the keys changes after the start of the stream.
 func TestStreamStrategies(t *testing.T) {
-	t.Setenv("EXTSORT_PROFILE", "default")
+	t.Parallel()
 	r := seeded(t)
 	k := kind{name: "u64 and its place", spec: format.Spec{RecordSize: 16, Keys: []string{"0:u64"}}}
 	const most = plan.RunsOfStream * chunkOfStream // maximum number of records that are merged, not partitioned
@@ -56,6 +56,7 @@ func TestStreamStrategies(t *testing.T) {
 		"more than is merged, by merge": {uniform, MergeRuns, MergeRuns},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			opt := Options{Record: k.spec, Stdin: &dribble{data: c.data, most: 700_000}, Strategy: c.asked, Workers: 2,
 				MemoryBytes: 32 << 20}
 			opt.faults.chunkRecords = chunkOfStream
