@@ -39,7 +39,9 @@ func (a *app) execute(ctx context.Context, args []string) error {
 	if len(args) > 0 && isCompletion(args[0]) {
 		hideConflicts(root)
 	}
-	root.ValidArgsFunction = func(cmd *cobra.Command, operands []string, _ string) ([]string, cobra.ShellCompDirective) {
+	root.ValidArgsFunction = func(
+		cmd *cobra.Command, operands []string, _ string,
+	) ([]string, cobra.ShellCompDirective) {
 		if len(operands) > 0 || cmd.Flags().NFlag() > 0 {
 			return nil, cobra.ShellCompDirectiveDefault
 		}

@@ -6,9 +6,12 @@
 //
 //	main.go       run, the exit codes
 //	commands.go   the tree of commands; distinguishes verbs from files
-//	flag_table.go, flags.go, values.go   the flags of all verbs and their values
+//	flag_table.go, flag_definition.go, values.go   the flags of each verb, how flags are defined, their values
+//	flags.go, flags_*.go   the flags of a sort: its result, the records, resources, reports, operations
+//	flag_commands.go       errors and completions of flags
 //	option_names.go       the flags that messages of the library show instead of options
 //	sort.go …     one file for each command
+//	record_inputs.go, printer.go   reading records and writing them as text, for print
 //	help.go, man.go, version.go   help, the manual pages and the version
 //	did_you_mean.go       suggestions for mistyped flags, verbs and types
 //	progress.go, report.go   the progress bar and the report of a sort
