@@ -25,8 +25,9 @@ func mappableBytes() int64 {
 // maps decides whether a file is read through a memory map. Regular files that the page cache holds
 // are: reads then take no system call per block. These files are read with system calls instead:
 //
-//   - files on a disk, because each page that is missing is a fault that waits for the disk: sorts
-//     took 1.14 to 1.25 of the time on a server with 16 cores, and 1.4 on a machine with two
+//   - files that are on a disk, completely or partly, because each missing page is a fault that
+//     waits for the disk: sorts took 1.14 to 1.25 of the time on a server with 16 cores, and 1.4 on
+//     a machine with two
 //   - block devices, whose size os.File.Stat does not report
 //   - files too large for the rest of the address space
 //   - files with holes in tmpfs, which a map would fill

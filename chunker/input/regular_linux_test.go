@@ -104,18 +104,18 @@ func TestHolesStayHoles(t *testing.T) {
 	}
 }
 
-// TestFilesOnDiskAreNotMapped opens a file that the page cache does not hold, and again after it
-// was read.
+// TestFilesOnDiskAreNotMapped opens files that the page cache does not hold, or only half of them,
+// and again after they were read.
 func TestFilesOnDiskAreNotMapped(t *testing.T) {
 	const size = 4 << 20
-	evicted := func() *os.File {
+	evicted := func(from int64) *os.File {
 		t.Helper()
 		file, err := os.Create(filepath.Join(t.TempDir(), "in"))
 		if err == nil {
 			_, err = file.Write(make([]byte, size))
 		}
 		if err == nil {
-			err = errors.Join(file.Sync(), unix.Fadvise(int(file.Fd()), 0, size, unix.FADV_DONTNEED))
+			err = errors.Join(file.Sync(), unix.Fadvise(int(file.Fd()), from, size-from, unix.FADV_DONTNEED))
 		}
 		if err != nil {
 			t.Fatal(err)
@@ -123,23 +123,25 @@ func TestFilesOnDiskAreNotMapped(t *testing.T) {
 		t.Cleanup(func() { file.Close() })
 		return file
 	}
-	if isCached(evicted(), size) { // the look may read the file from the disk
+	if isCached(evicted(0), size) { // the look may read the file from the disk
 		t.Skip("files stay in memory here, or the system cannot tell")
 	}
-	name := evicted().Name()
-	for _, want := range []bool{false, true} {
-		inputs, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u64"}}, Named(name), nil, 1<<20)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if isMapped(inputs[0]) != want {
-			t.Errorf("mapped is %t", !want)
-		}
-		if all, err := io.ReadAll(inputs[0].Sequence()); err != nil || len(all) != size {
-			t.Errorf("%d bytes, %v", len(all), err)
-		}
-		if err := inputs[0].Close(); err != nil {
-			t.Error(err)
+	for _, from := range []int64{0, size / 2} {
+		name := evicted(from).Name()
+		for _, want := range []bool{false, true} {
+			inputs, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u64"}}, Named(name), nil, 1<<20)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if isMapped(inputs[0]) != want {
+				t.Errorf("evicted from %d on: mapped is %t", from, !want)
+			}
+			if all, err := io.ReadAll(inputs[0].Sequence()); err != nil || len(all) != size {
+				t.Errorf("%d bytes, %v", len(all), err)
+			}
+			if err := inputs[0].Close(); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }
