@@ -16,6 +16,10 @@ type Partition struct {
 
 	AllEqual bool // all records have the same key, so they are already sorted
 
+	// Sorted means that the run is in the order of the keys. Adjacent records then have almost the
+	// same key, so a sample takes only one of them.
+	Sorted bool
+
 	cut int // number of blocks that Cut has returned
 	// rest iterates over the remaining blocks; nil before the first Cut.
 	rest *spill.Cursor
@@ -64,8 +68,12 @@ func (p *Partition) Split(n int) []device.Source {
 func (p *Partition) Sample(
 	ctx context.Context, k *format.Keyer, n int,
 ) (plan.Sample, error) {
+	together := input.SampleTogether
+	if p.Sorted {
+		together = 1
+	}
 	return input.SampleRecords(
-		ctx, k, p.Records(), n, input.SampleTogether, 1,
+		ctx, k, p.Records(), n, together, 1,
 		(&spill.Reader{Run: p.Run}).ReadRecords,
 	)
 }

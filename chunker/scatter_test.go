@@ -174,6 +174,30 @@ func TestPartSample(t *testing.T) {
 	}
 }
 
+// TestSampleOfSortedRun checks that the keys in the sample of a sorted run are evenly spaced. Groups of
+// adjacent keys would be as good as one key each.
+func TestSampleOfSortedRun(t *testing.T) {
+	const records, keys = 20_000, 500
+	k := formattest.Keyer(t, words)
+	d := openData(t, words, []string{writeFile(t, numbered(0, records))}, nil)
+	partitions, err := Scatter(t.Context(), k, d, classifierOf(records), newTestSpill(t, words, nil),
+		plan.Scatter{Workers: 1, BlockBytes: 800, UnitBytes: plan.MaxUnitBytes})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	run := &Partition{Run: partitions[0].Run, Sorted: true}
+	sample, err := run.Sample(t.Context(), k, keys)
+	if err != nil || len(sample.Prefixes) != keys {
+		t.Fatalf("%d keys, error %v, want %d keys", len(sample.Prefixes), err, keys)
+	}
+	for i, key := range sample.Prefixes[1:] {
+		if gap := key - sample.Prefixes[i]; gap < records/keys || gap > records/keys+1 {
+			t.Errorf("keys %d and %d of the sample are %d apart, want %d", i, i+1, gap, records/keys)
+		}
+	}
+}
+
 // oblivion is a Store that keeps nothing.
 type oblivion struct{}
 

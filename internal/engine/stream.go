@@ -98,7 +98,7 @@ func (s *streamSort) merge(ctx context.Context) error {
 func (s *streamSort) sample(ctx context.Context) (keys []uint64, err error) {
 	each := plan.SampleKeys / len(s.runs.runs)
 	for _, run := range s.runs.runs {
-		part := &chunker.Partition{Run: run}
+		part := &chunker.Partition{Run: run, Sorted: true}
 		sample, err := part.Sample(ctx, s.run.Input.Keyer, each)
 		if err != nil {
 			return nil, err
