@@ -118,9 +118,15 @@ func (s *Sizes) WithoutMerge(f *Facts, runs int) int64 {
 func (s *Sizes) Without(bytes int64) int64 { return s.Budget.Chunks() - s.Budget.Chunks()/64 - bytes }
 
 const (
-	// partFill is the fraction of a chunk that a part should fill. The rest is a margin for the
-	// error of the sample, so that a part is rarely too large.
-	partFill = 0.85
+	// maxPartFill and minPartFill limit the fraction of a chunk that a part should fill. Smaller
+	// parts than that would cost more than partitioning a few of them again.
+	maxPartFill = 0.85
+	minPartFill = 0.7
+
+	// partDeviations is the margin of a part for the error of the sample, in standard deviations.
+	// partSlack is the margin for a classifier that divides by digits (chunker.digitSlack).
+	partDeviations = 3.5
+	partSlack      = 0.05
 
 	minScatterBlock = 4 << 10 // a page
 
@@ -129,9 +135,20 @@ const (
 	LeastStored = 8
 )
 
-// partsOf returns the number of parts for records in chunks of a capacity.
-func partsOf(records, capacity int64) int {
-	return int(max(1, math.Ceil(float64(records)/(partFill*float64(max(capacity, 1))))))
+// partFill returns the fraction of a chunk that each of a number of parts should fill, so that
+// hardly any part is too large. A part has keys/parts keys of the sample on average, and its size is
+// as uncertain as the number of its keys.
+func partFill(parts float64, keys int) float64 {
+	deviation := math.Sqrt(parts / float64(max(keys, 1)))
+	fill := 1 / ((1 + partSlack) * (1 + partDeviations*deviation))
+	return max(minPartFill, min(fill, maxPartFill))
+}
+
+// partsOf returns the number of parts for records in chunks of a capacity. keys is the number of
+// keys in the sample that divides them.
+func partsOf(records, capacity int64, keys int) int {
+	parts := float64(records) / float64(max(capacity, 1))
+	return int(max(1, math.Ceil(parts/partFill(parts, keys))))
 }
 
 // FitParts returns how a pass over records fills the parts. If there is too little memory for all

@@ -1,6 +1,10 @@
 package plan
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"math"
+)
 
 // Partition distributes the records to parts by key range and sorts one part after another.
 const Partition Strategy = "partition"
@@ -30,7 +34,7 @@ func (a *Candidate) OnLargePart(keys []uint64, records int64, depth int) (parts 
 	if depth >= maxDepth || isUniform {
 		return 0, similar, false
 	}
-	return partsOf(records, a.ChunkRecords), largePart, depth < a.ScatterPasses
+	return partsOf(records, a.ChunkRecords, len(keys)), largePart, depth < a.ScatterPasses
 }
 
 // partitioning is the row of Partition.
@@ -80,9 +84,19 @@ type scattering struct {
 	passes int
 }
 
-// scatter returns how records are sent to parts that fit in a chunk.
+// scatter returns how records are sent to parts that fit in a chunk. If there is too little memory
+// for all parts with their margins, the parts get the least margin: large ones are partitioned
+// again, with a sample of their own.
 func (c *chooser) scatter(chunkRecords int64) scattering {
-	parts := partsOf(c.f.Records, chunkRecords)
+	keys := cmp.Or(len(c.f.Sample.Prefixes), SampleKeys)
+	s := scatterTo(c, partsOf(c.f.Records, chunkRecords, keys))
+	if s.passes > 1 {
+		s = scatterTo(c, partsOf(c.f.Records, chunkRecords, math.MaxInt))
+	}
+	return s
+}
+
+func scatterTo(c *chooser, parts int) scattering {
 	s, fit := FitParts(c.f, &c.sizes, max(c.f.Records, 0), parts)
 	return scattering{s, parts, fit, max(Levels(parts, fit), 1)}
 }

@@ -232,6 +232,56 @@ func TestLargeParts(t *testing.T) {
 	}
 }
 
+// TestPartsOfStream checks that a stream has more parts if the memory limit is small, so that a
+// stream of 512 MiB needs one pass, but not so many that their blocks are tiny.
+func TestPartsOfStream(t *testing.T) {
+	for _, c := range []struct {
+		memory      int64
+		size        int // of a record, with the memory that sorting it takes
+		least, most int
+		fits        bool // a stream of 512 MiB
+	}{
+		{16 * mib, 24, 256, 512, false},
+		{16 * mib, 12, 256, 512, true},
+		{16 * mib, 8, 129, 256, true},
+		{64 * mib, 16, minStreamParts, minStreamParts, true},
+		{gib, 16, minStreamParts, minStreamParts, true},
+	} {
+		f := factsOf(t, -1, c.memory)
+		f.Request.Strategy = Partition
+		f.Devices = []Device{hostDevice(c.size)}
+		p := choose(t, f)
+		scatter, fit := FitParts(f, &p.Sizes, -1, p.Chunks)
+		if p.Chunks < c.least || p.Chunks > c.most {
+			t.Errorf("%d MiB: %d parts, want %d to %d", c.memory>>20, p.Chunks, c.least, c.most)
+		}
+		if fit < p.Chunks || p.Chunks > minStreamParts && scatter.BlockBytes < minStreamBlock {
+			t.Errorf("%d MiB: %d of %d parts have blocks of %d bytes", c.memory>>20, fit, p.Chunks, scatter.BlockBytes)
+		}
+		inChunks := int64(maxPartFill * float64(p.Chunks) * float64(p.ChunkRecords))
+		if fits := 8*inChunks >= likelyStreamBytes; fits != c.fits {
+			t.Errorf("%d MiB: %d parts of %d records fit a stream of 512 MiB: %t, want %t",
+				c.memory>>20, p.Chunks, p.ChunkRecords, fits, c.fits)
+		}
+	}
+}
+
+// TestPartFill checks that a part has a margin of several standard deviations of its size, and that
+// the margin is limited.
+func TestPartFill(t *testing.T) {
+	for _, parts := range []float64{1, 10, 30, 100, 170} {
+		keys := SampleKeys / parts
+		largest := keys + partDeviations*math.Sqrt(keys)
+		if fill := partFill(parts, SampleKeys); fill*largest/keys > 1 || fill > maxPartFill {
+			t.Errorf("%g parts: a part fills %.3f of a chunk on average, and %.3f in the worst case",
+				parts, fill, fill*largest/keys)
+		}
+	}
+	if fill := partFill(1e6, SampleKeys); fill != minPartFill {
+		t.Errorf("many parts fill %g of a chunk each, want %g", fill, minPartFill)
+	}
+}
+
 // TestWishes checks that each wish says why it wants memory, that its name is unique, and that it
 // gets no more than its share.
 func TestWishes(t *testing.T) {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"math"
 	"sort"
 )
 
@@ -16,9 +17,15 @@ const (
 	// strategy is fast.
 	likelyChunks = 32
 
-	// partsOfStream is the number of parts of a stream. More parts would be too small in a short
-	// stream, and fewer would soon be too large in a long one.
-	partsOfStream = 128
+	// minStreamParts is the least number of parts of a stream. More parts would be too small in a
+	// short stream, and fewer would soon be too large in a long one.
+	minStreamParts = 128
+
+	// likelyStreamBytes is the size up to which the parts of a stream fit in a chunk, even if the
+	// memory limit is small: how long a stream is does not depend on the limit. Each part needs a
+	// buffer, though, and buffers of less than minStreamBlock would cost more than they save.
+	likelyStreamBytes = 512 << 20
+	minStreamBlock    = 8 << 10
 
 	// RunsOfStream is the number of chunks that become runs before a stream counts as long enough
 	// for a partition.
@@ -31,11 +38,25 @@ func isStream(c *chooser, _ *Candidate) bool { return c.f.Records < 0 }
 // requested it, a run does not change it.
 func isChosenForStream(c *chooser, a *Candidate) bool { return isStream(c, a) && a.Why != requested }
 
+// partsOfStream returns the number of parts of a stream. The keys of the sorted runs divide it so
+// precisely that a part needs no margin for their error.
+func partsOfStream(c *chooser) int {
+	parts := partsOf(likelyStreamBytes/int64(c.f.recordSize()), c.capacity, math.MaxInt)
+	for parts > minStreamParts {
+		scatter, fit := FitParts(c.f, &c.sizes, -1, parts)
+		if fit == parts && scatter.BlockBytes >= minStreamBlock {
+			return parts
+		}
+		parts -= parts / 8
+	}
+	return minStreamParts
+}
+
 // partitionStream returns the candidate that partitions a stream by the keys of its first chunks,
 // if this is faster for a stream of likely length. The run finds out whether the stream is long
 // enough, and whether its keys stay the same.
 func (c *chooser) partitionStream(a Candidate) Candidate {
-	a.Chunks = partsOfStream
+	a.Chunks = partsOfStream(c)
 	a.ScatterPasses = 1
 	a.TempBytes = -1
 	a.RoomBytes = -1

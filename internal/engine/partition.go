@@ -157,6 +157,17 @@ func (p *partitioning) startPart(
 	return nil
 }
 
+// keysOfPart is the number of keys in the sample of an oversized part, for each of its new parts.
+const keysOfPart = 512
+
+// sampleOf returns the number of keys that the sample of an oversized part should have. Most
+// oversized parts are divided into two or three. A small sample is enough for them, and faster: the
+// block of each key has to be found in an index.
+func (p *partitioning) sampleOf(part *chunker.Partition) int {
+	parts := part.Records()/p.candidate.ChunkRecords + 2
+	return int(min(plan.SampleKeys, keysOfPart*parts))
+}
+
 // sortOversized sorts a part that exceeds a chunk. If all keys are equal, the part is already
 // sorted. If a sample shows different keys, the part is partitioned again by the following
 // digits. Otherwise its runs are merged.
@@ -169,7 +180,7 @@ func (p *partitioning) sortOversized(
 	if part.AllEqual {
 		return part.Run.CopyTo(ctx, r.Plan.Sizes.Workers, w)
 	}
-	sample, err := part.Sample(ctx, r.Input.Keyer, plan.SampleKeys)
+	sample, err := part.Sample(ctx, r.Input.Keyer, p.sampleOf(part))
 	if err != nil {
 		return err
 	}
