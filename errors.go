@@ -27,7 +27,7 @@ func (e *OptionError) Error() string { return e.text }
 type ResourceError struct {
 	Option    string // the field that sets the resource: Resources.Memory or Resources.TempDirs
 	Available int64  // bytes
-	Needed    int64  // the number of bytes that suffices; 0: unknown
+	Needed    int64  // a sufficient number of bytes; 0: unknown
 	text      string
 }
 
@@ -49,7 +49,7 @@ func (e *PartialRecordError) Error() string { return e.text }
 type FileError struct {
 	Op     string // what failed, such as read or write
 	File   string // the path or name of the file
-	Offset int64  // in the decompressed file, after Input.HeaderBytes; -1: while its format was detected
+	Offset int64  // in the decompressed file, after Input.HeaderBytes; -1: failed while the format was detected
 	Err    error  // the cause
 }
 
@@ -74,7 +74,7 @@ func (e *DisorderError) Error() string { return e.text }
 // A PanicError reports a panic in a function of the caller, such as a Reader, Progress or a key
 // function of SortSlice, or a bug in this package. Such a panic does not end the program.
 type PanicError struct {
-	Function string // the function of the caller that panicked, such as "Read of Input.Reader"; "": a bug
+	Function string // the caller's function that panicked, such as "Read of Input.Reader"; "": a bug in this package
 	Value    any    // the argument of panic
 	Stack    []byte // the stack of the goroutine that panicked, as debug.Stack formats it
 }
@@ -116,7 +116,7 @@ var jobFields = map[option.Field]string{
 	option.RecordSize:    "Record.Size",
 }
 
-// The messages of internal packages then name the fields of a job.
+// Messages of internal packages name the fields of a job, such as Resources.Memory.
 func init() { option.Rename(jobField) }
 
 // jobField returns the name of an option in this package. Fields of Record without an entry have

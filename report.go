@@ -64,7 +64,7 @@ type Forecast struct {
 	RecordSize  int                 // bytes
 	KeySize     int                 // bytes of the key that are compared
 	Chunks      int                 // number of chunks, partitions or passes; 0: unknown
-	MergeWidth  int                 // maximum number of runs that one merge can take
+	MergeWidth  int                 // maximum number of runs that are merged at once
 	MergeLevels int                 // 0: no merge
 	Workers     int
 	MemoryLimit int64 // bytes

@@ -304,10 +304,10 @@ type Device struct {
 	Index      int    // selects it in Resources.Devices; the CPU is 0
 	Name       string // as the driver calls it
 	Driver     string // API and driver version
-	Kind       string // cpu, gpu, accelerator or opencl-cpu, which is only used if it is named
+	Kind       string // cpu, gpu, accelerator or opencl-cpu; a sort uses opencl-cpu only if you name it
 	Units      int    // processors or compute units
 	Memory     int64  // bytes that the data can use; 0: the memory of the host
-	Unified    bool   // its memory is the memory of the host
+	Unified    bool   // it shares the memory of the host
 	Algorithms []string
 }
 

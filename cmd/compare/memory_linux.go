@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// anonymousMemory returns the resident anonymous memory of a process in bytes, without mapped
-// files (RssAnon). It returns
+// anonymousMemory returns the resident anonymous memory of a process in bytes, without mapped files
+// (RssAnon). It returns 0 if the process has ended.
 func anonymousMemory(pid int) int64 {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

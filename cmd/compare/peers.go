@@ -69,8 +69,8 @@ func findSort(ctx context.Context, shop *workshop) (string, error) {
 	return version, nil
 }
 
-// sortContenders makes GNU sort sort lines of hexadecimal digits, in the case of records by the
-// digits of their keys.
+// sortContenders makes GNU sort sort lines of hexadecimal digits. It sorts records by the digits of
+// their keys.
 func sortContenders(shop *workshop, w workload) ([]contender, error) {
 	if shop.bytes > shop.textLimit {
 		return nil, fmt.Errorf(

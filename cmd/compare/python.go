@@ -10,8 +10,8 @@ import (
 // pythons lists Python commands to try. The first one that has the library is used.
 var pythons = []string{"python3", "/usr/bin/python3", "python"}
 
-// findPython registers the first Python that can run the line in the workshop under a name. It
-// returns the output of the line.
+// findPython finds the first Python that can run a line, and registers it in the workshop under a
+// name. It returns the output of the line.
 func (shop *workshop) findPython(
 	ctx context.Context, name, line string,
 ) (string, error) {

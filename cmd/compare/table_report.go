@@ -14,7 +14,7 @@ const (
 	minPredicted = 0.6  // minimum ratio of predicted to measured time
 	maxPredicted = 1.6
 	maxRegret    = 1.15 // maximum ratio to the best forced strategy
-	maxPerTmpfs  = 1.1  // in tmpfs, maximum ratio to the faster way of writing of the first version
+	maxPerTmpfs  = 1.1  // in tmpfs, maximum ratio to the first version, with -o or redirected, whichever is faster
 )
 
 // tableReport is the report of the file of a table.
@@ -200,7 +200,8 @@ func (r rowResult) slower() string {
 	return "slower?"
 }
 
-// perTmpfs returns the ratio of the last version to the faster way of writing of the first one.
+// perTmpfs returns the ratio of the last version to the first one, with -o or redirected output,
+// whichever is faster.
 func (r rowResult) perTmpfs() float64 {
 	if r.redirected.Median == 0 {
 		return 0

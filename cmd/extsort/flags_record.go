@@ -61,7 +61,7 @@ func fieldsFlag(g group, v *flagValues) {
 	).notWith("--join")
 }
 
-// maxFieldList bounds a file with a list of fields in bytes.
+// maxFieldList is the maximum size of a file with a list of fields, in bytes.
 const maxFieldList = 1 << 20
 
 // parseFieldList reads a description of fields, or the file that contains it.

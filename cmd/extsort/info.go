@@ -47,8 +47,7 @@ func infoCommand(a *app) *cobra.Command {
 		})
 }
 
-// describeFiles describes each file that it can read. The others are errors, which it returns at
-// the end.
+// describeFiles describes each file that it can read, and then returns the errors of the others.
 func describeFiles(
 	ctx context.Context, a *app, v *flagValues, files []string,
 ) error {

@@ -1,5 +1,5 @@
-// Command extsort sorts large files of fixed-size binary records, also out of core, and on a GPU
-// if there is one.
+// Command extsort sorts files of fixed-size binary records, which may be larger than memory. It
+// uses a GPU if there is one.
 //
 // It is a thin layer: it converts flags to session.Options, shows progress and reports, and
 // converts the result to an exit status. Other packages do all work on records.

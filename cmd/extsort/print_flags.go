@@ -8,7 +8,7 @@ import (
 	"github.com/extsort/extsort/format/textform"
 )
 
-// textFlags describes how records are written as lines of text, or lines are read as records.
+// textFlags describes how records are written as lines of text, or how lines are read as records.
 type textFlags struct {
 	form    textform.Form
 	header  string // "", yes or no

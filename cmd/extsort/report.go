@@ -143,7 +143,7 @@ func writeColumns(w io.Writer, lines [][]string) {
 	tab.Flush()
 }
 
-// writeTable writes lines of cells in columns. The first one is left-aligned, the others are
+// writeTable writes lines of cells in columns. The first column is left-aligned, the others are
 // right-aligned.
 func writeTable(w io.Writer, lines [][]string) {
 	first := 0

@@ -276,7 +276,7 @@ func parseSeed(s string) (uint64, error) {
 	return n, err
 }
 
-// wholeNumber returns a value that is a whole number and at least least.
+// wholeNumber returns a value that is a whole number, least or more.
 func wholeNumber(to *int, kind string, least int) pflag.Value {
 	return parsed(to, kind, func(s string) (int, error) {
 		n, err := strconv.Atoi(s)

@@ -1,7 +1,7 @@
-// Package compressor holds the compressors that a program links by importing their packages, such as format/brotli.
+// Package compressor is the registry of optional compressors, such as format/brotli.
 //
-// Package format knows the formats of all of them. A library that only some programs need registers itself here, so
-// that a program that does not import it is no larger for it.
+// Package format recognizes the formats of all of them. Importing the package of a compressor
+// registers its library here, so only programs that import it become larger.
 package compressor
 
 import (

@@ -26,7 +26,8 @@ type cut struct {
 // cutsAtOnce is the number of cuts that a task searches for at the same time.
 const cutsAtOnce = 64
 
-// CutTasks returns the number of tasks that find all cuts in the time of one.
+// CutTasks returns the number of tasks that are useful for finding cuts. A task searches for
+// cutsAtOnce cuts in about the time of one.
 func CutTasks(p *Plan) int { return (p.Parts-1)/cutsAtOnce + 1 }
 
 // Cut finds where the parts of a share begin in the runs, and where the last of them ends. With

@@ -8,8 +8,9 @@ import (
 	"github.com/extsort/extsort/internal/session"
 )
 
-// A scheduler consists of the names of the variables that number tasks. first contains the number
-// of the first task, step the distance between numbers. These two and count may be unset.
+// A scheduler contains the names of the environment variables that number its tasks. first contains
+// the number of the first task, step the distance between numbers. These two and count may be
+// unset.
 type scheduler struct{ index, count, first, last, step string }
 
 // schedulers lists the schedulers in order of precedence. An mpirun within a job of an array has

@@ -99,8 +99,8 @@ func (p *Plan) partFile(k int) (name string, offset int64) {
 	return p.partialName(), offset
 }
 
-// partialName returns the name of the single output file until it is verified. Each plan has
-// another one.
+// partialName returns the name of the single output file until it is verified. The name differs
+// between plans.
 func (p *Plan) partialName() string {
 	return filepath.Join(
 		filepath.Dir(p.Output),
@@ -110,9 +110,9 @@ func (p *Plan) partialName() string {
 	)
 }
 
-// makePartial creates the single output file with its final size. At that time, no part of it is
-// done. Merges do not create the file: a late merge would otherwise create it again after the
-// output has received its name.
+// makePartial creates the single output file with its final size. No part is complete at that time.
+// Merges do not create the file: a late merge would otherwise create it again after the output has
+// received its name.
 func (p *Plan) makePartial() error {
 	if !p.OneFile || exists(p.path(manifestName)) {
 		return nil
@@ -277,16 +277,16 @@ func (p *Plan) storeRecord(
 // errDamaged means that the content of a file of the plan was changed by a crash or a disk error.
 var errDamaged = errors.New("is damaged")
 
-// sealed is the content of a file with a checksum of its own text. seal returns the field of the
-// checksum.
+// sealed is the content of a file that includes a checksum of its own text. seal returns a pointer
+// to the checksum.
 type sealed interface{ seal() *string }
 
 func (r *Record) seal() *string   { return &r.Sum }
 func (c *cut) seal() *string      { return &c.Sum }
 func (m *Manifest) seal() *string { return &m.Sum }
 
-// withSum replaces the first checksum in a text. It belongs to the file; records within the file
-// follow it.
+// withSum replaces the checksum of a file in its text. It is the first checksum of the text: those
+// of records within the file follow it.
 func withSum(text []byte, old, sum string) []byte {
 	const key = `"sum": "`
 	return bytes.Replace(text, []byte(key+old+`"`), []byte(key+sum+`"`), 1)

@@ -188,9 +188,10 @@ func rank(p *Plan, k int) int64 {
 	return end
 }
 
-// certainKeys returns two numbers of keys of a level: of how many it is certain that they are
-// before a cut of rank low, and from which one on they are certainly after a cut of rank high. The
-// i-th of all keys, from 0, has at most i blocks before it, and at least i-(R-1) complete ones.
+// certainKeys limits where cuts are among all keys of a level, in ascending order: the first before
+// keys are certainly before a cut of rank low, and the keys from index behind on are certainly
+// after a cut of rank high. The i-th of all keys, from 0, has at most i blocks before it, and at
+// least i-(R-1) complete ones.
 func certainKeys(
 	low, high, every int64, level []merge.Sorted,
 ) (before, behind int64) {
@@ -204,8 +205,8 @@ func certainKeys(
 // A bracket is a range of each run, or of a level of its index.
 type bracket struct{ from, to []int64 }
 
-// levelRange returns the range of the level below from the last key before a cut to the first key
-// after it, both included.
+// levelRange returns the range of the level below in which a cut is, from the last key before it to
+// the first key after it, both included.
 func levelRange(p *Plan, before, behind []int64, below int) bracket {
 	b := bracket{make([]int64, p.Runs), make([]int64, p.Runs)}
 	for i := range b.from {

@@ -50,7 +50,8 @@ func (w *Worker) merge(ctx context.Context, k int) (*session.Report, error) {
 			"%w: the file was changed (remove it, and run its task again)", err,
 		)
 	}
-	// The object of another attempt, which was faster, or was killed before it wrote its record.
+	// The object belongs to another attempt, which was faster, or was killed before it wrote its
+	// record.
 	if errors.Is(err, remote.ErrExists) {
 		err = w.readBack(ctx, k, report.Summary, "an older file: remove it")
 	}
@@ -116,7 +117,7 @@ func (p *Plan) createPart(
 	}, nil
 }
 
-// memoryLimit returns the memory limit of a task that was given n bytes.
+// memoryLimit returns the memory limit of a task for which the user set n bytes; 0: none.
 func memoryLimit(n int64) int64 {
 	return profile.LimitMemory(n, session.MinMemory, profile.Memory)
 }

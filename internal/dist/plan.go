@@ -305,13 +305,13 @@ func (p *Plan) checkInputs(ctx context.Context) error {
 	})
 }
 
-// runConcurrently does n things, several at a time, because most of them wait for a store. After an
-// error, the others end soon or do not start. It returns the error of the first one that failed
-// by itself.
+// runConcurrently calls do with 0 to n-1, several at a time, because most calls wait for a store.
+// After an error, it cancels the running calls and starts no others. It returns the first error
+// that is not the result of this cancellation.
 func runConcurrently(
 	ctx context.Context, n int, do func(ctx context.Context, i int) error,
 ) error {
-	// Errgroup's context would report the error of one as the cause of the others.
+	// With the context of an errgroup, the other calls would return the error of the failed one.
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
 	errs := make([]error, n)

@@ -117,8 +117,8 @@ func (w *Worker) runTask(ctx context.Context, of kind, k int, do task) error {
 	return nil
 }
 
-// patience is how long a file may take to become visible as its record describes it. Network file
-// systems cache directories for some time.
+// patience is how long a task waits until a file matches its record. Network file systems cache
+// directories for some time.
 var patience = time.Minute
 
 // checkedRecords returns the records of all tasks of a kind, after checking their files.

@@ -101,8 +101,8 @@ func checkPartSizes(ctx context.Context, p *Plan) error {
 	})
 }
 
-// makeManifest makes the manifest from the records of all runs and parts. again means that it
-// existed before, so that the files of the runs may have been removed.
+// makeManifest makes the manifest from the records of all runs and parts. If again is set, the
+// manifest existed before, and the files of the runs may have been removed.
 func (p *Plan) makeManifest(ctx context.Context, again bool) (*Manifest, error) {
 	find := (*Plan).checkedRecords
 	if again {
@@ -216,7 +216,7 @@ func (w *Worker) ReadBack(ctx context.Context, s session.Part) error {
 	return nil
 }
 
-// readBack checks part k. hint is added to the error if its records are wrong.
+// readBack checks part k. If its records are wrong, the error includes hint.
 func (w *Worker) readBack(
 	ctx context.Context, k int, want *session.Summary, hint string,
 ) error {

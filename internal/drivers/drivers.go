@@ -1,5 +1,5 @@
-// Package drivers has the table of the device drivers. Everything that lists, selects or opens a
-// device iterates over the table.
+// Package drivers contains the table of the device drivers. Everything that lists, selects or opens
+// a device iterates over the table.
 package drivers
 
 import (
@@ -22,7 +22,7 @@ import (
 // end. Tests add drivers of their own.
 var Table = []device.Driver{cpu.Driver, opencl.Driver}
 
-// Host returns the host's processors as a device. Every machine has it.
+// Host returns the host's processors as a device, which every machine has.
 func Host() device.Device { return cpu.New() }
 
 // NamesHost reports whether a word of the user means the host's processors. It starts no driver.

@@ -3,7 +3,8 @@ package fields
 
 import "reflect"
 
-// Shared is a To in which each exported field that from has by the same name has its value.
+// Shared returns a To. Each of its exported fields has the value of the field of from with the same
+// name, if there is one.
 func Shared[To any](from any) (to To) {
 	source, target := reflect.ValueOf(from), reflect.ValueOf(&to).Elem()
 	for _, field := range reflect.VisibleFields(source.Type()) {

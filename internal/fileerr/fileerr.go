@@ -1,4 +1,4 @@
-// Package fileerr has the errors of operations on files.
+// Package fileerr defines the errors of operations on files.
 package fileerr
 
 import (

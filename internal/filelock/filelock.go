@@ -12,21 +12,22 @@ import (
 	"time"
 )
 
-// Kind says who else may have the lock at the same time.
+// A Kind determines who else can hold the lock at the same time.
 type Kind bool
 
 const (
-	Exclusive Kind = false // no other lock is possible at the same time
-	Shared    Kind = true  // others that ask for Shared
+	Exclusive Kind = false // no others
+	Shared    Kind = true  // others that also asked for Shared
 )
 
-// ErrBusy is the error of Lock if another process has the lock all the time.
+// ErrBusy is the error of Lock if other processes hold the lock until the patience ends.
 var ErrBusy = errors.New("another process has the lock")
 
-// poll is how often Lock asks for the lock. A system call that waits for it could not be cancelled.
+// poll is the interval between attempts of Lock. It does not use the system call that waits for a
+// lock, because such a call cannot be cancelled.
 const poll = 5 * time.Millisecond
 
-// Lock takes the lock of a file. It waits for it until the patience ends, or ctx.
+// Lock locks a file. It waits for the lock at most as long as patience, and until ctx ends.
 func Lock(ctx context.Context, file *os.File, kind Kind, patience time.Duration) error {
 	deadline := time.NewTimer(patience)
 	defer deadline.Stop()

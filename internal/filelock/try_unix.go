@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Try takes the lock of a file unless another process has it.
+// Try locks a file unless another process holds the lock.
 func Try(file *os.File, kind Kind) (locked bool, err error) {
 	how := unix.LOCK_EX
 	if kind == Shared {

@@ -7,7 +7,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Try takes the lock of a file unless another process has it.
+// Try locks a file unless another process holds the lock.
 func Try(file *os.File, kind Kind) (locked bool, err error) {
 	how := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)
 	if kind == Exclusive {

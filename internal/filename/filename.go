@@ -13,8 +13,8 @@ func Raw(name string) []byte {
 	return []byte(name)
 }
 
-// RawAll returns the bytes of all names if JSON cannot have one of them as a string; nil: it can
-// have all.
+// RawAll returns the bytes of all names if a JSON string cannot represent one of them, and nil
+// otherwise.
 func RawAll(names []string) (raw [][]byte) {
 	valid := true
 	for _, name := range names {
@@ -27,7 +27,7 @@ func RawAll(names []string) (raw [][]byte) {
 	return raw
 }
 
-// Restore returns the name that a string and the bytes of it were written for.
+// Restore returns the name that was written as a string and as raw bytes, which may be nil.
 func Restore(name string, raw []byte) string {
 	if len(raw) > 0 {
 		return string(raw)

@@ -72,7 +72,7 @@ type Sink interface {
 	Abort() error
 }
 
-// NewSink returns a sink that calls s. name is that of s in errors.
+// NewSink returns a sink that calls s. name identifies s in errors.
 func NewSink(s Sink, name string) Sink {
 	return sink{Writer: writer{to: s, write: "Write of " + name}, to: s, name: name}
 }

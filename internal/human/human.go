@@ -1,5 +1,5 @@
-// Package human writes sizes, rates and times as people say them: 1 MiB, 250 MiB/s, 2.5 s, about
-// 30 min. Everything that a user sees as text goes through it. JSON has the exact numbers.
+// Package human formats sizes, rates and times for people: 1 MiB, 250 MiB/s, 2.5 s, about 30 min.
+// All text for users goes through it. JSON contains the exact numbers.
 package human
 
 import (
@@ -75,8 +75,8 @@ func Time(seconds float64) string {
 	return twoUnits(int64(math.Round(seconds/3600)), 24, "days", "h")
 }
 
-// twoUnits writes an amount of the small unit in both units, and leaves out the small one if it is
-// 0. The large unit is ratio of the small ones.
+// twoUnits formats an amount of the small unit in both units. One large unit consists of ratio
+// small ones. It omits a small unit of 0.
 func twoUnits(amount, ratio int64, large, small string) string {
 	text := fmt.Sprintf("%d %s", amount/ratio, large)
 	if rest := amount % ratio; rest > 0 {
@@ -85,9 +85,8 @@ func twoUnits(amount, ratio int64, large, small string) string {
 	return text
 }
 
-// Estimate returns a predicted time, in one unit and with no more digits than a prediction has:
-// 12 ms, 2.5 s, 30 min,
-// 2.5 h, 3 days.
+// Estimate formats a predicted time in one unit, with as few digits as a prediction deserves: 12
+// ms, 2.5 s, 30 min, 2.5 h, 3 days.
 func Estimate(seconds float64) string {
 	minutes := math.Round(seconds / 60)
 	hours := seconds / 3600

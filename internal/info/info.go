@@ -2,8 +2,8 @@
 //
 // It requires no information about the file. If the record is described, by the caller or by the
 // file itself, the report also describes the keys. Inspect reads blocks from all parts of a file, a
-// few megabytes in total, unless Options.All requests all records. Of a stream or a compressed
-// file, the sample is the beginning.
+// few megabytes in total, unless Options.All requests all records. It reads only the beginning of a
+// stream or a compressed file.
 //
 //	source.go    the file as bytes
 //	sizes.go     likely record sizes

@@ -4,8 +4,8 @@
 //	UserCacheDir()/extsort/tune/NAME-HASH.json
 //
 // HASH is computed from the name of the machine or device and from everything else that the
-// measurements depend on, such as the version of a driver. After a change of one of them, nothing
-// is found, and the defaults apply until somebody measures again.
+// measurements depend on, such as the version of a driver. If one of them changes, the file is no
+// longer found, and the defaults apply until the next measurement.
 package measured
 
 import (

@@ -1,9 +1,9 @@
 // Package option names the options of the library in messages.
 //
-// A message names an option by its Field, never by a word of its own. The packages below the root have fields such as
-// Options.MemoryBytes. The root and the command have names of their own, such as Resources.Memory and -S. They give
-// them to Rename once, before any message is made. So no finished message is ever searched for names: it may contain
-// the names of files.
+// A message names an option by its Field, never by a word of its own. The packages below the root
+// have fields such as Options.MemoryBytes. The root and the command have their own names, such as
+// Resources.Memory and -S, and pass a function with these names to Rename once, before the first
+// message. So no finished message is searched for names, since it may contain names of files.
 package option
 
 import "fmt"
@@ -63,7 +63,7 @@ func Rename(name func(Field) string) { rename = name }
 // String returns what messages call the field.
 func (f Field) String() string { return rename(f) }
 
-// Error says that an option has a value that cannot be used.
+// An Error reports an invalid value of an option.
 type Error struct {
 	Field Field  // such as Options.Strategy or Record.Type; empty: several options cannot be combined
 	Text  string // the message: it names the option, the problem and what to do

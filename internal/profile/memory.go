@@ -24,10 +24,10 @@ var Memory = sync.OnceValue(func() int64 {
 	return int64(least)
 })
 
-// LimitMemory returns the memory that a run may use. If limit is not 0, this is limit, but not
-// much more than the memory of the machine, which all returns. Otherwise it is half of that
-// memory, which leaves the other half to the page cache and to other processes, but at least
-// least.
+// LimitMemory returns the memory that a run may use. all returns the memory of the machine. If
+// limit is not 0, the result is limit, but hardly more than the memory of the machine. Otherwise it
+// is half of that memory, but at least least. The other half is left to the page cache and to other
+// processes.
 func LimitMemory(limit, least int64, all func() int64) int64 {
 	const small = 1 << 30 // up to this limit, the memory of the machine does not matter
 	if limit > 0 && limit <= small {

@@ -1,6 +1,6 @@
 // Package remote reads objects in S3 stores and files on HTTP servers with range requests, and
-// writes objects in parts. A change of an open file is an error. Requests that fail temporarily
-// are sent again.
+// writes objects in parts. If a file changes while it is open, reading it fails. Requests that fail
+// temporarily are sent again.
 //
 // Only the root package of this module is stable: this package may change in any version.
 //

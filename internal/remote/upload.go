@@ -19,7 +19,7 @@ const (
 	MinPart  = 5 << 20
 	MaxParts = 10000
 
-	// maximum number of parts that are filled or sent at a time, including those in lent memory
+	// maximum number of parts that are filled or sent at a time, including those in borrowed memory
 	maxParallel = 32
 	abortTime   = 30 * time.Second
 )
@@ -29,8 +29,8 @@ const (
 var copyBytes int64 = 1 << 30
 
 var (
-	// ErrMissing reports that an object does not exist, and ErrExists that an object exists which
-	// should be new.
+	// ErrMissing reports that an object does not exist, and ErrExists that an object already exists
+	// although it must be new.
 	ErrMissing = errors.New("no such object")
 	ErrExists  = errors.New("it already exists")
 
@@ -82,8 +82,8 @@ func NewUpload(ctx context.Context, name string, to Store, part, parallel int) *
 	return u
 }
 
-// Borrow allows the upload to send more parts at a time, in the memory of requests that read, while
-// nothing is read. from may be nil.
+// Borrow lets the upload use the memory of read requests while nothing is read, so that it can send
+// more parts at a time. from may be nil.
 func (u *Upload) Borrow(from *blockio.Pool) {
 	if from != nil {
 		u.memory.Borrow(from, maxParallel)

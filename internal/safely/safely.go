@@ -66,8 +66,8 @@ func Attribute(function string) {
 	}
 }
 
-// A Group is an errgroup.Group whose functions may panic: the panic is the error of the function.
-// The zero value is a group without a context.
+// A Group is an errgroup.Group whose functions may panic: a panic becomes the error of its
+// function. The zero value is a group without a context.
 type Group struct {
 	plain errgroup.Group
 	bound *errgroup.Group // replaces plain in a group that has a context
@@ -92,7 +92,8 @@ func (g *Group) Go(f func() error) {
 	g.group().Go(func() error { return Call(f) })
 }
 
-// TryGo is Go unless the group is at its limit: then it reports false and does nothing.
+// TryGo calls f like Go and returns true. If the group is at its limit, it does nothing and returns
+// false.
 func (g *Group) TryGo(f func() error) bool {
 	return g.group().TryGo(func() error { return Call(f) })
 }

@@ -86,7 +86,7 @@ func normalized(kind reflect.Kind, width int, p unsafe.Pointer) (bits uint64) {
 	return bits
 }
 
-// IsNumber reports whether a kind is that of numbers.
+// IsNumber reports whether a kind is numeric.
 func IsNumber(kind reflect.Kind) bool {
 	return kind >= reflect.Int && kind <= reflect.Float64
 }
@@ -125,7 +125,8 @@ func Check[T any](keys []Key[T]) error {
 	return nil
 }
 
-// KeysOf returns the keys that the type of the elements has: its value, or fields with tags.
+// KeysOf returns the keys that the type of the elements defines: the element itself, or its fields
+// with tags.
 func KeysOf[T any]() ([]Key[T], error) {
 	t := reflect.TypeFor[T]()
 	if key, ok := valueKey[T](t, 0); ok {

@@ -70,8 +70,8 @@ func Sort[T any](ctx context.Context, s []T, keys []Key[T]) error {
 	return Copy(s, moved)
 }
 
-// Copy copies a sorted slice in parallel. It is not interrupted, so that the slice is never sorted
-// in part.
+// Copy copies a sorted slice in parallel. It cannot be cancelled, so the slice is never partly
+// sorted.
 func Copy[T any](to, from []T) error {
 	var group safely.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))

@@ -8,8 +8,8 @@ import (
 // wordBytes is the number of bytes of a word.
 const wordBytes = 8
 
-// A step is one word of the normalized keys: some numbers, and then the beginning of a text. A text
-// has more words if elements have the same beginning.
+// A step is one word of the normalized keys: some numbers, and then the beginning of a text. If the
+// texts of several elements begin alike, they have more words.
 type step[T any] struct {
 	numbers []number[T]
 	text    *Key[T] // nil: none
@@ -88,8 +88,8 @@ func (s *step[T]) word(at place, v *T) (word uint64) {
 	return word | text
 }
 
-// textFrom returns the text from offset on. A key function that returns another text each time must
-// not make it panic.
+// textFrom returns the text from offset on. It does not panic even if a key function returns a
+// different text each time.
 func textFrom(text string, offset int) string { return text[min(offset, len(text)):] }
 
 // textWord returns the first room bytes of a text, followed by zeros, and in the last byte the

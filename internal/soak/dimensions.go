@@ -38,8 +38,8 @@ func dataFolder(s *scenario) string {
 // foreignHeaders are sizes of array headers written by other programs.
 var foreignHeaders = []int{80, 96, 128, 1024}
 
-// chooseHeaders chooses arrays with other headers than ours, and files with foreign bytes before
-// the records.
+// chooseHeaders chooses arrays whose headers differ from those that extsort writes, and files with
+// foreign bytes before the records.
 func chooseHeaders(s *scenario, r *rand.Rand) {
 	for i := range s.inputs {
 		if s.layout.container != nil && s.layout.container.isPadded &&
@@ -155,7 +155,8 @@ func withIndexes(records []byte, size int) (all []byte) {
 	return all
 }
 
-// inForm returns the output for sorted records. For argsort, the records must come from indexed.
+// inForm returns the output for sorted records. For argsort, the records must come from
+// withIndexes.
 func inForm(s *scenario, o oracle, sorted []byte) []byte {
 	var out []byte
 	count := 0

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A field is one field of a key, like in a value of -k.
+// A field is one field of a key, as in a value of -k.
 type field struct {
 	offset int
 	kind   byte // 'u', 'i', 'f', and 'x' (a float of 80 bits) are numbers, 'b' is bytes

@@ -164,7 +164,7 @@ func bareLayout(r *rand.Rand) layout {
 	}
 }
 
-// randomType returns a number, or at most most bytes.
+// randomType returns the type of a number, or of at most most bytes.
 func randomType(r *rand.Rand, most int) field {
 	if r.IntN(5) == 0 {
 		return field{kind: 'b', size: skewed(r, 1, most)}

@@ -353,7 +353,7 @@ func (t *trial) checkOldOutput() error {
 	case "pipe", "redirect":
 		return nil
 	case "input":
-		// A file exists even if it is empty, so that old must not be nil.
+		// old must not be nil: the file exists even if it is empty.
 		old = append([]byte{}, t.files[0]...)
 	case "over":
 		old = append([]byte{}, t.files[t.output.replaced]...)

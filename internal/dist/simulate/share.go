@@ -32,8 +32,8 @@ type Sort struct {
 	IndexEvery, KeyBytes int64
 }
 
-// A phase transfers an amount of bytes, or waits for an amount of seconds, and uses resources of
-// these kinds.
+// A phase transfers bytes or waits. Its amount is a number of bytes or seconds, and it uses
+// resources of these kinds.
 type phase struct {
 	amount      float64
 	requestRate float64 // requests per byte or second

@@ -76,7 +76,7 @@ type simulation struct {
 	pending []int // tasks of the current stage that are waiting for a slot
 }
 
-// A node is either down or up, until time turns.
+// A node is up or down until the time changesAt.
 type node struct {
 	down      bool
 	changesAt float64
@@ -105,7 +105,7 @@ func Run(sort Sort, c Cluster) (*Result, error) {
 // maxAttempts limits the average number of attempts per task before a simulation gives up.
 const maxAttempts = 50
 
-// nextFailure returns when a node that is up from now on will fail.
+// nextFailure returns the time at which a node that has just come up will fail.
 func (s *simulation) nextFailure() float64 {
 	return s.Seconds + s.MTBF.Seconds()*s.chance.ExpFloat64()
 }

@@ -26,7 +26,7 @@ type store struct {
 	proxy *httputil.ReverseProxy
 }
 
-// stores is the number of stores so far; it makes their names.
+// stores is the number of stores so far. It distinguishes their names.
 var stores atomic.Int64
 
 // newStore returns a store with an empty bucket.
@@ -51,10 +51,10 @@ func newStore() (*store, error) {
 	return s, err
 }
 
-// transport reuses connections, also where a test has many requests under way.
+// transport reuses connections even if a test sends many requests at a time.
 var transport = &http.Transport{MaxIdleConnsPerHost: 100, DisableCompression: true}
 
-// refuse answers a request that did not reach the store. It is an error that no client retries.
+// refuse answers a request that did not reach the store. Clients do not retry after this error.
 func refuse(w http.ResponseWriter, r *http.Request, err error) {
 	http.Error(w, "the object store of the tests: "+err.Error(), http.StatusBadRequest)
 }

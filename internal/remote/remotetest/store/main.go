@@ -63,7 +63,7 @@ func (s *stores) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	http.StripPrefix("/"+name, s.find(name)).ServeHTTP(w, r)
 }
 
-// find returns the store with a name, a new one the first time.
+// find returns the store with a name. It creates the store the first time.
 func (s *stores) find(name string) http.Handler {
 	s.mu.Lock()
 	defer s.mu.Unlock()
