@@ -82,8 +82,8 @@ func newCgroup(limit int64) (*cgroup, error) {
 		}
 		faults = append(faults, err.Error())
 	}
-	return nil, fmt.Errorf("no cgroup that limits memory can be made (%s: %s): "+
-		"be root, or start this by systemd-run --user --scope -p Delegate=yes", h.version, strings.Join(faults, "; "))
+	return nil, fmt.Errorf("cannot create a cgroup that limits memory (%s: %s): "+
+		"run this as root, or with systemd-run --user --scope -p Delegate=yes", h.version, strings.Join(faults, "; "))
 }
 
 // newBelow creates a cgroup below another one and checks that a process can enter it.

@@ -54,7 +54,7 @@ func statistics(said []byte, into any) (found bool, err error) {
 func parseContents(said []byte) (c contents, err error) {
 	found, err := statistics(said, &c)
 	if !found {
-		err = fmt.Errorf("extsort -c --stats=json told nothing: %q", said)
+		err = fmt.Errorf("extsort -c --stats=json reported nothing: %q", said)
 	}
 	return c, err
 }
@@ -74,12 +74,12 @@ func compareContents(found, want contents, sorted bool) error {
 	switch {
 	case found.Records != want.Records:
 		return fmt.Errorf(
-			"the output has %d records, the input %d",
+			"the output has %d records, but the input has %d",
 			found.Records,
 			want.Records,
 		)
 	case found.Checksum != want.Checksum:
-		return errors.New("the output has other records than the input")
+		return errors.New("the records of the output differ from those of the input")
 	case sorted && !found.inOrder:
 		return errors.New("the output is not in order")
 	}

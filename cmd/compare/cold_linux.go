@@ -59,7 +59,7 @@ func dropPages(name string) (err error) {
 	left, err := cachedBytes(f)
 	if err == nil && left > info.Size()/maxLeft {
 		err = fmt.Errorf(
-			"%s of %s stay in the page cache", binarySize(left), name,
+			"%s of %s are still in the page cache", binarySize(left), name,
 		)
 	}
 	return err

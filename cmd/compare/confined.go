@@ -116,14 +116,14 @@ func makeConfined(
 ) (err error) {
 	if shop.machine.FileSystem == inTmpfs {
 		return fmt.Errorf(
-			"%s is in memory: name a folder on a disk by --work", shop.workFolder,
+			"%s is in memory: name a directory on a disk with --work", shop.workFolder,
 		)
 	}
 	if shop.timedCgroup, err = newCgroup(shop.table.limit); err != nil {
 		return err
 	}
 	shop.logf(
-		"what is timed runs in a cgroup %s of %s",
+		"timed runs are in a %s cgroup with %s of memory",
 		shop.timedCgroup.version,
 		binarySize(shop.table.limit),
 	)

@@ -107,8 +107,8 @@ func (t *tableReport) writeConfinement(b *strings.Builder) {
 	fmt.Fprintf(b, "Memory of processes and page cache: %s (cgroup %s); extsort -S %s  \n",
 		binarySize(t.start.Limit), t.start.Cgroup, exactSize(t.start.Limit/2))
 	b.WriteString(
-		"Medians [least–most] in seconds, in random order, the input on the disk alone, the output durable. " +
-			"Rates and bytes at the disk are those of all processes of the machine.\n\n",
+		"Medians in seconds [minimum–maximum], in random order. The input is only on disk, and the output is durable. " +
+			"Disk rates and bytes include all processes of the machine.\n\n",
 	)
 }
 
@@ -128,7 +128,7 @@ var confinedColumns = []column{
 	}},
 	{"× two", false, func(r rowResult) string { return times(r.perTwo()) }},
 	predictedColumn, ranColumn, foreseenColumn, bestColumn, regretColumn,
-	{"read / written at the disk", false, func(r rowResult) string {
+	{"disk reads / writes", false, func(r rowResult) string {
 		return r.cold.device.String()
 	}},
 	{"of cp+sync", false, func(r rowResult) string {
@@ -140,10 +140,10 @@ var confinedColumns = []column{
 	{"of cp+sync", false, func(r rowResult) string {
 		return mebibytes(r.cold.copyRate)
 	}},
-	{"read / written by processes", false, func(r rowResult) string {
+	{"reads / writes of processes", false, func(r rowResult) string {
 		return r.cold.processes.String()
 	}},
-	{"processor s (user + system)", false, func(r rowResult) string {
+	{"CPU s (user + system)", false, func(r rowResult) string {
 		return r.cold.processorSeconds()
 	}},
 	{"peak memory", false, func(r rowResult) string {

@@ -40,7 +40,7 @@ func TestConfinedSettings(t *testing.T) {
 		t.Errorf("devices %v, want %v", s.devices, want)
 	}
 	_, err := parseSettings(strings.Fields("--confined --table --limit 16M --peers numpy"), io.Discard)
-	for _, want := range []string{"exclude each other", "--limit: at least 32 MiB", "--peers numpy"} {
+	for _, want := range []string{"cannot be combined", "--limit: at least 32 MiB", "--peers numpy"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not told in: %v", want, err)
 		}

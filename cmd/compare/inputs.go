@@ -75,7 +75,7 @@ func (in *inputs) ensureForm(ctx context.Context, f form) (string, error) {
 	if err == nil {
 		err = syncFile(in.shop.path(name))
 	} else {
-		err = fmt.Errorf("make its input: %w", err)
+		err = fmt.Errorf("create its input: %w", err)
 	}
 	in.formErrors[f.name] = err
 	return name, err

@@ -15,12 +15,12 @@ func (r *report) writeMarkdown(w io.Writer) error {
 		strings.TrimSpace(
 			"go run ./cmd/compare "+command(r.Arguments).String(),
 		))
-	fmt.Fprintf(&b, "Medians of %d runs in turns, after one that does not count, with the least and the most; "+
-		"every output was checked.\n", r.Runs)
+	fmt.Fprintf(&b, "Medians of %d runs [minimum–maximum] in turns, after a warm-up run. "+
+		"Every output was checked.\n", r.Runs)
 	for _, s := range r.Workloads {
 		s.appendMarkdown(&b)
 	}
-	appendReasons(&b, "Peers that are not here:", r.Missing)
+	appendReasons(&b, "Missing peers:", r.Missing)
 	_, err := io.WriteString(w, b.String())
 	return err
 }

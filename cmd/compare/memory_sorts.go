@@ -26,9 +26,9 @@ var (
 	vqsort = memoryLibrary{"vqsort", "vqsort of Highway", []string{"-DVQSORT", "-lhwy_contrib", "-lhwy"},
 		"is Highway (libhwy-dev) installed?"}
 	x86SIMDSort = memoryLibrary{"x86-simd-sort", "x86-simd-sort", []string{"-DX86_SIMD_SORT"},
-		"is the folder src of github.com/intel/x86-simd-sort in CPATH?"}
+		"is the directory src of github.com/intel/x86-simd-sort in CPATH?"}
 	ips2ra = memoryLibrary{"ips2ra", "IPS²Ra", []string{"-DIPS2RA", "-ltbb", "-latomic"},
-		"is the folder include of github.com/ips4o/ips2ra in CPATH, and libtbb-dev installed?"}
+		"is the directory include of github.com/ips4o/ips2ra in CPATH, and libtbb-dev installed?"}
 )
 
 // peer returns the program that uses the library.

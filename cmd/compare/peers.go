@@ -74,7 +74,7 @@ func findSort(ctx context.Context, shop *workshop) (string, error) {
 func sortContenders(shop *workshop, w workload) ([]contender, error) {
 	if shop.bytes > shop.textLimit {
 		return nil, fmt.Errorf(
-			"text takes long: --text-limit %s is less than the data",
+			"sorting text takes long, and the data exceeds --text-limit %s",
 			exactSize(shop.textLimit),
 		)
 	}

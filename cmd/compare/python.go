@@ -21,7 +21,7 @@ func (shop *workshop) findPython(
 			return printed, nil
 		}
 	}
-	return "", errors.New("no Python is installed that has it")
+	return "", errors.New("no installed Python has it")
 }
 
 func findNumPy(ctx context.Context, shop *workshop) (string, error) {

@@ -61,10 +61,10 @@ func parseSettings(args []string, stderr io.Writer) (settings, error) {
 	s.raceFlags(f, &t)
 	s.tableFlags(f, &t)
 	f.Usage = func() {
-		fmt.Fprintf(stderr, "Time extsort beside cp and other programs that sort, and check the outputs.\n\n"+
-			"Usage:\n  go run ./cmd/compare [flags]             race against the peers\n"+
+		fmt.Fprintf(stderr, "Compare the speed of extsort with cp and with other sort programs, and check the outputs.\n\n"+
+			"Usage:\n  go run ./cmd/compare [flags]             race against other programs (peers)\n"+
 			"  go run ./cmd/compare --table [flags]     the table of workloads\n"+
-			"  go run ./cmd/compare --confined [flags]  the table of what does not fit\n\n%s", f.FlagUsages())
+			"  go run ./cmd/compare --confined [flags]  the table for data larger than memory\n\n%s", f.FlagUsages())
 	}
 	if err := f.Parse(args); err != nil {
 		return s, err
@@ -77,103 +77,104 @@ func (s *settings) commonFlags(f *pflag.FlagSet, t *rawFlags) {
 		&s.extsort,
 		"extsort",
 		"",
-		"time the command at this `PATH`; otherwise it is built from this module",
+		"time the command at `PATH`; otherwise build it from this module",
 	)
 	f.StringSliceVarP(
-		&t.devices, "device", "d", nil, "have extsort sort on these devices",
+		&t.devices, "device", "d", nil, "devices on which extsort sorts",
 	)
 	f.StringVar(
 		&t.deviceMemory,
 		"device-memory",
 		"",
-		"have extsort use no more than this `SIZE` of a device's memory",
+		"limit the memory that extsort uses on each device to `SIZE`",
 	)
 	f.StringVar(
 		&s.workFolder,
 		"work",
 		defaultDir(),
-		"make the folder of the data in `DIR`: choose the file system",
+		"create the data directory in `DIR`, which determines the file system",
 	)
-	f.BoolVar(&s.keepData, "keep", false, "leave the data there at the end")
+	f.BoolVar(&s.keepData, "keep", false, "keep the data at the end")
 	f.StringVar(
 		&t.size,
 		"size",
 		"",
-		"bytes of each workload (default 1G, with --confined 8 times --limit)",
+		"size of each workload (default 1G; with --confined, 8 times --limit)",
 	)
-	f.IntVar(&s.runs, "runs", 5, "runs of each contender that count")
+	f.IntVar(&s.runs, "runs", 5, "number of runs of each contender, without the warm-up run")
 }
 
 func (s *settings) raceFlags(f *pflag.FlagSet, t *rawFlags) {
 	f.StringSliceVar(
-		&t.workloads, "workloads", workloadNames(), "race: the kinds of data",
+		&t.workloads, "workloads", workloadNames(), "race: kinds of data",
 	)
 	f.StringSliceVar(&t.memories, "memory", nil,
-		"race: memory limits; otherwise four times the size and a quarter of it")
+		"race: memory limits; otherwise four times the size, and a quarter of it")
 	f.StringVar(&t.textLimit, "text-limit", "256M",
-		"race: have text sorted only up to this `SIZE` of data, since it takes long")
+		"race: skip sorts of text for more than `SIZE` of data, because they take long")
 	f.StringSliceVar(&t.peers, "peers", []string{"all"},
-		"race, confined: run of the peers only these: all, none, or of "+strings.Join(peerNames(), " ")+
-			"; confined runs only those of "+strings.Join(confinedPeers, " "))
+		"race, confined: peers to run: all, none, or some of "+strings.Join(peerNames(), " ")+
+			"; confined runs only some of "+strings.Join(confinedPeers, " "))
 	f.StringVar(
-		&s.jsonFile, "json", "", "race: write the figures to this `FILE`, too",
+		&s.jsonFile, "json", "", "race: also write the figures to `FILE`",
 	)
 	f.StringVar(
 		&s.svgFile,
 		"svg",
 		"",
-		"race: draw the medians as bars into this `FILE`",
+		"race: draw the medians as bars to `FILE`",
 	)
 }
 
 func (s *settings) tableFlags(f *pflag.FlagSet, t *rawFlags) {
 	f.BoolVar(&s.table.enabled, "table", false, "make the table of workloads")
 	f.BoolVar(&s.table.confined, "confined", false,
-		"make the table of what does not fit: process and page cache in a memory cgroup, cold inputs, durable outputs")
+		"make the table for data larger than memory: processes and page cache in a memory cgroup, "+
+			"cold inputs, durable outputs")
 	f.StringVar(
 		&t.limit,
 		"limit",
 		"1G",
-		"confined: memory of the cgroup; extsort has -S of half of it",
+		"confined: memory of the cgroup; extsort runs with -S of half of it",
 	)
 	f.BoolVar(
 		&s.table.report,
 		"report",
 		false,
-		"tables: only print what the file holds",
+		"tables: only print the report of the file",
 	)
 	f.StringVar(
 		&s.table.logFile,
 		"out",
 		"",
-		"tables: append each run to this `FILE`; runs that stand there are not made "+
-			"again (default table.jsonl or confined.jsonl)",
+		"tables: append each run to `FILE`, and skip runs that it contains "+
+			" (default table.jsonl or confined.jsonl)",
 	)
 	f.StringVar(
 		&s.table.tmpfs,
 		"tmpfs",
 		"/dev/shm",
-		"table: make the folder for the rows in memory in `DIR`",
+		"table: create the directory for rows in memory in `DIR`",
 	)
 	f.StringSliceVar(&s.table.rows, "rows", nil,
-		"tables: make only rows that match one of these `PATTERNS`, such as u64, */quarter or zipf/*/pipe")
+		"tables: only rows that match one of the `PATTERNS`, such as u64, */quarter or zipf/*/pipe")
 	f.StringSliceVar(
 		&t.versions,
 		"versions",
 		nil,
-		"tables: compare commands, as `NAME=PATH`,NAME=PATH",
+		"tables: commands to compare, as `NAME=PATH`,NAME=PATH",
 	)
 	f.IntVar(
 		&s.table.forcedRuns,
 		"forced",
 		3,
-		"tables: runs of each forced strategy, with the last version",
+		"tables: number of runs of the last version with each strategy forced",
 	)
 	f.Uint64Var(
 		&s.table.seed,
 		"seed",
 		0,
-		"tables: seed of the order of the runs; 0: by the clock",
+		"tables: seed of the order of the runs; 0: random",
 	)
 }
 
@@ -195,7 +196,7 @@ func (s *settings) read(t rawFlags, operands []string) error {
 	}
 	if s.bytes < 1<<10 {
 		faults.add(
-			"--size %s: at least 1K is needed for a time that means something",
+			"--size %s: at least 1K is needed for a meaningful time",
 			t.size,
 		)
 	}
@@ -292,7 +293,7 @@ func (f *faults) confine(s *settings) {
 	s.table.logFile = cmp.Or(s.table.logFile, "confined.jsonl")
 	s.memories = []int64{s.table.limit / 2}
 	if s.table.enabled {
-		f.add("--table and --confined exclude each other")
+		f.add("--table and --confined cannot be combined")
 	}
 	if s.peers == nil {
 		s.peers = confinedPeers
@@ -300,7 +301,7 @@ func (f *faults) confine(s *settings) {
 	for _, name := range s.peers {
 		if !slices.Contains(confinedPeers, name) {
 			f.add(
-				"--peers %s: --confined takes only %s",
+				"--peers %s: --confined accepts only %s",
 				name,
 				strings.Join(confinedPeers, " "),
 			)
@@ -340,7 +341,7 @@ func (f *faults) peers(names []string) []string {
 	for _, name := range names {
 		if !slices.Contains(peerNames(), name) {
 			f.add(
-				"unknown peer %q: use all, none, or of %s",
+				"unknown peer %q: use all, none, or some of %s",
 				name,
 				strings.Join(peerNames(), " "),
 			)
@@ -355,7 +356,7 @@ func (f *faults) versions(texts []string, extsort string) []version {
 		return []version{{Name: "extsort", path: extsort}}
 	}
 	if extsort != "" {
-		f.add("--extsort and --versions exclude each other")
+		f.add("--extsort and --versions cannot be combined")
 	}
 	var found []version
 	for _, text := range texts {

@@ -67,7 +67,7 @@ func (t *table) begin(ctx context.Context) (start, error) {
 	all := t.allRows()
 	if t.rows = matchingRows(all, t.shop.table.rows); len(t.rows) == 0 {
 		return s, fmt.Errorf(
-			"--rows %q picks none: they are %s and so on",
+			"--rows %q matches no row: rows are %s and so on",
 			t.shop.table.rows,
 			all[0].name(),
 		)
@@ -124,12 +124,12 @@ func (t *table) openTmpfs() error {
 	dir := t.shop.table.tmpfs
 	fs := describeMachine(dir).FileSystem
 	if fs != inTmpfs {
-		return fmt.Errorf("%s is no tmpfs", dir)
+		return fmt.Errorf("%s is not a tmpfs", dir)
 	}
 	free := freeMemory(dir)
 	if free < tmpfsRoom*t.shop.bytes {
 		return fmt.Errorf(
-			"%s has room for %s of %s",
+			"%s has %s of free space, but needs %s",
 			dir,
 			binarySize(free),
 			binarySize(tmpfsRoom*t.shop.bytes),
@@ -226,7 +226,7 @@ func (t *table) runWorkload(ctx context.Context, w workload, rows []row) error {
 		return nil
 	}
 	t.shop.logf(
-		"%s: %s; about %s are left",
+		"%s: %s; about %s left",
 		w.Name,
 		w.describeSize(t.shop.bytes),
 		t.remaining(t.rows),

@@ -135,7 +135,7 @@ func openLog(name string, s start) (*tableLog, error) {
 		return nil, err
 	}
 	if err := l.checkStart(s); err != nil {
-		return nil, fmt.Errorf("%s: %w: name another file by --out", name, err)
+		return nil, fmt.Errorf("%s: %w: name another file with --out", name, err)
 	}
 	if l.file, err = os.OpenFile(name, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o666); err != nil {
 		return nil, err
@@ -158,7 +158,7 @@ func (l *tableLog) checkStart(s start) error {
 	for _, before := range l.starts {
 		if before.Size != s.Size {
 			return fmt.Errorf(
-				"its runs are of %s of data, not of %s",
+				"its runs sort %s of data, not %s",
 				binarySize(before.Size),
 				binarySize(s.Size),
 			)
@@ -174,7 +174,7 @@ func (l *tableLog) checkStart(s start) error {
 			}
 			if slices.ContainsFunc(before.Versions, other) {
 				return fmt.Errorf(
-					"its runs of %s are those of another command", v.Name,
+					"its runs of %s used another command", v.Name,
 				)
 			}
 		}

@@ -51,7 +51,7 @@ func printTable(w io.Writer, name string) error {
 		return err
 	}
 	if len(l.starts) == 0 {
-		return fmt.Errorf("%s holds no table", name)
+		return fmt.Errorf("%s contains no table", name)
 	}
 	return newTableReport(l).write(w)
 }
@@ -233,8 +233,8 @@ func (t *tableReport) write(w io.Writer) error {
 		t.writeConfinement(&b)
 	} else {
 		b.WriteString(
-			"Medians [least–most] in seconds, in random order, the input in the page cache. In rows of pipes " +
-				"cp is cat into cat.\n\n",
+			"Medians in seconds [minimum–maximum], in random order, with the input in the page cache. " +
+				"In rows with pipes, cp is cat | cat.\n\n",
 		)
 	}
 	t.writeRows(&b)
@@ -287,7 +287,7 @@ var planColumns = []column{
 		return seconds(r.redirected)
 	}},
 	predictedColumn, ranColumn, foreseenColumn, bestColumn, regretColumn,
-	{"processor s", false, func(r rowResult) string {
+	{"CPU s", false, func(r rowResult) string {
 		return times(r.processor)
 	}},
 	{"spilled", false, func(r rowResult) string {
@@ -383,14 +383,14 @@ var bounds = []bound{
 	{"Slower by more than 5 %", func(r rowResult) string {
 		return remarkAbove(r.change(), maxSlower, " "+r.slower())
 	}},
-	{"Ran another strategy than predicted", func(r rowResult) string {
+	{"Ran a different strategy than predicted", func(r rowResult) string {
 		if slices.Equal(r.ranStrategies, r.predicted) ||
 			slices.Contains(r.predicted, "") {
 			return ""
 		}
 		return strings.Join(r.predicted, ", ") + " → " + strings.Join(r.ranStrategies, ", ")
 	}},
-	{"Predicted over measured beyond 0.6 to 1.6", func(r rowResult) string {
+	{"Predicted / measured time outside 0.6 to 1.6", func(r rowResult) string {
 		if p := r.predictionRatio(); p > 0 && p < minPredicted {
 			return times(p)
 		}
@@ -401,7 +401,7 @@ var bounds = []bound{
 	}},
 }
 
-var tmpfsBound = bound{"In tmpfs above 1.1 × the better of `-o out` and `> out` of the first version",
+var tmpfsBound = bound{"In tmpfs, more than 1.1 × the faster of `-o out` and `> out` of the first version",
 	func(r rowResult) string { return remarkAbove(r.perTmpfs(), maxPerTmpfs, "") }}
 
 // remarkAbove returns a ratio with a remark if it exceeds a limit, and "" otherwise.

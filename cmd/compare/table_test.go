@@ -275,7 +275,7 @@ func TestTableEndToEnd(t *testing.T) {
 		t.Fatalf("%v\n%s", err, &log)
 	}
 	checkRuns(t, file)
-	for _, want := range []string{"u64/quarter/pipe", "100-byte/sixteenth/", "tmpfs: " + os.DevNull + " is no tmpfs"} {
+	for _, want := range []string{"u64/quarter/pipe", "100-byte/sixteenth/", "tmpfs: " + os.DevNull + " is not a tmpfs"} {
 		if !strings.Contains(first.String(), want) {
 			t.Errorf("the report lacks %s:\n%s", want, &first)
 		}

@@ -93,7 +93,7 @@ func build(ctx context.Context, target string) error {
 	)
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf(
-			"build extsort: %w\n%sstart this in the module, or name a command by --extsort",
+			"build extsort: %w\n%srun this in the module, or name a command with --extsort",
 			err,
 			out,
 		)

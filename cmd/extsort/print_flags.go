@@ -109,7 +109,7 @@ func selectionFlags(g group, v *flagValues) {
 		"print only the records A to B-1, counted from 0; otherwise all").
 		hints("slice", "offset").notWith("--sample")
 	g.add(parsed(&f.sample, "N", parseRecords), "sample",
-		"print N records chosen at random, in their order; otherwise all").
+		"print N records chosen at random, in input order; otherwise all").
 		hints("random")
 	g.add(parsed(&f.seed, "N", parseSeed), "seed",
 		"seed of the random choice: the same seed chooses the same records; otherwise seed 0").

@@ -30,7 +30,7 @@ func newPresort(limit int64, n int) (*presort, error) {
 	if share < MinMemory {
 		needed := int64(n+1) * MinMemory
 		return nil, &MemoryError{Limit: limit, Least: needed, Text: fmt.Sprintf(
-			"sorting %d inputs at once needs %s: raise %v, or sort them one after another before", n,
+			"sorting %d inputs at once needs %s: raise %v, or sort them beforehand, one after another", n,
 			human.Bytes(needed), option.MemoryBytes)}
 	}
 	return &presort{bytes: share}, nil

@@ -173,7 +173,7 @@ func (o *Options) validateCheckpoint(p *problems) {
 	p.require(!slices.ContainsFunc(o.sources(), isReadOnce), option.Checkpoint,
 		"checkpoint: needs input files, since standard input cannot be read again")
 	p.require(!slices.ContainsFunc(o.sources(), hasNoVersion), option.Checkpoint,
-		"checkpoint: each of %v that is an io.ReaderAt needs a Version", option.Sources)
+		"checkpoint: each io.ReaderAt of %v needs a Version", option.Sources)
 	p.require(len(o.TempDirs) == 0, option.Checkpoint, "checkpoint: also holds the temporary data: leave %v out",
 		option.TempDirs)
 	p.require(!strategy.Requestable || strategy.Resumable, option.Checkpoint,

@@ -144,10 +144,10 @@ func (s *scenario) judgeCheck(o outcome) error {
 	want := len(fileOf(s, in)) - len(in.records) - len(in.after) + at*s.layout.size
 	match := disorderLine.FindSubmatch(o.stderr)
 	if match == nil {
-		return fmt.Errorf("the check says no byte: %s", o.stderr)
+		return fmt.Errorf("the check reports no position: %s", o.stderr)
 	}
 	if said, err := strconv.Atoi(string(match[1])); err != nil || said != want {
-		return fmt.Errorf("the check says byte %s, not %d", match[1], want)
+		return fmt.Errorf("the check reports byte %s, not %d", match[1], want)
 	}
 	return nil
 }

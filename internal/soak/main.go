@@ -54,17 +54,17 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	var o options
 	flags := flag.NewFlagSet("soak", flag.ContinueOnError)
 	flags.SetOutput(stderr)
-	flags.DurationVar(&o.time, "t", time.Minute, "run for so long")
-	flags.Uint64Var(&o.seed, "seed", 0, "run only the scenario of this seed")
+	flags.DurationVar(&o.time, "t", time.Minute, "how long to run")
+	flags.Uint64Var(&o.seed, "seed", 0, "run only the scenario with this seed")
 	flags.StringVar(
 		&o.command,
 		"extsort",
 		"",
-		"the command to be tested; it is built from this module otherwise",
+		"the command to test; otherwise it is built from this module",
 	)
-	flags.StringVar(&o.folder, "dir", os.TempDir(), "the folder to work in")
-	flags.IntVar(&o.maxBytes, "most", 128, "the most MiB of records")
-	flags.IntVar(&o.kills, "kills", 0, "go on until so many runs were killed")
+	flags.StringVar(&o.folder, "dir", os.TempDir(), "the work directory")
+	flags.IntVar(&o.maxBytes, "most", 128, "maximum size of the records in MiB")
+	flags.IntVar(&o.kills, "kills", 0, "continue until this many runs have been killed")
 	err := flags.Parse(args)
 	o.maxBytes <<= 20
 	return o, err

@@ -197,7 +197,7 @@ func (t *trial) checkUndisturbed(o outcome) error {
 	case t.verb == "merge" && disordered && !t.isRefusal(o):
 		if o.exit != 2 || !bytes.Contains(o.stderr, []byte("out of order")) {
 			return fmt.Errorf(
-				"a merge of what is out of order ended with %s: %s",
+				"a merge of an unsorted input ended with %s: %s",
 				o.status(),
 				o.stderr,
 			)
@@ -241,7 +241,7 @@ func (t *trial) checkStopped(o outcome) error {
 			(t.output.kind == "" || t.output.kind == "none")
 		if isRaw && !bytes.HasPrefix(t.want, o.stdout) {
 			return fmt.Errorf(
-				"what came through the pipe is wrong: %w",
+				"the output in the pipe is wrong: %w",
 				difference(o.stdout, t.want),
 			)
 		}
@@ -408,7 +408,7 @@ func difference(got, want []byte) error {
 		at++
 	}
 	return fmt.Errorf(
-		"%d bytes where %d were expected, and byte %d is the first that differs",
+		"%d bytes instead of %d; the first difference is at byte %d",
 		len(got),
 		len(want),
 		at,
