@@ -21,12 +21,12 @@ type Assembler struct {
 	opt  AssemblerOptions
 	size int64 // of a block
 
-	mu     sync.Mutex
-	taken  *sync.Cond       // a block has got its memory
-	begun  map[int64]*block // incomplete blocks by their position in the file
-	spare  []*block         // blocks that can be used again
-	batch  Batch            // the requests in progress
-	failed firstError
+	mu        sync.Mutex
+	gotMemory *sync.Cond       // signals that a block has its memory, or cannot get it
+	begun     map[int64]*block // incomplete blocks by their position in the file
+	spare     []*block         // blocks that can be used again
+	batch     Batch            // the requests in progress
+	failed    firstError
 }
 
 // AssemblerOptions describes the file that an Assembler writes.
@@ -47,13 +47,13 @@ type CachedFile interface {
 
 // A block is a part of the file that is being filled.
 type block struct {
-	// kept is set if the block has memory. If not, its pieces are written to Rest at once, because
-	// many other blocks are incomplete.
-	kept   bool
-	memory *Buf       // nil while it is awaited
-	err    error      // the block gets no memory, although it should
-	pieces [][2]int64 // the ranges that have arrived: from and to
-	bytes  int64      // total size of pieces
+	// inMemory is set if the block is assembled in memory. If not, because many other blocks are
+	// incomplete, its pieces are written to Rest as they arrive.
+	inMemory bool
+	memory   *Buf       // nil until the pool provides it
+	err      error      // the error of a pool that cannot allocate the memory
+	pieces   [][2]int64 // the ranges that have arrived: from and to
+	bytes    int64      // total size of pieces
 }
 
 // NewAssembler returns an Assembler that uses the requests of a pool.
@@ -64,7 +64,7 @@ func NewAssembler(p *Pool, o AssemblerOptions) *Assembler {
 		size:  int64(p.RequestBytes()),
 		begun: map[int64]*block{},
 	}
-	a.taken = sync.NewCond(&a.mu)
+	a.gotMemory = sync.NewCond(&a.mu)
 	return a
 }
 
@@ -82,27 +82,28 @@ func (a *Assembler) WriteAt(p []byte, off int64) (n int, err error) {
 	return n, nil
 }
 
-// writePiece writes a piece of the block at a position. It begins at byte from of the block.
+// writePiece writes a piece of the block at position at. The piece begins at byte from of the
+// block.
 func (a *Assembler) writePiece(piece []byte, at, from int64) (n int, err error) {
-	b, err := a.block(at)
+	b, err := a.blockAt(at)
 	if err != nil {
 		return 0, err
 	}
-	if b.kept {
+	if b.inMemory {
 		n = copy(b.memory.Bytes[from:], piece)
 	} else if n, err = a.opt.Rest.WriteAt(piece, at+from); err != nil {
 		return n, err
 	}
 
-	if a.add(b, at, from, int64(n)) {
+	if a.addPiece(b, at, from, int64(n)) {
 		a.opt.Rest.WriteBehind(at, a.size)
 	}
 	return n, nil
 }
 
-// add notes that n bytes of a block have arrived, and starts writing the block if it is complete.
-// It reports whether the block is complete in the page cache.
-func (a *Assembler) add(b *block, at, from, n int64) (cached bool) {
+// addPiece notes that n bytes of a block have arrived, and starts writing the block if it is
+// complete. It reports whether the block is complete in the page cache.
+func (a *Assembler) addPiece(b *block, at, from, n int64) (cached bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	b.pieces = append(b.pieces, [2]int64{from, from + n})
@@ -110,31 +111,31 @@ func (a *Assembler) add(b *block, at, from, n int64) (cached bool) {
 	if b.bytes < a.size {
 		return false
 	}
-	cached = !b.kept
-	a.complete(b, at)
+	cached = !b.inMemory
+	a.startWriting(b, at)
 	return cached
 }
 
-// block returns the block at a position, with its memory if it has some. The first caller waits for
-// the memory, and the others wait for the first one.
-func (a *Assembler) block(at int64) (*block, error) {
+// blockAt returns the block at a position. If the block is assembled in memory, that memory is
+// ready: the first caller gets it from the pool, and the others wait for the first one.
+func (a *Assembler) blockAt(at int64) (*block, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	b := a.begun[at]
 	if b == nil {
 		b = a.newBlock()
 		a.begun[at] = b
-		if b.kept {
+		if b.inMemory {
 			a.mu.Unlock()
-			memory, err := a.pool.wait(Write)
+			memory, err := a.pool.waitForMemory(Write)
 			a.mu.Lock()
 			b.memory = memory
 			b.err = err
-			a.taken.Broadcast()
+			a.gotMemory.Broadcast()
 		}
 	}
-	for b.kept && b.memory == nil && b.err == nil {
-		a.taken.Wait()
+	for b.inMemory && b.memory == nil && b.err == nil {
+		a.gotMemory.Wait()
 	}
 	return b, b.err
 }
@@ -146,15 +147,16 @@ func (a *Assembler) newBlock() *block {
 		b = a.spare[last]
 		a.spare = a.spare[:last]
 	}
-	b.kept = a.pool.keep()
+	b.inMemory = a.pool.tryHold()
 	return b
 }
 
-// forget ends the use of a block whose memory belongs to somebody else. REQUIRES: a.mu is held
-func (a *Assembler) forget(b *block, at int64) {
+// forgetBlock ends the use of a block. It does not release the memory, which a request may still
+// be writing. REQUIRES: a.mu is held
+func (a *Assembler) forgetBlock(b *block, at int64) {
 	delete(a.begun, at)
-	if b.kept {
-		a.pool.unkeep(1)
+	if b.inMemory {
+		a.pool.endHold(1)
 	}
 	b.memory = nil
 	b.err = nil
@@ -163,14 +165,15 @@ func (a *Assembler) forget(b *block, at int64) {
 	a.spare = append(a.spare, b)
 }
 
-// complete starts writing a block. REQUIRES: a.mu is held
-func (a *Assembler) complete(b *block, at int64) {
+// startWriting ends a complete block. If the block is in memory, it starts the request that writes
+// it. REQUIRES: a.mu is held
+func (a *Assembler) startWriting(b *block, at int64) {
 	if request := b.memory; request != nil {
 		request.written = write{file: a.opt.File, off: at, bytes: a.size, batch: &a.batch}
 		a.batch.running.Add(1)
 		request.start(a)
 	}
-	a.forget(b, at)
+	a.forgetBlock(b, at)
 }
 
 // perform implements owner.
@@ -197,7 +200,7 @@ func (a *Assembler) Flush() error {
 	if a == nil {
 		return nil
 	}
-	a.end(func(b *block, at int64) {
+	a.endBlocks(func(b *block, at int64) {
 		for _, piece := range b.pieces {
 			_, err := a.opt.Rest.WriteAt(b.memory.Bytes[piece[0]:piece[1]], at+piece[0])
 			a.failed.note(err)
@@ -206,17 +209,17 @@ func (a *Assembler) Flush() error {
 	return a.Err()
 }
 
-// Reset waits for the requests in progress and discards incomplete blocks, so that everything can
-// be written again. a may be nil. REQUIRES: no other call is in progress
+// Reset waits for the requests in progress and discards incomplete blocks. Afterwards, the whole
+// file can be written again. a may be nil. REQUIRES: no other call is in progress
 func (a *Assembler) Reset() {
 	if a != nil {
-		a.end(func(*block, int64) {})
+		a.endBlocks(func(*block, int64) {})
 	}
 }
 
-// end waits for the requests, calls last for each incomplete block that has memory, and gives that
-// back.
-func (a *Assembler) end(last func(b *block, at int64)) {
+// endBlocks waits for the requests in progress and ends all incomplete blocks. It calls last for
+// each of them that has memory, and then releases the memory.
+func (a *Assembler) endBlocks(last func(b *block, at int64)) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 
@@ -227,6 +230,6 @@ func (a *Assembler) end(last func(b *block, at int64)) {
 			last(b, at)
 			b.memory.Release()
 		}
-		a.forget(b, at)
+		a.forgetBlock(b, at)
 	}
 }

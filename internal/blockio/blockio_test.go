@@ -174,9 +174,9 @@ func allBack(t *testing.T, p *Pool) {
 		t.Errorf("at the end %d reads, %d of them ahead, and %d writes have memory", reads, ahead, writes)
 	}
 	p.mu.Lock()
-	readers, kept := p.readers, p.kept
+	readers, held := p.readers, p.held
 	p.mu.Unlock()
-	if readers > 0 || kept > 0 {
-		t.Errorf("at the end %d Readers have a share, and %d blocks are kept", readers, kept)
+	if readers > 0 || held > 0 {
+		t.Errorf("at the end %d Readers have a share, and %d blocks are in memory", readers, held)
 	}
 }

@@ -11,8 +11,8 @@ type DirectFile struct{ file *os.File }
 // Props implements File.
 func (d *DirectFile) Props() Props { return Props{Align: Align} }
 
-// ReadAt implements io.ReaderAt. At the end of a file whose size is not a multiple of the
-// alignment, the system returns an error for the bytes after it, and ReadAt returns io.EOF.
+// ReadAt implements io.ReaderAt. A file may end within an aligned block. If the system then returns
+// an error of its own, ReadAt returns io.EOF instead.
 func (d *DirectFile) ReadAt(p []byte, off int64) (int, error) {
 	n, err := d.file.ReadAt(p, off)
 	if err != nil && n%Align != 0 {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Uncache switches a file to direct I/O, if its file system reports that it supports an alignment
-// of Align.
+// Uncache switches a file to direct I/O, if its file system reports that Align is a sufficient
+// alignment. It reports whether it did.
 func Uncache(f *os.File) bool {
 	fd := int(f.Fd())
 	about := unix.Statx_t{}

@@ -24,8 +24,8 @@
 // class Ahead never take the last reads, which are for data that a caller is waiting for. Writes
 // have memory of their own. A request that reads or writes waits for nothing but its file. So a
 // caller that waits for memory waits only for files. Callers get memory in the order of arrival.
-// There is one exception: an [Assembler] keeps memory between calls. It may keep three quarters of
-// the writes; when it has them, it writes incomplete blocks through the page cache.
+// There is one exception: an [Assembler] holds memory between calls, until a block is complete. It
+// may hold three quarters of the writes. Further blocks go through the page cache.
 //
 // A [File] says which alignment it needs. The package rounds offsets and lengths itself: its
 // callers read and write any range. A Reader reads each unit (a record or a block) once, roughly in

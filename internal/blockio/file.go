@@ -5,11 +5,11 @@ import (
 	"unsafe"
 )
 
-// Align is the alignment of the memory of requests. The alignment that a File needs divides it.
+// Align is the alignment of the memory of requests in bytes. It is a multiple of the alignment that
+// any File needs.
 const Align = 4096
 
-// A File can be read at any position, by several goroutines at a time. A WriterAt that is written
-// by requests is treated alike.
+// A File can be read at any position, by several goroutines at a time.
 type File interface {
 	io.ReaderAt
 	Props() Props
@@ -44,17 +44,18 @@ type Range struct {
 	Off, Bytes int64
 }
 
-// skip returns the number of bytes that a request reads before the range, because of the alignment
-// of its file.
-func (r *Range) skip() int64 {
+// skippedBytes returns how many bytes before the range a request reads, because the file needs
+// alignment.
+func (r *Range) skippedBytes() int64 {
 	return r.Off % int64(max(r.File.Props().Align, 1))
 }
 
-// read reads a range into the memory of a request and returns the part of it with the range. With
-// an error, it returns the bytes before that. REQUIRES: the range fits
+// read reads a range, and the bytes around it that alignment requires, into the memory of a
+// request. It returns the part of the memory that contains the range; after an error, the bytes
+// before the error. REQUIRES: the range fits
 func (r *Range) read(memory []byte) ([]byte, error) {
 	align := int64(max(r.File.Props().Align, 1))
-	skip := r.skip()
+	skip := r.skippedBytes()
 	end := skip + r.Bytes
 	n, err := r.File.ReadAt(memory[:roundUp(end, align)], r.Off-skip)
 	if int64(n) >= end {
@@ -66,8 +67,8 @@ func (r *Range) read(memory []byte) ([]byte, error) {
 	return memory[skip:max(int64(n), skip)], err
 }
 
-// room returns how many bytes of the range from its start on fit into the memory of a request.
-func (r *Range) room(memory int) int64 { return int64(memory) - r.skip() }
+// fittingBytes returns how many bytes from Off on a request with the given memory can read.
+func (r *Range) fittingBytes(memory int) int64 { return int64(memory) - r.skippedBytes() }
 
 // ReadAt fills dst with bytes of a file that a caller is waiting for. If the file needs alignment,
 // they pass through the memory of requests; if not, p may be nil.
@@ -90,13 +91,13 @@ func (p *Pool) ReadAt(f File, dst []byte, off int64) (n int, err error) {
 
 // readPart fills a prefix of dst by one request.
 func (p *Pool) readPart(f File, dst []byte, off int64) (int, error) {
-	b, err := p.wait(Demand)
+	b, err := p.waitForMemory(Demand)
 	if err != nil {
 		return 0, err
 	}
 	defer b.Release()
 	r := Range{File: f, Off: off}
-	r.Bytes = min(int64(len(dst)), r.room(len(b.Bytes)))
+	r.Bytes = min(int64(len(dst)), r.fittingBytes(len(b.Bytes)))
 	got, err := r.read(b.Bytes)
 	return copy(dst, got), err
 }

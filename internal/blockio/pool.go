@@ -39,7 +39,7 @@ type Pool struct {
 	reads   side
 	writes  side
 	ahead   int   // number of requests of the class Ahead
-	kept    int   // number of writes that Assemblers keep between calls
+	held    int   // number of writes whose memory Assemblers hold between calls
 	readers int   // number of Readers that share the class Ahead
 	slab    *slab // nil if no memory is allocated
 
@@ -50,16 +50,16 @@ type Pool struct {
 	running sync.WaitGroup // counts requests in progress
 }
 
-// A side is the requests for one direction.
+// A side consists of the requests for one direction: reads or writes.
 type side struct {
 	limit   int
-	used    int         // number of requests that have memory of their own, or have lent it
+	used    int         // number of requests whose memory is in use, or lent to another pool
 	free    []*Buf      // unused requests of the current slab, a stack
 	waiting []chan *Buf // callers that wait for memory, in the order of their arrival
 }
 
-// A slab is the memory of all requests of a pool, allocated in one piece. It is freed after its
-// last request if the pool has got another slab in the meantime.
+// A slab is the memory of all requests of a pool, allocated in one piece. If Resize replaces it
+// while requests use it, the last of them frees it.
 type slab struct {
 	memory *arena.Memory
 	used   int
@@ -72,17 +72,17 @@ type Buf struct {
 	pool  *Pool
 	slab  *slab
 	class Class
-	loan  int // number of requests of the lender whose memory this is
+	loan  int // number of requests that the lender gave up for this memory; 0 if it is not lent
 
 	owner   owner
 	read    piece
 	written write
 }
 
-// An owner performs the request of a Buf, and takes it back.
+// An owner is a Reader, a Writer or an Assembler: it performs the request of a Buf.
 type owner interface {
-	perform(b *Buf) error
-	ended(b *Buf, err error)
+	perform(b *Buf) error    // called in a goroutine of the request
+	ended(b *Buf, err error) // called with the error of perform; may release b
 }
 
 // NewPool returns a pool that has not allocated memory yet.
@@ -115,7 +115,7 @@ func (p *Pool) Get(ctx context.Context, c Class) (*Buf, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
-	b, turn, err := p.ask(c)
+	b, turn, err := p.takeOrQueue(c)
 	if b != nil || err != nil {
 		return b, err
 	}
@@ -128,7 +128,7 @@ func (p *Pool) Get(ctx context.Context, c Class) (*Buf, error) {
 
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	s := p.side(c)
+	s := p.sideOf(c)
 	if i := slices.Index(s.waiting, turn); i >= 0 {
 		s.waiting = slices.Delete(s.waiting, i, i+1)
 	} else {
@@ -137,20 +137,21 @@ func (p *Pool) Get(ctx context.Context, c Class) (*Buf, error) {
 	return nil, context.Cause(ctx)
 }
 
-// wait is Get without a context, for requests of files: these end by themselves.
-func (p *Pool) wait(c Class) (*Buf, error) {
-	b, turn, err := p.ask(c)
+// waitForMemory is Get without a context, for requests of files: these end by themselves.
+func (p *Pool) waitForMemory(c Class) (*Buf, error) {
+	b, turn, err := p.takeOrQueue(c)
 	if turn != nil {
 		b = <-turn
 	}
 	return b, err
 }
 
-// ask returns memory. If none is free, it returns a channel that will receive it.
-func (p *Pool) ask(c Class) (b *Buf, turn chan *Buf, err error) {
+// takeOrQueue returns memory if some is free. Otherwise the caller joins the queue, and takeOrQueue
+// returns the channel that will receive the memory.
+func (p *Pool) takeOrQueue(c Class) (b *Buf, turn chan *Buf, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	b, err = p.take(c)
+	b, err = p.takeFree(c)
 	if b == nil && err == nil && c == Write {
 		b = p.borrow()
 	}
@@ -158,22 +159,22 @@ func (p *Pool) ask(c Class) (b *Buf, turn chan *Buf, err error) {
 		return b, nil, err
 	}
 	turn = make(chan *Buf, 1)
-	s := p.side(c)
+	s := p.sideOf(c)
 	s.waiting = append(s.waiting, turn)
 	return nil, turn, nil
 }
 
-// side returns the requests that a class belongs to.
-func (p *Pool) side(c Class) *side {
+// sideOf returns the reads or the writes.
+func (p *Pool) sideOf(c Class) *side {
 	if c == Write {
 		return &p.writes
 	}
 	return &p.reads
 }
 
-// take returns memory if some is free. REQUIRES: p.mu is held
-func (p *Pool) take(c Class) (*Buf, error) {
-	s := p.side(c)
+// takeFree returns memory if some is free. REQUIRES: p.mu is held
+func (p *Pool) takeFree(c Class) (*Buf, error) {
+	s := p.sideOf(c)
 	if s.used >= s.limit || c == Ahead && p.ahead >= p.mostAhead() {
 		return nil, nil
 	}
@@ -234,7 +235,7 @@ func (p *Pool) release(b *Buf) {
 		p.releaseLoan(b)
 		return
 	}
-	s := p.side(b.class)
+	s := p.sideOf(b.class)
 	s.used--
 	b.slab.used--
 	if b.class == Ahead {
@@ -248,7 +249,7 @@ func (p *Pool) release(b *Buf) {
 		_ = b.slab.memory.Free()
 	}
 
-	p.serve(s, b.class)
+	p.serveWaiting(s, b.class)
 	p.freeIdle()
 }
 
@@ -265,13 +266,13 @@ func (p *Pool) releaseLoan(b *Buf) {
 	p.lender.endLoan(b.loan)
 }
 
-// serve gives memory to the callers that wait. REQUIRES: p.mu is held
-func (p *Pool) serve(s *side, c Class) {
+// serveWaiting gives memory to the callers that wait. REQUIRES: p.mu is held
+func (p *Pool) serveWaiting(s *side, c Class) {
 	if c == Ahead {
 		c = Demand
 	}
 	for len(s.waiting) > 0 {
-		b, err := p.take(c)
+		b, err := p.takeFree(c)
 		if b == nil || err != nil {
 			return
 		}
@@ -294,8 +295,8 @@ func (p *Pool) Resize(reads, bytes int) {
 	p.reads.limit = reads
 }
 
-// dropSlab frees the memory, or leaves that to the last request that uses it. REQUIRES: p.mu is
-// held
+// dropSlab ends the use of the slab. It frees the memory, unless requests use it: then the last of
+// them frees it. REQUIRES: p.mu is held
 func (p *Pool) dropSlab() {
 	if p.slab == nil {
 		return
@@ -308,15 +309,16 @@ func (p *Pool) dropSlab() {
 	p.writes.free = nil
 }
 
-// freeIdle frees the memory of a pool with FreeIdle that no Reader uses. REQUIRES: p.mu is held
+// freeIdle frees the memory if the pool has FreeIdle, and neither a Reader nor a request uses it.
+// REQUIRES: p.mu is held
 func (p *Pool) freeIdle() {
 	if p.opt.FreeIdle && p.readers == 0 && p.slab != nil && p.slab.used == 0 {
 		p.dropSlab()
 	}
 }
 
-// Borrow allows the pool to have up to most writes at a time: those beyond its own use memory of
-// another pool while that has no Reader. REQUIRES: the lender has
+// Borrow allows the pool to have up to most writes at a time. Writes beyond the pool's own number
+// borrow memory from another pool while that pool has no Reader. REQUIRES: the other pool has
 // FreeIdle
 func (p *Pool) Borrow(from *Pool, most int) {
 	p.mu.Lock()
@@ -349,8 +351,8 @@ func (p *Pool) borrow() *Buf {
 	}
 }
 
-// lend reserves memory for another pool. It returns the number of requests whose memory that is, or
-// 0 if the pool needs its memory.
+// lend lets another pool allocate memory in place of some requests of this pool. It returns the
+// number of these requests, or 0 if this pool needs its memory itself.
 func (p *Pool) lend(bytes int) (requests int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -369,31 +371,32 @@ func (p *Pool) isIdle() bool {
 	return p.readers == 0
 }
 
-// endLoan ends a loan of lend.
+// endLoan ends a loan of lend, after the memory has been freed.
 func (p *Pool) endLoan(requests int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.reads.used -= requests
-	p.serve(&p.reads, Demand)
+	p.serveWaiting(&p.reads, Demand)
 }
 
-// keep reports whether an Assembler may keep the memory of one more write between calls. Others
-// need the rest for requests that end by themselves.
-func (p *Pool) keep() bool {
+// tryHold reports whether an Assembler may hold the memory of one more write until its block is
+// complete. At least a quarter of the writes is left for requests that end by themselves. So a
+// caller that waits for memory never depends on another caller.
+func (p *Pool) tryHold() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.kept >= p.opt.Writes*3/4 {
+	if p.held >= p.opt.Writes*3/4 {
 		return false
 	}
-	p.kept++
+	p.held++
 	return true
 }
 
-// unkeep notes that an Assembler keeps the memory of n writes less.
-func (p *Pool) unkeep(n int) {
+// endHold notes that an Assembler no longer holds the memory of n writes.
+func (p *Pool) endHold(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.kept -= n
+	p.held -= n
 }
 
 // start performs the request of a Buf in a goroutine.

@@ -247,6 +247,6 @@ func TestNoMemory(t *testing.T) {
 func (p *Pool) tryGet(c Class) *Buf {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	b, _ := p.take(c)
+	b, _ := p.takeFree(c)
 	return b
 }

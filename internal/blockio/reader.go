@@ -9,17 +9,16 @@ import (
 type ReaderOptions struct {
 	Units int64 // number of units
 
-	// UnitBytes is the size of all units. 0 means that they differ: then each is a Range of its
-	// own, and is read alone.
+	// UnitBytes is the size of each unit. 0 means that the sizes differ. Each unit is then read by
+	// a request of its own.
 	UnitBytes int64
 
-	// Locate returns where unit first is, with up to most units after each other in the same
-	// file, and their number.
+	// Locate returns the range of unit first and of the units that follow it in the same file, up
+	// to most units in total. It also returns their number.
 	Locate func(first, most int64) (r Range, units int64, err error)
 
-	// Check is called with the bytes of units that were read, and with the error if these are not
-	// all that were wanted. It returns the error that the caller gets. If Check is nil, that is
-	// err.
+	// Check is called after each read, with the data and the error of the read. It returns the
+	// error for the callers that want these units. nil means that they get err itself.
 	Check func(first int64, data []byte, err error) error
 }
 
@@ -29,11 +28,11 @@ type Reader struct {
 	pool *Pool
 	opt  ReaderOptions
 
-	mu     sync.Mutex
-	over   *sync.Cond // a request has ended
-	next   int64      // first unit that was neither requested nor read by a caller
-	pieces []*Buf     // requested units that have not been read completely, in order
-	shares bool       // the Reader has a share of the class Ahead
+	mu           sync.Mutex
+	requestEnded *sync.Cond // signals that a request has ended
+	next         int64      // first unit that was neither requested nor read by a caller
+	pieces       []*Buf     // requests with units that callers have not read yet, in order
+	hasShare     bool       // the Reader has a share of the class Ahead
 }
 
 // A piece is the state of a request that reads ahead.
@@ -43,15 +42,15 @@ type piece struct {
 	left         int64  // number of units that no caller has read
 	data         []byte // the units, when the request has ended
 	callers      int    // number of callers that are copying units
-	over         bool   // the request has ended
-	dropped      bool   // no other caller will read it
+	ended        bool   // the request has ended
+	dropped      bool   // no further caller will copy units
 	err          error
 }
 
 // NewReader returns a Reader of units in files.
 func NewReader(p *Pool, o ReaderOptions) *Reader {
 	r := &Reader{pool: p, opt: o}
-	r.over = sync.NewCond(&r.mu)
+	r.requestEnded = sync.NewCond(&r.mu)
 	return r
 }
 
@@ -79,10 +78,10 @@ func (r *Reader) Join() {
 
 // join implements Join. REQUIRES: r.mu is held
 func (r *Reader) join() {
-	if r.shares || r.next == r.opt.Units {
+	if r.hasShare || r.next == r.opt.Units {
 		return
 	}
-	r.shares = true
+	r.hasShare = true
 	r.pool.mu.Lock()
 	defer r.pool.mu.Unlock()
 	r.pool.readers++
@@ -90,10 +89,10 @@ func (r *Reader) join() {
 
 // leave gives up the share if the Reader will start no more requests. REQUIRES: r.mu is held
 func (r *Reader) leave() {
-	if !r.shares || r.next < r.opt.Units || len(r.pieces) > 0 {
+	if !r.hasShare || r.next < r.opt.Units || len(r.pieces) > 0 {
 		return
 	}
-	r.shares = false
+	r.hasShare = false
 	r.pool.mu.Lock()
 	defer r.pool.mu.Unlock()
 	r.pool.readers--
@@ -122,7 +121,7 @@ func (r *Reader) startRequests() {
 		if b == nil {
 			return
 		}
-		if n := r.assign(b); n == 0 {
+		if n := r.assignUnits(b); n == 0 {
 			b.Release()
 			continue
 		}
@@ -139,21 +138,21 @@ func (p *Pool) tryAhead(has int) *Buf {
 	if has >= max(1, p.mostAhead()/max(p.readers, 1)) {
 		return nil
 	}
-	b, _ := p.take(Ahead)
+	b, _ := p.takeFree(Ahead)
 	return b
 }
 
-// assign assigns the next units to a request and returns their number. It skips units that cannot
-// be read ahead, and returns 0. REQUIRES: r.mu is held
-func (r *Reader) assign(b *Buf) int64 {
+// assignUnits assigns the next units to a request and returns their number. If they cannot be read
+// ahead, it skips them and returns 0. REQUIRES: r.mu is held
+func (r *Reader) assignUnits(b *Buf) int64 {
 	first := r.next
 	at, n, err := r.opt.Locate(first, r.opt.Units-first)
 	r.next += n
-	if err != nil || at.File.Props().Cached { // the caller of the unit gets the same error
+	if err != nil || at.File.Props().Cached { // a caller that reads the unit gets err from Locate
 		return 0
 	}
 
-	room := at.room(len(b.Bytes))
+	room := at.fittingBytes(len(b.Bytes))
 	switch {
 	case at.Bytes <= room:
 	case r.opt.UnitBytes == 0 || r.opt.UnitBytes > room:
@@ -170,10 +169,10 @@ func (r *Reader) assign(b *Buf) int64 {
 // perform implements owner.
 func (r *Reader) perform(b *Buf) (err error) {
 	b.read.data, err = b.read.r.read(b.Bytes)
-	return r.check(b.read.first, b.read.data, err)
+	return r.checkUnits(b.read.first, b.read.data, err)
 }
 
-func (r *Reader) check(first int64, data []byte, err error) error {
+func (r *Reader) checkUnits(first int64, data []byte, err error) error {
 	if r.opt.Check == nil {
 		return err
 	}
@@ -184,22 +183,22 @@ func (r *Reader) check(first int64, data []byte, err error) error {
 func (r *Reader) ended(b *Buf, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	b.read.over = true
+	b.read.ended = true
 	b.read.err = err
 	b.releaseDropped()
-	r.over.Broadcast()
+	r.requestEnded.Broadcast()
 }
 
 // Read fills p with the units [first, end). If the units differ in size, it reads only one.
 func (r *Reader) Read(p []byte, first, end int64) error {
 	for first < end {
-		from, n := r.find(first, end)
+		from, n := r.findUnits(first, end)
 		part := p
 		if first+n < end {
 			part = p[:n*r.opt.UnitBytes]
 		}
-		err := r.fill(part, first, n, from)
-		r.finish(from, n)
+		err := r.copyUnits(part, first, n, from)
+		r.noteRead(from, n)
 		if err != nil {
 			return err
 		}
@@ -210,9 +209,10 @@ func (r *Reader) Read(p []byte, first, end int64) error {
 	return nil
 }
 
-// find starts requests. It returns the request that has unit first, and how many of the units up to
-// end it has. If no request has the first n of them, it returns nil and n.
-func (r *Reader) find(first, end int64) (from *Buf, n int64) {
+// findUnits returns the request that reads unit first, and how many of the units [first, end) it
+// reads. If no request reads that unit, it returns nil and the number of units to read without a
+// request. It also starts requests that read ahead.
+func (r *Reader) findUnits(first, end int64) (from *Buf, n int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
@@ -232,15 +232,16 @@ func (r *Reader) find(first, end int64) (from *Buf, n int64) {
 	return nil, end - first
 }
 
-// fill copies units from a request. If from is nil, it reads them from their files.
-func (r *Reader) fill(p []byte, first, n int64, from *Buf) error {
+// copyUnits copies units from a request, after it has ended. If from is nil, it reads the units
+// from their files.
+func (r *Reader) copyUnits(p []byte, first, n int64, from *Buf) error {
 	if from == nil {
 		return r.readNow(p, first, n)
 	}
 
 	r.mu.Lock()
-	for !from.read.over {
-		r.over.Wait()
+	for !from.read.ended {
+		r.requestEnded.Wait()
 	}
 	r.mu.Unlock()
 	if from.read.err == nil {
@@ -258,7 +259,7 @@ func (r *Reader) readNow(p []byte, first, n int64) error {
 		}
 		part := p[:min(at.Bytes, int64(len(p)))]
 		got, err := r.pool.ReadAt(at.File, part, at.Off)
-		if err = r.check(first, part[:got], err); err != nil {
+		if err = r.checkUnits(first, part[:got], err); err != nil {
 			return err
 		}
 		p = p[len(part):]
@@ -268,8 +269,8 @@ func (r *Reader) readNow(p []byte, first, n int64) error {
 	return nil
 }
 
-// finish notes that a caller has read n units, from a request or by itself.
-func (r *Reader) finish(from *Buf, n int64) {
+// noteRead notes that a caller has read n units, from a request or by itself.
+func (r *Reader) noteRead(from *Buf, n int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 
@@ -303,10 +304,10 @@ func (r *Reader) GiveUp() {
 	r.leave()
 }
 
-// releaseDropped gives back the memory of units that will not be read any more, unless it is in
-// use. REQUIRES: the mutex of the Reader is held
+// releaseDropped releases the memory of a dropped piece. If the request or a caller still uses the
+// memory, the last of them calls releaseDropped again. REQUIRES: the mutex of the Reader is held
 func (b *Buf) releaseDropped() {
-	if b.read.dropped && b.read.over && b.read.callers == 0 {
+	if b.read.dropped && b.read.ended && b.read.callers == 0 {
 		b.Release()
 	}
 }

@@ -14,8 +14,7 @@ type Writer struct {
 // NewWriter returns a Writer that uses the requests of a pool.
 func NewWriter(p *Pool) *Writer { return &Writer{pool: p} }
 
-// A Batch is some of the blocks of a Writer, which a caller waits for together. The zero value has
-// no blocks.
+// A Batch is a group of blocks that a caller waits for together. The zero value has no blocks.
 type Batch struct {
 	running sync.WaitGroup
 	failed  firstError
@@ -52,13 +51,14 @@ type write struct {
 	batch *Batch
 }
 
-// Write copies a block and starts to write it. If the file needs alignment, the bytes up to the
-// next multiple are written as well, with any content. Write returns the error of an earlier write,
-// of any batch. REQUIRES: the alignment of the file divides off
+// Write copies a block and starts to write it. It returns the first error of all earlier writes,
+// also of those in other batches. If the file needs alignment, Write also writes the bytes between
+// the end of the block and the next multiple of the alignment; their content is arbitrary.
+// REQUIRES: off is a multiple of the alignment
 func (w *Writer) Write(f WritableFile, block []byte, off int64, batch *Batch) error {
 	align := int64(max(f.Props().Align, 1))
 	for len(block) > 0 {
-		b, err := w.pool.wait(Write)
+		b, err := w.pool.waitForMemory(Write)
 		if err != nil {
 			return err
 		}

@@ -130,8 +130,8 @@ func assembleRow(t *testing.T, r row) {
 		whole.requests = 0
 		clear(rest.sent)
 	}
-	if most := p.opt.Writes * 3 / 4; p.kept > most {
-		t.Errorf("%d blocks are kept", p.kept)
+	if most := p.opt.Writes * 3 / 4; p.held > most {
+		t.Errorf("%d blocks are in memory", p.held)
 	}
 	err := assemble(a, want, r)
 	sent := len(rest.sent)
