@@ -21,15 +21,15 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// A Checkpoint keeps finished runs in a directory, so that a sort that was killed can continue.
-// It consists of the spill files, which keep their names, and a manifest. Data that the manifest
-// lists has been synced before. Syncing and updating the manifest happen in the background, one
-// run at a time; a sort that finishes runs faster than that has to wait. A Checkpoint is the
+// A Checkpoint keeps finished runs in a directory, so that a sort that was killed can continue. It
+// consists of the spill files, which keep their names, and a manifest. The manifest only lists data
+// that is durable: each run is synced first and then added to the manifest. This happens in the
+// background, one run at a time. If the sort finishes runs faster, it waits. A Checkpoint is the
 // Store of its files.
 type Checkpoint struct {
-	folder string
-	mu     sync.Mutex // protects kept
-	kept   manifest
+	folder   string
+	mu       sync.Mutex // protects manifest
+	manifest manifest
 	// ends holds, for each spill file, the end of the data that was kept when the checkpoint was
 	// opened.
 	ends  []int64
@@ -59,7 +59,7 @@ func OpenCheckpoint(ctx context.Context, folder string, readOnly bool) (*Checkpo
 		err = checkOurs(folder)
 	}
 	if err == nil {
-		err = c.kept.open(ctx, folder, readOnly)
+		err = c.manifest.open(ctx, folder, readOnly)
 	}
 	if readOnly && errors.Is(err, fs.ErrNotExist) {
 		return c, nil
@@ -67,7 +67,7 @@ func OpenCheckpoint(ctx context.Context, folder string, readOnly bool) (*Checkpo
 	if err != nil {
 		return nil, atCheckpoint(folder, err)
 	}
-	c.ends = c.kept.ends()
+	c.ends = c.manifest.ends()
 	return c, nil
 }
 
@@ -113,18 +113,18 @@ func isOurs(name string) bool {
 // replaced one of them.
 func (c *Checkpoint) Identify(now Identity, output string) error {
 	id := newKeptIdentity(now)
-	was := c.kept.Identity
+	was := c.manifest.Identity
 	err := c.findComplete(output)
 	if err == nil && c.complete {
 		id = id[:len(id)-1]
 	}
 	for i := range min(len(was), len(id)) {
 		if was[i] != id[i] &&
-			!(c.complete && strings.HasSuffix(now[i][1], " of "+c.kept.Complete)) {
+			!(c.complete && strings.HasSuffix(now[i][1], " of "+c.manifest.Complete)) {
 			c.complete = false
 			left := ""
-			if c.kept.Output != nil {
-				left = "; its unfinished output is " + string(c.kept.Output.Name)
+			if c.manifest.Output != nil {
+				left = "; its unfinished output is " + string(c.manifest.Output.Name)
 			}
 			return atCheckpoint(
 				c.folder,
@@ -134,19 +134,19 @@ func (c *Checkpoint) Identify(now Identity, output string) error {
 		}
 	}
 
-	if was == nil && err == nil && c.kept.writable() {
-		err = c.enter(func(k *kept) { k.Identity = id })
+	if was == nil && err == nil && c.manifest.writable() {
+		err = c.updateManifest(func(next *content) { next.Identity = id })
 	}
 	return atCheckpoint(c.folder, err)
 }
 
-// enter updates the manifest and makes the change durable.
-func (c *Checkpoint) enter(change func(k *kept)) error {
+// updateManifest updates the manifest and makes the change durable.
+func (c *Checkpoint) updateManifest(change func(next *content)) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	next := c.kept.kept
+	next := c.manifest.content
 	change(&next)
-	return c.kept.put(next)
+	return c.manifest.replace(next)
 }
 
 // findComplete checks whether an earlier process has given the output its name, and makes the
@@ -154,7 +154,7 @@ func (c *Checkpoint) enter(change func(k *kept)) error {
 func (c *Checkpoint) findComplete(output string) error {
 	name, missing := filepath.EvalSymlinks(output)
 	info, err := os.Stat(name)
-	if missing != nil || err != nil || Stamp(info) != c.kept.Complete {
+	if missing != nil || err != nil || Stamp(info) != c.manifest.Complete {
 		return nil
 	}
 	err = SyncNames(filepath.Dir(name))
@@ -174,7 +174,7 @@ func Stamp(info fs.FileInfo) string {
 func (c *Checkpoint) SetComplete(file *os.File) error {
 	info, err := file.Stat()
 	if err == nil {
-		err = c.enter(func(k *kept) { k.Complete = Stamp(info) })
+		err = c.updateManifest(func(next *content) { next.Complete = Stamp(info) })
 	}
 	return atCheckpoint(c.folder, err)
 }
@@ -190,15 +190,15 @@ func (c *Checkpoint) State() *plan.Checkpoint {
 	s := &plan.Checkpoint{
 		Folder:    c.folder,
 		RawFolder: filename.Raw(c.folder),
-		Runs:      len(c.kept.Runs),
+		Runs:      len(c.manifest.Runs),
 		Complete:  c.complete,
 	}
-	for _, run := range c.kept.Runs {
+	for _, run := range c.manifest.Runs {
 		s.Records += run.Records
 		s.StoredBytes += run.storedBytes()
 	}
 
-	s.Written = c.kept.Written.Records()
+	s.Written = c.manifest.Written.Records()
 	return s
 }
 
@@ -228,7 +228,7 @@ func (c *Checkpoint) Create(string) (File, error) {
 // indexEnd returns the end of the last index of a finished run in the file of long indexes.
 // REQUIRES: c.mu is held, or no other goroutine uses c yet
 func (c *Checkpoint) indexEnd() (end int64) {
-	for _, run := range c.kept.Runs {
+	for _, run := range c.manifest.Runs {
 		if run.Long != nil {
 			end = max(end, run.Long.End)
 		}
@@ -259,9 +259,9 @@ type keptFile struct{ *diskFile }
 
 func (f keptFile) Close() error { return f.file.Close() }
 
-// keep syncs a finished run and adds it to the manifest. It then releases the space of the runs
+// keepRun syncs a finished run and adds it to the manifest. It then releases the space of the runs
 // that it was merged from. All this happens in the background.
-func (c *Checkpoint) keep(run *Run, replaced []*Run, s *Spill) error {
+func (c *Checkpoint) keepRun(run *Run, replaced []*Run, s *Spill) error {
 	c.background.Go(func() error {
 		kept := newKeptRun(run)
 		err := kept.writeBlocks(c.folder)
@@ -271,7 +271,7 @@ func (c *Checkpoint) keep(run *Run, replaced []*Run, s *Spill) error {
 		if err == nil {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			err = c.kept.putRun(kept)
+			err = c.manifest.addRun(kept)
 		}
 
 		if err != nil {
@@ -341,19 +341,23 @@ func (c *Checkpoint) Folder() string {
 // the caller is responsible for it.
 func (c *Checkpoint) Output() *KeptOutput {
 	c.handedOver = true
-	return c.kept.Output
+	return c.manifest.Output
 }
 
 // SetOutput records the file of the output, which is still empty.
 func (c *Checkpoint) SetOutput(output KeptOutput) error {
-	return atCheckpoint(c.folder, c.enter(func(k *kept) { k.Output, k.Written = &output, nil }))
+	err := c.updateManifest(func(next *content) {
+		next.Output = &output
+		next.Written = nil
+	})
+	return atCheckpoint(c.folder, err)
 }
 
 // Written returns the progress of the last merge, or nil if nothing has been written.
 func (c *Checkpoint) Written() *Written {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.kept.Written
+	return c.manifest.Written
 }
 
 // SetWritten calls sync and records the progress of the last merge, in the background. If another
@@ -364,7 +368,7 @@ func (c *Checkpoint) SetWritten(w *Written, sync func() error, wait bool) bool {
 		if err := sync(); err != nil {
 			return err
 		}
-		return atCheckpoint(c.folder, c.enter(func(k *kept) { k.Written = w }))
+		return atCheckpoint(c.folder, c.updateManifest(func(next *content) { next.Written = w }))
 	}
 	if wait {
 		c.background.Go(enter)
@@ -378,11 +382,11 @@ func (c *Checkpoint) SetWritten(w *Written, sync func() error, wait bool) bool {
 // REQUIRES: the spill files are closed
 func (c *Checkpoint) Close() error {
 	_ = c.Wait() // the sort already knows the error
-	nothing := len(c.kept.Runs) == 0 && (c.handedOver || c.kept.Output == nil)
-	if (c.complete || nothing) && c.kept.writable() {
+	nothing := len(c.manifest.Runs) == 0 && (c.handedOver || c.manifest.Output == nil)
+	if (c.complete || nothing) && c.manifest.writable() {
 		return c.remove()
 	}
-	return c.kept.close()
+	return c.manifest.close()
 }
 
 // remove removes the checkpoint. It first removes all runs from the manifest, then all other
@@ -390,7 +394,7 @@ func (c *Checkpoint) Close() error {
 // is killed in the meantime, the next one only has to continue here. The lock is removed last.
 // All files are closed before they are removed.
 func (c *Checkpoint) remove() error {
-	err := c.kept.forgetRuns()
+	err := c.manifest.forgetRuns()
 	entries, unread := os.ReadDir(c.folder)
 	var all safely.Group // in parallel, because freeing the space of a large file takes time
 	for _, e := range entries {
@@ -403,9 +407,9 @@ func (c *Checkpoint) remove() error {
 		err = removeFile(filepath.Join(c.folder, manifestName))
 	}
 	if err != nil {
-		return atCheckpoint(c.folder, errors.Join(err, c.kept.close()))
+		return atCheckpoint(c.folder, errors.Join(err, c.manifest.close()))
 	}
-	if err = c.kept.lock.remove(); err == nil {
+	if err = c.manifest.lock.remove(); err == nil {
 		err = removeFile(c.folder)
 	}
 	if _, used := os.Lstat(filepath.Join(c.folder, lockName)); used == nil {

@@ -150,14 +150,14 @@ func TestDamagedManifest(t *testing.T) {
 		t.Fatal(err)
 	}
 	out := c.Output()
-	if len(c.kept.Runs) != 2 || c.Written().Records() != 20 || out.Name != ".na\xffme" || out.Mode != 0o600 ||
-		string(c.kept.Runs[0].Blocks[0].Key) != "01234567" || c.kept.Identity[0][1] != "/a/na\xffme" {
-		t.Errorf("the checkpoint has %+v", c.kept.kept)
+	if len(c.manifest.Runs) != 2 || c.Written().Records() != 20 || out.Name != ".na\xffme" || out.Mode != 0o600 ||
+		string(c.manifest.Runs[0].Blocks[0].Key) != "01234567" || c.manifest.Identity[0][1] != "/a/na\xffme" {
+		t.Errorf("the checkpoint has %+v", c.manifest.content)
 	}
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{manifestName, c.kept.Runs[1].indexName()} {
+	for _, name := range []string{manifestName, c.manifest.Runs[1].indexName()} {
 		t.Run(name, func(t *testing.T) { damageEverywhere(t, folder, name) })
 	}
 	again, err := OpenCheckpoint(t.Context(), folder, true)
@@ -167,7 +167,7 @@ func TestDamagedManifest(t *testing.T) {
 	if err := again.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := os.Remove(filepath.Join(folder, c.kept.Runs[1].indexName())); err != nil {
+	if err := os.Remove(filepath.Join(folder, c.manifest.Runs[1].indexName())); err != nil {
 		t.Fatal(err)
 	}
 	checkDamaged(t, folder, "removed")
@@ -323,5 +323,5 @@ func TestStretchesAreFew(t *testing.T) {
 
 // putRun adds a run with its index file to a checkpoint.
 func putRun(c *Checkpoint, run *keptRun) error {
-	return errors.Join(run.writeBlocks(c.folder), c.kept.putRun(run))
+	return errors.Join(run.writeBlocks(c.folder), c.manifest.addRun(run))
 }

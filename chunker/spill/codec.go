@@ -97,17 +97,17 @@ func (c *codecChoice) measure(t *trial, recs []byte) {
 
 func (c *codecChoice) decide() {
 	best := slices.MaxFunc(c.trials, func(a, b trial) int {
-		return cmp.Compare(c.gain(&a), c.gain(&b))
+		return cmp.Compare(c.savedSeconds(&a), c.savedSeconds(&b))
 	})
-	if c.gain(&best) > 0 {
+	if c.savedSeconds(&best) > 0 {
 		c.codec = best.codec
 	}
 	c.trials, c.buffer = nil, nil
 }
 
-// gain returns the time saved by writing and reading less, minus the time for compressing and
-// decompressing, in seconds.
-func (c *codecChoice) gain(t *trial) float64 {
+// savedSeconds returns the time saved by writing and reading less, minus the time for compressing
+// and decompressing, in seconds.
+func (c *codecChoice) savedSeconds(t *trial) float64 {
 	return 2*float64(t.in-t.out)/c.rate - (1+t.codec.DecodeCost())*t.seconds/c.workers
 }
 

@@ -16,7 +16,7 @@ import (
 	"github.com/extsort/extsort/internal/option"
 )
 
-// entries is the index of a run or of a piece of a run: its blocks in order.
+// entries is a list of consecutive blocks: the index of a run or a part of one.
 type entries interface {
 	// read fills a prefix of dst with the entries from number i on and returns how many there
 	// are, at least one. REQUIRES: entry i exists. The caller must not change the entries. They
@@ -57,12 +57,12 @@ func regionOf(i int) (region, place int) {
 	return region, i - firstRegion*(1<<region-1)
 }
 
-func (x *index) count() int { return x.stored + len(x.tail) }
+func (x *index) entryCount() int { return x.stored + len(x.tail) }
 
 // add appends an entry. If the memory for indexes is full, it stores all entries.
 func (x *index) add(b Block) error {
 	x.tail = append(x.tail, b)
-	if !x.in.grow(1) || len(x.tail) < plan.LeastStored {
+	if !x.in.noteHeld(1) || len(x.tail) < plan.LeastStored {
 		return nil
 	}
 	return x.store(len(x.tail))
@@ -87,7 +87,7 @@ func (x *index) store(n int) error {
 	}
 
 	x.tail = append(x.tail[:0], x.tail[n:]...)
-	x.in.shrink(n)
+	x.in.noteReleased(n)
 	if len(x.tail) == 0 {
 		x.tail = nil
 	}
@@ -105,7 +105,7 @@ func (x *index) read(i int, dst []Block, scratch *[]byte) (int, error) {
 
 // release frees the memory and the file space of the index.
 func (x *index) release() {
-	x.in.shrink(len(x.tail))
+	x.in.noteReleased(len(x.tail))
 	x.tail = nil
 	for r, offset := range x.regions {
 		x.in.release(offset, firstRegion<<r)
@@ -130,18 +130,19 @@ type indexStore struct {
 	buffer []byte
 }
 
-// grow counts n more entries in memory and reports whether they exceed the limit.
-func (f *indexStore) grow(n int) (full bool) {
+// noteHeld counts n more entries in memory. It reports whether all entries exceed the limit.
+func (f *indexStore) noteHeld(n int) (full bool) {
 	held := f.held.Add(int64(n) * plan.IndexEntryBytes(f.keyBytes))
 	return f.limit > 0 && held > f.limit
 }
 
-func (f *indexStore) shrink(n int) {
+// noteReleased counts n fewer entries in memory.
+func (f *indexStore) noteReleased(n int) {
 	f.held.Add(-int64(n) * plan.IndexEntryBytes(f.keyBytes))
 }
 
-// full reports whether the entries in memory exceed the limit.
-func (f *indexStore) full() bool {
+// isFull reports whether the entries in memory exceed the limit.
+func (f *indexStore) isFull() bool {
 	return f.limit > 0 && f.held.Load() > f.limit
 }
 
@@ -220,7 +221,7 @@ func (f *indexStore) read(offset int64, first int, dst []Block, scratch *[]byte)
 	}
 	p := (*scratch)[:len(dst)*size]
 	if n, err := f.file.ReadAt(p, offset); n < len(p) {
-		return f.damaged(
+		return f.damagedError(
 			fmt.Errorf("temporary directory %s: read the index of temporary data at byte %d: %w",
 				f.where, offset, device.WithoutPath(err)),
 		)
@@ -230,7 +231,7 @@ func (f *indexStore) read(offset int64, first int, dst []Block, scratch *[]byte)
 		body := entry[:size-entrySum]
 		want := binary.LittleEndian.Uint64(entry[size-entrySum:])
 		if got := xxh3.HashSeed(body, uint64(first+i)); got != want {
-			return f.damaged(
+			return f.damagedError(
 				fmt.Errorf(
 					"temporary directory %s: the index of temporary data at byte %d is damaged: "+
 						"checksum %016x instead of %016x (check the disk)",
@@ -253,8 +254,8 @@ func (f *indexStore) read(offset int64, first int, dst []Block, scratch *[]byte)
 	return nil
 }
 
-// damaged wraps the error of an unreadable index. For a checkpoint, it adds advice.
-func (f *indexStore) damaged(err error) error {
+// damagedError wraps the error of an unreadable index. For a checkpoint, it adds advice.
+func (f *indexStore) damagedError(err error) error {
 	if f.kept {
 		return errAnew("%w", err)
 	}

@@ -32,18 +32,18 @@ type Identity [][2]string
 // looks like this:
 //
 //	extsort-checkpoint 4 XXH3 LENGTH\n   the version, and the checksum and the length of the JSON
-//	{"identity":[…],"runs":[…],…}        kept, as JSON
+//	{"identity":[…],"runs":[…],…}        content, as JSON
 //
 // A run may have many blocks, which never change. Therefore each run has its own index file,
 // which is written once. The manifest contains the length and the checksum of each index file.
 type manifest struct {
 	folder string
 	lock   *folderLock // nil if there is no checkpoint
-	kept
+	content
 }
 
-// kept is the content of a manifest.
-type kept struct {
+// content is the content of a manifest, which is stored as JSON.
+type content struct {
 	Identity keptIdentity `json:"identity,omitempty"`
 	Runs     []*keptRun   `json:"runs,omitempty"`    // in the order of their origins
 	Output   *KeptOutput  `json:"output,omitempty"`  // nil if none exists yet
@@ -124,9 +124,9 @@ func (s *Spill) keptRun(kept *keptRun) *Run {
 		return run
 	}
 
-	s.index.grow(len(kept.Blocks))
+	s.index.noteHeld(len(kept.Blocks))
 	for i := range kept.Blocks {
-		run.count(&kept.Blocks[i])
+		run.addToTotals(&kept.Blocks[i])
 	}
 	records := run.records
 	run.records = 0
@@ -249,7 +249,7 @@ func (m *manifest) read() error {
 	if err != nil {
 		return err
 	}
-	if m.kept, err = decodeManifest(text); err != nil {
+	if m.content, err = decodeManifest(text); err != nil {
 		return err
 	}
 	for _, run := range m.Runs {
@@ -262,51 +262,51 @@ func (m *manifest) read() error {
 }
 
 // decodeManifest decodes the result of encode.
-func decodeManifest(text []byte) (k kept, err error) {
+func decodeManifest(text []byte) (c content, err error) {
 	line, body, _ := bytes.Cut(text, []byte("\n"))
 	var version, length int
 	var sum string
 	if _, err := fmt.Sscanf(
 		string(line)+"\n", manifestHeader, &version, &sum, &length,
 	); err != nil {
-		return k, errAnew("its manifest is damaged, or of another version of extsort")
+		return c, errAnew("its manifest is damaged, or of another version of extsort")
 	}
 	switch {
 	case string(line)+"\n" != fmt.Sprintf(manifestHeader, version, sum, length):
-		return k, errAnew("its manifest is damaged: its first line is malformed")
+		return c, errAnew("its manifest is damaged: its first line is malformed")
 	case version != manifestVersion:
-		return k, errAnew(
+		return c, errAnew(
 			"its manifest is damaged, or of another version of extsort: %d instead of %d",
 			version, manifestVersion,
 		)
 	case len(body) != length:
-		return k, errAnew("its manifest is damaged: it has %d of %d bytes", len(body), length)
+		return c, errAnew("its manifest is damaged: it has %d of %d bytes", len(body), length)
 	case checksum(body) != sum:
-		return k, errAnew(
+		return c, errAnew(
 			"its manifest is damaged: its checksum is %s instead of %s", checksum(body), sum,
 		)
 	}
 
-	if err = json.Unmarshal(body, &k); err == nil {
-		err = k.check()
+	if err = json.Unmarshal(body, &c); err == nil {
+		err = c.check()
 	}
 	if err != nil {
-		return kept{}, errAnew("its manifest is damaged: %w", err)
+		return content{}, errAnew("its manifest is damaged: %w", err)
 	}
-	return k, nil
+	return c, nil
 }
 
 // check returns an error for content that encode never writes and that would cause a panic later.
-func (k *kept) check() error {
-	if slices.Contains(k.Runs, nil) {
+func (c *content) check() error {
+	if slices.Contains(c.Runs, nil) {
 		return errors.New("it has an empty run")
 	}
-	if k.Written == nil {
+	if c.Written == nil {
 		return nil
 	}
 	records := int64(0)
-	for _, s := range k.Written.Stretches {
-		if len(s.Taken) != len(k.Written.Of) || s.Records < records {
+	for _, s := range c.Written.Stretches {
+		if len(s.Taken) != len(c.Written.Of) || s.Records < records {
 			return errors.New("the list of output written so far is not in order")
 		}
 		records = s.Records
@@ -315,8 +315,8 @@ func (k *kept) check() error {
 	return nil
 }
 
-func (k *kept) encode() ([]byte, error) {
-	body, err := json.Marshal(k)
+func (c *content) encode() ([]byte, error) {
+	body, err := json.Marshal(c)
 	if err != nil {
 		return nil, err
 	}
@@ -328,9 +328,9 @@ func checksum(text []byte) string {
 	return fmt.Sprintf("%016x", xxh3.Hash(text))
 }
 
-// put replaces the content of the manifest and makes it durable. After an error the manifest is
+// replace replaces the content of the manifest and makes it durable. After an error the manifest is
 // unchanged.
-func (m *manifest) put(next kept) error {
+func (m *manifest) replace(next content) error {
 	text, err := next.encode()
 	if err == nil {
 		err = writeDurably(filepath.Join(m.folder, newManifest), text)
@@ -342,7 +342,7 @@ func (m *manifest) put(next kept) error {
 		err = SyncNames(m.folder)
 	}
 	if err == nil {
-		m.kept = next
+		m.content = next
 	}
 	return err
 }
@@ -361,10 +361,10 @@ func writeDurably(name string, text []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// putRun adds a run to the manifest and removes the runs that it was merged from. REQUIRES: the
+// addRun adds a run to the manifest and removes the runs that it was merged from. REQUIRES: the
 // files of the run are durable, and their names
-func (m *manifest) putRun(run *keptRun) error {
-	next := m.kept
+func (m *manifest) addRun(run *keptRun) error {
+	next := m.content
 	var replaced []*keptRun
 	next.Runs = nil
 
@@ -380,7 +380,7 @@ func (m *manifest) putRun(run *keptRun) error {
 	slices.SortFunc(next.Runs, func(a, b *keptRun) int {
 		return int(min(max(a.First-b.First, -1), 1))
 	})
-	if err := m.put(next); err != nil {
+	if err := m.replace(next); err != nil {
 		return err
 	}
 	for _, r := range replaced {
@@ -395,7 +395,7 @@ func (m *manifest) putRun(run *keptRun) error {
 
 // forgetRuns removes everything from the manifest except the description of a complete output.
 func (m *manifest) forgetRuns() error {
-	return m.put(kept{Identity: m.Identity, Complete: m.Complete})
+	return m.replace(content{Identity: m.Identity, Complete: m.Complete})
 }
 
 // indexName returns the name of the file with the blocks of the run. It depends on the blocks, so

@@ -33,7 +33,7 @@ type Run struct {
 	blocks  int          // total number of entries
 	records int64
 	largest int // number of records in the largest block
-	// head replaces the first entry unless it is nil.
+	// head is the first entry of a run that begins within a block; nil if it begins with a block.
 	head    *Block
 	indexes []*index // the indexes that the run owns
 
@@ -41,12 +41,12 @@ type Run struct {
 	// ends holds, for each spill file, the end of the run's last block.
 	ends []int64
 
-	read   func(b *Block, dst []byte) ([]byte, error)
-	atOnce int            // number of blocks worth reading concurrently; 0 means 1
-	drop   func(b *Block) // releases the storage of a block; nil if blocks have none of their own
-	close  func() error
-	// from is the spill whose requests can read the run ahead; nil if it cannot be read ahead.
-	from *Spill
+	read          func(b *Block, dst []byte) ([]byte, error)
+	parallelReads int            // number of blocks worth reading concurrently; 0 means 1
+	drop          func(b *Block) // releases the storage of a block; nil if blocks have none of their own
+	close         func() error
+	// directFrom is the spill that can read blocks ahead with direct I/O; nil for other runs.
+	directFrom *Spill
 
 	taken atomic.Int64 // number of leading blocks whose storage has been released
 }
@@ -58,7 +58,7 @@ type indexPiece struct {
 	from    int // number of the first entry within entries
 	n       int // number of entries
 	start   int // number of the first entry within the run
-	// shift is added to the index of a record in the entries to get its index in the run.
+	// shift is the difference between the index of a record in the run and its index in entries.
 	shift int64
 }
 
@@ -143,7 +143,7 @@ func (f *finder) entry(r *Run, i int) (*Block, error) {
 // returns the index after the last record.
 func (r *Run) startOf(i int) (int64, error) {
 	if i == r.blocks {
-		return r.records + r.base(), nil
+		return r.records + r.firstRecord(), nil
 	}
 	b, err := r.entry(i)
 	if err != nil {
@@ -152,8 +152,9 @@ func (r *Run) startOf(i int) (int64, error) {
 	return b.First, nil
 }
 
-// base returns the index of the first record. It is not 0 if the run is the rest of another run.
-func (r *Run) base() int64 {
+// firstRecord returns the index of the first record. It is not 0 if the run is the rest of another
+// run.
+func (r *Run) firstRecord() int64 {
 	if r.head == nil {
 		return 0
 	}
@@ -174,8 +175,7 @@ func (r *Run) ReadBlock(b *Block, dst []byte) ([]byte, error) {
 }
 
 // Take reads block i for the last time and releases its storage, so that the page cache can use
-// the memory for new data. REQUIRES: each block is taken once, in order, possibly by several
-// goroutines
+// the memory for new data. REQUIRES: several goroutines take the blocks in order, each block once
 func (r *Run) Take(i int, b *Block, dst []byte) ([]byte, error) {
 	recs, err := r.ReadBlock(b, dst)
 	if err == nil && r.drop != nil {

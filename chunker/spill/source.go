@@ -49,8 +49,8 @@ func (r *Run) Source(i, j int) device.Source {
 	if s.err == nil && i < j {
 		s.err = s.advance()
 	}
-	if r.from != nil {
-		s.ahead = r.from.newReader(r, i, j)
+	if r.directFrom != nil {
+		s.ahead = r.directFrom.newReader(r, i, j)
 	}
 	s.reader.Run = r
 	if s.ahead != nil {
@@ -76,7 +76,7 @@ func (s *runSource) readBlock(i int, b *Block, dst []byte) ([]byte, error) {
 	}
 	unit := int64(i - s.from)
 	load := func(stored []byte) error { return s.ahead.Read(stored, unit, unit+1) }
-	recs, err := s.run.from.decode(b, dst, load)
+	recs, err := s.run.directFrom.readStored(b, dst, load)
 	if err == nil && len(recs) != s.run.BlockBytes(b) {
 		return nil, fmt.Errorf(
 			"spilled run: the block of record %d has %d bytes, but %d were written", b.First,
@@ -130,7 +130,7 @@ func (s *runSource) Next(max int, place func(first int64, n int) []byte) (int64,
 	n := min(max, int(end-s.at))
 	if s.at > s.block.First || n < s.block.Records {
 		defer s.mu.Unlock()
-		err := s.readPiece(s.run.room(place, first, n))
+		err := s.readPiece(s.run.destination(place, first, n))
 		return first, n, err
 	}
 
@@ -142,7 +142,7 @@ func (s *runSource) Next(max int, place func(first int64, n int) []byte) (int64,
 	if err != nil {
 		return first, 0, err
 	}
-	return first, n, s.readBlocks(i, blocks, s.run.room(place, first, n))
+	return first, n, s.readBlocks(i, blocks, s.run.destination(place, first, n))
 }
 
 // readPiece fills p with the next records of the current block. REQUIRES: s.mu is held
@@ -172,7 +172,8 @@ func (s *runSource) takeBlocks(max int) (blocks []Block, err error) {
 	return blocks, err
 }
 
-func (r *Run) room(place func(first int64, n int) []byte, first int64, n int) []byte {
+// destination returns the memory for n records that place provides.
+func (r *Run) destination(place func(first int64, n int) []byte, first int64, n int) []byte {
 	return place(first, n)[:n*r.keyer.Layout().RecordSize]
 }
 
@@ -180,7 +181,7 @@ func (r *Run) room(place func(first int64, n int) []byte, first int64, n int) []
 // disk, it reads several concurrently.
 func (s *runSource) readBlocks(i int, blocks []Block, p []byte) error {
 	var group safely.Group
-	group.SetLimit(max(s.run.atOnce, 1))
+	group.SetLimit(max(s.run.parallelReads, 1))
 	for k := range blocks {
 		dst := p[:s.run.BlockBytes(&blocks[k])]
 		p = p[len(dst):]
@@ -191,7 +192,7 @@ func (s *runSource) readBlocks(i int, blocks []Block, p []byte) error {
 			}
 			return err
 		}
-		if s.run.atOnce > 1 {
+		if s.run.parallelReads > 1 {
 			group.Go(load)
 		} else if err := load(); err != nil {
 			return err
@@ -208,7 +209,7 @@ func (r *Run) blockOf(record int64) (int, error) {
 }
 
 func (f *finder) blockOf(r *Run, record int64) (int, error) {
-	if len(r.pieces) == 0 || record >= r.base()+r.records {
+	if len(r.pieces) == 0 || record >= r.firstRecord()+r.records {
 		return r.blocks, nil
 	}
 	var failed error

@@ -58,13 +58,13 @@ type Spill struct {
 	volumes []*volume
 	writer  *blockio.Writer // nil to use the page cache
 	roomy   bool            // there is enough space that none has to be released before the end
-	next    atomic.Int64    // volume of the next block, round robin
+	next    atomic.Int64    // number of the volume to try first for the next extent, round robin
 	written atomic.Int64
 	mu      sync.Mutex // protects leaveOut
 	index   indexStore
 
 	coder       *format.BlockCoder
-	buffers     chan []byte // of compressed blocks; a coder waits for one
+	buffers     chan []byte // memory for compressed blocks, one per coder
 	choice      *codecChoice
 	cachedBytes int64        // number of bytes to spill before codecs are tried
 	codec       atomic.Int32 // the codec of the last block that it made smaller
@@ -154,10 +154,10 @@ func (s *Spill) Close() error {
 	return errors.Join(closing.Wait(), s.index.close())
 }
 
-// put stores a block in an extent, or in a new extent of at least the given size, and compresses
-// it if that pays. It returns the entry of the block without First. The block is in its file when
-// done has finished.
-func (s *Spill) put(recs []byte, e *extent, least int64, done *blockio.Batch) (Block, error) {
+// storeBlock compresses a block if that pays, and stores it in an extent, or in a new extent of at
+// least the given size. It returns the entry of the block; the caller sets First. Direct I/O goes
+// on after storeBlock returns: done is the batch to wait for.
+func (s *Spill) storeBlock(recs []byte, e *extent, least int64, done *blockio.Batch) (Block, error) {
 	stored, codec := recs, format.None
 	if s.Written() >= s.cachedBytes {
 		codec = s.choice.choose(recs)
@@ -175,15 +175,15 @@ func (s *Spill) put(recs []byte, e *extent, least int64, done *blockio.Batch) (B
 		Records: len(recs) / size, Bytes: len(stored), Codec: codec, Sum: xxh3.Hash(stored),
 		Key: k.Append(make([]byte, 0, k.KeySize()), recs[:size]),
 	}
-	return b, s.write(&b, stored, e, least, done)
+	return b, s.writeStored(&b, stored, e, least, done)
 }
 
-// write finds a place for the stored bytes of b. If a directory is full, it uses the others from
-// then on.
-func (s *Spill) write(b *Block, stored []byte, e *extent, least int64, done *blockio.Batch) error {
+// writeStored finds a place for the stored bytes of b. If a directory is full, it uses the others
+// from then on.
+func (s *Spill) writeStored(b *Block, stored []byte, e *extent, least int64, done *blockio.Batch) error {
 	size := aligned(len(stored))
 	for {
-		b.Volume, b.Offset = s.place(e, size, least)
+		b.Volume, b.Offset = s.takeSpace(e, size, least)
 		v := s.volumes[b.Volume]
 		err := s.writeBlock(v, stored, b.Offset, e.end, done)
 
@@ -199,15 +199,15 @@ func (s *Spill) write(b *Block, stored []byte, e *extent, least int64, done *blo
 	}
 }
 
-func (s *Spill) get(b *Block, dst []byte) ([]byte, error) {
-	return s.decode(b, dst, func(stored []byte) error {
+func (s *Spill) readBlock(b *Block, dst []byte) ([]byte, error) {
+	return s.readStored(b, dst, func(stored []byte) error {
 		_, err := s.opt.Requests.ReadAt(s.volumes[b.Volume], stored, b.Offset)
 		return err
 	})
 }
 
-// decode returns the records of a block. load reads the stored bytes.
-func (s *Spill) decode(b *Block, dst []byte, load func(stored []byte) error) ([]byte, error) {
+// readStored returns the records of a block. load reads the stored bytes.
+func (s *Spill) readStored(b *Block, dst []byte, load func(stored []byte) error) ([]byte, error) {
 	dst = dst[:b.Records*s.opt.Keyer.Layout().RecordSize]
 	stored := dst
 	if b.Codec != format.None {
@@ -217,7 +217,7 @@ func (s *Spill) decode(b *Block, dst []byte, load func(stored []byte) error) ([]
 		stored = buffer
 	}
 
-	if err := s.check(b, stored[:b.Bytes], load(stored[:b.Bytes])); err != nil {
+	if err := s.verify(b, stored[:b.Bytes], load(stored[:b.Bytes])); err != nil {
 		return nil, err
 	}
 	if b.Codec == format.None {
@@ -226,8 +226,8 @@ func (s *Spill) decode(b *Block, dst []byte, load func(stored []byte) error) ([]
 	return s.coder.Decompress(dst, stored, b.Codec)
 }
 
-// check returns err, or an error if the stored bytes do not match their checksum.
-func (s *Spill) check(b *Block, stored []byte, err error) error {
+// verify returns err, or an error if the stored bytes do not match their checksum.
+func (s *Spill) verify(b *Block, stored []byte, err error) error {
 	v := s.volumes[b.Volume]
 	if err != nil {
 		return fmt.Errorf(
@@ -277,12 +277,12 @@ func (s *Spill) release(run *Run) error {
 		if b == nil || err != nil {
 			return err
 		}
-		s.drop(b)
+		s.releaseBlock(b)
 	}
 }
 
-// drop releases the space of a block.
-func (s *Spill) drop(b *Block) {
+// releaseBlock releases the space of a block.
+func (s *Spill) releaseBlock(b *Block) {
 	if len(s.volumes) == 0 {
 		return
 	}

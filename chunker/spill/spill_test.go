@@ -313,12 +313,12 @@ func TestWritersAvoidEachOther(t *testing.T) {
 		v.busy.Add(1)
 	}
 	for range 2 * len(s.volumes) {
-		if i, _ := s.pick(); i != 0 {
+		if i, _ := s.nextVolume(); i != 0 {
 			t.Fatalf("file %d is taken, which is busy", i)
 		}
 	}
 	s.volumes[0].busy.Add(1)
-	s.pick()
+	s.nextVolume()
 }
 
 // TestSpillOfLittle expects fewer bytes than there are files.
@@ -384,7 +384,7 @@ func TestSpillSaysWhatItNeeds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = s.put(numbered(0, 10), new(extent), 0, new(blockio.Batch))
+	_, err = s.storeBlock(numbered(0, 10), new(extent), 0, new(blockio.Batch))
 	if err == nil || !strings.Contains(err.Error(), "temporary data needs 3 MiB in total, 0 B was written") {
 		t.Errorf("the error is: %v", err)
 	}
@@ -398,7 +398,7 @@ func TestSpillFullAtOnce(t *testing.T) {
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			if _, err := s.put(numbered(0, 10), new(extent), 0, new(blockio.Batch)); !errors.Is(err, syscall.ENOSPC) {
+			if _, err := s.storeBlock(numbered(0, 10), new(extent), 0, new(blockio.Batch)); !errors.Is(err, syscall.ENOSPC) {
 				t.Errorf("the error is: %v", err)
 			}
 		})
@@ -563,14 +563,16 @@ func TestCodecChoice(t *testing.T) {
 func TestCodecGain(t *testing.T) {
 	k := formattest.Keyer(t, words)
 	gain := func(coders int) float64 {
-		return choiceOf(k, "auto", coders).gain(&trial{codec: format.S2, in: 1 << 40, out: 1 << 40 / 5,
+		return choiceOf(k, "auto", coders).savedSeconds(&trial{codec: format.S2, in: 1 << 40, out: 1 << 40 / 5,
 			seconds: 4e-10 * (1 << 40)})
 	}
 	if one, many := gain(1), gain(16); one <= 0 || many <= one {
 		t.Errorf("before a disk: one worker gains %g, 16 %g", one, many)
 	}
 	c := choiceOf(k, "auto", 1)
-	if s2, delta := c.gain(&trial{format.S2, 10, 5, 1}), c.gain(&trial{format.Delta, 10, 5, 1}); delta-s2 != -0.5 {
+	s2 := c.savedSeconds(&trial{format.S2, 10, 5, 1})
+	delta := c.savedSeconds(&trial{format.Delta, 10, 5, 1})
+	if delta-s2 != -0.5 {
 		t.Errorf("s2 gains %g, delta, whose way back takes as long as the way there, %g", s2, delta)
 	}
 }
@@ -582,7 +584,7 @@ func TestCodecFollowsTheDisk(t *testing.T) {
 	half := &trial{codec: format.S2, in: 1 << 30, out: 1 << 29, seconds: 1}
 	for rate, pays := range map[float64]bool{0: false, 1e8: true, 5e9: false} {
 		opt := Options{Codec: "auto", Coders: 1, Keyer: k, DiskBytes: rate}
-		if gain := newCodecChoice(&opt, format.NewBlockCoder(k.Layout(), 1)).gain(half); gain > 0 != pays {
+		if gain := newCodecChoice(&opt, format.NewBlockCoder(k.Layout(), 1)).savedSeconds(half); gain > 0 != pays {
 			t.Errorf("before a disk of %g bytes/s %g s are gained", rate, gain)
 		}
 	}
@@ -627,12 +629,12 @@ func TestCodecBeyond(t *testing.T) {
 		}{{cached, c.first}, {3 * cached, c.beyond}} {
 			coded := false
 			for stored := int64(0); stored < part.until && s.Written() < part.until; stored += int64(len(block)) {
-				b, err := s.put(block, new(extent), 0, new(blockio.Batch))
+				b, err := s.storeBlock(block, new(extent), 0, new(blockio.Batch))
 				if err != nil {
 					t.Fatal(err)
 				}
 				coded = coded || b.Codec != format.None
-				if got, err := s.get(&b, make([]byte, len(block))); err != nil || !bytes.Equal(got, block) {
+				if got, err := s.readBlock(&b, make([]byte, len(block))); err != nil || !bytes.Equal(got, block) {
 					t.Fatalf("%s of %d: other records came back: %v", c.codec, c.expected, err)
 				}
 			}

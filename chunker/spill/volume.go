@@ -104,12 +104,12 @@ type extent struct {
 	next, end int64 // offsets in the file
 }
 
-// place takes size bytes of the extent. If the extent has less space left, it starts a new one of
-// at least the given size. Unused space of the old one costs nothing, because it is only a range
+// takeSpace takes size bytes of the extent. If the extent has less space left, it starts a new one
+// of at least the given size. Unused space of the old one costs nothing, because it is only a range
 // of offsets.
-func (s *Spill) place(e *extent, size, least int64) (volume int, offset int64) {
+func (s *Spill) takeSpace(e *extent, size, least int64) (volume int, offset int64) {
 	if e.end-e.next < size {
-		i, v := s.pick()
+		i, v := s.nextVolume()
 		end := v.end.Add(max(size, least))
 		*e = extent{
 			volume: i,
@@ -122,7 +122,8 @@ func (s *Spill) place(e *extent, size, least int64) (volume int, offset int64) {
 	return e.volume, e.next - size
 }
 
-// writeBlock stores a block of an extent. The extent ends at end.
+// writeBlock stores a block of an extent. end is the end of the extent, up to which it reserves
+// space.
 func (s *Spill) writeBlock(
 	v *volume, stored []byte, offset, end int64, done *blockio.Batch,
 ) error {
@@ -166,9 +167,9 @@ func (v *volume) reserve(end int64) error {
 	return err
 }
 
-// pick takes the volumes in turn. It skips full volumes, and volumes that are being written if
-// there are others.
-func (s *Spill) pick() (int, *volume) {
+// nextVolume takes the volumes in turn. It skips full volumes, and volumes that are being written
+// if there are others.
+func (s *Spill) nextVolume() (int, *volume) {
 	from := int(s.next.Add(1)-1) % len(s.volumes)
 	for tries := 0; ; tries++ {
 		i := (from + tries) % len(s.volumes)
@@ -178,8 +179,8 @@ func (s *Spill) pick() (int, *volume) {
 	}
 }
 
-// leaveOut marks the volumes in the directory of v as full. If all others are full, it returns
-// false instead.
+// leaveOut marks the volumes in the directory of v as full, and returns true. If this would leave
+// no volume, it marks none and returns false.
 func (s *Spill) leaveOut(v *volume) bool {
 	s.mu.Lock() // two writers that fill two directories at once must not both mark theirs
 	defer s.mu.Unlock()

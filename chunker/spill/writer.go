@@ -55,16 +55,16 @@ func (w *RunWriter) WriteBlock(ctx context.Context, first int64, recs []byte) er
 	if err := context.Cause(ctx); err != nil || len(recs) == 0 {
 		return err
 	}
-	b, err := w.spill.put(recs, new(extent), 0, &w.written)
+	b, err := w.spill.storeBlock(recs, new(extent), 0, &w.written)
 	if err != nil {
 		return err
 	}
 	b.First = first
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.run.count(&b)
+	w.run.addToTotals(&b)
 	w.index.tail = append(w.index.tail, b)
-	if !w.index.in.grow(1) || len(w.index.tail) < 2*(w.unstored+plan.LeastStored) {
+	if !w.index.in.noteHeld(1) || len(w.index.tail) < 2*(w.unstored+plan.LeastStored) {
 		return nil
 	}
 	return w.storeIndex()
@@ -94,7 +94,7 @@ func (w *RunWriter) Finish() (*Run, error) {
 		err = checkIndex(w.next, tail)
 	}
 	// a manifest requires an index that is stored completely
-	if err == nil && (w.index.stored > 0 || w.index.in.full()) {
+	if err == nil && (w.index.stored > 0 || w.index.in.isFull()) {
 		err = w.index.store(len(tail))
 	}
 	if err != nil {
@@ -104,7 +104,7 @@ func (w *RunWriter) Finish() (*Run, error) {
 
 	run := w.complete()
 	if c := w.spill.opt.Checkpoint; c != nil && w.origin.Records > 0 {
-		return run, c.keep(run, w.replaces, w.spill)
+		return run, c.keepRun(run, w.replaces, w.spill)
 	}
 	return run, nil
 }
@@ -113,7 +113,7 @@ func (w *RunWriter) Finish() (*Run, error) {
 func (w *RunWriter) complete() *Run {
 	records := w.run.records
 	w.run.records = 0
-	w.run.add(indexPiece{entries: &w.index, n: w.index.count()}, records)
+	w.run.add(indexPiece{entries: &w.index, n: w.index.entryCount()}, records)
 	w.run.indexes = []*index{&w.index}
 	return w.run
 }
@@ -123,7 +123,7 @@ func (w *RunWriter) Abort() { _ = w.spill.release(w.complete()) }
 
 // CheckpointRuns returns the runs of the checkpoint, in the order of their origins.
 func (s *Spill) CheckpointRuns() (runs []*Run) {
-	for _, kept := range s.opt.Checkpoint.kept.Runs {
+	for _, kept := range s.opt.Checkpoint.manifest.Runs {
 		runs = append(runs, s.keptRun(kept))
 	}
 	return runs
@@ -135,24 +135,24 @@ func (s *Spill) newRun(o Origin) *Run {
 	run := &Run{
 		Origin: o,
 		keyer:  s.opt.Keyer,
-		read:   s.get,
+		read:   s.readBlock,
 		close:  func() error { return nil },
 	}
 	if s.writer != nil {
-		run.atOnce = readsAtOnce
-		run.from = s
+		run.parallelReads = readsAtOnce
+		run.directFrom = s
 	}
 
 	if s.opt.Checkpoint == nil {
-		run.drop = s.drop
+		run.drop = s.releaseBlock
 		run.close = func() error { return s.release(run) }
 	}
 
 	return run
 }
 
-// count adds a block to the totals of the run.
-func (r *Run) count(b *Block) {
+// addToTotals adds a block to the totals of the run.
+func (r *Run) addToTotals(b *Block) {
 	r.records += int64(b.Records)
 	r.largest = max(r.largest, b.Records)
 	r.stored += aligned(b.Bytes)
@@ -206,7 +206,7 @@ type appended struct {
 // Append stores records as the next block of a section of the run. All blocks of a section must
 // go to the same Appender.
 func (s *Spill) Append(a *Appender, section int64, recs []byte) error {
-	b, err := s.put(recs, &a.extent, s.extentBytes(a), &a.written)
+	b, err := s.storeBlock(recs, &a.extent, s.extentBytes(a), &a.written)
 	if err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ func (s *Spill) Append(a *Appender, section int64, recs []byte) error {
 
 	last := len(a.sections) - 1
 	if last < 0 || a.sections[last].section != section {
-		a.sections = append(a.sections, appended{section: section, from: a.index.count()})
+		a.sections = append(a.sections, appended{section: section, from: a.index.entryCount()})
 		last++
 	}
 
