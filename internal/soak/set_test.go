@@ -21,7 +21,7 @@ func TestSetsAreRead(t *testing.T) {
 		{"another name", "out.001", "out.002", `file 1 of the set is "out.002", not "out.001"`},
 		{"a file too few", `,
 {"name":"out.001","records":1,"bytes":2}`, "", "the set has 1 files, not 2"},
-		{"other bytes", `"bytes":2`, `"bytes":3`, "out.001 has 2 bytes, and its index says 3 bytes of 1 records"},
+		{"other bytes", `"bytes":2`, `"bytes":3`, "out.001 has 2 bytes, but its index says 3 bytes and 1 records"},
 		{"other records", `"records":3`, `"records":4`, "the files of the set have 3 records, not 4"},
 		{"no JSON", "{", "", "the index of the set: "},
 	} {

@@ -93,9 +93,9 @@ func check(err error) {
 // kept.
 func TestFaultsAreFound(t *testing.T) {
 	for fault, want := range map[string]string{
-		"byte":      "20 bytes where 20 were expected, and byte 7 is the first that differs",
-		"lost":      "18 bytes where 20 were expected, and byte 18",
-		"unstable":  "byte 1 is the first that differs",
+		"byte":      "got 20 bytes, expected 20; the first difference is at byte 7",
+		"lost":      "got 18 bytes, expected 20; the first difference is at byte 18",
+		"unstable":  "the first difference is at byte 1",
 		"words":     "exit 0, and says: panic",
 		"spill":     "spill0/extsort-1 was left behind",
 		"TMPDIR":    "tmp/extsort-1 was left behind",
@@ -103,7 +103,7 @@ func TestFaultsAreFound(t *testing.T) {
 		"input":     "input in0 has changed",
 		"status":    "exit 2: extsort: no reason",
 		"silent":    "exit 3 with 0 lines of errors",
-		"nothing":   "16 bytes where 20 were expected",
+		"nothing":   "16 bytes, expected 20",
 		"torn":      "neither the old one nor the new one",
 		"named":     "result/.out.extsort-0123456789abcdef was left behind",
 	} {

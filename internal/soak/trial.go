@@ -408,7 +408,7 @@ func difference(got, want []byte) error {
 		at++
 	}
 	return fmt.Errorf(
-		"%d bytes instead of %d; the first difference is at byte %d",
+		"got %d bytes, expected %d; the first difference is at byte %d",
 		len(got),
 		len(want),
 		at,
