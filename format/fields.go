@@ -303,23 +303,32 @@ func (f *ArrayField) columnType() Type {
 	return t
 }
 
-// KeyColumns returns the columns of the key, in the order of the key.
+// KeyColumns returns the columns of the key, in the order of the key. They have the names and types
+// of the Columns that contain the same values.
 func (h *Header) KeyColumns() []Column {
+	all := h.Columns()
 	var columns []Column
 	for _, f := range h.layout.Key {
-		name := "byte" + strconv.Itoa(f.Offset)
-		for _, c := range h.fields {
-			if c.Offset == f.Offset && c.Type == f.Type {
-				name = c.Name
-			}
-		}
-		columns = append(columns, Column{
-			Name:   name,
+		column := Column{
+			Name:   "byte" + strconv.Itoa(f.Offset),
 			Offset: f.Offset,
 			Type:   f.Type,
-		})
+		}
+		for _, c := range all {
+			if c.isOf(f) {
+				column = c
+			}
+		}
+		columns = append(columns, column)
 	}
 	return columns
+}
+
+// isOf reports whether a column contains the values of a field of the key. Its type may have
+// another Form.
+func (c Column) isOf(f Field) bool {
+	sameType := c.Type.Kind == f.Type.Kind && c.Type.Size == f.Type.Size && c.Type.BigEndian == f.Type.BigEndian
+	return sameType && c.Offset == f.Offset
 }
 
 // AnyOrder returns a description of the same records with some key, for commands that do not

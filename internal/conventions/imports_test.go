@@ -67,6 +67,7 @@ var packageLayers = []struct{ folder, layer string }{
 
 	{"internal/engine", "engine"},
 	{"internal/info", "engine"},
+	{"internal/lookup", "engine"},
 	{"internal/profile", "engine"},
 
 	{"internal/session", "session"},

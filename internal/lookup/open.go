@@ -1,0 +1,174 @@
+package lookup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/extsort/extsort/chunker/input"
+	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/remote"
+	"github.com/extsort/extsort/merge/output"
+)
+
+// IndexSuffix is the suffix of the index of a file.
+const IndexSuffix = ".idx"
+
+// Options describes a sorted file.
+type Options struct {
+	Kind    input.Kind
+	Source  input.Source
+	Stdin   io.Reader
+	Reverse bool
+
+	// Index is the name of the index, or "" for none. With IfPresent, it need not exist.
+	Index     string
+	IfPresent bool
+
+	Warn func(message string)
+}
+
+// A File is an open sorted file. Its methods may be called concurrently, except for Close.
+type File struct {
+	*Table
+	Header *format.Header
+	Keys   *Keys
+
+	files    *input.Files
+	identity Identity
+	index    *input.Content // nil if there is no index
+}
+
+// A SequentialError reports an input that cannot be read at any position.
+type SequentialError struct {
+	Name   string
+	IsPipe bool // otherwise the file is compressed, or an archive
+}
+
+func (e *SequentialError) Error() string {
+	if e.IsPipe {
+		return e.Name + " is a pipe, but look-ups read at any position: save it to a file first"
+	}
+	return e.Name + " is compressed or an archive, but look-ups read at any position: decompress it to a file first"
+}
+
+// Open opens a sorted file and its index.
+func Open(ctx context.Context, opt Options) (*File, error) {
+	name := opt.Source.Name
+	if opt.Source.IsStdin() {
+		name = "standard input"
+	}
+	if opt.Source.IsConsumed(opt.Stdin) {
+		return nil, &SequentialError{name, true}
+	}
+	const maxWindow = 1 << 20 // of a decompressor, which is not used
+	opened, err := input.Open(ctx, opt.Kind, []input.Source{opt.Source}, opt.Stdin, maxWindow)
+	if err != nil {
+		return nil, err
+	}
+	in := opened[0]
+	if !in.Seekable() {
+		return nil, errors.Join(&SequentialError{Name: in.Name}, in.Close())
+	}
+	f := &File{Header: in.Header, files: input.NewFiles(opened)}
+	if err := f.open(ctx, in, opt); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	for _, message := range in.TakeWarnings() {
+		opt.Warn(message)
+	}
+	return f, nil
+}
+
+func (f *File) open(ctx context.Context, in *input.Input, opt Options) error {
+	layout := in.Header.Layout()
+	if opt.Reverse {
+		layout = layout.Reverse()
+	}
+	keyer, err := format.NewKeyer(layout)
+	if err != nil {
+		return err
+	}
+	if f.Keys, err = NewKeys(layout, in.Header.KeyColumns()); err != nil {
+		return err
+	}
+	f.identity = Identity{
+		Stamp:   in.Stamp(),
+		Layout:  describe(layout, in, &opt.Kind.Frame),
+		Records: in.Records,
+	}
+	index, err := f.openIndex(ctx, keyer, opt)
+	f.Table = NewTable(in.Name, f.files, keyer, index)
+	return err
+}
+
+// describe describes the records, their order and their place in the file.
+func describe(layout format.Layout, in *input.Input, frame *input.Frame) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d-byte records from byte %d", layout.RecordSize, in.Offset(0)+frame.Skip)
+	for _, key := range layout.Key {
+		fmt.Fprintf(&b, ", %v", key)
+		if key.HasNaNs() {
+			fmt.Fprintf(&b, " nan=%d numeric=%t nat=%t", key.NaN, key.Numeric, key.NaT)
+		}
+	}
+	return b.String()
+}
+
+// openIndex opens the index, or returns nil if there is none.
+func (f *File) openIndex(ctx context.Context, keyer *format.Keyer, opt Options) (*Index, error) {
+	if opt.Index == "" {
+		return nil, nil
+	}
+	content, err := input.OpenContent(ctx, opt.Index, nil)
+	if opt.IfPresent && errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("index %w", err)
+	}
+	f.index = content
+	if content.Stream != nil {
+		return nil, fmt.Errorf("index %s: it is not a file", opt.Index)
+	}
+	section, _ := content.Section(format.Recognition{Raw: true})
+	return OpenIndex(content.Name, section, section.Size(), f.identity, keyer)
+}
+
+// Check returns an error if the file changed after it was opened.
+func (f *File) Check(warn func(string)) error { return f.files.Check(warn) }
+
+// HasIndex reports whether look-ups use an index.
+func (f *File) HasIndex() bool { return f.index != nil }
+
+// Close closes the file and its index.
+func (f *File) Close() error {
+	var err error
+	if f.index != nil {
+		err = f.index.Close()
+	}
+	return errors.Join(f.files.Close(), err)
+}
+
+// WriteIndex writes the index of the file to a new file or object.
+func (f *File) WriteIndex(ctx context.Context, name string) error {
+	const part, parts = 16 << 20, 4 // of an upload
+	if err := remote.Writable(name); err != nil {
+		return err
+	}
+	to, err := output.Create(ctx, name, output.FileOptions{}, part, parts)
+	if err != nil {
+		return err
+	}
+	err = WriteIndex(ctx, f.Table, f.identity, to)
+	if err == nil {
+		err = f.Check(func(string) {})
+	}
+	if err != nil {
+		return errors.Join(err, to.Abort())
+	}
+	return to.Commit(ctx, -1)
+}
