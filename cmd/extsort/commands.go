@@ -84,6 +84,8 @@ var verbTable = []verbRow{
 	{"show what files contain", infoCommand},
 	{"print records as text", printCommand},
 	{"convert lines of text to records", parseCommand},
+	{"find records by key in a sorted file", findCommand},
+	{"make an index of a sorted file, for find", indexCommand},
 	{"put records into a random order", shuffleCommand},
 	{"write the records of all sorted files", unionCommand},
 	{"write records whose keys are in all files", intersectCommand},

@@ -57,6 +57,7 @@ var otherVerbs = map[string]string{
 	"sort": "extsort FILE", "check": "extsort -c", "verify": "extsort -c", "merge": "extsort -m",
 	"uniq": "extsort -u",
 	"dump": "extsort print", "export": "extsort print", "show": "extsort print", "view": "extsort print",
+	"grep": "extsort find", "search": "extsort find", "lookup": "extsort find",
 	"tail": "extsort print --tail N", "import": "extsort parse", "convert": "extsort parse",
 	"head": "extsort --limit N", "top": "extsort --limit N", "shuf": "extsort shuffle", "stat": "extsort info",
 	"text": "extsort --stats=text", "json": "extsort --stats=json", "quiet": "extsort -c=quiet",
@@ -64,7 +65,6 @@ var otherVerbs = map[string]string{
 
 // missingVerbs maps verbs that extsort lacks to alternatives.
 var missingVerbs = map[string]string{
-	"find": "extsort has no find yet: sort the file, then search it with numpy.memmap and searchsorted",
 	"join": "extsort has no join yet: extsort -m --duplicates finds the keys that sorted files have in common",
 	"cat":  "extsort has no cat: extsort -m merges sorted files, and cat appends plain records",
 }
@@ -297,6 +297,9 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	}
 	others := verbsWith(given)
 	hint := flagHint(cmd, given, others)
+	if cmd.Name() == "find" && strings.Trim(given, "0123456789.") == "" {
+		hint = "write -- before a negative KEY"
+	}
 	if elsewhere := flagElsewhere(cmd, unknown); elsewhere != nil {
 		name = flagName(elsewhere)
 		hint = cmp.Or(

@@ -42,6 +42,9 @@ var flagTable = []flagGroup{
 	{"Record layout: one of -t, -R, -f", "sort, plan, union, intersect, subtract, compare", []defineFlag{
 		typeFlag, recordSizeFlag, fieldsFlag, keyFlag, recognizedFormatFlag, memberFlag,
 	}},
+	{"Record layout: one of -t, -R, -f", "find, index", []defineFlag{
+		typeFlag, recordSizeFlag, fieldsFlag, keyFlag, recognizedFormatFlag,
+	}},
 	{"Record layout: one of -t, -R, -f", "shuffle", []defineFlag{
 		typeFlag, recordSizeFlag, fieldsFlag, recognizedFormatFlag, memberFlag,
 	}},
@@ -70,6 +73,10 @@ var flagTable = []flagGroup{
 	}},
 	{"What to print", "print", []defineFlag{selectionFlags, columnsFlag}},
 	{"Inputs", "print", []defineFlag{skipBytesFlag, recordsFlag, skipTailFlag, decompressFlag, rawFlag}},
+	{"What to find, instead of KEY", "find", []defineFlag{findKeyFlags}},
+	{"What to write", "find", []defineFlag{findResultFlags, columnsFlag, headerFlag}},
+	{"Inputs", "find", []defineFlag{findIndexFlag, skipBytesFlag, recordsFlag, skipTailFlag, rawFlag}},
+	{"Inputs", "index", []defineFlag{skipBytesFlag, recordsFlag, skipTailFlag, rawFlag}},
 	{"Lines", "print", []defineFlag{printFormFlag, headerFlag}},
 	{"Lines", "parse", []defineFlag{parseFormFlag, headerFlag, decompressFlag}},
 	{"Inputs", "info", []defineFlag{skipBytesFlag, recordsFlag, skipTailFlag, decompressFlag, rawFlag}},
@@ -79,6 +86,7 @@ var flagTable = []flagGroup{
 		reverseFlag, nanFlag, floatFlag, uniqueFlag, keepFlag, countFlag, argsortFlag, duplicatesFlag, limitFlag, stableFlag,
 	}},
 	{"Order", "union, intersect, subtract, compare", []defineFlag{reverseFlag, nanFlag, floatFlag}},
+	{"Order", "find, index", []defineFlag{reverseFlag, nanFlag, floatFlag}},
 	{"Order", "shuffle", []defineFlag{shuffleOrderFlags}},
 	{"Order", "dist plan", []defineFlag{reverseFlag, nanFlag, floatFlag}},
 
@@ -87,7 +95,8 @@ var flagTable = []flagGroup{
 	{"Output", "union, intersect, subtract", []defineFlag{setAllFlag, outputFlag, compressFlag}},
 	{"Output", "compare", []defineFlag{compareOutputFlags}},
 	{"Output", "gen", []defineFlag{outputFlag, compressFlag}},
-	{"Output", "print, parse", []defineFlag{outputFlag, compressFlag, parallelFlag}},
+	{"Output", "print, parse, find", []defineFlag{outputFlag, compressFlag, parallelFlag}},
+	{"Output", "index", []defineFlag{indexOutputFlag}},
 	{"Output", "dist cat", []defineFlag{distCatFlags}},
 	{"Output: one of -o, --into", "dist plan", []defineFlag{distOutputFlags}},
 	{"Tasks", "dist plan", []defineFlag{distPlanFlags}},

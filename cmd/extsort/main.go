@@ -43,6 +43,7 @@ import (
 const (
 	exitDone     = 0
 	exitDisorder = 1 // only if a check found disorder
+	exitNotFound = 1 // only if find found nothing
 	exitError    = 2
 	// exitRetry means that a dist task failed but may succeed on a retry. It is EX_TEMPFAIL of
 	// sysexits.h.
@@ -104,6 +105,8 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 		return exitDone
 	case errors.Is(err, errDisorder):
 		return exitDisorder
+	case errors.Is(err, errNotFound):
+		return exitNotFound
 	case errors.Is(err, syscall.EPIPE):
 		return dieOf(syscall.SIGPIPE)
 	}

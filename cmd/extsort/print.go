@@ -130,6 +130,25 @@ func openTextSink(
 	inputs []string,
 ) (
 	*output.Sink, error) {
+	const unknown = -1
+	return openRecordSink(ctx, a, v, written{header, unknown}, inputs)
+}
+
+// written describes the records of an output.
+type written struct {
+	header  *format.Header // nil for text
+	records int64          // their number; negative if it is not known
+}
+
+// openRecordSink is openTextSink for records whose number may be known.
+func openRecordSink(
+	ctx context.Context,
+	a *app,
+	v *flagValues,
+	w written,
+	inputs []string,
+) (
+	*output.Sink, error) {
 	name := v.opt.Output
 	for _, one := range inputs {
 		if inputPlace(a, one).isFile(name) {
@@ -150,12 +169,12 @@ func openTextSink(
 	}
 	opt := output.Options{
 		RecordSize:  1,
-		Records:     -1,
+		Records:     w.records,
 		Compression: compression,
 		Writers:     1,
 		Compressors: processors,
 	}
-	if header != nil {
+	if header := w.header; header != nil {
 		opt.RecordSize = header.Layout().RecordSize
 		opt.Header = header.Encode
 		opt.MaxRecords = header.MaxRecords()

@@ -18,6 +18,7 @@ type textFlags struct {
 	span    *recordRange
 	sample  int64
 	seed    uint64
+	find    findFlags
 }
 
 // tableForm is a form of lines for people. extsort parse cannot read it.

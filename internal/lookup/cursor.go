@@ -18,8 +18,10 @@ const maxMisses = 8
 // A Cursor looks up keys in ascending order. It keeps the records that it has read last, so that
 // look-ups of keys that are close to each other read them once. It is not safe for concurrent use.
 type Cursor struct {
-	table   *Table
-	forward bool // keys are looked up in ascending order
+	table *Table
+	// batch is set for many look-ups. Windows are then as small as possible, and only the order of
+	// their first and last records is checked.
+	batch bool
 
 	previous []byte // the previous key
 	next     int64  // its lower boundary
@@ -39,9 +41,10 @@ type window struct {
 	low, high []byte // the normalized keys of the first and of the last record
 }
 
-// NewCursor returns a cursor for many look-ups.
-func (t *Table) NewCursor() *Cursor {
-	return &Cursor{table: t, forward: true}
+// NewCursor returns a cursor for look-ups. With batch, it is fast for many keys. Without, it checks
+// the order of all records that it reads.
+func (t *Table) NewCursor(batch bool) *Cursor {
+	return &Cursor{table: t, batch: batch}
 }
 
 // Find is Table.Find. It is fast if key is not less than the previous key.
@@ -189,7 +192,7 @@ func (c *Cursor) guess(s *search) (first, n int64, final bool) {
 	switch {
 	case span <= page:
 		return s.low, span, true
-	case span <= block && (!known || s.misses > 0 || s.indexed && !c.forward):
+	case span <= block && (!known || s.misses > 0 || s.indexed && !c.batch):
 		return s.low, span, true
 	case !known || s.misses > maxMisses:
 		return s.low + (span-page)/2, page, false
@@ -253,7 +256,7 @@ func (c *Cursor) read(s *search, first, n int64) error {
 	if err := t.compare(w.low, w.high, first, first+n-1); err != nil {
 		return err
 	}
-	if !c.forward {
+	if !c.batch {
 		if _, err := t.checkAll(recs, first, nil); err != nil {
 			return err
 		}

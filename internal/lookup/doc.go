@@ -29,5 +29,5 @@
 // # Disorder
 //
 // Searches rely on the order of the records, and notice disorder only in the records that they
-// read. [WriteIndex] reads and checks all records.
+// read. [File.WriteIndex] reads and checks all records.
 package lookup

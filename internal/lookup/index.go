@@ -23,7 +23,7 @@ import (
 //	16       "extsort index 1\n"
 //	4        length of the description, little-endian, like all numbers
 //	4        CRC-32C of the description
-//	…        the description: a Description as JSON
+//	…        the description, in JSON
 //	…        for each page: the first key of the page, and the CRC-32C of the page
 //	4        CRC-32C of the table of pages
 //	…        pages: the first keys of up to 8,192 blocks each, normalized and cut to keyBytes
@@ -48,31 +48,31 @@ type Identity struct {
 	Records int64  `json:"records"`
 }
 
-// A Description describes an index.
-type Description struct {
+// A description describes an index.
+type description struct {
 	Identity
 	BlockRecords int64 `json:"block_records"`
 	KeyBytes     int   `json:"key_bytes"` // bytes of a key in the index
 }
 
 // blocks returns the number of blocks.
-func (d *Description) blocks() int64 {
+func (d *description) blocks() int64 {
 	return (d.Records + d.BlockRecords - 1) / d.BlockRecords
 }
 
-func (d *Description) pages() int64 {
+func (d *description) pages() int64 {
 	return (d.blocks() + pageBlocks - 1) / pageBlocks
 }
 
 // pageBytes returns the size of a page.
-func (d *Description) pageBytes(page int64) int64 {
+func (d *description) pageBytes(page int64) int64 {
 	return min(pageBlocks, d.blocks()-page*pageBlocks) * int64(d.KeyBytes)
 }
 
 // An Index limits searches to a few blocks of a table. It is safe for concurrent use.
 type Index struct {
 	name string
-	desc Description
+	desc description
 	from io.ReaderAt
 	// table contains the first key of each page and its checksum.
 	table []byte
@@ -101,9 +101,9 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("index %s is damaged (%s): build the index again, or remove it", e.Index, e.Reason)
 }
 
-// OpenIndex opens an index of a file with an identity. from contains the index. Several goroutines
+// readIndex opens an index of a file with an identity. from contains the index. Several goroutines
 // read it later.
-func OpenIndex(name string, from io.ReaderAt, size int64, identity Identity, keyer *format.Keyer) (*Index, error) {
+func readIndex(name string, from io.ReaderAt, size int64, identity Identity, keyer *format.Keyer) (*Index, error) {
 	x := &Index{name: name, from: from}
 	if err := x.readDescription(size); err != nil {
 		return nil, err
@@ -327,10 +327,10 @@ func (x *Index) key(block int64) ([]byte, error) {
 	return keys[block%pageBlocks*size:][:size], nil
 }
 
-// WriteIndex writes the index of a sorted table. It reads all records, and checks that they are in
+// writeIndex writes the index of a sorted table. It reads all records, and checks that they are in
 // order.
-func WriteIndex(ctx context.Context, t *Table, identity Identity, to io.Writer) error {
-	d := Description{
+func writeIndex(ctx context.Context, t *Table, identity Identity, to io.Writer) error {
+	d := description{
 		Identity:     identity,
 		BlockRecords: int64(max(blockBytes/t.size, 1)),
 		KeyBytes:     min(t.keyer.KeySize(), maxKeyBytes),
@@ -343,7 +343,7 @@ func WriteIndex(ctx context.Context, t *Table, identity Identity, to io.Writer) 
 }
 
 // write writes an index that contains the given keys.
-func (d *Description) write(to io.Writer, keys []byte) error {
+func (d *description) write(to io.Writer, keys []byte) error {
 	text, err := json.Marshal(d)
 	if err != nil {
 		return err
@@ -370,7 +370,7 @@ func (d *Description) write(to io.Writer, keys []byte) error {
 }
 
 // blockKeys returns the first key of each block. It reads and checks all records.
-func (t *Table) blockKeys(ctx context.Context, d *Description) ([]byte, error) {
+func (t *Table) blockKeys(ctx context.Context, d *description) ([]byte, error) {
 	const readBytes = 1 << 20 // at once
 	size := int64(t.size)
 	perRead := max(readBytes/(d.BlockRecords*size), 1) * d.BlockRecords

@@ -151,10 +151,10 @@ func scan(keys [][]byte, key []byte) (r Range) {
 func indexOf(t testing.TB, table *Table) *Index {
 	t.Helper()
 	var file bytes.Buffer
-	if err := WriteIndex(t.Context(), table, identityOf(table), &file); err != nil {
+	if err := writeIndex(t.Context(), table, identityOf(table), &file); err != nil {
 		t.Fatal(err)
 	}
-	index, err := OpenIndex("idx", bytes.NewReader(file.Bytes()), int64(file.Len()), identityOf(table), table.Keyer())
+	index, err := readIndex("idx", bytes.NewReader(file.Bytes()), int64(file.Len()), identityOf(table), table.Keyer())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -205,11 +205,12 @@ func testFind(t *testing.T, random *rand.Rand, table *Table, m *memory, all [][]
 		}
 		keys = append(keys, key)
 	}
-	cursor := table.NewCursor()
+	batch := table.NewCursor(true)
+	checking := table.NewCursor(false)
 	slices.SortFunc(keys[2:], bytes.Compare) // the first ones are in any order
 	for _, key := range keys {
 		want := scan(all, key)
-		for _, find := range []func([]byte) (Range, error){table.Find, cursor.Find} {
+		for _, find := range []func([]byte) (Range, error){table.Find, batch.Find, checking.Find} {
 			got, err := find(key)
 			if err != nil || got != want {
 				t.Fatalf("key %x: %v, %v, want %v", key, got, err, want)
@@ -313,7 +314,7 @@ func TestReads(t *testing.T) {
 			rec := binary.LittleEndian.AppendUint64(nil, c.from.value(at))
 			table.ends.Store(nil)
 			c.from.reads = 0
-			cursor := &Cursor{table: table}
+			cursor := table.NewCursor(false)
 			r, err := cursor.find(table.KeyOf(rec), 0)
 			if err != nil || r.First > at || r.End <= at {
 				t.Fatalf("%s: %d: %v, %v", c.name, at, r, err)
@@ -339,7 +340,7 @@ func TestReadsWithIndex(t *testing.T) {
 		at := random.IntN(n)
 		m.reads.Store(0)
 		m.most.Store(0)
-		cursor := &Cursor{table: table}
+		cursor := table.NewCursor(false)
 		r, err := cursor.find(table.KeyOf(recs[8*at:]), 0)
 		if err != nil || r != (Range{int64(at), int64(at + 1)}) {
 			t.Fatalf("%d: %v, %v", at, r, err)
@@ -368,7 +369,7 @@ func TestDisorder(t *testing.T) {
 	for _, err = range table.All(t.Context(), Range{3, 7}) {
 	}
 	checkDisorder(t, err, want)
-	checkDisorder(t, WriteIndex(t.Context(), table, identityOf(table), io.Discard), want)
+	checkDisorder(t, writeIndex(t.Context(), table, identityOf(table), io.Discard), want)
 }
 
 func checkDisorder(t *testing.T, err error, want DisorderError) {
@@ -437,7 +438,7 @@ func TestReadErrors(t *testing.T) {
 				t.Fatalf("%v, %v", got, err)
 			}
 		}
-		err := WriteIndex(t.Context(), NewTable("file", m, keyer, nil), Identity{Records: n}, io.Discard)
+		err := writeIndex(t.Context(), NewTable("file", m, keyer, nil), Identity{Records: n}, io.Discard)
 		if !errors.Is(err, broken) {
 			t.Fatalf("the index: %v", err)
 		}
@@ -456,13 +457,13 @@ func TestDamagedIndex(t *testing.T) {
 	m := &memory{recs: recs, size: 4}
 	table := NewTable("file", m, keyer, nil)
 	var file bytes.Buffer
-	if err := WriteIndex(t.Context(), table, identityOf(table), &file); err != nil {
+	if err := writeIndex(t.Context(), table, identityOf(table), &file); err != nil {
 		t.Fatal(err)
 	}
 	whole := file.Bytes()
 	all := normalized(keyer, recs)
 	find := func(damaged []byte, identity Identity) error {
-		index, err := OpenIndex("idx", bytes.NewReader(damaged), int64(len(damaged)), identity, keyer)
+		index, err := readIndex("idx", bytes.NewReader(damaged), int64(len(damaged)), identity, keyer)
 		if err != nil {
 			return err
 		}
@@ -514,7 +515,7 @@ func TestManyPages(t *testing.T) {
 	const n = 3*pageBlocks + 5
 	large := &largeRecords{n: n, size: 70000}
 	table := NewTable("file", large, keyer, nil)
-	d := Description{Identity: identityOf(table), BlockRecords: 1, KeyBytes: 8}
+	d := description{Identity: identityOf(table), BlockRecords: 1, KeyBytes: 8}
 	var keys []byte
 	for i := range int64(n) {
 		keys = binary.BigEndian.AppendUint64(keys, uint64(3*i))
@@ -523,7 +524,7 @@ func TestManyPages(t *testing.T) {
 	if err := d.write(&file, keys); err != nil {
 		t.Fatal(err)
 	}
-	index, err := OpenIndex("idx", bytes.NewReader(file.Bytes()), int64(file.Len()), d.Identity, keyer)
+	index, err := readIndex("idx", bytes.NewReader(file.Bytes()), int64(file.Len()), d.Identity, keyer)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -596,7 +597,7 @@ func TestCancelled(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if err := WriteIndex(ctx, table, identityOf(table), io.Discard); !errors.Is(err, cause) {
+	if err := writeIndex(ctx, table, identityOf(table), io.Discard); !errors.Is(err, cause) {
 		t.Error(err)
 	}
 }
@@ -626,7 +627,7 @@ func BenchmarkFind(b *testing.B) {
 			slices.Sort(keys)
 			b.Run(fmt.Sprintf("%s/batch of %d", name, lookups), func(b *testing.B) {
 				key := make([]byte, 8)
-				cursor := t.NewCursor()
+				cursor := t.NewCursor(true)
 				for i := range b.N {
 					binary.BigEndian.PutUint64(key, keys[i%lookups])
 					if _, err := cursor.Find(key); err != nil {

@@ -24,11 +24,15 @@ type Options struct {
 	Stdin   io.Reader
 	Reverse bool
 
-	// Index is the name of the index, or "" for none. With IfPresent, it need not exist.
-	Index     string
-	IfPresent bool
+	Index IndexFile
 
 	Warn func(message string)
+}
+
+// An IndexFile names an index. The zero value means that there is none.
+type IndexFile struct {
+	Name      string
+	IfPresent bool // it need not exist
 }
 
 // A File is an open sorted file. Its methods may be called concurrently, except for Close.
@@ -120,11 +124,11 @@ func describe(layout format.Layout, in *input.Input, frame *input.Frame) string 
 
 // openIndex opens the index, or returns nil if there is none.
 func (f *File) openIndex(ctx context.Context, keyer *format.Keyer, opt Options) (*Index, error) {
-	if opt.Index == "" {
+	if opt.Index.Name == "" {
 		return nil, nil
 	}
-	content, err := input.OpenContent(ctx, opt.Index, nil)
-	if opt.IfPresent && errors.Is(err, fs.ErrNotExist) {
+	content, err := input.OpenContent(ctx, opt.Index.Name, nil)
+	if opt.Index.IfPresent && errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
 	if err != nil {
@@ -132,17 +136,14 @@ func (f *File) openIndex(ctx context.Context, keyer *format.Keyer, opt Options) 
 	}
 	f.index = content
 	if content.Stream != nil {
-		return nil, fmt.Errorf("index %s: it is not a file", opt.Index)
+		return nil, fmt.Errorf("index %s: it is not a file", opt.Index.Name)
 	}
 	section, _ := content.Section(format.Recognition{Raw: true})
-	return OpenIndex(content.Name, section, section.Size(), f.identity, keyer)
+	return readIndex(content.Name, section, section.Size(), f.identity, keyer)
 }
 
 // Check returns an error if the file changed after it was opened.
 func (f *File) Check(warn func(string)) error { return f.files.Check(warn) }
-
-// HasIndex reports whether look-ups use an index.
-func (f *File) HasIndex() bool { return f.index != nil }
 
 // Close closes the file and its index.
 func (f *File) Close() error {
@@ -163,7 +164,7 @@ func (f *File) WriteIndex(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	err = WriteIndex(ctx, f.Table, f.identity, to)
+	err = writeIndex(ctx, f.Table, f.identity, to)
 	if err == nil {
 		err = f.Check(func(string) {})
 	}

@@ -88,7 +88,7 @@ func (t *Table) cursor() *Cursor {
 	if c, ok := t.cursors.Get().(*Cursor); ok {
 		return c
 	}
-	return &Cursor{table: t}
+	return t.NewCursor(false)
 }
 
 // All iterates over the records of a range, in blocks of whole records. It checks their order.
@@ -120,6 +120,15 @@ func (t *Table) All(ctx context.Context, r Range) iter.Seq2[[]byte, error] {
 			at += n
 		}
 	}
+}
+
+// Read fills p with the records from index first on. It checks their order.
+func (t *Table) Read(p []byte, first int64) error {
+	if err := t.source.ReadRecords(p, first); err != nil {
+		return err
+	}
+	_, err := t.checkAll(p, first, nil)
+	return err
 }
 
 // checkAll checks the order of records that follow a record with the key before, or no record if
