@@ -2,6 +2,7 @@ package plan
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -31,6 +32,9 @@ const (
 func Choose(f *Facts, profile *Profile) (*Plan, error) {
 	d := newDecision(f, profile)
 	best, err := d.plan(0)
+	if errors.Is(err, errTooLittle) {
+		return nil, TooLittle(f)
+	}
 	if err != nil || !f.onHost() || f.Request.Strategy.isListed() {
 		return best, err
 	}
@@ -42,6 +46,11 @@ func Choose(f *Facts, profile *Profile) (*Plan, error) {
 	}
 	return best, nil
 }
+
+// errTooLittle means that a memory limit is too small. Choose replaces it with a TooLittle error,
+// whose text takes longer than the plan of a small input: it searches for the least limit that is
+// enough. Plans with less memory than the limit fail without an explanation.
+var errTooLittle = errors.New("too little memory")
 
 // A decision holds the arguments of one call of Choose, and the data that all compared plans share.
 type decision struct {
@@ -82,7 +91,7 @@ func (d *decision) planWith(r reserved) (*Plan, error) {
 		}
 	}
 	if c.capacity < 1 {
-		return nil, TooLittle(d.f)
+		return nil, errTooLittle
 	}
 	all := c.weigh()
 	if err := canRun(c, &all[0]); err != nil {
@@ -99,7 +108,7 @@ func canRun(c *chooser, first *Candidate) error {
 	}
 	needsMerge := first.Strategy.Properties().Spills && c.f.Records > c.capacity
 	if !first.Possible || needsMerge && !c.sizes.Merges(c.f) {
-		return TooLittle(c.f)
+		return errTooLittle
 	}
 	return nil
 }

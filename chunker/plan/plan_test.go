@@ -1,6 +1,7 @@
 package plan
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -377,6 +378,22 @@ func TestMemoryForFew(t *testing.T) {
 		if got := s.Budget.Chunks(); got > c.want || got < c.want/2 {
 			t.Errorf("%s: memory of %d bytes, want up to %d", c.name, got, c.want)
 		}
+	}
+}
+
+// TestUnusedMemoryNeedsNoError checks that a plan with too little memory fails without an
+// explanation, and that Choose explains it. Choose tries plans with less memory for every sort, and
+// the explanation takes longer than the plan of a small input.
+func TestUnusedMemoryNeedsNoError(t *testing.T) {
+	f := factsOf(t, 100, gib)
+	if _, err := newDecision(f, DefaultProfile()).plan(gib - mib); err != errTooLittle {
+		t.Errorf("a plan with 1 MiB: %v, want %v", err, errTooLittle)
+	}
+
+	f.Request.MemoryBytes = mib
+	_, err := Choose(f, DefaultProfile())
+	if _, ok := errors.AsType[*MemoryError](err); !ok {
+		t.Errorf("Choose with 1 MiB: %v, want a MemoryError", err)
 	}
 }
 
