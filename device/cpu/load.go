@@ -190,11 +190,7 @@ func (l *loading[K, E]) chooseBuckets(recs []byte, first int64) {
 	var sample []K
 
 	if count > 1 && len(recs) > 0 {
-		prefixes := l.samplePrefixes(&e.opt)
-		step := max(1, len(prefixes)/(sampledPerBucket*count))
-		for i := 0; i < len(prefixes); i += step {
-			sample = append(sample, e.kind.fromPrefix(prefixes[i]))
-		}
+		sample = l.sampleForBuckets(count)
 		if len(sample) == 0 {
 			l.eachBatch(e.workers[0], recs, first, func(keys []K, _ []E) {
 				sample = append(sample, keys...)
@@ -222,6 +218,38 @@ func (l *loading[K, E]) chooseBuckets(recs []byte, first int64) {
 		)
 		w.radix.Passes = 0
 	}
+}
+
+// sampleForBuckets returns the keys of the sample that are selected, or a part of them if they are
+// more than a number of buckets needs. A selection may take only a few of all keys, so the others
+// have to be left out first: one remaining key would say nothing about the range of the selection.
+func (l *loading[K, E]) sampleForBuckets(buckets int) (sample []K) {
+	e := l.pipeline
+	prefixes := l.samplePrefixes(&e.opt)
+	selected := len(prefixes)
+	if !l.selection.takesAll() {
+		selected = 0
+		for _, prefix := range prefixes {
+			if l.selection.includes(e.kind.fromPrefix(prefix)) {
+				selected++
+			}
+		}
+	}
+
+	step := max(1, selected/(sampledPerBucket*buckets))
+	next := 0
+	for _, prefix := range prefixes {
+		key := e.kind.fromPrefix(prefix)
+		if !l.selection.includes(key) {
+			continue
+		}
+		if next == 0 {
+			sample = append(sample, key)
+			next = step
+		}
+		next--
+	}
+	return sample
 }
 
 // collectLeaves makes leaves of the workers' buckets. whole is the leaf that was divided. If in is
@@ -320,6 +348,11 @@ func (s *selection[E]) high() E {
 	return s.low + s.span
 }
 
+// includes reports whether an element is taken.
+func (s *selection[E]) includes(element E) bool {
+	return element-s.low <= s.span
+}
+
 // takesAll reports whether all elements are selected.
 func (s *selection[E]) takesAll() bool {
 	return s.span == ^E(0)
@@ -341,7 +374,7 @@ func (s *selection[E]) estimateRecords(
 	prefixes := in.samplePrefixes(opt)
 	selected := 0
 	for _, p := range prefixes {
-		if fromPrefix(p)-s.low <= s.span {
+		if s.includes(fromPrefix(p)) {
 			selected++
 		}
 	}

@@ -55,3 +55,35 @@ func TestSelectFrequent(t *testing.T) {
 		}
 	}
 }
+
+// TestSelectNarrow selects ranges with slightly more records than fit. Each range has 0.8 percent of
+// all records, and so few keys of the sample. Select has to divide the range nevertheless, to find
+// the part of it that fits.
+func TestSelectNarrow(t *testing.T) {
+	r := rand.New(rand.NewPCG(73, 74))
+	const records, room, ranges = 1_500_000, 10_000, 125
+	l := layoutOf(t, "u64")
+	recs := devicetest.Distributions["uniform"](l, records, r)
+	k, err := format.NewKeyer(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := New().NewChunk(t.Context(), device.ChunkOptions{Keyer: k, Records: room, BlockBytes: 8000, Workers: 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+
+	const width = math.MaxUint64 / ranges
+	for i := range uint64(20) {
+		src := &devicetest.SampledSource{Source: devicetest.Source{Recs: recs, Size: 8},
+			Prefixes: devicetest.Sampled(l, recs, 1<<14)}
+		n, last, err := c.Select(t.Context(), src, i*width, (i+1)*width-1)
+		if err != nil {
+			t.Fatalf("range %d: %v", i, err)
+		}
+		if n > room || n < room/4 || last >= (i+1)*width-1 {
+			t.Errorf("range %d: %d records up to %d, want %d to %d", i, n, last, room/4, room)
+		}
+	}
+}
