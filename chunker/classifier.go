@@ -15,9 +15,9 @@ import (
 // of a partition. In that case the splitters are taken directly from the sample (sample sort:
 // Frazer and McKellar 1970) and found with a search tree.
 type Classifier struct {
-	least uint64 // smallest key of the sample; smaller keys go to partition 0
-	shift uint   // digit = (key − least) >> shift
-	table []uint16
+	smallestKey uint64 // smallest key of the sample; smaller keys go to partition 0
+	shift       uint   // digit = (key − least) >> shift
+	table       []uint16
 
 	splitters []uint64 // of partitions 1, 2, …; used if table is nil
 	tree      []uint64 // search tree of the splitters; used if table is nil
@@ -42,7 +42,7 @@ func NewClassifier(sorted []uint64, partitions int) *Classifier {
 	c.splitters = splittersOf(sorted, partitions)
 	c.Partitions = len(c.splitters) + 1
 	if c.useDigits(sorted, partitions); c.table == nil {
-		c.plant()
+		c.buildTree()
 	}
 	return c
 }
@@ -61,7 +61,7 @@ func splittersOf(sorted []uint64, partitions int) []uint64 {
 		}
 		splitters = append(splitters, key)
 		if isolated < partitions/2 && key+1 != 0 &&
-			countOf(sorted, key) >= share {
+			countEqual(sorted, key) >= share {
 			splitters = append(splitters, key+1) // an equality bucket
 			isolated++
 		}
@@ -74,8 +74,8 @@ func splittersOf(sorted []uint64, partitions int) []uint64 {
 	return splitters
 }
 
-// countOf returns how often key occurs in sorted. REQUIRES: key+1 does not overflow
-func countOf(sorted []uint64, key uint64) int {
+// countEqual returns how often key occurs in sorted. REQUIRES: key+1 does not overflow
+func countEqual(sorted []uint64, key uint64) int {
 	from, _ := slices.BinarySearch(sorted, key)
 	to, _ := slices.BinarySearch(sorted[from:], key+1)
 	return to
@@ -111,7 +111,7 @@ func (c *Classifier) useDigits(sorted []uint64, partitions int) {
 		filled += n
 	}
 
-	c.least = least
+	c.smallestKey = least
 	c.shift = shift
 	c.table = table
 	c.Partitions = partition + 1
@@ -134,7 +134,7 @@ func (c *Classifier) Classify(partitions []uint32, keys []uint64) {
 
 func (c *Classifier) classifyByDigit(partitions []uint32, keys []uint64) {
 	table := c.table[:1<<digitTableBits]
-	least := c.least
+	least := c.smallestKey
 	shift := c.shift & 63
 	partitions = partitions[:len(keys)]
 	for i, key := range keys {
@@ -196,9 +196,9 @@ func descend(tree []uint64, i, key uint64) uint64 {
 	return 2*i + 1 - below
 }
 
-// plant builds the search tree of the splitters: node i has the children 2i and 2i+1 (Sanders and
-// Winkel 2004). Nodes without a splitter contain the greatest key.
-func (c *Classifier) plant() {
+// buildTree builds the search tree of the splitters: node i has the children 2i and 2i+1 (Sanders
+// and Winkel 2004). Nodes without a splitter contain the greatest key.
+func (c *Classifier) buildTree() {
 	levels := bits.Len(uint(len(c.splitters)))
 	c.tree = slices.Repeat([]uint64{math.MaxUint64}, 1<<levels)
 	for i := 1; i < len(c.tree); i++ {

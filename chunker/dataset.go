@@ -58,7 +58,9 @@ type imagined struct {
 func (d *imagined) Records() int64 { return d.records }
 
 func (d *imagined) Sample(
-	_ context.Context, k *format.Keyer, n int,
+	_ context.Context,
+	k *format.Keyer,
+	n int,
 ) (plan.Sample, error) {
 	return ImaginedSample(k, d.records, n), nil
 }

@@ -20,37 +20,37 @@ type Partition struct {
 	// same key, so a sample takes only one of them.
 	Sorted bool
 
-	cut int // number of blocks that Cut has returned
-	// rest iterates over the remaining blocks; nil before the first Cut.
-	rest *spill.Cursor
-	next *spill.Block // the first of the remaining blocks
+	blocksCut int // number of blocks that Cut has returned
+	// cursor iterates over the remaining blocks; nil before the first Cut.
+	cursor    *spill.Cursor
+	nextBlock *spill.Block // the first of the remaining blocks
 }
 
 // Cut returns the next whole blocks that contain at most maxRecords records, but at least one
 // block.
 func (p *Partition) Cut(maxRecords int64) (device.Source, error) {
-	if p.cut == p.Blocks() {
+	if p.blocksCut == p.Blocks() {
 		return nil, nil
 	}
 	var err error
-	if p.rest == nil {
-		p.rest = p.Cursor(0, p.Blocks())
-		p.next, err = p.rest.Next()
+	if p.cursor == nil {
+		p.cursor = p.Cursor(0, p.Blocks())
+		p.nextBlock, err = p.cursor.Next()
 	}
 
-	i := p.cut
-	for records := int64(0); err == nil && p.next != nil; p.cut++ {
-		records += int64(p.next.Records)
-		if records > maxRecords && p.cut > i {
+	i := p.blocksCut
+	for records := int64(0); err == nil && p.nextBlock != nil; p.blocksCut++ {
+		records += int64(p.nextBlock.Records)
+		if records > maxRecords && p.blocksCut > i {
 			break
 		}
-		p.next, err = p.rest.Next()
+		p.nextBlock, err = p.cursor.Next()
 	}
 
 	if err != nil {
 		return nil, err
 	}
-	return p.Source(i, p.cut), nil
+	return p.Source(i, p.blocksCut), nil
 }
 
 // Split divides the partition at the borders of blocks.
@@ -66,14 +66,21 @@ func (p *Partition) Split(n int) []device.Source {
 
 // Sample reads records at evenly spaced positions.
 func (p *Partition) Sample(
-	ctx context.Context, k *format.Keyer, n int,
+	ctx context.Context,
+	k *format.Keyer,
+	n int,
 ) (plan.Sample, error) {
 	together := input.SampleTogether
 	if p.Sorted {
 		together = 1
 	}
 	return input.SampleRecords(
-		ctx, k, p.Records(), n, together, 1,
+		ctx,
+		k,
+		p.Records(),
+		n,
+		together,
+		1,
 		(&spill.Reader{Run: p.Run}).ReadRecords,
 	)
 }

@@ -17,7 +17,11 @@ import (
 // partition in a buffer and spills the buffer when it is full. The blocks of a partition are
 // stored in the order of the sections, so a partition keeps the order of the input.
 func Scatter(
-	ctx context.Context, k *format.Keyer, data Dataset, c *Classifier, store *spill.Spill,
+	ctx context.Context,
+	k *format.Keyer,
+	data Dataset,
+	c *Classifier,
+	store *spill.Spill,
 	opt plan.Scatter,
 ) ([]*Partition, error) {
 	sources := data.Split(max(opt.Workers, opt.Sections))
@@ -51,13 +55,15 @@ func Scatter(
 
 // joinPartition joins the pieces of partition p that the workers have written.
 func joinPartition(
-	store *spill.Spill, scatterers []*scatterer, p int,
+	store *spill.Spill,
+	scatterers []*scatterer,
+	p int,
 ) (partition *Partition, err error) {
 	partition = &Partition{AllEqual: true}
 	pieces := make([]*spill.Appender, len(scatterers))
 	for i, s := range scatterers {
 		pieces[i] = &s.pieces[p]
-		partition.AllEqual = partition.AllEqual && !s.differ[p]
+		partition.AllEqual = partition.AllEqual && !s.keysDiffer[p]
 	}
 
 	sameKeys := false
@@ -70,23 +76,26 @@ func joinPartition(
 
 // A scatterer is one worker of Scatter.
 type scatterer struct {
-	keyer      *format.Keyer
-	classifier *Classifier
-	store      *spill.Spill
-	size       int // record size in bytes
-	unit       []byte
-	keys       []uint64
-	partitions []uint32
+	keyer       *format.Keyer
+	classifier  *Classifier
+	store       *spill.Spill
+	recordBytes int // record size in bytes
+	unit        []byte
+	keys        []uint64
+	partitions  []uint32
 
-	section int64            // the section being read
-	memory  *arena.Memory    // memory of the buffers
-	buffers buffers          // records not spilled yet
-	pieces  []spill.Appender // the spilled records of each partition
-	differ  []bool           // whether a block of the partition contains different keys
+	section    int64            // the section being read
+	memory     *arena.Memory    // memory of the buffers
+	buffers    buffers          // records not spilled yet
+	pieces     []spill.Appender // the spilled records of each partition
+	keysDiffer []bool           // whether a block of the partition contains different keys
 }
 
 func newScatterer(
-	k *format.Keyer, c *Classifier, store *spill.Spill, opt plan.Scatter,
+	k *format.Keyer,
+	c *Classifier,
+	store *spill.Spill,
+	opt plan.Scatter,
 ) (*scatterer, error) {
 	size := k.Layout().RecordSize
 	records := max(opt.UnitBytes/max(size, 8), 1)
@@ -96,14 +105,17 @@ func newScatterer(
 		return nil, err
 	}
 	return &scatterer{
-		keyer: k, classifier: c, store: store, size: size,
+		keyer: k, classifier: c, store: store, recordBytes: size,
 		// aligned, so that it can be viewed as words
 		unit: arena.ByteView(make([]uint64, (records*size+7)/8))[:records*size],
 		keys: make([]uint64, records), partitions: make([]uint32, records),
 		memory: memory, buffers: newBuffers(
-			memory.Bytes(), c.Partitions, opt.BlockBytes, size,
+			memory.Bytes(),
+			c.Partitions,
+			opt.BlockBytes,
+			size,
 		),
-		pieces: make([]spill.Appender, c.Partitions), differ: make([]bool, c.Partitions),
+		pieces: make([]spill.Appender, c.Partitions), keysDiffer: make([]bool, c.Partitions),
 	}, nil
 }
 
@@ -129,7 +141,7 @@ func (s *scatterer) run(ctx context.Context, src device.Source) error {
 
 // scatter sends the n records of the unit to their partitions.
 func (s *scatterer) scatter(n int) error {
-	keys, partitions, recs := s.keys[:n], s.partitions[:n], s.unit[:n*s.size]
+	keys, partitions, recs := s.keys[:n], s.partitions[:n], s.unit[:n*s.recordBytes]
 	s.keyer.Prefixes(keys, recs)
 	s.classifier.Classify(partitions, keys)
 	for len(partitions) > 0 {
@@ -140,7 +152,7 @@ func (s *scatterer) scatter(n int) error {
 		if err := s.flush(full); err != nil {
 			return err
 		}
-		partitions, recs = partitions[done:], recs[done*s.size:]
+		partitions, recs = partitions[done:], recs[done*s.recordBytes:]
 	}
 	return nil
 }
@@ -165,13 +177,13 @@ func (s *scatterer) flush(p int) error {
 	if err := s.store.Append(&s.pieces[p], s.section, recs); err != nil {
 		return err
 	}
-	s.differ[p] = s.differ[p] || differ(s.keyer, recs)
+	s.keysDiffer[p] = s.keysDiffer[p] || keysDiffer(s.keyer, recs)
 	s.buffers.Clear(p)
 	return nil
 }
 
-// differ reports whether recs contains different keys.
-func differ(k *format.Keyer, recs []byte) bool {
+// keysDiffer reports whether recs contains different keys.
+func keysDiffer(k *format.Keyer, recs []byte) bool {
 	size := k.Layout().RecordSize
 	for at := size; at < len(recs); at += size {
 		if k.Compare(recs[:size], recs[at:at+size]) != 0 {
@@ -208,32 +220,32 @@ func newBuffers(memory []byte, partitions, block, size int) buffers {
 		}
 	}
 	return &plainBuffers{
-		memory: memory,
-		block:  block,
-		size:   size,
-		filled: make([]int, partitions),
+		memory:      memory,
+		bufferBytes: block,
+		recordBytes: size,
+		filled:      make([]int, partitions),
 	}
 }
 
 // plainBuffers collect records of any size.
 type plainBuffers struct {
-	memory []byte
-	block  int   // size of a buffer in bytes
-	size   int   // record size in bytes
-	filled []int // number of bytes in the buffer of each partition
+	memory      []byte
+	bufferBytes int   // size of a buffer in bytes
+	recordBytes int   // record size in bytes
+	filled      []int // number of bytes in the buffer of each partition
 }
 
 func (b *plainBuffers) Append(
 	recs []byte, partitions []uint32,
 ) (done, full int) {
 	memory := b.memory
-	size := b.size
+	size := b.recordBytes
 	for i, partition := range partitions {
 		p := int(partition)
 		at := b.filled[p]
-		copy(memory[p*b.block+at:], recs[i*size:(i+1)*size])
+		copy(memory[p*b.bufferBytes+at:], recs[i*size:(i+1)*size])
 		b.filled[p] = at + size
-		if at+size == b.block {
+		if at+size == b.bufferBytes {
 			return i + 1, p
 		}
 	}
@@ -243,6 +255,6 @@ func (b *plainBuffers) Append(
 
 func (b *plainBuffers) Finish(int) bool { return true }
 func (b *plainBuffers) Buffered(partition int) []byte {
-	return b.memory[partition*b.block:][:b.filled[partition]]
+	return b.memory[partition*b.bufferBytes:][:b.filled[partition]]
 }
 func (b *plainBuffers) Clear(partition int) { b.filled[partition] = 0 }

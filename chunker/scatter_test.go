@@ -148,7 +148,7 @@ func TestPartOfWideKeys(t *testing.T) {
 // classifierOf is the classifier of splitters.
 func classifierOf(splitters ...uint64) *Classifier {
 	c := &Classifier{splitters: splitters, Partitions: len(splitters) + 1}
-	c.plant()
+	c.buildTree()
 	return c
 }
 

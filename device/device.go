@@ -66,7 +66,9 @@ type BlockWriterFunc func(ctx context.Context, first int64, recs []byte) error
 
 // WriteBlock calls f.
 func (f BlockWriterFunc) WriteBlock(
-	ctx context.Context, first int64, recs []byte,
+	ctx context.Context,
+	first int64,
+	recs []byte,
 ) error {
 	return f(ctx, first, recs)
 }
@@ -224,7 +226,10 @@ type Plain struct{}
 
 // Select returns errors.ErrUnsupported.
 func (Plain) Select(
-	context.Context, Source, uint64, uint64,
+	context.Context,
+	Source,
+	uint64,
+	uint64,
 ) (int64, uint64, error) {
 	return 0, 0, errors.ErrUnsupported
 }
@@ -267,7 +272,9 @@ type Stats struct {
 // Each calls f for every worker, each in its own goroutine, and waits for all of them. An error
 // cancels the context of the others.
 func Each(
-	ctx context.Context, workers int, f func(ctx context.Context, i int) error,
+	ctx context.Context,
+	workers int,
+	f func(ctx context.Context, i int) error,
 ) error {
 	group, ctx := safely.WithContext(ctx)
 	for i := range workers {

@@ -2,5 +2,5 @@
 
 package device
 
-// OpenFiles returns the number of files that inputs or spill files may keep open.
-func OpenFiles(most int) int { return most }
+// MaxOpenFiles returns the number of files that inputs or spill files may keep open.
+func MaxOpenFiles(most int) int { return most }

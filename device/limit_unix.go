@@ -4,10 +4,10 @@ package device
 
 import "golang.org/x/sys/unix"
 
-// OpenFiles returns the number of files that inputs or spill files may keep open: most, or a
+// MaxOpenFiles returns the number of files that inputs or spill files may keep open: most, or a
 // quarter of the process's limit if that is lower. The output, the Go runtime and drivers need
 // descriptors, too. The Go runtime has already raised the limit as far as possible.
-func OpenFiles(most int) int {
+func MaxOpenFiles(most int) int {
 	var limit unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil {
 		return most

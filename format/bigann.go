@@ -44,8 +44,11 @@ func bigann(v vecsFormat) *container {
 		guess: b.guess,
 		check: func(s Spec) []error {
 			return exclusion(
-				s.Type != "", option.Format, " %s excludes %v: it says what the values are",
-				v.name, option.Type,
+				s.Type != "",
+				option.Format,
+				" %s excludes %v: it says what the values are",
+				v.name,
+				option.Type,
 			)
 		},
 		read:     b.read,
@@ -178,14 +181,14 @@ func (b bigannFormat) guess(f file) (s Spec, ok bool) {
 		return Spec{}, false
 	}
 
-	isNamed := suffix(f.name) == "."+b.name
-	given, err := ParseType(f.given.Type)
+	isNamed := fileSuffix(f.name) == "."+b.name
+	given, err := ParseType(f.description.Type)
 	isTyped := err == nil && given == b.value
 
 	switch {
-	case f.given.RecordSize > 0:
-		ok = isNamed && int64(f.given.RecordSize) == size
-	case f.given.Type != "":
+	case f.description.RecordSize > 0:
+		ok = isNamed && int64(f.description.RecordSize) == size
+	case f.description.Type != "":
 		ok = isTyped
 	default:
 		ok = isNamed
@@ -197,10 +200,13 @@ func (b bigannFormat) guess(f file) (s Spec, ok bool) {
 // findVectors returns the count field of such a header before plain records, if the suffix of the
 // file name indicates one.
 func findVectors(
-	header []byte, recordSize int, records int64, name string,
+	header []byte,
+	recordSize int,
+	records int64,
+	name string,
 ) *CountField {
 	at := slices.IndexFunc(bigannFormats, func(v vecsFormat) bool {
-		return suffix(name) == "."+v.name
+		return fileSuffix(name) == "."+v.name
 	})
 	if at < 0 || len(header) != bigannHeaderSize {
 		return nil
@@ -214,5 +220,5 @@ func findVectors(
 	if !fits || records >= 0 && records != int64(count) {
 		return nil
 	}
-	return &CountField{at: 0, order: binary.LittleEndian}
+	return &CountField{offset: 0, order: binary.LittleEndian}
 }

@@ -49,7 +49,12 @@ func (k *Keyer) BitRanges(dst []uint64, recs []byte, from, n int) {
 	for len(dst) > 0 {
 		block := min(len(dst), blockKeys)
 		composeBlock(
-			dst[:block], recs[:block*size], size, pieces, from+n, lowBits(n),
+			dst[:block],
+			recs[:block*size],
+			size,
+			pieces,
+			from+n,
+			lowBits(n),
 		)
 		dst = dst[block:]
 		recs = recs[block*size:]
@@ -64,7 +69,12 @@ func (k *Keyer) requireRecords(n int, recs []byte) {
 
 // composeBlock joins pieces to windows that end before bit end of the key.
 func composeBlock(
-	dst []uint64, recs []byte, stride int, pieces []piece, end int, mask uint64,
+	dst []uint64,
+	recs []byte,
+	stride int,
+	pieces []piece,
+	end int,
+	mask uint64,
 ) {
 	if len(pieces) == 1 && pieces[0].end == end &&
 		mask&pieces[0].mask == pieces[0].mask {
@@ -98,21 +108,21 @@ func (p *piece) column(dst []uint64, recs []byte, stride int) {
 		return
 	}
 	if p.gather(dst, recs, stride); p.spread != 0 {
-		up := p.up & 63
+		up := p.signShift & 63
 		spread := p.spread
 		flip := p.flip
 		for i, v := range dst {
 			dst[i] = v ^ uint64(int64((v^flip)<<up)>>63)&spread
 		}
 	}
-	p.turnBy(dst, p.turn)
+	p.turnBy(dst, p.rotation)
 	if p.numeric != nil {
 		p.numeric.values(dst)
 	}
 }
 
 func (p *piece) turnBy(numbers []uint64, n uint64) {
-	if p.turn == 0 {
+	if p.rotation == 0 {
 		return
 	}
 	for i, v := range numbers {
@@ -128,7 +138,7 @@ func (p *piece) gather(dst []uint64, recs []byte, stride int) {
 	}
 	whole := min(len(dst), max(len(recs)-p.start-8+stride, 0)/stride)
 	first := unsafe.Pointer(unsafe.SliceData(recs[p.start:]))
-	up := p.up & 63
+	up := p.signShift & 63
 	mask := p.mask
 	flip := p.flip
 	switch {
@@ -149,7 +159,7 @@ func (p *piece) gather(dst []uint64, recs []byte, stride int) {
 		}
 	}
 	for i := whole; i < len(dst); i++ {
-		dst[i] = p.raw(recs[i*stride:]) ^ flip
+		dst[i] = p.load(recs[i*stride:]) ^ flip
 	}
 }
 
@@ -184,7 +194,7 @@ func rebuild[T uint32 | uint64](k *Keyer, dst []byte, keys []T) {
 	size := k.layout.RecordSize
 	p := &k.pieces[0]
 
-	if p.turn|p.spread == 0 && !p.bigEndian {
+	if p.rotation|p.spread == 0 && !p.bigEndian {
 		putNumbers(dst, keys, T(p.flip), size, size)
 		return
 	}
@@ -205,8 +215,8 @@ func rebuild[T uint32 | uint64](k *Keyer, dst []byte, keys []T) {
 // and overwrites numbers. REQUIRES: the piece is neither wide nor numeric nor decimal
 func (p *piece) scatter(recs []byte, numbers []uint64, stride int) {
 	size := p.size
-	up := p.up & 63
-	p.turnBy(numbers, -p.turn)
+	up := p.signShift & 63
+	p.turnBy(numbers, -p.rotation)
 	spread, flip := p.spread, p.flip
 	if spread|flip != 0 {
 		// the sign bit is not in spread; it has its original value after the flip is undone
@@ -226,7 +236,10 @@ func (p *piece) scatter(recs []byte, numbers []uint64, stride int) {
 // putNumbers writes the low size bytes of each number at intervals of stride bytes, after
 // flipping some bits.
 func putNumbers[T uint32 | uint64](
-	dst []byte, numbers []T, flip T, size, stride int,
+	dst []byte,
+	numbers []T,
+	flip T,
+	size, stride int,
 ) {
 	if len(numbers) == 0 {
 		return

@@ -138,8 +138,8 @@ func Decompressions() []string {
 	return append([]string{"auto"}, namesOf((*codec).isRead, false)...)
 }
 
-// find returns the first codec for which match returns true, or None.
-func find(match func(*codec) bool) Compression {
+// findCodec returns the first codec for which match returns true, or None.
+func findCodec(match func(*codec) bool) Compression {
 	return Compression(max(slices.IndexFunc(codecs, match), 0))
 }
 
@@ -151,10 +151,13 @@ func ParseCompression(s, name string) (Compression, error) {
 		if !slices.Contains(Compressions(), s) {
 			known := namesOf((*codec).isWritten, false)
 			return None, option.Errorf(
-				option.Compress, " %q: use %s", s, english.WordSeries(known, "or"),
+				option.Compress,
+				" %q: use %s",
+				s,
+				english.WordSeries(known, "or"),
 			)
 		}
-		return find(func(c *codec) bool {
+		return findCodec(func(c *codec) bool {
 			return c.name == s || slices.Contains(c.aliases, s)
 		}), nil
 	}
@@ -163,7 +166,7 @@ func ParseCompression(s, name string) (Compression, error) {
 	if suffix == "" {
 		return None, nil
 	}
-	c := find(func(c *codec) bool { return c.suffix == suffix })
+	c := findCodec(func(c *codec) bool { return c.suffix == suffix })
 	if c == None && isCompressionSuffix(suffix) || !codecs[c].isWritten() {
 		return None, option.Errorf(
 			option.Output,
@@ -189,7 +192,7 @@ func isCompressionSuffix(suffix string) bool {
 // bytes, so each codec checks as much as its format specifies. Uniformly random data is mistaken
 // for gzip in about one file in 2^36, and for zstd in one file in 2^28.
 func Detect(first []byte) Compression {
-	return find(func(c *codec) bool {
+	return findCodec(func(c *codec) bool {
 		return c.detect != nil && c.detect(first)
 	})
 }
@@ -201,7 +204,7 @@ func detectByName(name string) Compression {
 		name, _, _ = strings.Cut(name, "?")
 	}
 	suffix := filepath.Ext(name)
-	return find(func(c *codec) bool {
+	return findCodec(func(c *codec) bool {
 		return c.detect == nil && c.isRead() && suffix != "" &&
 			c.suffix == suffix
 	})
@@ -230,15 +233,15 @@ func NewReader(r io.Reader, c Compression, windowBytes int64) io.ReadCloser {
 }
 
 type decompressor struct {
-	source      countingReader
-	codec       *codec
-	windowBytes int64
-	plain       io.ReadCloser // nil until the first Read
-	begun       bool          // some data was decompressed
-	err         error         // permanent
-	lean        bool          // see Economize
-	given       int64         // number of bytes returned
-	passed      int64         // number of bytes to skip; see Suspend
+	source        countingReader
+	codec         *codec
+	windowBytes   int64
+	plain         io.ReadCloser // nil until the first Read
+	begun         bool          // some data was decompressed
+	err           error         // permanent
+	lean          bool          // see Economize
+	returnedBytes int64         // number of bytes returned
+	bytesToSkip   int64         // number of bytes to skip; see Suspend
 }
 
 type countingReader struct {
@@ -263,12 +266,12 @@ func (d *decompressor) Read(p []byte) (n int, err error) {
 		d.err = d.explain(err)
 	}
 
-	if d.err == nil && d.passed > 0 {
-		d.err = d.explain(d.passOver())
+	if d.err == nil && d.bytesToSkip > 0 {
+		d.err = d.explain(d.skipPassed())
 	}
 	if d.err == nil {
 		n, err = d.plain.Read(p)
-		d.given += int64(n)
+		d.returnedBytes += int64(n)
 		d.begun = d.begun || n > 0
 		d.err = d.explain(err)
 	}
@@ -334,7 +337,9 @@ func (d *decompressor) Close() error {
 // depend on workers. The output of zstd and s2 does, but decompresses to the same data. It is an
 // error if the codec cannot be written.
 func NewWriter(
-	w io.Writer, c Compression, workers int,
+	w io.Writer,
+	c Compression,
+	workers int,
 ) (io.WriteCloser, error) {
 	if !codecs[c].isWritten() {
 		return nil, fmt.Errorf("compress with %v: %w", c, errors.ErrUnsupported)

@@ -37,7 +37,7 @@ func BlockCompressions() []string {
 // ParseBlockCompression returns the codec for blocks with the given name. ok is false if there is
 // none.
 func ParseBlockCompression(name string) (c Compression, ok bool) {
-	c = find(func(c *codec) bool { return c.blocks != nil && c.name == name })
+	c = findCodec(func(c *codec) bool { return c.blocks != nil && c.name == name })
 	return c, c != None
 }
 

@@ -38,15 +38,15 @@ func Suspend(r io.Reader, source io.Reader) {
 	d.plain.Close()
 	d.plain = nil
 	d.source = countingReader{r: source}
-	d.passed = d.given
-	d.given = 0
+	d.bytesToSkip = d.returnedBytes
+	d.returnedBytes = 0
 }
 
-// passOver skips the data that was read before the reader was suspended.
-func (d *decompressor) passOver() error {
-	n, err := io.CopyN(io.Discard, d.plain, d.passed)
-	d.given = n
-	d.passed = 0
+// skipPassed skips the data that was read before the reader was suspended.
+func (d *decompressor) skipPassed() error {
+	n, err := io.CopyN(io.Discard, d.plain, d.bytesToSkip)
+	d.returnedBytes = n
+	d.bytesToSkip = 0
 	if err == io.EOF {
 		err = io.ErrUnexpectedEOF
 	}

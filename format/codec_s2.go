@@ -88,7 +88,9 @@ type s2Writer struct {
 
 func newS2Writer(w io.Writer, workers int) (io.WriteCloser, error) {
 	return &s2Writer{blocks: s2.NewWriter(
-		w, s2.WriterConcurrency(workers), s2.WriterBlockSize(s2Block),
+		w,
+		s2.WriterConcurrency(workers),
+		s2.WriterBlockSize(s2Block),
 	)}, nil
 }
 

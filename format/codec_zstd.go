@@ -55,7 +55,9 @@ func newZstdReader(
 	return func(source *countingReader, windowBytes int64) (io.ReadCloser, error) {
 		window := uint64(max(windowBytes, zstd.MinWindowSize))
 		z, err := zstd.NewReader(
-			source, zstd.WithDecoderConcurrency(blocksAtOnce), zstd.WithDecoderLowmem(true),
+			source,
+			zstd.WithDecoderConcurrency(blocksAtOnce),
+			zstd.WithDecoderLowmem(true),
 			zstd.WithDecoderMaxWindow(window),
 		)
 		if err != nil {
@@ -136,7 +138,9 @@ func newZstdBlocks(_ Layout, atOnce int) blockCoder {
 		decoder: sync.OnceValue(func() *zstd.Decoder {
 			return must(
 				zstd.NewReader(
-					nil, zstd.WithDecoderConcurrency(atOnce), zstd.WithDecodeAllCapLimit(true),
+					nil,
+					zstd.WithDecoderConcurrency(atOnce),
+					zstd.WithDecodeAllCapLimit(true),
 				),
 			)
 		}),

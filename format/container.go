@@ -72,10 +72,10 @@ type container struct {
 
 // file describes a file before it is read.
 type file struct {
-	name  string
-	first []byte // the first DetectBytes bytes, or all if the file is shorter
-	bytes int64  // size of the file; negative if not known
-	given Spec   // the user's description of the records
+	name        string
+	first       []byte // the first DetectBytes bytes, or all if the file is shorter
+	bytes       int64  // size of the file; negative if not known
+	description Spec   // the user's description of the records
 }
 
 // containers lists all file formats in the order of help texts.
@@ -163,7 +163,9 @@ func byMagic(first []byte) *container {
 // Guess describes a file without a description from the user, if numbers at its beginning match
 // its name or size. first is its beginning, and bytes its size.
 func (r Recognition) Guess(
-	name string, first []byte, bytes int64,
+	name string,
+	first []byte,
+	bytes int64,
 ) (s Spec, ok bool) {
 	_, s, ok = r.guess(file{
 		name:  name,
@@ -214,8 +216,8 @@ func archives() []string {
 	return names
 }
 
-// suffix returns the suffix of a file name, ignoring the suffix of a compression.
-func suffix(name string) string {
+// fileSuffix returns the suffix of a file name, ignoring the suffix of a compression.
+func fileSuffix(name string) string {
 	last := filepath.Ext(name)
 	if isCompressionSuffix(last) {
 		return filepath.Ext(strings.TrimSuffix(name, last))

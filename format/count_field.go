@@ -9,8 +9,8 @@ import (
 // A CountField is the place in the bytes before the records where a file stores the number of
 // records.
 type CountField struct {
-	at    int // offset of its 4 bytes
-	order binary.ByteOrder
+	offset int // offset of its 4 bytes
+	order  binary.ByteOrder
 }
 
 // maxCount is the maximum number of records that a CountField can store.
@@ -23,7 +23,7 @@ func (c *CountField) Put(b []byte, records int64) []byte {
 		return b
 	}
 	b = slices.Clone(b)
-	c.order.PutUint32(b[c.at:], uint32(records))
+	c.order.PutUint32(b[c.offset:], uint32(records))
 	return b
 }
 
@@ -31,7 +31,10 @@ func (c *CountField) Put(b []byte, records int64) []byte {
 // records of recordSize bytes in a file with the given name. records is their number, or negative
 // if it is not known yet.
 func FindCount(
-	header []byte, recordSize int, records int64, name string,
+	header []byte,
+	recordSize int,
+	records int64,
+	name string,
 ) *CountField {
 	for _, find := range []func([]byte, int, int64, string) *CountField{findIDX, findVectors} {
 		field := find(header, recordSize, records, name)
@@ -58,7 +61,10 @@ var idxTypeBytes = map[byte]int64{
 }
 
 func findIDX(
-	header []byte, recordSize int, records int64, _ string,
+	header []byte,
+	recordSize int,
+	records int64,
+	_ string,
 ) *CountField {
 	if len(header) < 8 || header[0]|header[1] != 0 ||
 		len(header) != 4+4*int(header[3]) {
@@ -73,5 +79,5 @@ func findIDX(
 		records >= 0 && records != count {
 		return nil
 	}
-	return &CountField{at: 4, order: binary.BigEndian}
+	return &CountField{offset: 4, order: binary.BigEndian}
 }

@@ -28,7 +28,7 @@ import (
 // in ASCII use it. In ASCII, GnuCOBOL and Micro Focus COBOL use 7 for minus.
 type decimalPiece struct {
 	field Field
-	at    int // index of the first byte of the piece in the normalized form
+	start int // index of the first byte of the piece in the normalized form
 	size  int // in bytes
 }
 
@@ -65,7 +65,7 @@ func (d *decimalPiece) value(rec []byte) uint64 {
 		high = ^high
 		low = ^low
 	}
-	return shifted(high, low, keyBits-8*(d.at+d.size)) & lowBits(8*d.size)
+	return shifted(high, low, keyBits-8*(d.start+d.size)) & lowBits(8*d.size)
 }
 
 // shifted returns the low 64 bits of a number of 128 bits that is shifted to the right.
@@ -144,7 +144,7 @@ func PutDigits(dst []byte, t Type, digits []byte, sign byte) {
 // up to 60. Only the first piece has them.
 func (d *decimalPiece) generatedBits() uint {
 	const most = 60
-	if d.at > 0 {
+	if d.start > 0 {
 		return 0
 	}
 	limit := uint64(1)

@@ -188,7 +188,7 @@ func fieldKey(s *Spec, key string) (Field, error) {
 			}, nil
 		}
 	}
-	names := listed(columns, func(c Column) string { return c.Name })
+	names := joinNames(columns, func(c Column) string { return c.Name })
 	if strings.Contains(key, ",") {
 		return Field{}, fmt.Errorf(
 			"key %q: give each field its own %v NAME; the fields are %s",

@@ -62,7 +62,10 @@ var distributions = map[string]func(g *Generator, index uint64) uint64{
 // NewGenerator returns a Generator for a data set with the given number of records. dist is one
 // of Distributions.
 func NewGenerator(
-	layout Layout, dist string, seed uint64, records int64,
+	layout Layout,
+	dist string,
+	seed uint64,
+	records int64,
 ) (*Generator, error) {
 	k, err := NewKeyer(layout)
 	if err != nil {
@@ -178,7 +181,10 @@ func (g *Generator) putWide(recs []byte, xs []uint64, w *wideFloat, at uint) {
 // putDecimal fills a decimal with a number of the bits that it takes. at is its position in the bit
 // string.
 func (g *Generator) putDecimal(
-	recs []byte, xs []uint64, d *decimalPiece, at uint,
+	recs []byte,
+	xs []uint64,
+	d *decimalPiece,
+	at uint,
 ) {
 	n := d.generatedBits()
 	if n == 0 {
@@ -192,7 +198,9 @@ func (g *Generator) putDecimal(
 		}
 		value := int64(number) - 1<<(n-1)
 		PutDecimal(
-			recs[i*g.layout.RecordSize+d.field.Offset:][:t.Size], t, value,
+			recs[i*g.layout.RecordSize+d.field.Offset:][:t.Size],
+			t,
+			value,
 		)
 	}
 }
@@ -213,7 +221,7 @@ func (p *piece) digits() uint {
 	}
 
 	if !p.isFloat() {
-		return 64 - uint(p.up)
+		return 64 - uint(p.signShift)
 	}
 	return p.fraction + 2
 }

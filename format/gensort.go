@@ -16,7 +16,9 @@ var gensort = container{
 	check: func(s Spec) []error {
 		return slices.Concat(
 			exclusion(
-				s.Type != "", option.Format, " gensort excludes %v: its key is bytes 0 to 9",
+				s.Type != "",
+				option.Format,
+				" gensort excludes %v: its key is bytes 0 to 9",
 				option.Type,
 			),
 			exclusion(

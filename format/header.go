@@ -117,7 +117,9 @@ func (h *Header) WithCount() (*Header, error) {
 // returns an error if the file ends within the header or within a record, or if the number of
 // records is not the announced one.
 func CheckSize(
-	name string, h *Header, fileBytes int64,
+	name string,
+	h *Header,
+	fileBytes int64,
 ) (records int64, err error) {
 	size := int64(h.layout.RecordSize)
 	data := fileBytes - h.size

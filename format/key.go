@@ -93,7 +93,7 @@ func (k *Keyer) Append(dst, rec []byte) []byte {
 	for i := range k.pieces {
 		p := &k.pieces[i]
 		var b [8]byte
-		binary.BigEndian.PutUint64(b[:], p.value(rec)<<(p.up&63))
+		binary.BigEndian.PutUint64(b[:], p.value(rec)<<(p.signShift&63))
 		dst = append(dst, b[:p.size]...)
 	}
 
@@ -134,7 +134,7 @@ func (k *Keyer) Prefix(rec []byte) uint64 {
 func (k *Keyer) BitRange(rec []byte, from, n int) uint64 {
 	var word uint64
 	for i := k.pieceAt(from); i < len(k.pieces) &&
-		k.pieces[i].begin() < from+n; i++ {
+		k.pieces[i].firstBit() < from+n; i++ {
 		p := &k.pieces[i]
 		left, right := p.shifts(from + n)
 		word |= p.value(rec) << left >> right

@@ -91,7 +91,7 @@ func (f Field) text(key []byte, around int) string {
 // ascending returns a part of a normalized key as if the field were ascending, with NaNs at both
 // ends.
 func (f Field) ascending(key []byte) []byte {
-	key = f.unturned(key)
+	key = f.unrotated(key)
 	if f.Desc {
 		invert(key)
 	}
@@ -117,7 +117,10 @@ func (t Type) floatText(key []byte) string {
 	}
 	digits := map[uint]int{7: 4, 10: 5}[t.fractionBits()]
 	return strconv.FormatFloat(
-		value, 'g', cmp.Or(digits, -1), max(8*t.Size, 32),
+		value,
+		'g',
+		cmp.Or(digits, -1),
+		max(8*t.Size, 32),
 	)
 }
 

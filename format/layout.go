@@ -41,10 +41,10 @@ const (
 	NaNLast                  // after all numbers
 )
 
-// nans returns how many of the least and of the greatest normalized keys are NaNs. A float has
+// countNaNs returns how many of the least and of the greatest normalized keys are NaNs. A float has
 // one NaN at each end per value of its fraction, except for 0, which is Inf. A time has a single
 // NaT at its least end.
-func (f Field) nans() (least, most uint64) {
+func (f Field) countNaNs() (least, most uint64) {
 	switch {
 	case f.Type.IsFloat():
 		n := uint64(1)<<f.Type.fractionBits() - 1
@@ -72,28 +72,28 @@ func (f Field) nanOrder() NaNOrder {
 	return f.NaN
 }
 
-// turn returns the offset by which normalized keys are rotated so that NaNs are in their
+// rotation returns the offset by which normalized keys are rotated so that NaNs are in their
 // position.
-func (f Field) turn() uint64 {
-	least, most := f.nans()
+func (f Field) rotation() uint64 {
+	least, most := f.countNaNs()
 	switch f.nanOrder() {
 	case NaNFirst:
 		return most
 	case NaNLast:
-		return -least & f.greatest()
+		return -least & f.greatestKey()
 	}
 	return 0
 }
 
-// greatest returns the greatest normalized key of numbers of at most 8 bytes.
-func (f Field) greatest() uint64 {
+// greatestKey returns the greatest normalized key of numbers of at most 8 bytes.
+func (f Field) greatestKey() uint64 {
 	return ^uint64(0) >> (64 - 8*min(f.Type.Size, 8))
 }
 
 // IsNaN reports whether a part of a normalized key is a NaN or a NaT.
 func (f Field) IsNaN(key []byte) bool {
-	least, most := f.nans()
-	key = f.unturned(key)
+	least, most := f.countNaNs()
+	key = f.unrotated(key)
 	if isBelow(key, least) {
 		return true
 	}
@@ -101,24 +101,24 @@ func (f Field) IsNaN(key []byte) bool {
 	return isBelow(key, most)
 }
 
-// unturned returns a copy of a part of a normalized key as if NaNs were in totalOrder.
-func (f Field) unturned(key []byte) []byte {
+// unrotated returns a copy of a part of a normalized key as if NaNs were in totalOrder.
+func (f Field) unrotated(key []byte) []byte {
 	key = slices.Clone(key)
-	least, most := f.nans()
+	least, most := f.countNaNs()
 	switch f.nanOrder() {
 	case NaNFirst: // k - n is ^(^k + n)
 		invert(key)
-		add(key, most)
+		addTo(key, most)
 		invert(key)
 	case NaNLast:
-		add(key, least)
+		addTo(key, least)
 	}
 
 	return key
 }
 
-// add adds n to a big-endian number and discards the overflow.
-func add(number []byte, n uint64) {
+// addTo adds n to a big-endian number and discards the overflow.
+func addTo(number []byte, n uint64) {
 	carry := uint64(0)
 	for i := len(number) - 1; i >= 0; i-- {
 		sum := uint64(number[i]) + n&0xff + carry

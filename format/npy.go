@@ -233,7 +233,8 @@ func npyShape(v any) (records, columns int64, err error) {
 func (s Spec) newNpy() (*Header, error) {
 	if s.Type == "" {
 		return nil, option.Errorf(
-			option.Format, " npy needs the type of the array to generate: add %v TYPE",
+			option.Format,
+			" npy needs the type of the array to generate: add %v TYPE",
 			option.Type,
 		)
 	}
@@ -278,6 +279,9 @@ func encodeNpy(dtype string, records int64, columns int) []byte {
 	raw = append(raw, strings.Repeat(" ", padding)+"\n"...)
 	length := binary.LittleEndian.AppendUint32(nil, uint32(len(raw)))
 	return slices.Concat(
-		[]byte(npyMagic), []byte{major, 0}, length[:npyLengthBytes(major)], raw,
+		[]byte(npyMagic),
+		[]byte{major, 0},
+		length[:npyLengthBytes(major)],
+		raw,
 	)
 }

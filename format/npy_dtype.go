@@ -61,7 +61,7 @@ const npyPayloads = " f16 c8 c16 c24 c32 "
 
 func parseDtype(descr any) (a *Array, err error) {
 	a = &Array{DType: pyRepr(descr, false)}
-	a.RecordSize, err = a.add("", 0, descr)
+	a.RecordSize, err = a.addFields("", 0, descr)
 	if err == nil && (a.RecordSize < 1 || a.RecordSize > MaxRecordSize) {
 		err = fmt.Errorf(
 			"dtype %.99s has %d bytes: a record has from 1 to %d", a.DType, a.RecordSize,
@@ -71,9 +71,9 @@ func parseDtype(descr any) (a *Array, err error) {
 	return a, err
 }
 
-// add adds the fields that descr describes, at an offset in the record, and returns their size in
-// bytes.
-func (a *Array) add(name string, offset int, descr any) (size int, err error) {
+// addFields adds the fields that descr describes, at an offset in the record, and returns their
+// size in bytes.
+func (a *Array) addFields(name string, offset int, descr any) (size int, err error) {
 	switch descr := descr.(type) {
 	case string:
 		f := ArrayField{Name: name, Field: Field{Offset: offset}}
@@ -110,7 +110,9 @@ func (a *Array) add(name string, offset int, descr any) (size int, err error) {
 
 // addField adds a field of a structure: (name, type) or (name, type, shape).
 func (a *Array) addField(
-	structure string, offset int, item any,
+	structure string,
+	offset int,
+	item any,
 ) (size int, err error) {
 	entry, ok := item.([]any)
 	if !ok || len(entry) < 2 || len(entry) > 3 {
@@ -125,11 +127,11 @@ func (a *Array) addField(
 	full := strings.TrimPrefix(structure+"."+name, ".")
 	before := len(a.Fields)
 	count := 1
-	size, err = a.add(full, offset, entry[1])
+	size, err = a.addFields(full, offset, entry[1])
 
 	if err == nil &&
 		len(entry) == 3 { // its elements are repeated in the record
-		count, err = elements(entry[2])
+		count, err = elementCount(entry[2])
 		why := fmt.Sprintf(
 			"field %.99q is an array: give the element as %v OFFSET:TYPE", name, option.Keys,
 		)
@@ -279,8 +281,8 @@ func fieldName(v any) (string, error) {
 	return name, nil
 }
 
-// elements returns the product of a shape, which is a number or a tuple of numbers.
-func elements(shape any) (int, error) {
+// elementCount returns the product of a shape, which is a number or a tuple of numbers.
+func elementCount(shape any) (int, error) {
 	dims, ok := shape.([]any)
 	if !ok {
 		dims = []any{shape}
@@ -308,7 +310,7 @@ func elements(shape any) (int, error) {
 func (s Spec) npyLayout(a *Array) (Layout, error) {
 	if s.Type != "" {
 		t, err := ParseType(s.Type)
-		if err == nil && a.isScalar() && a.mayBe(t) {
+		if err == nil && a.isScalar() && a.mayHaveType(t) {
 			a.Fields[0].Type = t
 			a.Fields[0].Why = "" // the dtype does not determine the type
 		}
@@ -324,7 +326,7 @@ func (s Spec) npyLayout(a *Array) (Layout, error) {
 	case a.Columns > 0:
 		return a.columnLayout(s)
 	case len(s.Keys) > 0:
-		return s.keyedLayout(a.RecordSize, a.resolve)
+		return s.keyedLayout(a.RecordSize, a.parseKey)
 	case !a.isScalar():
 		return Layout{}, fmt.Errorf(
 			"records have several fields, so give the key as %v NAME[:desc]; the "+
@@ -339,9 +341,9 @@ func (s Spec) npyLayout(a *Array) (Layout, error) {
 	return l, l.Validate()
 }
 
-// mayBe reports whether the values of an array without fields may have a type that its dtype
+// mayHaveType reports whether the values of an array without fields may have a type that its dtype
 // leaves open: a V, or f16.
-func (a *Array) mayBe(t Type) bool {
+func (a *Array) mayHaveType(t Type) bool {
 	if strings.HasPrefix(a.DType, "'|V") {
 		return a.Fields[0].Type.Size == t.Size
 	}
@@ -354,8 +356,8 @@ func (a *Array) isScalar() bool {
 	return len(a.Fields) == 1 && a.Fields[0].Name == ""
 }
 
-// resolve parses NAME[:desc] or OFFSET:TYPE[:desc]. A name may contain colons.
-func (a *Array) resolve(key string) (Field, error) {
+// parseKey parses NAME[:desc] or OFFSET:TYPE[:desc]. A name may contain colons.
+func (a *Array) parseKey(key string) (Field, error) {
 	for _, f := range a.Fields {
 		rest, ok := strings.CutPrefix(key, f.Name)
 		if !ok || f.Name == "" ||
@@ -392,11 +394,11 @@ func (a *Array) resolve(key string) (Field, error) {
 }
 
 func (a *Array) names() string {
-	return listed(a.Fields, func(f ArrayField) string { return f.Name })
+	return joinNames(a.Fields, func(f ArrayField) string { return f.Name })
 }
 
-// listed joins the names of all elements, but at most a dozen.
-func listed[T any](all []T, name func(T) string) string {
+// joinNames joins the names of all elements, but at most a dozen.
+func joinNames[T any](all []T, name func(T) string) string {
 	var names []string
 	for _, item := range all[:min(len(all), 12)] {
 		names = append(names, fmt.Sprintf("%.99s", name(item)))

@@ -114,7 +114,7 @@ func ChooseMember(all []Member, name string) (*Member, error) {
 		}
 	}
 
-	has := listed(all, func(m Member) string { return m.Name })
+	has := joinNames(all, func(m Member) string { return m.Name })
 	if name == "" {
 		return nil, fmt.Errorf(
 			"the archive has %d arrays, so choose one with %v NAME: %s", len(all),

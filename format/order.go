@@ -62,7 +62,7 @@ func CheckBlock(k *Keyer, first int64, recs []byte) Order {
 				if c == 0 && k.keySize > 8 {
 					c = k.Compare(part[i*size:], part[(i+1)*size:])
 				}
-				o.note(first+at+int64(i), c)
+				o.noteComparison(first+at+int64(i), c)
 			}
 			previous = prefix
 		}
@@ -73,8 +73,8 @@ func CheckBlock(k *Keyer, first int64, recs []byte) Order {
 	return o
 }
 
-// note records the result c of comparing a record's predecessor with it.
-func (o *Order) note(index int64, c int) {
+// noteComparison records the result c of comparing a record's predecessor with it.
+func (o *Order) noteComparison(index int64, c int) {
 	switch {
 	case c > 0 && o.FirstDisorder < 0:
 		o.FirstDisorder = index
@@ -118,7 +118,7 @@ func (a Order) Join(b Order) Order {
 		return a
 	}
 	between := Order{FirstDisorder: -1, FirstDuplicate: -1}
-	between.note(b.First, bytes.Compare(a.lastKey, b.firstKey))
+	between.noteComparison(b.First, bytes.Compare(a.lastKey, b.firstKey))
 	between.disorder = neighbors{b.firstKey, a.lastKey}
 	between.duplicate = between.disorder
 	joined := a

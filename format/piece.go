@@ -17,11 +17,11 @@ type piece struct {
 	start, size int // in the record
 	end         int // in the key, in bits
 	bigEndian   bool
-	up          uint8 // moves the sign bit to bit 63
+	signShift   uint8 // moves the sign bit to bit 63
 	mask        uint64
 	spread      uint64
 	flip        uint64
-	turn        uint64
+	rotation    uint64
 	fraction    uint // number of fraction bits of a float
 
 	wide    *wideFloat     // computes the piece instead of the steps above
@@ -36,22 +36,22 @@ func newPiece(f Field, at, n int) piece {
 	up := uint8(64 - 8*n)
 	if f.Type.IsDecimal() {
 		return piece{
-			start: f.Offset,
-			size:  n,
-			up:    up,
-			mask:  ^uint64(0) >> up,
+			start:     f.Offset,
+			size:      n,
+			signShift: up,
+			mask:      ^uint64(0) >> up,
 			decimal: &decimalPiece{
 				field: f,
-				at:    at,
+				start: at,
 				size:  n,
 			},
 		}
 	}
 	p := piece{
-		start: f.Offset + min(f.Type.Place(at), f.Type.Place(at+n-1)),
-		size:  n,
-		up:    up,
-		mask:  ^uint64(0) >> up,
+		start:     f.Offset + min(f.Type.Place(at), f.Type.Place(at+n-1)),
+		size:      n,
+		signShift: up,
+		mask:      ^uint64(0) >> up,
 	}
 	p.bigEndian = n > 1 && !f.Type.littleEndian()
 	sign := uint64(1) << 63 >> up
@@ -73,24 +73,24 @@ func newPiece(f Field, at, n int) piece {
 		return p
 	}
 
-	p.turn = f.turn()
+	p.rotation = f.rotation()
 	if f.isNumeric() {
 		p.numeric = newNumericFloats(f, p.mask)
 	}
 	return p
 }
 
-// raw returns the number as stored in the record.
-func (p *piece) raw(rec []byte) uint64 {
-	v := word(rec[p.start:])
+// load returns the number as stored in the record.
+func (p *piece) load(rec []byte) uint64 {
+	v := leadingWord(rec[p.start:])
 	if p.bigEndian {
-		return bits.ReverseBytes64(v) >> (p.up & 63)
+		return bits.ReverseBytes64(v) >> (p.signShift & 63)
 	}
 	return v & p.mask
 }
 
-// word returns the first 8 bytes of b, extended with zeros.
-func word(b []byte) (v uint64) {
+// leadingWord returns the first 8 bytes of b, extended with zeros.
+func leadingWord(b []byte) (v uint64) {
 	if len(b) >= 8 {
 		return binary.LittleEndian.Uint64(b)
 	}
@@ -100,8 +100,8 @@ func word(b []byte) (v uint64) {
 	return v
 }
 
-// begin returns the first bit of the piece within the key.
-func (p *piece) begin() int { return p.end - 8*p.size }
+// firstBit returns the first bit of the piece within the key.
+func (p *piece) firstBit() int { return p.end - 8*p.size }
 
 // shifts returns the shifts that move the piece to its place in a window that ends before bit end
 // of the key. One of them is 0.
@@ -116,7 +116,7 @@ func (p *piece) value(rec []byte) uint64 {
 	case p.decimal != nil:
 		return p.decimal.value(rec)
 	}
-	v := p.normalized(p.raw(rec))
+	v := p.normalized(p.load(rec))
 	if p.numeric != nil {
 		v = p.numeric.value(v)
 	}
@@ -124,5 +124,5 @@ func (p *piece) value(rec []byte) uint64 {
 }
 
 func (p *piece) normalized(v uint64) uint64 {
-	return ((v ^ uint64(int64(v<<(p.up&63))>>63)&p.spread ^ p.flip) + p.turn) & p.mask
+	return ((v ^ uint64(int64(v<<(p.signShift&63))>>63)&p.spread ^ p.flip) + p.rotation) & p.mask
 }

@@ -73,7 +73,7 @@ func soleField(s *Spec, size int) (Layout, error) {
 	columns, err := ParseFields(s.Fields)
 	if err == nil && len(columns) > 1 {
 		err = fmt.Errorf("records have several fields, so give the key as %v NAME[:desc]; the fields are %s",
-			option.Keys, listed(columns, func(c Column) string {
+			option.Keys, joinNames(columns, func(c Column) string {
 				return c.Name
 			}))
 	}

@@ -64,7 +64,7 @@ func (r Recognition) Compression(name string, first []byte) Compression {
 	case r.automatic():
 		return cmp.Or(Detect(first), detectByName(name))
 	}
-	return find(func(c *codec) bool { return c.name == r.Decompress })
+	return findCodec(func(c *codec) bool { return c.name == r.Decompress })
 }
 
 // CheckPacked returns an error if the first bytes of an input belong to a compression that cannot
@@ -156,7 +156,10 @@ func (s Spec) isRaw() bool { return s.Container().IsPlain }
 // records after it; otherwise it returns "". first is the beginning of the file, and bytes is its
 // size.
 func (r Recognition) CountDoubt(
-	s Spec, name string, first []byte, bytes int64,
+	s Spec,
+	name string,
+	first []byte,
+	bytes int64,
 ) string {
 	if s.Format != "" || s.isEmpty() {
 		return ""

@@ -28,8 +28,11 @@ var sosd = container{
 	check: func(s Spec) []error {
 		return slices.Concat(
 			exclusion(
-				sosdKeyBytes[s.Type] == 0, option.Format,
-				" sosd needs the type of its keys: %v u32 or %v u64", option.Type, option.Type,
+				sosdKeyBytes[s.Type] == 0,
+				option.Format,
+				" sosd needs the type of its keys: %v u32 or %v u64",
+				option.Type,
+				option.Type,
 			),
 			exclusion(len(s.Keys) > 0, option.Format, " sosd excludes %v: its records are plain "+
 				"numbers", option.Keys))
@@ -74,12 +77,12 @@ func (s Spec) readSosd(r io.Reader) (*Header, error) {
 
 // guessSosd recognizes a file whose first value is the number of the values after it.
 func guessSosd(f file) (s Spec, ok bool) {
-	types := []string{f.given.Type}
-	if f.given.Type == "" {
+	types := []string{f.description.Type}
+	if f.description.Type == "" {
 		types = []string{"u32", "u64"}
 	}
 	data := f.bytes - sosdHeaderSize
-	if f.given.RecordSize > 0 || data <= 0 || len(f.first) < sosdHeaderSize {
+	if f.description.RecordSize > 0 || data <= 0 || len(f.first) < sosdHeaderSize {
 		return Spec{}, false
 	}
 	count := binary.LittleEndian.Uint64(f.first)

@@ -199,7 +199,9 @@ func (s Spec) NewHeader() (*Header, error) {
 	create := s.container().create
 	if create == nil {
 		return nil, option.Errorf(
-			option.Format, " %s can be sorted, but not generated", s.Format,
+			option.Format,
+			" %s can be sorted, but not generated",
+			s.Format,
 		)
 	}
 	h, err := create(s)

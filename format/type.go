@@ -170,7 +170,10 @@ func ParseType(s string) (Type, error) {
 	for _, c := range countedTypes {
 		if digits, ok := strings.CutPrefix(s, c.name); ok {
 			n, err := parseCount(
-				s, c.name+"N", strings.TrimPrefix(digits, ":"), c.most,
+				s,
+				c.name+"N",
+				strings.TrimPrefix(digits, ":"),
+				c.most,
 			)
 			return Type{
 				Kind: c.kind,

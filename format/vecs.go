@@ -28,7 +28,10 @@ func vecs(name string, t Type) *container {
 		},
 		check: func(s Spec) []error {
 			return exclusion(
-				s.Type != "", option.Format, " %s excludes %v: it defines the values", name,
+				s.Type != "",
+				option.Format,
+				" %s excludes %v: it defines the values",
+				name,
 				option.Type,
 			)
 		},
@@ -65,7 +68,10 @@ func (v vecsFormat) read(s Spec, r io.Reader) (*Header, error) {
 
 	if err != nil {
 		return nil, partError(
-			err, read, len(dimension), "the dimension of the first vector",
+			err,
+			read,
+			len(dimension),
+			"the dimension of the first vector",
 		)
 	}
 	layout, err := v.layout(

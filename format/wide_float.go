@@ -71,7 +71,7 @@ func (f Field) normalizeWide(high, low uint64) (newHigh, newLow uint64) {
 	}
 
 	var carry uint64
-	least, most := f.nans()
+	least, most := f.countNaNs()
 	switch f.nanOrder() {
 	case NaNFirst:
 		low, carry = bits.Add64(low, most, 0)
@@ -106,9 +106,9 @@ type numericFloats struct {
 // newNumericFloats returns the mapping for a field whose normalized numbers have the bits of
 // mask.
 func newNumericFloats(f Field, mask uint64) *numericFloats {
-	least, most := f.nans()
+	least, most := f.countNaNs()
 	n := &numericFloats{
-		zero:    (mask>>1 + f.turn()) & mask,
+		zero:    (mask>>1 + f.rotation()) & mask,
 		last:    mask,
 		highNaN: mask,
 	}

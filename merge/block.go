@@ -48,7 +48,11 @@ type block struct {
 // aligned. If records are not their own keys, their key prefixes are stored in buf, after the
 // records.
 func newBlock(
-	k *format.Keyer, input int, first int64, recs, buf []byte, free chan<- []byte,
+	k *format.Keyer,
+	input int,
+	first int64,
+	recs, buf []byte,
+	free chan<- []byte,
 ) *block {
 	b := &block{
 		input: input,

@@ -18,13 +18,13 @@ type span struct {
 func newSpan(first int64, stretches []stretch) *span {
 	s := &span{first: first, stretches: make([]stretch, 0, len(stretches))}
 	for _, in := range stretches {
-		s.add(in)
+		s.addStretch(in)
 	}
 	return s
 }
 
-// add appends a stretch to the span unless it is empty.
-func (s *span) add(in stretch) {
+// addStretch appends a stretch to the span unless it is empty.
+func (s *span) addStretch(in stretch) {
 	if len(in.keys) == 0 {
 		return
 	}
@@ -39,12 +39,12 @@ func (s *span) release() {
 	}
 }
 
-// divided cuts a span into consecutive spans of at most about the given number of records.
+// divide cuts a span into consecutive spans of at most about the given number of records.
 //
 // Without this step, one worker could get nearly everything: if the blocks of all runs begin at
 // nearly the same keys, as with evenly distributed keys, the spans between block starts alternate
 // between almost empty and almost everything.
-func (s *span) divided(search *searcher, records int64) []*span {
+func (s *span) divide(search *searcher, records int64) []*span {
 	if s.records == 0 {
 		return nil
 	}
@@ -58,13 +58,13 @@ func (s *span) divided(search *searcher, records int64) []*span {
 	}
 
 	after := newSpan(0, rest)
-	s.reduce(first)
+	s.shrinkTo(first)
 	after.first = s.first + s.records
-	return append(s.divided(search, records), after.divided(search, records)...)
+	return append(s.divide(search, records), after.divide(search, records)...)
 }
 
-// reduce shrinks s to the given stretches, which it copies.
-func (s *span) reduce(kept []stretch) {
+// shrinkTo shrinks s to the given stretches, which it copies.
+func (s *span) shrinkTo(kept []stretch) {
 	for _, in := range kept {
 		in.block.holders.Add(1)
 	}
@@ -93,32 +93,32 @@ type cutter struct {
 	records int64
 	// marked is the value of records at the last mark.
 	marked int64
-	// piece is the approximate number of records per worker task. It keeps all workers busy.
-	piece int64
+	// pieceRecords is the approximate number of records per worker task. It keeps all workers busy.
+	pieceRecords int64
 }
 
 func newCutter(opt *Options, inputs int) *cutter {
 	c := &cutter{
-		opt:    opt,
-		queues: make([][]stretch, inputs),
-		ends:   make([]int64, inputs),
-		search: newSearcher(opt.Keyer),
-		piece:  int64(max(opt.BlockBytes/opt.recordSize(), 1)),
+		opt:          opt,
+		queues:       make([][]stretch, inputs),
+		ends:         make([]int64, inputs),
+		search:       newSearcher(opt.Keyer),
+		pieceRecords: int64(max(opt.BlockBytes/opt.recordSize(), 1)),
 	}
 	if opt.Workers == 1 {
-		c.piece = math.MaxInt64 / 2 // a single worker gains nothing from smaller pieces
+		c.pieceRecords = math.MaxInt64 / 2 // a single worker gains nothing from smaller pieces
 	}
 	return c
 }
 
-func (c *cutter) add(b *block) {
+func (c *cutter) addBlock(b *block) {
 	c.queues[b.input] = append(c.queues[b.input], stretch{b.keys, b.recs, b})
 	c.ends[b.input] = b.first + int64(len(b.keys))
 }
 
-// mark calls Options.Mark with the current cut position of every input, if MarkRecords records
+// noteMark calls Options.Mark with the current cut position of every input, if MarkRecords records
 // have passed since the last call.
-func (c *cutter) mark() {
+func (c *cutter) noteMark() {
 	if c.opt.Mark == nil || c.records < c.marked+c.opt.MarkRecords {
 		return
 	}
@@ -157,22 +157,22 @@ func (c *cutter) cut(key []byte, input int) *span {
 		if input >= 0 && i != input {
 			end = c.search.cut(last, i, input)
 		}
-		c.queues[i] = c.move(s, q, end)
+		c.queues[i] = c.moveRecords(s, q, end)
 	}
 
 	c.records += s.records
 	return s
 }
 
-// move adds the records of a queue to s, up to index end of its last block. It returns the rest
-// of the queue.
-func (c *cutter) move(s *span, q []stretch, end int) []stretch {
+// moveRecords adds the records of a queue to s, up to index end of its last block. It returns the
+// rest of the queue.
+func (c *cutter) moveRecords(s *span, q []stretch, end int) []stretch {
 	last := q[len(q)-1]
-	rest := last.slice(end, len(last.keys), c.search.size)
-	q[len(q)-1] = last.slice(0, end, c.search.size)
+	rest := last.slice(end, len(last.keys), c.search.recordBytes)
+	q[len(q)-1] = last.slice(0, end, c.search.recordBytes)
 
 	for i, in := range q {
-		if s.add(in); i < len(q)-1 || len(rest.keys) == 0 {
+		if s.addStretch(in); i < len(q)-1 || len(rest.keys) == 0 {
 			in.block.release()
 		}
 	}
@@ -187,7 +187,10 @@ func (c *cutter) move(s *span, q []stretch, end int) []stretch {
 // dispatch calls advance until enough blocks are in memory for the next cut, makes the cut, and
 // sends the resulting spans to the workers. A negative limit means no limit.
 func (c *cutter) dispatch(
-	ctx context.Context, limit int64, advance advance, spans chan<- *span,
+	ctx context.Context,
+	limit int64,
+	advance advance,
+	spans chan<- *span,
 ) error {
 	for limit < 0 || c.records < limit {
 		key, input, err := advance(ctx, c)
@@ -195,8 +198,8 @@ func (c *cutter) dispatch(
 			return err
 		}
 		next := c.cut(key, input)
-		c.mark()
-		for _, piece := range next.divided(c.search, c.piece) {
+		c.noteMark()
+		for _, piece := range next.divide(c.search, c.pieceRecords) {
 			select {
 			case spans <- piece:
 			case <-ctx.Done():

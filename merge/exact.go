@@ -56,7 +56,11 @@ const concurrentCuts = 64
 // not sorted. If wholeKeys is set, each cut moves forward to where the next key begins. A cut
 // depends only on its rank, so independent processes find the same one.
 func Cuts(
-	ctx context.Context, k *format.Keyer, inputs []Sorted, ranks []int64, wholeKeys bool,
+	ctx context.Context,
+	k *format.Keyer,
+	inputs []Sorted,
+	ranks []int64,
+	wholeKeys bool,
 ) ([][]int64, error) {
 	cuts := make([][]int64, len(ranks))
 	group, ctx := safely.WithContext(ctx)
@@ -234,7 +238,10 @@ func (s *selection) passEqual(cut []int64) error {
 // CheckCut returns a DisorderError if an input is out of order exactly at its cut. The merge of
 // the records after a cut cannot notice this, because it does not read the record before the cut.
 func CheckCut(
-	ctx context.Context, k *format.Keyer, inputs []Sorted, cut []int64,
+	ctx context.Context,
+	k *format.Keyer,
+	inputs []Sorted,
+	cut []int64,
 ) error {
 	s := &selection{
 		ctx:    ctx,

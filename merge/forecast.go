@@ -35,10 +35,10 @@ func (p *place) isUnsorted() bool {
 type forecast struct {
 	blocks int // in all runs
 
-	mu     sync.Mutex // protects the fields below
-	heads  []*head    // a heap; the smallest head is the next place
-	recent []place    // a ring; the place of rank r is at index r modulo the length
-	known  int        // number of places taken from the heap so far
+	mu          sync.Mutex // protects the fields below
+	heads       []*head    // a heap; the smallest head is the next place
+	recent      []place    // a ring; the place of rank r is at index r modulo the length
+	takenPlaces int        // number of places taken from the heap so far
 }
 
 // A head is the first block of a run that the forecast has not taken yet.
@@ -69,7 +69,7 @@ func newForecast(runs []*spill.Run, last int) (*forecast, error) {
 	}
 
 	for i := len(f.heads)/2 - 1; i >= 0; i-- {
-		f.sink(i)
+		f.siftDown(i)
 	}
 	return f, nil
 }
@@ -92,8 +92,8 @@ func (h *head) before(o *head) bool {
 	return c < 0 || c == 0 && h.run < o.run
 }
 
-// sink moves a head down the heap until it precedes both of its children.
-func (f *forecast) sink(i int) {
+// siftDown moves a head down the heap until it precedes both of its children.
+func (f *forecast) siftDown(i int) {
 	for {
 		least := i
 		for child := 2*i + 1; child <= 2*i+2 && child < len(f.heads); child++ {
@@ -116,17 +116,17 @@ func (f *forecast) sink(i int) {
 func (f *forecast) place(rank int) (*place, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for f.known <= rank {
-		if err := f.pop(&f.recent[f.known%len(f.recent)]); err != nil {
+	for f.takenPlaces <= rank {
+		if err := f.takeNext(&f.recent[f.takenPlaces%len(f.recent)]); err != nil {
 			return nil, err
 		}
-		f.known++
+		f.takenPlaces++
 	}
 	return &f.recent[rank%len(f.recent)], nil
 }
 
-// pop moves the next place from the heap to p.
-func (f *forecast) pop(p *place) error {
+// takeNext moves the next place from the heap to p.
+func (f *forecast) takeNext(p *place) error {
 	h := f.heads[0]
 	key := append(p.block.Key[:0], h.block.Key...)
 	p.run = h.run
@@ -147,7 +147,7 @@ func (f *forecast) pop(p *place) error {
 		p.nextKey = append(p.nextKey[:0], h.block.Key...)
 	}
 
-	f.sink(0)
+	f.siftDown(0)
 	return nil
 }
 

@@ -15,14 +15,19 @@ import (
 // Merge writes the records of all runs to w in order. Records with equal keys keep the order of
 // their runs. Every block of every run is read at most once. The runs stay open.
 func Merge(
-	ctx context.Context, opt Options, runs []*spill.Run, w device.BlockWriter,
+	ctx context.Context,
+	opt Options,
+	runs []*spill.Run,
+	w device.BlockWriter,
 ) error {
 	m, err := newMerging(opt.inWholeRecords(), runs)
 	if err != nil {
 		return err
 	}
 	buffers, memory, err := newBuffers(
-		m.opt.Keyer, cap(m.free), largestBlock(runs),
+		m.opt.Keyer,
+		cap(m.free),
+		largestBlock(runs),
 	)
 	if err != nil {
 		return err
@@ -38,15 +43,15 @@ func Merge(
 type merging struct {
 	opt        *Options
 	runs       []*spill.Run
-	order      *forecast
+	forecast   *forecast
 	spanBlocks int // number of blocks that begin in one span
 
 	free chan []byte // buffers for blocks
 	// a ring; the block of rank r in the forecast is sent to index r modulo the length
-	loaded []chan *block
-	enough chan struct{} // closed when no more blocks are needed
-	claims atomic.Int64  // number of ranks that loaders have claimed
-	taken  int           // number of ranks whose blocks the cutter has received
+	loaded      []chan *block
+	enough      chan struct{} // closed when no more blocks are needed
+	claims      atomic.Int64  // number of ranks that loaders have claimed
+	takenBlocks int           // number of ranks whose blocks the cutter has received
 }
 
 func newMerging(opt *Options, runs []*spill.Run) (*merging, error) {
@@ -66,7 +71,7 @@ func newMerging(opt *Options, runs []*spill.Run) (*merging, error) {
 	}
 	buffers = min(buffers, blocks)
 	// The loaders can be up to len(buffers) places ahead of the one that the cutter requests.
-	if m.order, err = newForecast(runs, buffers+2); err != nil {
+	if m.forecast, err = newForecast(runs, buffers+2); err != nil {
 		return nil, err
 	}
 	m.free = make(chan []byte, buffers)
@@ -79,10 +84,10 @@ func newMerging(opt *Options, runs []*spill.Run) (*merging, error) {
 
 func (m *merging) run(ctx context.Context, w device.BlockWriter) error {
 	group, ctx := safely.WithContext(ctx)
-	for range min(m.opt.Workers+1, m.order.blocks) {
+	for range min(m.opt.Workers+1, m.forecast.blocks) {
 		group.Go(func() error { return m.load(ctx) })
 	}
-	start(ctx, group, m.opt, len(m.runs), m.advance, m.enough, w)
+	runWorkers(ctx, group, m.opt, len(m.runs), m.advance, m.enough, w)
 	return group.Wait()
 }
 
@@ -96,10 +101,10 @@ func (m *merging) load(ctx context.Context) error {
 			return err
 		}
 		rank := int(m.claims.Add(1)) - 1
-		if rank >= m.order.blocks {
+		if rank >= m.forecast.blocks {
 			return nil
 		}
-		p, err := m.order.place(rank)
+		p, err := m.forecast.place(rank)
 		if err != nil {
 			return err
 		}
@@ -114,21 +119,23 @@ func (m *merging) load(ctx context.Context) error {
 func (m *merging) read(p *place, buf []byte) (*block, error) {
 	at := &p.block
 	recs, err := m.runs[p.run].Take(
-		p.index, at, buf[:at.Records*m.opt.recordSize()],
+		p.index,
+		at,
+		buf[:at.Records*m.opt.recordSize()],
 	)
 	if err != nil {
 		return nil, err // the error names the place
 	}
 	b := newBlock(m.opt.Keyer, p.run, at.First, recs, buf, m.free)
 	if m.opt.CheckOrder || p.isUnsorted() {
-		err = m.check(p, b)
+		err = m.checkBlock(p, b)
 	}
 	return b, err
 }
 
-// check returns an error if the records of b are out of order, or if the next block of the run
+// checkBlock returns an error if the records of b are out of order, or if the next block of the run
 // begins with a smaller key than the last key of b.
-func (m *merging) check(p *place, b *block) error {
+func (m *merging) checkBlock(p *place, b *block) error {
 	if err := b.checkOrder(m.opt.Keyer); err != nil {
 		return err
 	}
@@ -147,20 +154,20 @@ func (m *merging) check(p *place, b *block) error {
 func (m *merging) advance(
 	ctx context.Context, c *cutter,
 ) (key []byte, input int, err error) {
-	for range min(m.spanBlocks, m.order.blocks-m.taken) {
+	for range min(m.spanBlocks, m.forecast.blocks-m.takenBlocks) {
 		select {
-		case b := <-m.loaded[m.taken%len(m.loaded)]:
-			c.add(b)
-			m.taken++
+		case b := <-m.loaded[m.takenBlocks%len(m.loaded)]:
+			c.addBlock(b)
+			m.takenBlocks++
 		case <-ctx.Done():
 			return nil, 0, context.Cause(ctx)
 		}
 	}
 
-	if m.taken == m.order.blocks {
+	if m.takenBlocks == m.forecast.blocks {
 		return nil, -1, nil
 	}
-	p, err := m.order.place(m.taken)
+	p, err := m.forecast.place(m.takenBlocks)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -169,7 +176,9 @@ func (m *merging) advance(
 
 // takeBuffer waits for a free buffer. It returns nil if no more buffers are needed.
 func takeBuffer(
-	ctx context.Context, free <-chan []byte, enough <-chan struct{},
+	ctx context.Context,
+	free <-chan []byte,
+	enough <-chan struct{},
 ) ([]byte, error) {
 	select {
 	case buf := <-free:

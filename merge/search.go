@@ -10,32 +10,32 @@ import (
 
 // A searcher finds where a splitter cuts a stretch. A splitter is a normalized key.
 type searcher struct {
-	keyer *format.Keyer
-	size  int    // record size in bytes
-	wide  bool   // whether the key is longer than its prefix
-	key   []byte // the splitter
-	word  uint64 // the prefix of the splitter
+	keyer       *format.Keyer
+	recordBytes int    // record size in bytes
+	hasLongKey  bool   // whether the key is longer than its prefix
+	key         []byte // the splitter
+	prefix      uint64 // the prefix of the splitter
 
 	scratch []stretch // memory for the halves of a span
 }
 
 func newSearcher(k *format.Keyer) *searcher {
 	return &searcher{
-		keyer: k,
-		size:  k.Layout().RecordSize,
-		wide:  k.KeySize() > 8,
+		keyer:       k,
+		recordBytes: k.Layout().RecordSize,
+		hasLongKey:  k.KeySize() > 8,
 	}
 }
 
 func (s *searcher) seek(key []byte) {
-	s.key, s.word = append(s.key[:0], key...), format.PrefixOf(key)
+	s.key, s.prefix = append(s.key[:0], key...), format.PrefixOf(key)
 }
 
 // seekRecord sets the splitter to the key of record i of in.
 func (s *searcher) seekRecord(in stretch, i int) {
-	s.word = in.keys[i]
-	if s.wide {
-		s.key = s.keyer.Append(s.key[:0], in.recs[i*s.size:(i+1)*s.size])
+	s.prefix = in.keys[i]
+	if s.hasLongKey {
+		s.key = s.keyer.Append(s.key[:0], in.recs[i*s.recordBytes:(i+1)*s.recordBytes])
 	}
 }
 
@@ -73,10 +73,10 @@ func (s *searcher) halve(stretches, space []stretch) (before, after []stretch) {
 			at = s.cut(in, i, longest)
 		}
 		if at > 0 {
-			before = append(before, in.slice(0, at, s.size))
+			before = append(before, in.slice(0, at, s.recordBytes))
 		}
 		if at < len(in.keys) {
-			after = append(after, in.slice(at, len(in.keys), s.size))
+			after = append(after, in.slice(at, len(in.keys), s.recordBytes))
 		}
 	}
 
@@ -96,16 +96,16 @@ func longestOf(stretches []stretch) int {
 // compare compares the key of record i of in with the splitter.
 func (s *searcher) compare(in stretch, i int) int {
 	switch key := in.keys[i]; {
-	case key < s.word:
+	case key < s.prefix:
 		return -1
-	case key > s.word:
+	case key > s.prefix:
 		return 1
-	case !s.wide:
+	case !s.hasLongKey:
 		return 0
 	}
 
 	var stack [64]byte
 	return bytes.Compare(
-		s.keyer.Append(stack[:0], in.recs[i*s.size:(i+1)*s.size]), s.key,
+		s.keyer.Append(stack[:0], in.recs[i*s.recordBytes:(i+1)*s.recordBytes]), s.key,
 	)
 }

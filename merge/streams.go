@@ -22,7 +22,10 @@ import (
 // all inputs to their ends. Cancelling ctx does not interrupt a Read that blocks; Streams then
 // returns only after that Read does.
 func Streams(
-	ctx context.Context, opt Options, inputs []io.Reader, w device.BlockWriter,
+	ctx context.Context,
+	opt Options,
+	inputs []io.Reader,
+	w device.BlockWriter,
 ) error {
 	o := opt.inWholeRecords()
 	blockRecords, err := o.streamBlock(len(inputs))
@@ -30,7 +33,9 @@ func Streams(
 		return err
 	}
 	buffers, memory, err := newBuffers(
-		o.Keyer, len(inputs)*streamBuffers, blockRecords,
+		o.Keyer,
+		len(inputs)*streamBuffers,
+		blockRecords,
 	)
 	if err != nil {
 		return err
@@ -50,7 +55,7 @@ func Streams(
 		})
 	}
 
-	start(ctx, group, m.opt, len(inputs), m.advance, m.enough, w)
+	runWorkers(ctx, group, m.opt, len(inputs), m.advance, m.enough, w)
 	return errors.Join(group.Wait(), memory.Free())
 }
 
@@ -64,11 +69,11 @@ type streaming struct {
 
 // A feed is one input of a streaming merge with its buffers.
 type feed struct {
-	input  int
-	free   chan []byte
-	blocks chan *block // in the order of the input
-	sent   int64       // number of records sent in blocks
-	ended  bool        // whether all blocks have been received
+	input       int
+	free        chan []byte
+	blocks      chan *block // in the order of the input
+	sentRecords int64       // number of records sent in blocks
+	ended       bool        // whether all blocks have been received
 }
 
 func newFeed(input int, buffers [][]byte) *feed {
@@ -86,7 +91,9 @@ func newFeed(input int, buffers [][]byte) *feed {
 // read reads r to its end. It reads ahead as far as f has buffers.
 func (m *streaming) read(ctx context.Context, f *feed, r io.Reader) error {
 	last := make(
-		[]byte, 0, m.opt.recordSize(),
+		[]byte,
+		0,
+		m.opt.recordSize(),
 	) // the last record of the previous block
 	for {
 		buf, err := takeBuffer(ctx, f.free, m.enough)
@@ -109,14 +116,16 @@ func (m *streaming) read(ctx context.Context, f *feed, r io.Reader) error {
 			last = append(last[:0], b.recs[len(b.recs)-m.opt.recordSize():]...)
 		}
 
-		f.sent += int64(len(b.keys))
+		f.sentRecords += int64(len(b.keys))
 		f.blocks <- b
 	}
 }
 
 // readBlock reads the next block of f. It returns nil at the end of the input.
 func (m *streaming) readBlock(
-	f *feed, r io.Reader, buf []byte,
+	f *feed,
+	r io.Reader,
+	buf []byte,
 ) (*block, error) {
 	size := m.opt.recordSize()
 	n, err := input.ReadFull(r, buf[:m.blockBytes])
@@ -128,13 +137,13 @@ func (m *streaming) readBlock(
 	case n%size != 0:
 		return nil, fmt.Errorf(
 			"merge: input %d ends at byte %d with %d bytes of a record of %d bytes", f.input+1,
-			f.sent*int64(size)+int64(n), n%size, size,
+			f.sentRecords*int64(size)+int64(n), n%size, size,
 		)
 	case m.opt.Seen != nil:
 		m.opt.Seen(buf[:n])
 	}
 
-	return newBlock(m.opt.Keyer, f.input, f.sent, buf[:n], buf, f.free), nil
+	return newBlock(m.opt.Keyer, f.input, f.sentRecords, buf[:n], buf, f.free), nil
 }
 
 // advance receives a block of every input that has none in memory and has not ended. The cutter
@@ -149,7 +158,7 @@ func (m *streaming) advance(
 		select {
 		case b, ok := <-f.blocks:
 			if f.ended = !ok; ok {
-				c.add(b)
+				c.addBlock(b)
 			}
 		case <-ctx.Done():
 			return nil, 0, context.Cause(ctx)
@@ -193,7 +202,10 @@ var errEnough = errors.New("no more records are needed")
 // pipe. When the merge reaches a limit, further writes fail with an error; an input that returns
 // this error ends without failing the merge.
 func Stores(
-	ctx context.Context, opt Options, inputs []Stored, w device.BlockWriter,
+	ctx context.Context,
+	opt Options,
+	inputs []Stored,
+	w device.BlockWriter,
 ) error {
 	group, ctx := safely.WithContext(ctx)
 	readers := make([]io.Reader, len(inputs))

@@ -12,11 +12,16 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// start starts a cutter, which cuts the blocks that advance adds into spans, and the workers that
-// merge the spans. It closes enough when no more blocks are needed.
-func start(
-	ctx context.Context, group *safely.Group, opt *Options, inputs int, advance advance,
-	enough chan<- struct{}, w device.BlockWriter,
+// runWorkers starts a cutter, which cuts the blocks that advance adds into spans, and the workers
+// that merge the spans. It closes enough when no more blocks are needed.
+func runWorkers(
+	ctx context.Context,
+	group *safely.Group,
+	opt *Options,
+	inputs int,
+	advance advance,
+	enough chan<- struct{},
+	w device.BlockWriter,
 ) {
 	spans := make(chan *span)
 	group.Go(func() error {
@@ -39,13 +44,13 @@ func start(
 
 // A worker merges spans, one after another, and writes them.
 type worker struct {
-	opt   *Options
-	size  int // record size in bytes
-	tile  int // number of records merged at a time
-	tiler *tiler
-	cut   *searcher
-	out   *device.Emitter
-	space []stretch // reused for the lists of emit, so that a merge produces no garbage
+	opt          *Options
+	recordBytes  int // record size in bytes
+	tileRecords  int // number of records merged at a time
+	tiler        *tiler
+	cut          *searcher
+	out          *device.Emitter
+	stretchSpace []stretch // reused for the lists of emit, so that a merge produces no garbage
 }
 
 // newWorker returns a worker that lives in memory, which has workerBytes bytes.
@@ -53,11 +58,11 @@ func newWorker(opt *Options, memory []byte, w device.BlockWriter) *worker {
 	tile := plan.MergeTile(opt.Keyer, opt.BlockBytes)
 	scratch := len(memory) - opt.BlockBytes
 	return &worker{
-		opt:   opt,
-		size:  opt.recordSize(),
-		tile:  tile,
-		cut:   newSearcher(opt.Keyer),
-		tiler: newTiler(opt.Keyer, tile, arena.View[uint64](memory[:scratch])),
+		opt:         opt,
+		recordBytes: opt.recordSize(),
+		tileRecords: tile,
+		cut:         newSearcher(opt.Keyer),
+		tiler:       newTiler(opt.Keyer, tile, arena.View[uint64](memory[:scratch])),
 		out: &device.Emitter{
 			To:   w,
 			Size: opt.recordSize(),
@@ -112,14 +117,14 @@ func (w *worker) emit(ctx context.Context, stretches []stretch) error {
 	}
 
 	var after []stretch
-	if records > w.tile {
-		stretches, after = w.cut.halve(stretches, w.space)
+	if records > w.tileRecords {
+		stretches, after = w.cut.halve(stretches, w.stretchSpace)
 	}
 	if len(after) == 0 {
 		return w.emitTile(ctx, stretches)
 	}
-	w.space = after[len(after):] // for the halves of the halves
-	defer func() { w.space = stretches[:0] }()
+	w.stretchSpace = after[len(after):] // for the halves of the halves
+	defer func() { w.stretchSpace = stretches[:0] }()
 	if err := w.emit(ctx, stretches); err != nil {
 		return err
 	}
@@ -148,7 +153,7 @@ func (w *worker) emitTile(ctx context.Context, stretches []stretch) error {
 		if err != nil {
 			return err
 		}
-		n := len(dst) / w.size
+		n := len(dst) / w.recordBytes
 		w.tiler.put(dst, merged.slice(at, at+n))
 		at += n
 	}

@@ -20,15 +20,16 @@ func ReadAhead(ctx context.Context, src device.Source, maxBytes int64) {
 // from a disk. On its own, the system reads too little ahead for several workers, and nothing
 // while a chunk is being sorted and stored.
 type readahead struct {
-	askFor  func(first, n int64) // asks the system to read n records from index first on
-	fetched func() int64         // returns the number of bytes that came from disks so far
-	window  int64                // number of records to request beyond those being read
-	step    int64                // number of records per request
+	prefetch      func(first, n int64) // asks the system to read n records from index first on
+	diskBytes     func() int64         // returns the number of bytes that came from disks so far
+	windowRecords int64                // number of records to request beyond those being read
+	stepRecords   int64                // number of records per request
 
-	read   atomic.Int64 // bytes read since the last call of fetched
-	before atomic.Int64 // result of the last call of fetched
-	// surplus is the number of bytes that came from a disk beyond 1/diskShare of the bytes read.
-	surplus atomic.Int64
+	bytesRead     atomic.Int64 // bytes read since the last call of diskBytes
+	lastDiskBytes atomic.Int64 // result of the last call of diskBytes
+	// surplusBytes is the number of bytes that came from a disk beyond 1/diskShare of the bytes
+	// read.
+	surplusBytes atomic.Int64
 }
 
 const (
@@ -46,28 +47,28 @@ const (
 func newAhead(recordSize int, askFor func(first, n int64)) *readahead {
 	size := int64(recordSize)
 	a := &readahead{
-		askFor:  askFor,
-		fetched: fetchedBytes,
-		window:  max(aheadWindow/size, 1),
-		step:    max(aheadStep/size, 1),
+		prefetch:      askFor,
+		diskBytes:     fetchedBytes,
+		windowRecords: max(aheadWindow/size, 1),
+		stepRecords:   max(aheadStep/size, 1),
 	}
-	a.before.Store(a.fetched())
+	a.lastDiskBytes.Store(a.diskBytes())
 	return a
 }
 
 // noteRead records that the given number of bytes were read.
 func (a *readahead) noteRead(bytes int) {
-	read := a.read.Add(int64(bytes))
-	if read < lookEvery || !a.read.CompareAndSwap(read, 0) {
+	read := a.bytesRead.Add(int64(bytes))
+	if read < lookEvery || !a.bytesRead.CompareAndSwap(read, 0) {
 		return
 	}
-	fetched := a.fetched()
-	more := fetched - a.before.Swap(fetched) - read/diskShare
-	a.surplus.Store(min(max(a.surplus.Load()+more, 0), maxSurplus))
+	fetched := a.diskBytes()
+	more := fetched - a.lastDiskBytes.Swap(fetched) - read/diskShare
+	a.surplusBytes.Store(min(max(a.surplusBytes.Load()+more, 0), maxSurplus))
 }
 
 // fromDisk reports whether recent reads came from a disk.
-func (a *readahead) fromDisk() bool { return a.surplus.Load() > 0 }
+func (a *readahead) fromDisk() bool { return a.surplusBytes.Load() > 0 }
 
 // request requests the records [from, end) of a source that begins with record first, except
 // those already requested.
@@ -78,8 +79,8 @@ func (a *readahead) request(asked *atomic.Int64, first, from, end int64) {
 		if start >= end {
 			return
 		}
-		if n := min(a.step, end-start); asked.CompareAndSwap(done, start+n) {
-			a.askFor(first+start, n)
+		if n := min(a.stepRecords, end-start); asked.CompareAndSwap(done, start+n) {
+			a.prefetch(first+start, n)
 		}
 	}
 }

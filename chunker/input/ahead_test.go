@@ -54,8 +54,8 @@ func TestAheadTellsDiskFromMemory(t *testing.T) {
 	} {
 		fetched := int64(1 << 30) // by earlier reads of the process
 		a := newAhead(8, nil)
-		a.fetched = func() int64 { return fetched }
-		a.before.Store(fetched)
+		a.diskBytes = func() int64 { return fetched }
+		a.lastDiskBytes.Store(fetched)
 		read := func(pieces, every int) {
 			for i := range pieces {
 				if every > 0 && i%every == 0 {
@@ -94,11 +94,11 @@ func TestReadAhead(t *testing.T) {
 	const size, records, unit = 64, 3_000_000, 4096
 	var asked askedRecords
 	a := newAhead(size, asked.askFor)
-	a.surplus.Store(1)
+	a.surplusBytes.Store(1)
 	var fetched atomic.Int64
-	a.fetched = func() int64 { return fetched.Add(1 << 30) }
+	a.diskBytes = func() int64 { return fetched.Add(1 << 30) }
 	reads := func(p []byte, first int64) error { return nil }
-	src := &section{first: 1000, records: records, size: size, readRecords: reads, ahead: a}
+	src := &section{first: 1000, records: records, recordBytes: size, readRecords: reads, ahead: a}
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
@@ -108,7 +108,7 @@ func TestReadAhead(t *testing.T) {
 				if n == 0 || err != nil {
 					return
 				}
-				if asked := src.asked.Load(); asked < min(at+unit+a.window, records) {
+				if asked := src.prefetchedTo.Load(); asked < min(at+unit+a.windowRecords, records) {
 					t.Errorf("record %d is read, and only those up to %d were asked for", at, asked)
 				}
 			}
@@ -120,7 +120,7 @@ func TestReadAhead(t *testing.T) {
 		t.Errorf("asked for %v, of records from 1000 on", got)
 	}
 	for _, r := range asked.ranges {
-		if r[1]-r[0] > a.step {
+		if r[1]-r[0] > a.stepRecords {
 			t.Errorf("%v was asked for at once", r)
 		}
 	}
@@ -132,12 +132,12 @@ func TestReadAheadBefore(t *testing.T) {
 	const size, records = 100, 1_000_000
 	var asked askedRecords
 	a := newAhead(size, asked.askFor)
-	src := &section{records: records, size: size, ahead: a, readRecords: func([]byte, int64) error { return nil }}
+	src := &section{records: records, recordBytes: size, ahead: a, readRecords: func([]byte, int64) error { return nil }}
 	src.ReadAhead(t.Context(), 10<<20)
 	if len(asked.ranges) > 0 {
 		t.Errorf("%v was asked for, and nothing told of a disk", asked.ranges)
 	}
-	a.surplus.Store(maxSurplus)
+	a.surplusBytes.Store(maxSurplus)
 	cancelled, cancel := context.WithCancel(t.Context())
 	cancel()
 	src.ReadAhead(cancelled, 10<<20)
@@ -150,7 +150,7 @@ func TestReadAheadBefore(t *testing.T) {
 	}
 	p := make([]byte, 1000*size)
 	src.Next(1000, func(int64, int) []byte { return p })
-	if got := asked.joined(t); len(got) != 1 || got[0] != [2]int64{0, 1000 + a.window} {
+	if got := asked.joined(t); len(got) != 1 || got[0] != [2]int64{0, 1000 + a.windowRecords} {
 		t.Errorf("asked for %v, when the first 1000 records were read", got)
 	}
 	src.ReadAhead(t.Context(), 1<<40)
@@ -178,7 +178,7 @@ func TestFilesEach(t *testing.T) {
 	for first := range f.Records() {
 		for n := int64(1); first+n <= f.Records(); n++ {
 			next := first
-			f.each(first, n, func(in *Input, from, n int64) {
+			f.eachInput(first, n, func(in *Input, from, n int64) {
 				at := f.starts[slices.Index(f.inputs, in)] + from
 				if n <= 0 || from < 0 || from+n > in.Records || at != next {
 					t.Errorf("%d records from %d on: input of %d has records from %d on, %d of them, from %d of all on; %d is due",
@@ -189,7 +189,7 @@ func TestFilesEach(t *testing.T) {
 			if next != first+n {
 				t.Fatalf("%d records from %d on: found those up to %d", n, first, next)
 			}
-			f.askFor(first, n) // changes nothing
+			f.prefetch(first, n) // changes nothing
 		}
 	}
 }

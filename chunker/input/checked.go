@@ -18,16 +18,15 @@ const streamBuffer = 16 << 10
 // check them earlier, because a decoder allocates memory when it is first used.
 type checkedReader struct {
 	*bufio.Reader
-	kind Kind
-	in   *Input
-	head []byte // the skipped bytes, if they are kept
-	done bool
+	kind      Kind
+	in        *Input
+	skipped   []byte // the bytes before the records, until in has them; nil if they are not kept
+	isChecked bool
 }
 
-// open sets the stream of the input: the bytes of source, decompressed if necessary. It checks the
-// first bytes now unless they are compressed, because a decoder has to wait for its turn. If the
-// output keeps the frame of this input, the check cannot wait.
-func (c *checkedReader) open(source io.Reader, windowBytes int64) error {
+// attach makes source the stream of the input, through a decompressor if necessary. windowBytes
+// limits the window of the decompressor.
+func (c *checkedReader) attach(source io.Reader, windowBytes int64) error {
 	in := c.in
 	buffered := newLateBuffer(source)
 	first, err := buffered.first.Peek(format.DetectBytes)
@@ -37,32 +36,49 @@ func (c *checkedReader) open(source io.Reader, windowBytes int64) error {
 
 	codec := c.kind.Compression(in.Name, first)
 	if codec == format.None {
-		c.Reader = bufio.NewReaderSize(buffered.first, streamBuffer)
-		in.stream = c.Reader
-		if err := c.kind.CheckPacked(first); err != nil {
-			return in.named(err)
-		}
-		return in.named(c.check())
+		return in.named(c.attachPlain(buffered.first, first))
 	}
-
 	in.WindowBytes = format.StreamWindowBytes(codec, first)
-	window := min(in.WindowBytes, windowBytes)
-	decoder := format.NewReader(buffered, codec, window)
-	c.Reader = bufio.NewReaderSize(decoder, format.DetectBytes)
-	in.stream = c
-	in.Compression = codec
-	in.ExtraWindowBytes = window - format.CommonWindow
-	in.decoder = decoder
-	in.decodes = true
-	in.close = append(in.close, decoder)
+	c.attachDecoder(buffered, codec, min(in.WindowBytes, windowBytes))
+
+	// The first Read checks the start of the records, because checking it now would allocate the
+	// memory of the decoder. If the output keeps the bytes before the records, it needs them now.
 	if c.kind.Keep && c.kind.first {
-		return in.named(c.check())
+		return in.named(c.checkStart())
 	}
 	return nil
 }
 
-// delimit ends the stream after the last record. REQUIRES: the header has been read
-func (c *checkedReader) delimit() {
+// attachPlain makes bytes that are not compressed the stream of the input, and checks the start of
+// the records. first contains the first bytes.
+func (c *checkedReader) attachPlain(source io.Reader, first []byte) error {
+	c.Reader = bufio.NewReaderSize(source, streamBuffer)
+	c.in.stream = c.Reader
+	if err := c.kind.CheckPacked(first); err != nil {
+		return err
+	}
+	return c.checkStart()
+}
+
+// attachDecoder makes the decompressed bytes of source the stream of the input.
+func (c *checkedReader) attachDecoder(
+	source io.Reader,
+	codec format.Compression,
+	windowBytes int64,
+) {
+	in := c.in
+	decoder := format.NewReader(source, codec, windowBytes)
+	c.Reader = bufio.NewReaderSize(decoder, format.DetectBytes)
+	in.stream = c
+	in.Compression = codec
+	in.ExtraWindowBytes = windowBytes - format.CommonWindow
+	in.decoder = decoder
+	in.decodes = true
+	in.close = append(in.close, decoder)
+}
+
+// endAfterRecords ends the stream after the last record. REQUIRES: the header has been read
+func (c *checkedReader) endAfterRecords() {
 	in := c.in
 	in.Records = in.Header.Records()
 	if begun := in.Header.Begun(); begun != nil {
@@ -74,42 +90,42 @@ func (c *checkedReader) delimit() {
 	if c.kind.Records != 0 {
 		in.Records = max(c.kind.Records, 0)
 	}
-	if c.kind.Keep && c.done {
-		in.noteHead(c.head)
+	if c.kind.Keep && c.isChecked {
+		in.noteHead(c.skipped)
 	}
 }
 
 func (c *checkedReader) Read(p []byte) (int, error) {
-	if !c.done {
-		if err := c.check(); err != nil {
+	if !c.isChecked {
+		if err := c.checkStart(); err != nil {
 			return 0, err
 		}
 	}
 	return c.Reader.Read(p)
 }
 
-// check skips the bytes before the records. It returns an error if the rest does not begin like
-// records of this kind.
-func (c *checkedReader) check() (err error) {
-	c.done = true
+// checkStart skips the bytes before the records. It returns an error if the rest does not begin
+// like records of this kind.
+func (c *checkedReader) checkStart() (err error) {
+	c.isChecked = true
 	if c.kind.Skip > 0 {
-		if c.head, err = skip(c.Reader, c.kind.Skip, c.kind.Keep); err != nil {
+		if c.skipped, err = skipBytes(c.Reader, c.kind.Skip, c.kind.Keep); err != nil {
 			return err
 		}
 	}
 	first, _ := c.Peek(format.DetectBytes) // the reader returns the error again
 	c.in.warn(c.kind.TextDoubt(c.kind.Spec, first))
-	// otherwise openStream notes it after it has read the header
+	// without a header yet, endAfterRecords notes it
 	if c.in.Header != nil && c.kind.Keep {
-		c.in.noteHead(c.head)
-		c.head = nil
+		c.in.noteHead(c.skipped)
+		c.skipped = nil
 	}
 
 	return c.kind.CheckRecords(c.kind.Spec, first)
 }
 
-// skip reads n bytes, and returns them if keep is set.
-func skip(r io.Reader, n int64, keep bool) (kept []byte, err error) {
+// skipBytes reads n bytes, and returns them if keep is set.
+func skipBytes(r io.Reader, n int64, keep bool) (kept []byte, err error) {
 	var to bytes.Buffer
 	into := io.Discard
 	if keep {

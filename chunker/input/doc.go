@@ -15,7 +15,7 @@
 //	             files, archive members
 //
 // Files on a disk, block devices, files that cannot be mapped, and an io.ReaderAt of the caller are
-// read with their ReadAt. opener.maps holds the rule.
+// read with their ReadAt. opener.shouldMap holds the rule.
 //
 // # Datasets
 //

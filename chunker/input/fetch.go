@@ -31,12 +31,12 @@ const (
 // newFetcher returns a fetcher of remote inputs.
 func newFetcher() *fetcher {
 	f := &fetcher{pool: blockio.NewPool(blockio.Options{FreeIdle: true})}
-	f.allow(openBytes)
+	f.divideMemory(openBytes)
 	return f
 }
 
-// allow divides memory into requests.
-func (f *fetcher) allow(bytes int64) {
+// divideMemory divides memory into requests.
+func (f *fetcher) divideMemory(bytes int64) {
 	each := max(min(bytes/plan.RemoteRequests, plan.RemoteRequestBytes), minRequestBytes)
 	f.pool.Resize(int(min(bytes/each, plan.RemoteRequests)), int(each))
 }
@@ -53,7 +53,7 @@ func Remote(all []*Input) *blockio.Pool {
 // does nothing if no input is remote.
 func AllowRemote(all []*Input, bytes int64) {
 	if f := remoteFetcher(all); f != nil {
-		f.allow(bytes)
+		f.divideMemory(bytes)
 	}
 }
 
@@ -66,16 +66,16 @@ func remoteFetcher(all []*Input) *fetcher {
 	return nil
 }
 
-// add remembers a Reader for giveUp, and forgets Readers that have ended.
-func (f *fetcher) add(r *blockio.Reader) {
+// addReader remembers a Reader for closeReaders, and forgets Readers that have ended.
+func (f *fetcher) addReader(r *blockio.Reader) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.readers = slices.DeleteFunc(f.readers, (*blockio.Reader).Ended)
 	f.readers = append(f.readers, r)
 }
 
-// giveUp ends all Readers, so that their memory is given back. f may be nil.
-func (f *fetcher) giveUp() {
+// closeReaders ends all Readers, so that their memory is given back. f may be nil.
+func (f *fetcher) closeReaders() {
 	if f == nil {
 		return
 	}
@@ -91,7 +91,7 @@ func (f *fetcher) giveUp() {
 func (f *Files) newReader(by *fetcher, first, n int64) *blockio.Reader {
 	r := blockio.NewReader(by.pool, blockio.ReaderOptions{
 		Units:     n,
-		UnitBytes: int64(f.size),
+		UnitBytes: int64(f.recordBytes),
 		Locate: func(at, most int64) (blockio.Range, int64, error) {
 			r, n := f.locate(first+at, most)
 			return r, n, nil
@@ -100,7 +100,7 @@ func (f *Files) newReader(by *fetcher, first, n int64) *blockio.Reader {
 			return f.checkRead(first+at, recs, err)
 		},
 	})
-	by.add(r)
+	by.addReader(r)
 	return r
 }
 
@@ -109,7 +109,7 @@ func (f *Files) locate(record, most int64) (blockio.Range, int64) {
 	i := f.inputOf(record)
 	in := f.inputs[i]
 	n := min(most, f.starts[i+1]-record)
-	r := blockio.Range{Off: in.Offset(record - f.starts[i]), Bytes: n * int64(f.size)}
+	r := blockio.Range{Off: in.Offset(record - f.starts[i]), Bytes: n * int64(f.recordBytes)}
 	switch {
 	case in.direct != nil:
 		r.File = in.direct
@@ -128,7 +128,7 @@ func (f *Files) checkRead(record int64, recs []byte, err error) error {
 	in := f.inputs[i]
 	record -= f.starts[i]
 	if err == nil {
-		return in.Header.CheckRecords(recs, record*int64(f.size))
+		return in.Header.CheckRecords(recs, record*int64(f.recordBytes))
 	}
 	if err == io.EOF || err == io.ErrUnexpectedEOF {
 		err = errShorter
@@ -160,7 +160,7 @@ type sequenceAhead struct {
 
 func newSequenceAhead(f *fetcher, r io.ReaderAt, base, bytes int64) *sequenceAhead {
 	by := bytesAhead{blockio.NewSection(f.pool, blockio.Plain(r), base, bytes)}
-	f.add(by.Reader)
+	f.addReader(by.Reader)
 	return &sequenceAhead{io.NewSectionReader(by, 0, bytes), by}
 }
 
@@ -184,6 +184,6 @@ func (s *sequenceAhead) Close() error {
 // using up to memoryBytes of memory.
 func Ahead(r io.ReaderAt, bytes, memoryBytes int64) io.ReadCloser {
 	f := newFetcher()
-	f.allow(memoryBytes)
+	f.divideMemory(memoryBytes)
 	return newSequenceAhead(f, r, 0, bytes)
 }

@@ -49,7 +49,7 @@ func TestFetched(t *testing.T) {
 			if err := group.Wait(); err != nil || !bytes.Equal(got, data) {
 				t.Errorf("%d bytes of memory: other records came, error %v", memory, err)
 			}
-			files.cut = 0
+			files.recordsCut = 0
 		}
 		allGivenBack(t, Remote(all))
 		if err := files.Close(); err != nil {
@@ -135,7 +135,7 @@ func (r *slowReader) ReadAt(_ []byte, off int64) (int, error) {
 func TestGivenUp(t *testing.T) {
 	r := &slowReader{may: make(chan struct{}), asked: make(chan int64, 100)}
 	f := newFetcher()
-	f.allow(4 * minRequestBytes)
+	f.divideMemory(4 * minRequestBytes)
 	s := newSequenceAhead(f, r, 0, 1<<30)
 	read := make(chan error)
 	go func() {
@@ -145,7 +145,7 @@ func TestGivenUp(t *testing.T) {
 	for range 4 {
 		<-r.asked
 	}
-	f.giveUp()
+	f.closeReaders()
 	s.by.Ahead() // requests nothing more
 	close(r.may)
 	if err := <-read; !errors.Is(err, errBoom) || len(r.asked) > 0 {

@@ -18,10 +18,10 @@ import (
 type Files struct {
 	inputs
 	// index of the first record of each input, followed by the total number of records
-	starts []int64
-	size   int // record size in bytes
-	ahead  *readahead
-	cut    int64 // number of records that Cut has returned
+	starts      []int64
+	recordBytes int // record size in bytes
+	ahead       *readahead
+	recordsCut  int64 // number of records that Cut has returned
 
 	remote *fetcher // reads all inputs ahead; nil if no input is remote
 }
@@ -29,15 +29,15 @@ type Files struct {
 // NewFiles joins inputs. REQUIRES: all inputs are Seekable
 func NewFiles(inputs []*Input) *Files {
 	f := &Files{
-		inputs: inputs,
-		starts: []int64{0},
-		size:   inputs[0].Header.Layout().RecordSize,
-		remote: remoteFetcher(inputs),
+		inputs:      inputs,
+		starts:      []int64{0},
+		recordBytes: inputs[0].Header.Layout().RecordSize,
+		remote:      remoteFetcher(inputs),
 	}
 	for _, in := range inputs {
 		f.starts = append(f.starts, f.starts[len(f.starts)-1]+in.Records)
 	}
-	f.ahead = newAhead(f.size, f.askFor)
+	f.ahead = newAhead(f.recordBytes, f.prefetch)
 	return f
 }
 
@@ -52,26 +52,26 @@ func (f *Files) fetcher() *fetcher {
 
 // Cut returns the source of the next records, at most maxRecords, or nil if none are left.
 func (f *Files) Cut(maxRecords int64) (device.Source, error) {
-	n := min(maxRecords, f.Records()-f.cut)
+	n := min(maxRecords, f.Records()-f.recordsCut)
 	if n <= 0 {
 		return nil, nil
 	}
-	if f.cut == 0 {
-		f.fetcher().giveUp() // all records are read again
+	if f.recordsCut == 0 {
+		f.fetcher().closeReaders() // all records are read again
 	}
-	f.cut += n
-	s := f.section(f.cut-n, n)
-	s.fetched.Join()
+	f.recordsCut += n
+	s := f.section(f.recordsCut-n, n)
+	s.reader.Join()
 	return s, nil
 }
 
 // Split divides all records into at most n sources that can be read concurrently.
 func (f *Files) Split(n int) []device.Source {
-	f.fetcher().giveUp() // all records are read again
+	f.fetcher().closeReaders() // all records are read again
 	return Evenly(f.Records(), n, func(i int, first, n int64) device.Source {
 		s := f.section(first, n)
 		if i < plan.RemoteReaders {
-			s.fetched.Join()
+			s.reader.Join()
 		}
 		return s
 	})
@@ -90,13 +90,13 @@ func Evenly(records int64, n int, cut func(i int, first, n int64) device.Source)
 
 // Close closes the inputs. REQUIRES: no read is in progress
 func (f *Files) Close() error {
-	f.fetcher().giveUp()
+	f.fetcher().closeReaders()
 	return f.inputs.Close()
 }
 
 // Sample returns the keys of up to n records at positions spread evenly over the files.
 func (f *Files) Sample(ctx context.Context, k *format.Keyer, n int) (plan.Sample, error) {
-	readers, together := sampleReadersOf(f.size, f.remote != nil)
+	readers, together := sampleReadersOf(f.recordBytes, f.remote != nil)
 	return SampleRecords(ctx, k, f.Records(), n, together, readers, f.ReadRecords)
 }
 
@@ -106,12 +106,12 @@ func (f *Files) section(first, n int64) *section {
 	s := &section{
 		first:       first,
 		records:     n,
-		size:        f.size,
+		recordBytes: f.recordBytes,
 		readRecords: f.ReadRecords,
 		ahead:       f.ahead,
 	}
 	if by := f.fetcher(); by != nil {
-		s.fetched = f.newReader(by, first, n)
+		s.reader = f.newReader(by, first, n)
 	}
 
 	return s
@@ -119,18 +119,18 @@ func (f *Files) section(first, n int64) *section {
 
 // ReadRecords fills p with the records from index first on. They may span several files.
 func (f *Files) ReadRecords(p []byte, first int64) (err error) {
-	f.each(first, int64(len(p)/f.size), func(in *Input, first, n int64) {
+	f.eachInput(first, int64(len(p)/f.recordBytes), func(in *Input, first, n int64) {
 		if err == nil {
-			err = in.ReadRecords(p[:int(n)*f.size], first)
+			err = in.ReadRecords(p[:int(n)*f.recordBytes], first)
 		}
-		p = p[int(n)*f.size:]
+		p = p[int(n)*f.recordBytes:]
 	})
 	return err
 }
 
-// askFor asks the system to read n records from index first on. They may span several files.
-func (f *Files) askFor(first, n int64) {
-	f.each(first, n, (*Input).askFor)
+// prefetch asks the system to read n records from index first on. They may span several files.
+func (f *Files) prefetch(first, n int64) {
+	f.eachInput(first, n, (*Input).prefetch)
 }
 
 // inputOf returns the index of the input that contains a record.
@@ -138,8 +138,8 @@ func (f *Files) inputOf(record int64) int {
 	return sort.Search(len(f.inputs), func(i int) bool { return f.starts[i+1] > record })
 }
 
-// each calls do for every input that contains some of the n records from index first on.
-func (f *Files) each(first, n int64, do func(in *Input, first, n int64)) {
+// eachInput calls do for every input that contains some of the n records from index first on.
+func (f *Files) eachInput(first, n int64, do func(in *Input, first, n int64)) {
 	for i := f.inputOf(first); n > 0; i++ {
 		if part := min(n, f.starts[i+1]-first); part > 0 {
 			do(f.inputs[i], first-f.starts[i], part)
@@ -152,13 +152,13 @@ func (f *Files) each(first, n int64, do func(in *Input, first, n int64)) {
 // A section reads the records [first, first+records) of an input with random access.
 type section struct {
 	first, records int64
-	size           int // record size in bytes
+	recordBytes    int // record size in bytes
 	claimed        atomic.Int64
 	readRecords    func(p []byte, first int64) error
 
-	ahead   *readahead
-	asked   atomic.Int64    // records before this one have been requested
-	fetched *blockio.Reader // nil if the system reads ahead
+	ahead        *readahead
+	prefetchedTo atomic.Int64    // records before this one have been requested
+	reader       *blockio.Reader // nil if the system reads ahead
 }
 
 func (s *section) Records() int64 { return s.records }
@@ -169,29 +169,29 @@ func (s *section) Next(max int, place func(first int64, n int) []byte) (int64, i
 	if n <= 0 {
 		return s.records, 0, nil
 	}
-	p := place(at, n)[:n*s.size]
-	if s.fetched != nil {
-		return at, n, s.fetched.Read(p, at, at+int64(n))
+	p := place(at, n)[:n*s.recordBytes]
+	if s.reader != nil {
+		return at, n, s.reader.Read(p, at, at+int64(n))
 	}
 	if end := at + int64(n); s.ahead.fromDisk() {
-		s.ahead.request(&s.asked, s.first, end, min(end+s.ahead.window, s.records))
+		s.ahead.request(&s.prefetchedTo, s.first, end, min(end+s.ahead.windowRecords, s.records))
 	}
 	s.ahead.noteRead(len(p))
 	return at, n, s.readRecords(p, s.first+at)
 }
 
 func (s *section) ReadAhead(ctx context.Context, maxBytes int64) {
-	if s.fetched != nil {
-		s.fetched.Ahead()
+	if s.reader != nil {
+		s.reader.Ahead()
 		return
 	}
 
 	if !s.ahead.fromDisk() {
 		return
 	}
-	for at, end := int64(0), min(s.records, maxBytes/int64(s.size)); at < end &&
-		ctx.Err() == nil; at += s.ahead.step {
-		s.ahead.request(&s.asked, s.first, at, min(at+s.ahead.step, end))
+	for at, end := int64(0), min(s.records, maxBytes/int64(s.recordBytes)); at < end &&
+		ctx.Err() == nil; at += s.ahead.stepRecords {
+		s.ahead.request(&s.prefetchedTo, s.first, at, min(at+s.ahead.stepRecords, end))
 	}
 }
 
@@ -204,7 +204,7 @@ func ReaderSource(r io.ReaderAt, base, records int64, size int) device.Source {
 	unasked := newAhead(size, func(int64, int64) {})
 	return &section{
 		records:     records,
-		size:        size,
+		recordBytes: size,
 		ahead:       unasked,
 		readRecords: readRecords,
 	}

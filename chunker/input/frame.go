@@ -83,8 +83,8 @@ func newSurroundings(b []byte, first bool, count *format.CountField) surrounding
 	return s
 }
 
-// differs reports whether both sides are known and differ.
-func (s *surroundings) differs(from *surroundings) bool {
+// differsFrom reports whether the bytes on two sides are known and differ.
+func (s *surroundings) differsFrom(from *surroundings) bool {
 	return s.known && from.known && s.sum != from.sum && s.masked != from.masked
 }
 
@@ -243,21 +243,21 @@ func (c *countedReader) drain() error {
 
 // A tailBuffer keeps up to MaxKept bytes, or discards any number.
 type tailBuffer struct {
-	to   *bytes.Buffer
-	keep bool
+	buffer *bytes.Buffer
+	keep   bool
 }
 
 func (b *tailBuffer) Write(p []byte) (int, error) {
 	switch {
 	case !b.keep:
 		return len(p), nil
-	case b.to.Len()+len(p) > MaxKept:
+	case b.buffer.Len()+len(p) > MaxKept:
 		return 0, fmt.Errorf(
 			"more than %d bytes follow its records, too many to keep: leave %v out", MaxKept,
 			option.KeepHeader,
 		)
 	}
-	return b.to.Write(p)
+	return b.buffer.Write(p)
 }
 
 // CanCount reports whether the kept bytes before the records contain a field with the number of
@@ -273,23 +273,23 @@ func (in *Input) KeptTail() (tail []byte, ok bool) {
 	return in.frame.tail.kept, in.frame.tail.known || !in.frame.hasTail()
 }
 
-// Whole returns the number of records in the whole input, even if only a part of it is used. It
-// returns -1 if the input was not read to its end.
-func (in *Input) Whole() int64 { return in.whole }
+// WholeRecords returns the number of records in the whole input, even if only a part of it is
+// used. It returns -1 if the input was not read to its end.
+func (in *Input) WholeRecords() int64 { return in.wholeRecords }
 
 // compareFrames adds a warning, once per input, if the surroundings of an input differ from those
 // of the first one, which are kept.
 func (all inputs) compareFrames() {
 	for _, in := range all {
 		first := all[0]
-		if !in.frame.head.warned && in.frame.head.differs(&first.frame.head) {
+		if !in.frame.head.warned && in.frame.head.differsFrom(&first.frame.head) {
 			in.frame.head.warned = true
 			in.warn(
 				"the bytes before its records differ from those of " + first.Name +
 					", which the output keeps",
 			)
 		}
-		if !in.frame.tail.warned && in.frame.tail.differs(&first.frame.tail) {
+		if !in.frame.tail.warned && in.frame.tail.differsFrom(&first.frame.tail) {
 			in.frame.tail.warned = true
 			in.warn(
 				"the bytes after its records differ from those of " + first.Name +

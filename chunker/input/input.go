@@ -31,9 +31,9 @@ type Input struct {
 	close  []io.Closer
 	member string // name of the archive member in use; "" if the input is no archive
 
-	frame    inputFrame // the bytes around the records
-	whole    int64      // see Whole
-	warnings []string   // see TakeWarnings
+	frame        inputFrame // the bytes around the records
+	wholeRecords int64      // see WholeRecords
+	warnings     []string   // see TakeWarnings
 }
 
 // reading is how the records of an input are read.
@@ -102,7 +102,7 @@ func (in *Input) Seekable() bool { return in.access == atOffsets }
 // IsDisk reports whether the input is a block device, which has no modification time.
 func (in *Input) IsDisk() bool {
 	file, ok := in.origin.(*localFile)
-	return ok && isDisk(file.info)
+	return ok && isDisk(file.openedInfo)
 }
 
 // ReadRecords fills p with the records from index first on. REQUIRES: Seekable
@@ -123,8 +123,8 @@ func (in *Input) Offset(record int64) int64 {
 	return in.Header.Size() + (in.First+record)*int64(in.Header.Layout().RecordSize)
 }
 
-// askFor asks the system to read n records from index first on. REQUIRES: Seekable
-func (in *Input) askFor(first, n int64) {
+// prefetch asks the system to read n records from index first on. REQUIRES: Seekable
+func (in *Input) prefetch(first, n int64) {
 	if file, ok := in.origin.(*localFile); ok && file.isOpen() {
 		willNeed(file.file, in.at.start+in.Offset(first), n*int64(in.Header.Layout().RecordSize))
 	}
@@ -152,7 +152,7 @@ func (in *Input) CheckUnchanged(now os.FileInfo) error {
 	if !ok || !now.Mode().IsRegular() {
 		return nil
 	}
-	before := file.info
+	before := file.openedInfo
 	if now.Size() == before.Size() && now.ModTime().Equal(before.ModTime()) {
 		return nil
 	}

@@ -22,12 +22,13 @@ func mappableBytes() int64 {
 	return min(maxMappedBytes, addressLimit()/4)
 }
 
-// maps decides whether a file is read through a memory map. Regular files that the page cache holds
-// are: reads then take no system call per block. These files are read with system calls instead:
+// shouldMap reports whether a file is read through a memory map. This is the case for regular files
+// in the page cache, because reads then take no system call per block. These files are read with
+// system calls instead:
 //
 //   - files that are on a disk, completely or partly, because each missing page is a fault that
-//     waits for the disk: sorts took 1.14 to 1.25 of the time on a server with 16 cores, and 1.4 on
-//     a machine with two
+//     waits for the disk: sorts took 1.14 to 1.25 times as long on a server with 16 cores, and 1.4
+//     times with two cores
 //   - block devices, whose size os.File.Stat does not report
 //   - files too large for the rest of the address space
 //   - files with holes in tmpfs, which a map would fill
@@ -36,10 +37,10 @@ func mappableBytes() int64 {
 // If there are more files than descriptors can stay open, files on a disk are mapped, too. Other
 // sources, such as remote objects, are read with their ReadAt. If the plan uses direct I/O,
 // UseDirectIO replaces the way in which records are read.
-func (o *opener) maps(f *localFile) bool {
-	size := f.info.Size()
+func (o *opener) shouldMap(f *localFile) bool {
+	size := f.openedInfo.Size()
 	switch {
-	case !f.info.Mode().IsRegular() || size > o.mappable || growsByMap(f.file, f.info):
+	case !f.openedInfo.Mode().IsRegular() || size > o.mappable || growsByMap(f.file, f.openedInfo):
 		return false
 	case !o.keepsOpen:
 		return true
@@ -47,18 +48,18 @@ func (o *opener) maps(f *localFile) bool {
 	return isCached(f.file, size)
 }
 
-// mapContent maps the content of a file, if maps wants that and the system allows it.
+// mapContent maps the content of a file, if shouldMap returns true and the system allows it.
 func (o *opener) mapContent(c *Content) (mapped bool) {
 	f, ok := c.origin.(*localFile)
-	if !ok || !o.maps(f) {
+	if !ok || !o.shouldMap(f) {
 		return false
 	}
-	pages, err := mapFile(f.file, f.info)
+	pages, err := mapFile(f.file, f.openedInfo)
 	if err != nil {
 		return false
 	}
-	o.mappable -= f.info.Size()
-	c.at.from = pages
+	o.mappable -= f.openedInfo.Size()
+	c.at.source = pages
 	return true
 }
 

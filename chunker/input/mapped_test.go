@@ -41,32 +41,32 @@ func openFiles(t *testing.T, n int) (f *Files, name string, recs []byte) {
 
 // isMapped reports whether an input is read through a memory map.
 func isMapped(in *Input) bool {
-	_, mapped := in.at.from.(*mappedFile)
+	_, mapped := in.at.source.(*mappedFile)
 	return mapped
 }
 
 // useCalls makes an input that has been opened be read with system calls.
 func useCalls(t *testing.T, in *Input) {
 	t.Helper()
-	mapped, ok := in.at.from.(*mappedFile)
+	mapped, ok := in.at.source.(*mappedFile)
 	if !ok {
 		t.Fatal("the input is not mapped")
 	}
 	if err := mapped.Close(); err != nil {
 		t.Fatal(err)
 	}
-	in.at.from = in.origin.(*localFile).file
+	in.at.source = in.origin.(*localFile).file
 }
 
 // useMap makes an input that has been opened be read through a map.
 func useMap(t *testing.T, in *Input) {
 	t.Helper()
 	file := in.origin.(*localFile)
-	mapped, err := mapFile(file.file, file.info)
+	mapped, err := mapFile(file.file, file.openedInfo)
 	if err != nil {
 		t.Fatal(err)
 	}
-	in.at.from = mapped
+	in.at.source = mapped
 }
 
 // TestMapOfRemovedFile maps the file that was opened, even if another file has taken its name.
@@ -79,7 +79,7 @@ func TestMapOfRemovedFile(t *testing.T) {
 	if err := errors.Join(os.Remove(name), os.WriteFile(name, []byte("another"), 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	pages, err := mapFile(in.file, in.info)
+	pages, err := mapFile(in.file, in.openedInfo)
 	if runtime.GOOS != "linux" {
 		if err == nil {
 			t.Error("another file was mapped")

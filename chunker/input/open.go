@@ -14,30 +14,35 @@ import (
 	"github.com/extsort/extsort/internal/safely"
 )
 
-// MaxOpen is the maximum number of inputs whose descriptors stay open; see also device.OpenFiles.
-// If there are more, descriptors of mapped files are closed, because some systems allow only a few
-// open files per process, and merges can have thousands of inputs. Such files are not read ahead.
+// MaxOpen is the maximum number of inputs whose descriptors stay open; see also
+// device.MaxOpenFiles. If there are more, descriptors of mapped files are closed, because some
+// systems allow only a few open files per process, and merges can have thousands of inputs. Such
+// files are not read ahead.
 const MaxOpen = 64
 
 // Open opens the inputs in order. It opens remote inputs first, several at a time. All inputs
 // must contain the same kind of records. windowBytes limits the window size of each decompressor.
 // Cancelling ctx ends the wait for a stream.
 func Open(
-	ctx context.Context, kind Kind, sources []Source, stdin io.Reader, windowBytes int64,
+	ctx context.Context,
+	kind Kind,
+	sources []Source,
+	stdin io.Reader,
+	windowBytes int64,
 ) ([]*Input, error) {
 	o := &opener{
 		kind:        kind,
 		stdin:       stdin,
 		windowBytes: windowBytes,
 		remote:      newFetcher(),
-		keepsOpen:   len(sources) <= device.OpenFiles(MaxOpen),
+		keepsOpen:   len(sources) <= device.MaxOpenFiles(MaxOpen),
 		mappable:    mappableBytes(),
 	}
 	opened := o.openRemote(ctx, sources)
 	all := inputs(nil)
 	err := o.openOthers(ctx, sources, opened)
 	if err == nil {
-		all, err = o.joined(opened)
+		all, err = o.joinOpened(opened)
 	}
 	if err == nil {
 		return all, nil
@@ -112,8 +117,8 @@ func (o *opener) openOthers(ctx context.Context, sources []Source, to []opened) 
 	return nil
 }
 
-// joined returns the opened inputs, or all of their errors.
-func (o *opener) joined(opened []opened) (all inputs, err error) {
+// joinOpened returns the opened inputs, or all of their errors.
+func (o *opener) joinOpened(opened []opened) (all inputs, err error) {
 	var faults []error
 	for i, one := range opened {
 		if one.err != nil {
@@ -159,10 +164,10 @@ func (o *opener) openInput(ctx context.Context, kind Kind, s Source) (*Input, er
 		return nil, err
 	}
 	in := &Input{
-		Name:   c.Name,
-		origin: c.origin,
-		frame:  newInputFrame(&kind),
-		whole:  -1,
+		Name:         c.Name,
+		origin:       c.origin,
+		frame:        newInputFrame(&kind),
+		wholeRecords: -1,
 	}
 	if s.isRemote() {
 		in.remote = o.remote

@@ -16,7 +16,7 @@ type opening struct {
 // openContent recognizes the content and reads its header.
 func (o *opening) openContent(c *Content) error {
 	archive := o.kind.Container().IsArchive
-	compressed := c.at != nil && o.kind.Compression(c.Name, c.at.first) != format.None
+	compressed := c.at != nil && o.kind.Compression(c.Name, c.at.firstBytes) != format.None
 	switch {
 	case archive && (c.at == nil || compressed):
 		return noArchive(o.in.Name)
@@ -39,7 +39,7 @@ func (o *opening) openAtOffsets(f *seekable) error {
 	if err != nil {
 		return err
 	}
-	in.Header, err = o.kind.ReadHeader(io.NewSectionReader(f, 0, f.bytes), in.Name)
+	in.Header, err = o.kind.ReadHeader(io.NewSectionReader(f, 0, f.size), in.Name)
 	if err != nil {
 		return err
 	}
@@ -48,11 +48,11 @@ func (o *opening) openAtOffsets(f *seekable) error {
 			return in.named(err)
 		}
 	}
-	in.Records, err = format.CheckSize(in.Name, in.Header, f.bytes)
+	in.Records, err = format.CheckSize(in.Name, in.Header, f.size)
 	if err != nil {
 		return err
 	}
-	in.whole = in.Records
+	in.wholeRecords = in.Records
 	if o.kind.Keep {
 		in.noteHead(head)
 	}
@@ -63,7 +63,7 @@ func (o *opening) openAtOffsets(f *seekable) error {
 // warning if that is only likely. It does not check skipped bytes, but returns them if they are
 // kept.
 func (o *opening) checkStart() (head []byte, err error) {
-	err = o.kind.CheckPacked(o.in.at.first)
+	err = o.kind.CheckPacked(o.in.at.firstBytes)
 	if err == nil && o.kind.Skip > 0 {
 		head, err = o.in.at.skip(o.kind.Skip, o.kind.Keep)
 	}
@@ -73,9 +73,9 @@ func (o *opening) checkStart() (head []byte, err error) {
 	if err != nil {
 		return nil, o.in.named(err)
 	}
-	o.in.warn(o.kind.CountDoubt(o.kind.Spec, o.in.Name, o.in.at.first, o.in.at.bytes))
-	o.in.warn(o.kind.TextDoubt(o.kind.Spec, o.in.at.first))
-	return head, o.in.named(o.kind.CheckRecords(o.kind.Spec, o.in.at.first))
+	o.in.warn(o.kind.CountDoubt(o.kind.Spec, o.in.Name, o.in.at.firstBytes, o.in.at.size))
+	o.in.warn(o.kind.TextDoubt(o.kind.Spec, o.in.at.firstBytes))
+	return head, o.in.named(o.kind.CheckRecords(o.kind.Spec, o.in.at.firstBytes))
 }
 
 // openStream makes the input read source sequentially, decompressed if necessary, and reads its
@@ -87,28 +87,28 @@ func (o *opening) openStream(source io.ReadCloser) error {
 		return o.in.named(err)
 	}
 	reader := &checkedReader{kind: o.kind, in: o.in}
-	if err := reader.open(source, o.windowBytes); err != nil {
+	if err := reader.attach(source, o.windowBytes); err != nil {
 		return err
 	}
 	var err error
 	if o.in.Header, err = o.kind.ReadHeader(o.in.stream, o.in.Name); err != nil {
 		return err
 	}
-	reader.delimit()
+	reader.endAfterRecords()
 	return nil
 }
 
 // openCompressed makes the input decompress all bytes of a source with random access.
 func (o *opening) openCompressed(at *seekable) error {
-	err := o.openStream(io.NopCloser(at.sequence(0, at.bytes)))
+	err := o.openStream(io.NopCloser(at.sequence(0, at.size)))
 	if err != nil {
 		return err
 	}
-	o.in.stored = at.bytes
+	o.in.stored = at.size
 	// Many inputs are opened before the first is read, so the memory of the decompressor is
 	// released until then. It starts again at the first byte.
 	if o.in.decodes && at.remote == nil {
-		format.Suspend(o.in.decoder, newLateBuffer(at.sequence(0, at.bytes)))
+		format.Suspend(o.in.decoder, newLateBuffer(at.sequence(0, at.size)))
 	}
 	return nil
 }
@@ -116,7 +116,7 @@ func (o *opening) openCompressed(at *seekable) error {
 // openMember makes the input read an array of an archive. It is read as a stream even if it is not
 // compressed, because its checksum can then be verified in a single pass.
 func (o *opening) openMember(at *seekable) error {
-	all, err := format.Members(at, at.bytes)
+	all, err := format.Members(at, at.size)
 	if err != nil {
 		return o.in.named(err)
 	}
@@ -133,7 +133,7 @@ func (o *opening) openMember(at *seekable) error {
 	}
 
 	o.in.member = member.Name
-	o.in.stored = at.bytes
+	o.in.stored = at.size
 	o.in.Records, err = format.CheckSize(o.in.Name, o.in.Header, member.Bytes)
 	return err
 }
@@ -141,10 +141,10 @@ func (o *opening) openMember(at *seekable) error {
 // cutTail excludes the last tail bytes of a seekable input.
 func (o *opening) cutTail(tail int64) (err error) {
 	f := o.in.at
-	if tail > f.bytes {
-		return tooShortFor(f.bytes, tail)
+	if tail > f.size {
+		return tooShortFor(f.size, tail)
 	}
-	f.bytes -= tail
+	f.size -= tail
 	if !o.in.frame.Keep {
 		return nil
 	}
@@ -152,7 +152,7 @@ func (o *opening) cutTail(tail int64) (err error) {
 		return tooLongTail(tail)
 	}
 	b := make([]byte, tail)
-	if _, err = f.ReadAt(b, f.bytes); err != nil && err != io.EOF {
+	if _, err = f.ReadAt(b, f.size); err != nil && err != io.EOF {
 		return err
 	}
 	o.in.frame.tail = newSurroundings(b, o.in.frame.isFirst, nil)
@@ -164,10 +164,10 @@ func (o *opening) cutTail(tail int64) (err error) {
 func (o *opening) cutRecords() error {
 	size := int64(o.in.Header.Layout().RecordSize)
 	records := max(o.in.frame.Records, 0)
-	if have := (o.in.at.bytes - o.in.Header.Size()) / size; have < records {
+	if have := (o.in.at.size - o.in.Header.Size()) / size; have < records {
 		return tooFewRecords(have, records)
 	}
-	tail := o.in.at.bytes - o.in.Header.Size() - records*size
+	tail := o.in.at.size - o.in.Header.Size() - records*size
 	if err := o.in.frame.checkTail(tail); err != nil {
 		return err
 	}

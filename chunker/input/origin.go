@@ -52,11 +52,11 @@ func absolute(name string) string {
 
 // A localFile is a regular file or a block device.
 type localFile struct {
-	shown string // name in messages
-	file  *os.File
-	info  os.FileInfo // when it was opened
-	state fileState
-	last  os.FileInfo // when all of it had been read. REQUIRES: state is fileRead
+	shownName  string // name in messages
+	file       *os.File
+	openedInfo os.FileInfo // when it was opened
+	state      fileState
+	lastInfo   os.FileInfo // when all of it had been read. REQUIRES: state is fileRead
 }
 
 // fileState is the state of a localFile.
@@ -72,14 +72,14 @@ func (f *localFile) isOpen() bool { return f.state == fileOpen }
 
 func (f *localFile) identity(name string) string { return absolute(name) + " of " + f.stamp() }
 
-func (f *localFile) stamp() string { return spill.Stamp(f.info) }
+func (f *localFile) stamp() string { return spill.Stamp(f.openedInfo) }
 
 func (f *localFile) readCompletely() {
 	if !f.isOpen() {
 		return
 	}
 	if info, err := f.file.Stat(); err == nil {
-		f.last = info
+		f.lastInfo = info
 		f.state = fileRead
 	}
 }
@@ -89,14 +89,14 @@ func (f *localFile) readCompletely() {
 func (f *localFile) stat() (os.FileInfo, error) {
 	switch f.state {
 	case fileRead:
-		return f.last, nil
+		return f.lastInfo, nil
 	case fileOpen:
 		return f.file.Stat()
 	}
 
-	now, err := os.Stat(f.shown)
-	if err != nil || !os.SameFile(now, f.info) {
-		return f.info, nil // the map still refers to the original file
+	now, err := os.Stat(f.shownName)
+	if err != nil || !os.SameFile(now, f.openedInfo) {
+		return f.openedInfo, nil // the map still refers to the original file
 	}
 	return now, nil
 }
@@ -109,21 +109,21 @@ func (f *localFile) check(warn func(string)) error {
 	if err != nil {
 		return plainPathError(err)
 	}
-	switch before := f.info.Size(); {
+	switch before := f.openedInfo.Size(); {
 	case now.Size() > before:
 		warn(
 			fmt.Sprintf(
 				"%s: the file grew while it was being read: %d bytes before, %d now; the appended bytes are left out",
-				f.shown, before, now.Size(),
+				f.shownName, before, now.Size(),
 			),
 		)
 	case now.Size() < before:
 		return fmt.Errorf(
 			"%s: the file changed while it was being read: %d bytes before, %d now; try again",
-			f.shown, before, now.Size(),
+			f.shownName, before, now.Size(),
 		)
-	case !now.ModTime().Equal(f.info.ModTime()):
-		return fmt.Errorf("%s: the file was written to while it was being read; try again", f.shown)
+	case !now.ModTime().Equal(f.openedInfo.ModTime()):
+		return fmt.Errorf("%s: the file was written to while it was being read; try again", f.shownName)
 	}
 
 	return nil

@@ -40,7 +40,10 @@ func sampleReadersOf(size int, remote bool) (readers, together int) {
 // or all records if there are fewer. read fills p with the records from index first on; up to
 // readers calls are made concurrently.
 func SampleRecords(
-	ctx context.Context, k *format.Keyer, records int64, n, together, readers int,
+	ctx context.Context,
+	k *format.Keyer,
+	records int64,
+	n, together, readers int,
 	read func(p []byte, first int64) error,
 ) (plan.Sample, error) {
 	size := k.Layout().RecordSize

@@ -10,13 +10,13 @@ import (
 )
 
 // A seekable contains bytes that can be read at any offset: of a regular file, a block device, or
-// the At of a Source. opener.maps decides how a file is read.
+// the At of a Source. opener.shouldMap decides how a file is read.
 type seekable struct {
-	shown string      // name in messages
-	from  io.ReaderAt // a *mappedFile, the open file, or the At of a Source
-	start int64       // origin of offsets
-	bytes int64       // size from start on, when it was opened
-	first []byte      // the first bytes, for recognizing the format
+	shownName  string      // name in messages
+	source     io.ReaderAt // a *mappedFile, the open file, or the At of a Source
+	start      int64       // origin of offsets
+	size       int64       // size from start on, when it was opened
+	firstBytes []byte      // the first bytes, for recognizing the format
 
 	remote *fetcher       // reads a remote source ahead; otherwise nil
 	ahead  *sequenceAhead // the current sequential reader; nil if none exists
@@ -46,13 +46,13 @@ func newRegular(shown string, r io.Reader) (at *seekable, local *localFile, ok b
 	}
 
 	at = &seekable{
-		shown: shown,
-		from:  file,
-		start: start,
-		bytes: max(size-start, 0),
-		first: first[:n],
+		shownName:  shown,
+		source:     file,
+		start:      start,
+		size:       max(size-start, 0),
+		firstBytes: first[:n],
 	}
-	local = &localFile{shown: shown, file: file, info: info}
+	local = &localFile{shownName: shown, file: file, openedInfo: info}
 	return at, local, true
 }
 
@@ -79,8 +79,8 @@ func sizeOf(file io.Seeker, info os.FileInfo, start int64) (bytes int64, known b
 
 // skip moves the origin of offsets forward by n bytes, and returns these bytes if keep is set.
 func (f *seekable) skip(n int64, keep bool) (kept []byte, err error) {
-	if f.bytes < n {
-		return nil, tooShort(f.bytes, n)
+	if f.size < n {
+		return nil, tooShort(f.size, n)
 	}
 	if keep {
 		kept = make([]byte, n)
@@ -90,9 +90,9 @@ func (f *seekable) skip(n int64, keep bool) (kept []byte, err error) {
 	}
 
 	f.start += n
-	f.bytes -= n
-	f.first = make([]byte, min(format.DetectBytes, f.bytes))
-	if _, err = f.ReadAt(f.first, 0); err == io.EOF {
+	f.size -= n
+	f.firstBytes = make([]byte, min(format.DetectBytes, f.size))
+	if _, err = f.ReadAt(f.firstBytes, 0); err == io.EOF {
 		err = nil
 	}
 	return kept, err
@@ -121,8 +121,8 @@ func (f *seekable) sequence(off, bytes int64) io.Reader {
 
 // ReadAt implements io.ReaderAt.
 func (f *seekable) ReadAt(p []byte, off int64) (int, error) {
-	n, err := f.from.ReadAt(p, f.start+off)
-	if n < len(p) && (err == nil || err == io.EOF && off+int64(len(p)) <= f.bytes) {
+	n, err := f.source.ReadAt(p, f.start+off)
+	if n < len(p) && (err == nil || err == io.EOF && off+int64(len(p)) <= f.size) {
 		return n, errShorter
 	}
 	return n, device.WithoutPath(err)
@@ -133,7 +133,7 @@ func (f *seekable) Close() error {
 	if f.ahead != nil {
 		f.ahead.Close()
 	}
-	if pages, ok := f.from.(*mappedFile); ok {
+	if pages, ok := f.source.(*mappedFile); ok {
 		return pages.Close()
 	}
 	return nil

@@ -173,7 +173,7 @@ func newContent(ctx context.Context, shown string, r io.Reader) *Content {
 
 // Section returns the whole content, and whether it is compressed. REQUIRES: Stream is nil
 func (c *Content) Section(as format.Recognition) (section *io.SectionReader, compressed bool) {
-	return io.NewSectionReader(c.at, 0, c.at.bytes), as.Compression(c.Name, c.at.first) != format.None
+	return io.NewSectionReader(c.at, 0, c.at.size), as.Compression(c.Name, c.at.firstBytes) != format.None
 }
 
 // Close closes everything that open has opened.
@@ -251,12 +251,12 @@ func newSeekable(s Source) (*seekable, error) {
 		return nil, fmt.Errorf("%s: its size is %d bytes: it must not be negative", s.Name, s.Size)
 	}
 	p := &seekable{
-		shown: s.Name,
-		from:  s.At,
-		bytes: s.Size,
+		shownName: s.Name,
+		source:    s.At,
+		size:      s.Size,
 	}
-	p.first = make([]byte, min(format.DetectBytes, s.Size))
-	if n, err := p.ReadAt(p.first, 0); n < len(p.first) {
+	p.firstBytes = make([]byte, min(format.DetectBytes, s.Size))
+	if n, err := p.ReadAt(p.firstBytes, 0); n < len(p.firstBytes) {
 		return nil, &fileerr.Error{Op: "read", File: s.Name, Offset: -1, Err: err}
 	}
 	return p, nil

@@ -19,9 +19,9 @@ import (
 // one input after another.
 type Stream struct {
 	inputs
-	size    int   // record size in bytes
-	records int64 // -1 if not known
-	given   int64 // maximum number of records that Cut has returned
+	recordBytes int   // record size in bytes
+	records     int64 // -1 if not known
+	recordsCut  int64 // maximum number of records that Cut has returned
 
 	mu     sync.Mutex
 	peeked []byte    // the next records, read in advance
@@ -31,7 +31,7 @@ type Stream struct {
 
 // NewStream joins inputs.
 func NewStream(inputs []*Input) *Stream {
-	s := &Stream{inputs: inputs, size: inputs[0].Header.Layout().RecordSize}
+	s := &Stream{inputs: inputs, recordBytes: inputs[0].Header.Layout().RecordSize}
 	sequences := make([]io.Reader, len(inputs))
 	for i, in := range inputs {
 		sequences[i] = in.Sequence()
@@ -55,21 +55,21 @@ func (s *Stream) Cut(maxRecords int64) (device.Source, error) {
 	if next, err := s.peek(1); err != nil || len(next) == 0 {
 		return nil, err
 	}
-	known := min(maxRecords, s.records-s.given)
-	s.given += maxRecords
+	known := min(maxRecords, s.records-s.recordsCut)
+	s.recordsCut += maxRecords
 	return &streamSource{
-		stream: s,
-		left:   maxRecords,
-		known:  known,
+		stream:    s,
+		left:      maxRecords,
+		remaining: known,
 	}, nil
 }
 
 // Split returns a single source of all records.
 func (s *Stream) Split(int) []device.Source {
 	return []device.Source{&streamSource{
-		stream: s,
-		left:   math.MaxInt64,
-		known:  s.records,
+		stream:    s,
+		left:      math.MaxInt64,
+		remaining: s.records,
 	}}
 }
 
@@ -79,11 +79,11 @@ const peekBytes = 1 << 20
 // Sample reads the first n records in advance, at most peekBytes, and keeps them for the first
 // source. The rest of a stream is not known.
 func (s *Stream) Sample(_ context.Context, k *format.Keyer, n int) (plan.Sample, error) {
-	recs, err := s.peek(max(min(n, peekBytes/s.size), 1))
+	recs, err := s.peek(max(min(n, peekBytes/s.recordBytes), 1))
 	if err != nil {
 		return plan.Sample{}, err
 	}
-	prefixes := make([]uint64, len(recs)/s.size)
+	prefixes := make([]uint64, len(recs)/s.recordBytes)
 	k.Prefixes(prefixes, recs)
 	return plan.NewSample(prefixes), nil
 }
@@ -94,26 +94,27 @@ func (s *Stream) peek(n int) ([]byte, error) {
 	defer s.mu.Unlock()
 
 	have := len(s.peeked)
-	if have >= n*s.size {
+	if have >= n*s.recordBytes {
 		return s.peeked, nil
 	}
-	ahead := make([]byte, n*s.size)
+	ahead := make([]byte, n*s.recordBytes)
 	copy(ahead, s.peeked)
-	m, err := s.fill(ahead[have:])
+	m, err := s.fillRecords(ahead[have:])
 	s.peeked = ahead[:have+m]
 	return s.peeked, err
 }
 
-// next reads whole records, up to len(p) bytes. It returns 0 only at the end or with an error.
-func (s *Stream) next(p []byte) (int, error) {
+// readRecords reads whole records, up to len(p) bytes. It returns 0 only at the end or with an
+// error.
+func (s *Stream) readRecords(p []byte) (int, error) {
 	n := copy(p, s.peeked)
 	s.peeked = s.peeked[n:]
-	m, err := s.fill(p[n:])
+	m, err := s.fillRecords(p[n:])
 	return n + m, err
 }
 
-// fill reads whole records until p is full or none are left.
-func (s *Stream) fill(p []byte) (n int, err error) {
+// fillRecords reads whole records until p is full or none are left.
+func (s *Stream) fillRecords(p []byte) (n int, err error) {
 	if s.err != nil {
 		return 0, s.err
 	}
@@ -141,20 +142,20 @@ func ReadFull(r io.Reader, p []byte) (n int, err error) {
 // bufio has the same limit, but applies it only when it fills its own buffer.
 const maxEmptyReads = 100
 
-// A movingReader returns an error if a reader repeatedly returns neither bytes nor an error.
+// A stallDetector returns an error if a reader repeatedly returns neither bytes nor an error.
 // Otherwise a caller that fills a buffer would loop forever.
-type movingReader struct {
-	r     io.Reader
-	empty int // number of consecutive empty reads
+type stallDetector struct {
+	r          io.Reader
+	emptyReads int // number of consecutive empty reads
 }
 
-func (m *movingReader) Read(p []byte) (int, error) {
+func (m *stallDetector) Read(p []byte) (int, error) {
 	n, err := m.r.Read(p)
-	m.empty++
+	m.emptyReads++
 	switch {
 	case n > 0 || err != nil || len(p) == 0:
-		m.empty = 0
-	case m.empty >= maxEmptyReads:
+		m.emptyReads = 0
+	case m.emptyReads >= maxEmptyReads:
 		return 0, io.ErrNoProgress
 	}
 	return n, device.WithoutPath(err)
@@ -207,16 +208,16 @@ func (in *Input) Sequence() io.Reader {
 
 // A sequence reads an input from its first record on.
 type sequence struct {
-	input *Input
-	r     io.Reader
-	read  int64 // number of bytes of records read
+	input     *Input
+	r         io.Reader
+	bytesRead int64 // number of bytes of records read
 }
 
 func (s *sequence) Read(p []byte) (int, error) {
 	n, err := s.r.Read(p)
-	failed := s.input.Header.CheckRecords(p[:n], s.read)
-	s.read += int64(n)
-	if failed = cmp.Or(failed, s.input.checkMore(s.read)); failed != nil {
+	failed := s.input.Header.CheckRecords(p[:n], s.bytesRead)
+	s.bytesRead += int64(n)
+	if failed = cmp.Or(failed, s.input.checkMore(s.bytesRead)); failed != nil {
 		return n, failed
 	}
 	switch {
@@ -224,13 +225,13 @@ func (s *sequence) Read(p []byte) (int, error) {
 		return n, nil
 	case errors.Is(err, io.EOF):
 		s.r = io.MultiReader() // returns io.EOF again
-		if err = s.input.checkEnd(s.read); err == nil && s.input.access == inSequence {
-			s.input.whole = s.read / int64(s.input.Header.Layout().RecordSize)
+		if err = s.input.checkEnd(s.bytesRead); err == nil && s.input.access == inSequence {
+			s.input.wholeRecords = s.bytesRead / int64(s.input.Header.Layout().RecordSize)
 		}
 		return n, cmp.Or(err, s.input.closeStream(), io.EOF)
 	}
 
-	return n, &fileerr.Error{Op: "read", File: s.input.Name, Offset: s.input.Offset(0) + s.read, Err: err}
+	return n, &fileerr.Error{Op: "read", File: s.input.Name, Offset: s.input.Offset(0) + s.bytesRead, Err: err}
 }
 
 // closeStream closes a stream, once. A seekable input stays open, because it may be read again.
@@ -246,13 +247,13 @@ func (in *Input) closeStream() error {
 
 // A streamSource is the source of the next left records of a stream.
 type streamSource struct {
-	stream *Stream
-	first  int64
-	left   int64
-	known  int64 // remaining number of records; negative if not known
+	stream    *Stream
+	first     int64
+	left      int64
+	remaining int64 // remaining number of records; negative if not known
 }
 
-func (s *streamSource) Records() int64 { return max(s.known, -1) }
+func (s *streamSource) Records() int64 { return max(s.remaining, -1) }
 
 func (s *streamSource) Next(max int, place func(first int64, n int) []byte) (int64, int, error) {
 	s.stream.mu.Lock()
@@ -264,11 +265,11 @@ func (s *streamSource) Next(max int, place func(first int64, n int) []byte) (int
 	}
 	first := s.first
 	p := place(first, want)
-	read, err := s.stream.next(p[:want*s.stream.size])
+	read, err := s.stream.readRecords(p[:want*s.stream.recordBytes])
 	if err != nil {
 		return first, 0, err
 	}
-	n := read / s.stream.size
+	n := read / s.stream.recordBytes
 	s.first = first + int64(n)
 	s.left -= int64(n)
 	return first, n, nil

@@ -37,10 +37,10 @@ func TestStreamClosesInputs(t *testing.T) {
 		}
 	}
 	s := NewStream(inputs)
-	if n, err := s.next(make([]byte, 3)); n != 3 || err != nil || closed != [2]countedCloser{1, 0} {
+	if n, err := s.readRecords(make([]byte, 3)); n != 3 || err != nil || closed != [2]countedCloser{1, 0} {
 		t.Errorf("%d read, %v, closed %v times, want [1 0]", n, err, closed)
 	}
-	if n, err := s.next(make([]byte, 3)); n != 1 || err != nil {
+	if n, err := s.readRecords(make([]byte, 3)); n != 1 || err != nil {
 		t.Errorf("%d read, %v", n, err)
 	}
 	if err := s.Close(); err != nil || closed != [2]countedCloser{1, 1} {
@@ -75,7 +75,7 @@ func TestStalledReader(t *testing.T) {
 	} {
 		inputs, err := Open(t.Context(), Kind{Spec: c.spec}, Named(Stdin), stalledReader{bytes.NewReader(c.given)}, 1<<20)
 		if err == nil {
-			_, err = NewStream(inputs).next(make([]byte, 1<<20))
+			_, err = NewStream(inputs).readRecords(make([]byte, 1<<20))
 			err = errors.Join(err, inputs[0].Close())
 		}
 		if !errors.Is(err, io.ErrNoProgress) || !strings.Contains(err.Error(), "standard input") {

@@ -88,7 +88,7 @@ type lateBuffer struct {
 }
 
 func newLateBuffer(source io.Reader) *lateBuffer {
-	return &lateBuffer{first: bufio.NewReaderSize(&movingReader{r: source}, format.DetectBytes)}
+	return &lateBuffer{first: bufio.NewReaderSize(&stallDetector{r: source}, format.DetectBytes)}
 }
 
 func (l *lateBuffer) Read(p []byte) (int, error) {

@@ -20,7 +20,7 @@ func BenchmarkSift(b *testing.B) {
 	g.Fill(v.recs, 0)
 	b.SetBytes(8 * n)
 	for b.Loop() {
-		v.begin(0, n)
-		v.choose(nil, nil)
+		v.examine(0, n)
+		v.selectStaying(nil, nil)
 	}
 }

@@ -30,38 +30,38 @@ var ErrTooMany = errors.New("more records are out of order than fit in memory")
 
 // A Sieve sifts data in two passes: Read, then Write. The caller must sort the strays in between.
 type Sieve struct {
-	opt   Options
-	size  int
-	views chan *view
+	opt         Options
+	recordBytes int
+	views       chan *view
 
 	Early, Late *Strays // strays that occur before and after their place in the data
 
-	mu      sync.Mutex // protects the fields below
-	pending map[int64]*view
-	next    int64 // first record of the next block to join
-	held    *view // the last joined block, whose records may still become strays
-	// base is the normalized key of the last record that stays in the blocks before held; nil if
-	// none stays.
-	base   []byte
-	blocks []block
+	mu        sync.Mutex // protects the fields below
+	pending   map[int64]*view
+	nextFirst int64 // first record of the next block to join
+	held      *view // the last joined block, whose records may still become strays
+	// lastFinishedKey is the normalized key of the last record that stays in the blocks before
+	// held; nil if none stays.
+	lastFinishedKey []byte
+	blocks          []block
 }
 
 // A block describes a block after the first pass.
 type block struct {
-	records, stay int
-	before        int64  // number of records that stay in earlier blocks
-	after         int    // next block in which a record stays
-	lower, upper  []byte // see view
-	key           []byte // normalized key of the first record that stays
-	sum           uint64 // XXH3 (64 bits) of all of its records
+	records, staying int
+	stayingBefore    int64  // number of records that stay in earlier blocks
+	nextStaying      int    // next block in which a record stays
+	lower, upper     []byte // see view
+	firstKey         []byte // normalized key of the first record that stays
+	sum              uint64 // XXH3 (64 bits) of all of its records
 }
 
 // New returns a Sieve and reserves its memory, which Close releases.
 func New(opt Options) (*Sieve, error) {
 	s := &Sieve{
-		opt:     opt,
-		size:    opt.Keyer.Layout().RecordSize,
-		pending: map[int64]*view{},
+		opt:         opt,
+		recordBytes: opt.Keyer.Layout().RecordSize,
+		pending:     map[int64]*view{},
 	}
 	s.views = make(chan *view, opt.Workers+spareViews)
 	for range cap(s.views) {
@@ -80,27 +80,27 @@ func (s *Sieve) Close() error {
 
 // Read finds the strays of src. It returns ErrTooMany if they do not fit into memory.
 func (s *Sieve) Read(ctx context.Context, src device.Source) error {
-	src = device.FullBlocks(src, s.size)
+	src = device.FullBlocks(src, s.recordBytes)
 	err := device.Each(ctx, s.opt.Workers, func(ctx context.Context, _ int) error {
 		for {
-			v, err := s.view(ctx, src)
+			v, err := s.readView(ctx, src)
 			if v == nil || err != nil {
 				return err
 			}
-			v.choose(nil, nil)
-			if err := s.add(v); err != nil {
+			v.selectStaying(nil, nil)
+			if err := s.addView(v); err != nil {
 				return err
 			}
 		}
 	})
 	if err == nil && s.held != nil {
-		err = s.finish(s.held)
+		err = s.finishView(s.held)
 	}
 	return err
 }
 
-// view returns the next block of src, or nil at the end.
-func (s *Sieve) view(ctx context.Context, src device.Source) (*view, error) {
+// readView returns the next block of src, or nil at the end.
+func (s *Sieve) readView(ctx context.Context, src device.Source) (*view, error) {
 	var v *view
 	select {
 	case v = <-s.views:
@@ -116,40 +116,40 @@ func (s *Sieve) view(ctx context.Context, src device.Source) (*view, error) {
 		return nil, err
 	}
 
-	v.begin(first, n)
+	v.examine(first, n)
 	return v, nil
 }
 
-// add adds a block, and the later blocks that have waited for it.
-func (s *Sieve) add(v *view) error {
+// addView adds a block, and the later blocks that have waited for it.
+func (s *Sieve) addView(v *view) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 
 	s.pending[v.first] = v
 
 	for {
-		v := s.pending[s.next]
+		v := s.pending[s.nextFirst]
 		if v == nil {
 			return nil
 		}
-		delete(s.pending, s.next)
-		s.next += int64(v.n)
-		if err := s.join(v); err != nil {
+		delete(s.pending, s.nextFirst)
+		s.nextFirst += int64(v.count)
+		if err := s.joinView(v); err != nil {
 			return err
 		}
 	}
 }
 
-// join makes a block continue the one before it. Either records at its beginning become strays
+// joinView makes a block continue the one before it. Either records at its beginning become strays
 // or, if that would be too many, records at the end of the block before it.
-func (s *Sieve) join(v *view) error {
+func (s *Sieve) joinView(v *view) error {
 	if before := s.lastKey(); before != nil &&
-		v.compareKey(int(v.stay[0]), before) < 0 {
-		alone := len(v.stay)
-		typical := bytes.Clone(v.keyOf(int(v.stay[alone/4])))
-		v.choose(before, nil)
-		if len(v.stay) < alone/2 && s.cut(typical, alone-len(v.stay)) {
-			v.choose(s.lastKey(), nil)
+		v.compareKey(int(v.staying[0]), before) < 0 {
+		alone := len(v.staying)
+		typical := bytes.Clone(v.keyOf(int(v.staying[alone/4])))
+		v.selectStaying(before, nil)
+		if len(v.staying) < alone/2 && s.cutHeld(typical, alone-len(v.staying)) {
+			v.selectStaying(s.lastKey(), nil)
 		}
 	}
 
@@ -158,60 +158,62 @@ func (s *Sieve) join(v *view) error {
 	if held == nil {
 		return nil
 	}
-	return s.finish(held)
+	return s.finishView(held)
 }
 
 // lastKey returns the normalized key of the last record that stays, or nil.
 func (s *Sieve) lastKey() []byte {
-	if s.held == nil || len(s.held.stay) == 0 {
-		return s.base
+	if s.held == nil || len(s.held.staying) == 0 {
+		return s.lastFinishedKey
 	}
-	return bytes.Clone(s.held.keyOf(s.held.last()))
+	return bytes.Clone(s.held.keyOf(s.held.lastStaying()))
 }
 
-// cut makes the records of the held block that are above a key strays. It does so only if they
+// cutHeld makes the records of the held block that are above a key strays. It does so only if they
 // are at most the given number, and if the key is not below the records of earlier blocks.
-func (s *Sieve) cut(upper []byte, most int) bool {
+func (s *Sieve) cutHeld(upper []byte, most int) bool {
 	held := s.held
-	if held == nil || bytes.Compare(upper, s.base) < 0 {
+	if held == nil || bytes.Compare(upper, s.lastFinishedKey) < 0 {
 		return false
 	}
-	stayed := len(held.stay)
+	stayed := len(held.staying)
 	lower := held.lower
-	if held.choose(s.base, upper); stayed-len(held.stay) <= most {
+	held.selectStaying(s.lastFinishedKey, upper)
+	if stayed-len(held.staying) <= most {
 		return true
 	}
-	held.choose(lower, nil)
+	held.selectStaying(lower, nil)
 	return false
 }
 
-// finish fixes which records of a block stay, after the beginning of the next block is known, and
-// collects the strays.
-func (s *Sieve) finish(v *view) error {
+// finishView fixes which records of a block stay, after the beginning of the next block is known,
+// and collects the strays.
+func (s *Sieve) finishView(v *view) error {
 	b := block{
-		records: v.n,
-		stay:    len(v.stay),
+		records: v.count,
+		staying: len(v.staying),
 		lower:   v.lower,
 		upper:   v.upper,
 		sum:     v.sum,
 	}
 	if len(s.blocks) > 0 {
 		last := &s.blocks[len(s.blocks)-1]
-		b.before = last.before + int64(last.stay)
+		b.stayingBefore = last.stayingBefore + int64(last.staying)
 	}
 
-	if b.stay > 0 {
-		b.key, s.base = bytes.Clone(v.keyOf(int(v.stay[0]))), bytes.Clone(v.keyOf(v.last()))
+	if b.staying > 0 {
+		b.firstKey = bytes.Clone(v.keyOf(int(v.staying[0])))
+		s.lastFinishedKey = bytes.Clone(v.keyOf(v.lastStaying()))
 	}
 	s.blocks = append(s.blocks, b)
 	err := v.eachStray(func(rec []byte, early bool) error {
-		if s.Early.n+s.Late.n == s.opt.Strays {
+		if s.Early.count+s.Late.count == s.opt.Strays {
 			return ErrTooMany
 		}
 		if early {
-			s.Early.add(rec)
+			s.Early.append(rec)
 		} else {
-			s.Late.add(rec)
+			s.Late.append(rec)
 		}
 		return nil
 	})
@@ -222,49 +224,54 @@ func (s *Sieve) finish(v *view) error {
 // Strays contains records that are out of order. They are in the order of the data until they are
 // sorted.
 type Strays struct {
-	keyer  *format.Keyer
-	size   int64
-	n      int64
-	memory *arena.Memory
+	keyer       *format.Keyer
+	recordBytes int64
+	count       int64
+	memory      *arena.Memory
 }
 
 func newStrays(k *format.Keyer, most int64) (*Strays, error) {
 	size := int64(k.Layout().RecordSize)
 	memory, err := arena.Alloc(int(most * size))
 	return &Strays{
-		keyer:  k,
-		size:   size,
-		memory: memory,
+		keyer:       k,
+		recordBytes: size,
+		memory:      memory,
 	}, err
 }
 
 // Records returns the number of strays.
-func (s *Strays) Records() int64 { return s.n }
-
-func (s *Strays) at(i int64) []byte {
-	return s.memory.Bytes()[i*s.size : (i+1)*s.size]
+func (s *Strays) Records() int64 {
+	return s.count
 }
 
-func (s *Strays) add(rec []byte) {
-	copy(s.at(s.n), rec)
-	s.n++
+func (s *Strays) recordAt(i int64) []byte {
+	return s.memory.Bytes()[i*s.recordBytes : (i+1)*s.recordBytes]
+}
+
+func (s *Strays) append(rec []byte) {
+	copy(s.recordAt(s.count), rec)
+	s.count++
 }
 
 // Source returns a source of the strays in their current order.
 func (s *Strays) Source() device.Source {
 	return input.ReaderSource(
-		bytes.NewReader(s.memory.Bytes()), 0, s.n, int(s.size),
+		bytes.NewReader(s.memory.Bytes()),
+		0,
+		s.count,
+		int(s.recordBytes),
 	)
 }
 
 // WriteBlock stores sorted strays. It is a device.BlockWriter.
 func (s *Strays) WriteBlock(_ context.Context, first int64, recs []byte) error {
-	end := first*s.size + int64(len(recs))
-	if end > s.n*s.size {
+	end := first*s.recordBytes + int64(len(recs))
+	if end > s.count*s.recordBytes {
 		return fmt.Errorf(
-			"internal error: byte %d of %d of strays", end, s.n*s.size,
+			"internal error: byte %d of %d of strays", end, s.count*s.recordBytes,
 		)
 	}
-	copy(s.memory.Bytes()[first*s.size:], recs)
+	copy(s.memory.Bytes()[first*s.recordBytes:], recs)
 	return nil
 }

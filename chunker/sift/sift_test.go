@@ -48,7 +48,7 @@ func sifted(k *format.Keyer, recs []byte, block, workers int, most int64) (out [
 		return nil, 0, err
 	}
 	for _, strays := range []*Strays{s.Early, s.Late} {
-		inOrder := sorted(k, strays.memory.Bytes()[:strays.n*strays.size])
+		inOrder := sorted(k, strays.memory.Bytes()[:strays.count*strays.recordBytes])
 		if err := strays.WriteBlock(context.Background(), 0, inOrder); err != nil {
 			return nil, 0, err
 		}
@@ -58,11 +58,11 @@ func sifted(k *format.Keyer, recs []byte, block, workers int, most int64) (out [
 		copy(out[first*int64(size):], recs)
 		return nil
 	}
-	return out, s.Early.n + s.Late.n, s.Write(context.Background(), src(), written)
+	return out, s.Early.count + s.Late.count, s.Write(context.Background(), src(), written)
 }
 
-// TestSift sifts data of many kinds by blocks of many sizes: the output is the stable order, and no more are strays
-// than the data have out of order, or a few more.
+// TestSift sifts data of many kinds by blocks of many sizes: the output is the stable order, and
+// no more are strays than the data have out of order, or a few more.
 func TestSift(t *testing.T) {
 	const n = 5000
 	kinds := map[string]struct {
@@ -125,7 +125,8 @@ func astray(i, of int, r *rand.Rand) uint32 {
 	return uint32(i)
 }
 
-// TestSiftKeys sifts records by keys that are longer than a prefix, descending, or spread over the record.
+// TestSiftKeys sifts records by keys that are longer than a prefix, descending, or spread over the
+// record.
 func TestSiftKeys(t *testing.T) {
 	for _, spec := range []format.Spec{
 		{RecordSize: 21, Keys: []string{"1:bytes16"}},
@@ -172,7 +173,8 @@ func FuzzSift(f *testing.F) {
 	})
 }
 
-// TestSiftTooMany sifts data with more strays than there is memory for, and data that change between the readings.
+// TestSiftTooMany sifts data with more strays than there is memory for, and data that change
+// between the readings.
 func TestSiftTooMany(t *testing.T) {
 	k := formattest.Keyer(t, format.Spec{RecordSize: 8, Keys: []string{"0:u32"}})
 	keys := make([]uint32, 1000)

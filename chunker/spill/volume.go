@@ -59,7 +59,7 @@ func (s *Spill) createFile(folder string, create func(folder string) (File, erro
 // directories.
 func (s *Spill) createVolumes() error {
 	opt := &s.opt
-	all := device.OpenFiles(maxVolumes * len(opt.Folders))
+	all := device.MaxOpenFiles(maxVolumes * len(opt.Folders))
 	each := max(1, min(2*opt.Workers+len(opt.Folders)-1, all)/len(opt.Folders))
 	if opt.Checkpoint != nil {
 		each = max(each, len(opt.Checkpoint.ends))

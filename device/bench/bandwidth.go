@@ -46,7 +46,9 @@ func bandwidthTables(results []Result) []Table {
 			element := float64(tilingOf(r).elementBytes)
 			t.Rows = append(t.Rows, []string{r.Label, strconv.Itoa(r.Params.Groups),
 				bandwidth(
-					r, "count_items", float64(r.Key.WordBytes),
+					r,
+					"count_items",
+					float64(r.Key.WordBytes),
 				), bandwidth(r, "reorder_packed", 2*element), cell(r)})
 		}
 		tables = append(tables, t)

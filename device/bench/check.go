@@ -35,7 +35,10 @@ func recordColumn(recs []byte, wordBytes int, values bool) column {
 // wordReader returns a function that reads the word at the beginning of item i, where items have
 // size bytes.
 func wordReader(
-	b []byte, size int64, wordBytes int, order binary.ByteOrder,
+	b []byte,
+	size int64,
+	wordBytes int,
+	order binary.ByteOrder,
 ) func(i int64) uint64 {
 	if wordBytes == 8 {
 		return func(i int64) uint64 { return order.Uint64(b[i*size:]) }

@@ -110,7 +110,10 @@ func (b *chunks) sample(k *format.Keyer) []uint64 {
 
 // once sends the records through the chunk to out and returns the seconds it took.
 func (b *chunks) once(
-	ctx context.Context, chunk device.Chunk, size int, out []byte,
+	ctx context.Context,
+	chunk device.Chunk,
+	size int,
+	out []byte,
 ) (float64, error) {
 	started := time.Now()
 	if _, err := chunk.Load(ctx, &memorySource{

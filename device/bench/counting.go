@@ -166,7 +166,10 @@ func (c *counting) Load(ctx context.Context, src device.Source) (int64, error) {
 // loadUnit reads at most a unit of records. It claims room for them first, so that no worker reads
 // more than fits, and returns the room that the source did not use.
 func (c *counting) loadUnit(
-	ctx context.Context, src device.Source, room *atomic.Int64, unit int64,
+	ctx context.Context,
+	src device.Source,
+	room *atomic.Int64,
+	unit int64,
 ) (records int64, err error) {
 	if err := context.Cause(ctx); err != nil {
 		return 0, err
@@ -274,7 +277,10 @@ func (c *counting) recordOf(e indexedKey) []byte {
 }
 
 func (c *counting) Store(
-	ctx context.Context, limit int64, _ bool, w device.BlockWriter,
+	ctx context.Context,
+	limit int64,
+	_ bool,
+	w device.BlockWriter,
 ) error {
 	if limit < 0 || limit > c.stats.Records {
 		limit = c.stats.Records

@@ -58,7 +58,9 @@ func (r Report) WriteJSON(w io.Writer) error {
 func ReadReport(r io.Reader) (report Report, err error) {
 	text, err := io.ReadAll(r)
 	text = bytes.ReplaceAll(
-		text, []byte(`"keysPerSecond"`), []byte(`"keys_per_second"`),
+		text,
+		[]byte(`"keysPerSecond"`),
+		[]byte(`"keys_per_second"`),
 	)
 	if err = cmp.Or(err, json.Unmarshal(text, &report)); err != nil {
 		return report, fmt.Errorf("read results: %w", err)

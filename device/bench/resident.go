@@ -155,7 +155,10 @@ func deviceWords(c Case) ([]byte, error) {
 		return words, err
 	}
 	key := wordReader(
-		words, int64(c.Key.WordBytes), c.Key.WordBytes, binary.LittleEndian,
+		words,
+		int64(c.Key.WordBytes),
+		c.Key.WordBytes,
+		binary.LittleEndian,
 	)
 	for i := range c.Records {
 		at := words[i*int64(c.Key.WordBytes):]

@@ -26,7 +26,10 @@ type residentKeys struct {
 }
 
 func newResidentKeys(
-	ctx *cl.Context, q *cl.Queue, kind opencl.KeyKind, words []byte,
+	ctx *cl.Context,
+	q *cl.Queue,
+	kind opencl.KeyKind,
+	words []byte,
 ) (*residentKeys, error) {
 	n := int64(len(words) / kind.WordBytes)
 	k := &residentKeys{

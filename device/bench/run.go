@@ -24,7 +24,10 @@ const (
 // Run times the cases in order. Failures of cases are part of the results; Run returns an error
 // only if ctx ends.
 func Run(
-	ctx context.Context, bed Bed, cases []Case, opt Options,
+	ctx context.Context,
+	bed Bed,
+	cases []Case,
+	opt Options,
 ) ([]Result, error) {
 	if opt.Runs == 0 {
 		opt.Runs = defaultRuns

@@ -386,7 +386,10 @@ func testMemory(t *testing.T, d device.Device) {
 }
 
 func fill(
-	t *testing.T, d device.Device, l format.Layout, opt device.ChunkOptions,
+	t *testing.T,
+	d device.Device,
+	l format.Layout,
+	opt device.ChunkOptions,
 ) {
 	t.Helper()
 	chunk := open(t, d, opt)
@@ -395,7 +398,10 @@ func fill(
 		recs := Distributions[dist](l, int(opt.Records), random())
 		load(t, chunk, &Source{Recs: recs, Size: l.RecordSize}, opt.Records)
 		compare(
-			t, store(t, chunk, -1, l.RecordSize), Sorted(l, recs), l.RecordSize,
+			t,
+			store(t, chunk, -1, l.RecordSize),
+			Sorted(l, recs),
+			l.RecordSize,
 		)
 	}
 }

@@ -111,7 +111,11 @@ func uniform(l format.Layout, n int, r *rand.Rand) []byte {
 // withKeys returns random records. Each has the key fields of the record of pool that pick
 // chooses.
 func withKeys(
-	l format.Layout, n int, r *rand.Rand, pool []byte, pick func() int,
+	l format.Layout,
+	n int,
+	r *rand.Rand,
+	pool []byte,
+	pick func() int,
 ) []byte {
 	recs := uniform(l, n, r)
 	size := l.RecordSize
@@ -159,7 +163,10 @@ func exponential(l format.Layout, n int, r *rand.Rand) []byte {
 // inLastBytes sets the last 8 bytes of the last field to big-endian values and all other fields
 // to 0.
 func inLastBytes(
-	l format.Layout, n int, r *rand.Rand, value func() uint64,
+	l format.Layout,
+	n int,
+	r *rand.Rand,
+	value func() uint64,
 ) []byte {
 	pool := make([]byte, (n+1)*l.RecordSize)
 	for i := range n {

@@ -101,7 +101,9 @@ func retain(t testing.TB, chunk device.Chunk, limit int64) *device.Retained {
 
 // readRetained reads all blocks at the same time and checks them against the index.
 func readRetained(
-	l format.Layout, blockBytes int, retained *device.Retained,
+	l format.Layout,
+	blockBytes int,
+	retained *device.Retained,
 ) ([]byte, error) {
 	k, err := format.NewKeyer(l)
 	if err != nil {
@@ -185,7 +187,10 @@ func testDrain(t *testing.T, d device.Device) {
 						due = limit
 					}
 					compare(
-						t, got, want[:due*int64(l.RecordSize)], l.RecordSize,
+						t,
+						got,
+						want[:due*int64(l.RecordSize)],
+						l.RecordSize,
 					)
 				}
 			}
@@ -212,7 +217,9 @@ func testRetainReuse(t *testing.T, d device.Device) {
 				c.Recs = uniform(l, n, random())
 				checkOn(t, chunk, c)
 				got, err := readRetained(
-					l, c.options(nil).BlockBytes, retain(t, chunk, -1),
+					l,
+					c.options(nil).BlockBytes,
+					retain(t, chunk, -1),
 				)
 				if err != nil {
 					t.Fatal(err)

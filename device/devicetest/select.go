@@ -64,7 +64,11 @@ func testSelect(t *testing.T, d device.Device) {
 // records, which is just too small for all of them. All passes use the sample of the case.
 // manifold means that keys are almost all distinct.
 func checkSelect(
-	t *testing.T, d device.Device, c Case, capacity int64, manifold bool,
+	t *testing.T,
+	d device.Device,
+	c Case,
+	capacity int64,
+	manifold bool,
 ) {
 	t.Helper()
 	size := c.Layout.RecordSize

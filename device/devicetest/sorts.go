@@ -162,7 +162,10 @@ func testPrefixes(t *testing.T, d device.Device) {
 }
 
 func shareprefixes(
-	recs []byte, l format.Layout, shared, groups int, r *rand.Rand,
+	recs []byte,
+	l format.Layout,
+	shared, groups int,
+	r *rand.Rand,
 ) {
 	pool := uniform(l, groups, r)
 	at := l.Key[0].Offset

@@ -140,7 +140,9 @@ type block struct {
 
 // WriteBlock stores a copy of the block.
 func (c *Collector) WriteBlock(
-	_ context.Context, first int64, recs []byte,
+	_ context.Context,
+	first int64,
+	recs []byte,
 ) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -204,7 +206,9 @@ func newTurnstile(size int) *turnstile {
 }
 
 func (t *turnstile) WriteBlock(
-	ctx context.Context, first int64, recs []byte,
+	ctx context.Context,
+	first int64,
+	recs []byte,
 ) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

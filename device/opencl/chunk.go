@@ -58,12 +58,18 @@ func (c *chunk) begin() error {
 
 func (c *chunk) allocate(s *session) error {
 	slotSize, slots := stagingFor(
-		c.shape, c.device.stagingBytes(c.opt.MemoryBytes), c.opt.Workers,
+		c.shape,
+		c.device.stagingBytes(c.opt.MemoryBytes),
+		c.opt.Workers,
 	)
 	c.ring = newRing(s, slotSize, slots)
 	stage := c.shape.stageBytes(c.device.usableBytes(c.opt.MemoryBytes))
 	return c.memory.allocate(
-		s, c.shape, c.opt.Records, c.device.dev.MaxAllocBytes, stage,
+		s,
+		c.shape,
+		c.opt.Records,
+		c.device.dev.MaxAllocBytes,
+		stage,
 	)
 }
 

@@ -52,7 +52,9 @@ func (driver) List(context.Context) ([]device.Info, error) {
 
 // Open opens a device with the parameters that extsort tune has found.
 func (driver) Open(
-	_ context.Context, info device.Info, opt device.OpenOptions,
+	_ context.Context,
+	info device.Info,
+	opt device.OpenOptions,
 ) (device.Device, error) {
 	return Open(info.Number, Options{
 		Index:       info.Index,

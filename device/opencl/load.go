@@ -129,13 +129,19 @@ func (l *loader) send(s *slot, first int64, n int) error {
 // queueUpload starts the transfer of n records from a slot to their place, which may span
 // segments. It returns the event of the last part.
 func (c *chunk) queueUpload(
-	s *slot, first int64, n int,
+	s *slot,
+	first int64,
+	n int,
 ) (sent *cl.Event, err error) {
 	m := &c.memory
 	size := c.shape.size
 	if c.shape.bare {
 		sent, err = c.session.upload.Write(
-			c.rawKeys(), first*int64(size), s.Pinned, 0, n*size,
+			c.rawKeys(),
+			first*int64(size),
+			s.Pinned,
+			0,
+			n*size,
 		)
 		n = 0
 	}
@@ -144,7 +150,11 @@ func (c *chunk) queueUpload(
 		at := first & (1<<m.shift - 1)
 		part := int(min(int64(n-from), 1<<m.shift-at))
 		sent, err = c.session.upload.Write(
-			m.segments[segment], at*int64(size), s.Pinned, from*size, part*size,
+			m.segments[segment],
+			at*int64(size),
+			s.Pinned,
+			from*size,
+			part*size,
 		)
 		from += part
 		first += int64(part)

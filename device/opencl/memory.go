@@ -24,7 +24,9 @@ type deviceMemory struct {
 
 // allocate allocates all buffers for the records. stageBytes is the size of a gathered piece.
 func (m *deviceMemory) allocate(
-	s *session, sh shape, records, allocBytes, stageBytes int64,
+	s *session,
+	sh shape,
+	records, allocBytes, stageBytes int64,
 ) error {
 	if m.shift = sh.segmentShift(allocBytes); !sh.bare &&
 		records > maxSegments<<m.shift {

@@ -53,7 +53,10 @@ func (s *session) queues() []**cl.Queue {
 // made returns the value of a key. It creates the value at first use; concurrent callers wait for
 // it.
 func made[T any](
-	s *session, values map[string]T, key string, make func() (T, error),
+	s *session,
+	values map[string]T,
+	key string,
+	make func() (T, error),
 ) (T, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

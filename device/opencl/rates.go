@@ -31,7 +31,9 @@ func (d *openDevice) MeasureRates() error {
 		return err
 	}
 	link, moved, err := Rates(
-		s.ctx, s.kernels, min(d.dev.MemoryBytes/8, d.dev.MaxAllocBytes),
+		s.ctx,
+		s.kernels,
+		min(d.dev.MemoryBytes/8, d.dev.MaxAllocBytes),
 	)
 	if err != nil {
 		return err
@@ -47,7 +49,9 @@ func (d *openDevice) MeasureRates() error {
 // memory in the slower direction. moved is the rate at which copies within the device's memory
 // read and write. Both are bytes per second.
 func Rates(
-	ctx *cl.Context, q *cl.Queue, most int64,
+	ctx *cl.Context,
+	q *cl.Queue,
+	most int64,
 ) (link, moved float64, err error) {
 	size := min(most, trialBytes)
 	a := allocator{ctx: ctx}

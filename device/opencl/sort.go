@@ -23,7 +23,11 @@ const (
 // launch queues one of the chunk's kernels over at least n work-items; it fills the last
 // work-group.
 func (c *chunk) launch(
-	q *cl.Queue, kernel string, n int, args []any, waits ...*cl.Event,
+	q *cl.Queue,
+	kernel string,
+	n int,
+	args []any,
+	waits ...*cl.Event,
 ) (*cl.Event, error) {
 	p, err := c.program()
 	if err != nil {
@@ -272,7 +276,9 @@ func (c *chunk) sorter() (s *algo.Sorter, name string, err error) {
 // sorter returns the session's sorter with this name and these parameters, with its kernels for
 // such data built.
 func (s *session) sorter(
-	name string, p algo.Params, d *algo.Data,
+	name string,
+	p algo.Params,
+	d *algo.Data,
 ) (*algo.Sorter, error) {
 	sorter, err := made(s, s.sorters, fmt.Sprint(name, p), func() (*algo.Sorter, error) {
 		return algo.New(s.ctx, name, p)

@@ -13,7 +13,10 @@ import (
 )
 
 func (c *chunk) Store(
-	ctx context.Context, limit int64, _ bool, w device.BlockWriter,
+	ctx context.Context,
+	limit int64,
+	_ bool,
+	w device.BlockWriter,
 ) error {
 	if c.session == nil {
 		return errClosed
@@ -102,7 +105,9 @@ func (s *storer) write(ctx context.Context) error {
 		p.slot.busy = nil
 		if err == nil {
 			err = s.writer.WriteBlock(
-				ctx, p.first, p.slot.Bytes[:p.n*s.chunk.shape.size],
+				ctx,
+				p.first,
+				p.slot.Bytes[:p.n*s.chunk.shape.size],
 			)
 		}
 		s.chunk.ring.give(p.slot)
@@ -131,7 +136,10 @@ func (s *storer) download(p piece) (ready *cl.Event, err error) {
 	size := c.shape.size
 	if c.shape.bare {
 		ready, err = c.session.down.Read(
-			p.slot.Pinned, c.out, p.first*int64(size), p.n*size,
+			p.slot.Pinned,
+			c.out,
+			p.first*int64(size),
+			p.n*size,
 		)
 	} else {
 		ready, err = s.gather(p, size)
@@ -171,7 +179,11 @@ func (s *storer) gather(p piece, size int) (*cl.Event, error) {
 		return nil, err
 	}
 	s.left[at], err = c.session.down.Read(
-		p.slot.Pinned, c.memory.stage[at], 0, p.n*size, gathered,
+		p.slot.Pinned,
+		c.memory.stage[at],
+		0,
+		p.n*size,
+		gathered,
 	)
 	return s.left[at], err
 }

@@ -128,7 +128,9 @@ func recordsFor(info device.Info) int64 {
 // algorithms, even if time is up. Algorithms that are too slow to catch up leave their time to
 // the others.
 func (s *search) key(
-	ctx context.Context, key opencl.KeyKind, shares *int,
+	ctx context.Context,
+	key opencl.KeyKind,
+	shares *int,
 ) error {
 	var descents []*descent
 	for _, name := range tuned {
@@ -167,7 +169,9 @@ func (s *search) key(
 
 // begin times the default parameters of an algorithm.
 func (s *search) begin(
-	ctx context.Context, key opencl.KeyKind, name string,
+	ctx context.Context,
+	key opencl.KeyKind,
+	name string,
 ) (*descent, error) {
 	c := bench.Case{
 		Label:     name,
@@ -189,10 +193,16 @@ func (s *search) begin(
 // try times a candidate. If the device cannot run it, its rate is 0, but for default parameters,
 // failing is an error.
 func (s *search) try(
-	ctx context.Context, c bench.Case, runs int, defaultRate float64,
+	ctx context.Context,
+	c bench.Case,
+	runs int,
+	defaultRate float64,
 ) (float64, error) {
 	results, err := bench.Run(
-		ctx, s.bed, []bench.Case{c}, bench.Options{Runs: runs},
+		ctx,
+		s.bed,
+		[]bench.Case{c},
+		bench.Options{Runs: runs},
 	)
 	if err != nil {
 		return 0, err

@@ -33,7 +33,14 @@ func WriteText(w io.Writer, t opencl.Tuning) error {
 	const line = "%-27s  %-28s %14s %10s %10s %10s\n"
 	var b strings.Builder
 	fmt.Fprintf(
-		&b, line, "best", "parameters", "keys", "Mkeys/s", "before", "gain",
+		&b,
+		line,
+		"best",
+		"parameters",
+		"keys",
+		"Mkeys/s",
+		"before",
+		"gain",
 	)
 	write := func(upTo string, sorts []opencl.TunedSort) {
 		for _, s := range sorts {

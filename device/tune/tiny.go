@@ -11,7 +11,9 @@ import (
 // tiny finds the size up to which a selection sort is faster than the fastest other sort. It
 // tries sizes in ascending order until no selection sort wins.
 func (s *search) tiny(
-	ctx context.Context, key opencl.KeyKind, until time.Time,
+	ctx context.Context,
+	key opencl.KeyKind,
+	until time.Time,
 ) error {
 	large, ok := s.fastest(key)
 	if !ok {
@@ -55,7 +57,9 @@ func (s *search) fastest(key opencl.KeyKind) (c bench.Case, ok bool) {
 
 // tinyAt returns the tiny sort that beats large with n keys, or nil.
 func (s *search) tinyAt(
-	ctx context.Context, large bench.Case, n int64,
+	ctx context.Context,
+	large bench.Case,
+	n int64,
 ) (*opencl.TunedSort, error) {
 	large.Records = n
 	toBeat, err := s.try(ctx, large, trialRuns, 0)

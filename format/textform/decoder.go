@@ -132,7 +132,7 @@ func (d *Decoder) Append(
 	dst, text []byte, line int64,
 ) (recs []byte, lines int64, err error) {
 	for len(text) > 0 {
-		one := d.line(text)
+		one := d.firstLine(text)
 		text = text[len(one):]
 		content := trimEnd(one)
 		if len(content) > 0 || d.form == TSV {
@@ -147,8 +147,8 @@ func (d *Decoder) Append(
 	return dst, lines, nil
 }
 
-// line returns the first line of text, with its end.
-func (d *Decoder) line(text []byte) []byte {
+// firstLine returns the first line of text, with its end.
+func (d *Decoder) firstLine(text []byte) []byte {
 	end := bytes.IndexByte(text, '\n') + 1
 	if end == 0 {
 		return text
@@ -358,7 +358,9 @@ func (d *Decoder) column(i int, name []byte) *columnCodec {
 // addGiven notes that value i of an object belongs to column c. ok is false if an earlier value
 // does.
 func (d *Decoder) addGiven(
-	given []*columnCodec, i int, c *columnCodec,
+	given []*columnCodec,
+	i int,
+	c *columnCodec,
 ) (all []*columnCodec, ok bool) {
 	if given == nil && i < len(d.columns) && c == &d.columns[i] {
 		return nil, true

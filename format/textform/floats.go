@@ -93,7 +93,9 @@ func (f *floatForm) parse(text []byte) (bits uint64, fault problem) {
 	lower := strings.ToLower(string(text))
 	if digits, ok := strings.CutPrefix(lower, "nan(0x"); ok {
 		bits, err := strconv.ParseUint(
-			strings.TrimSuffix(digits, ")"), 16, f.bits,
+			strings.TrimSuffix(digits, ")"),
+			16,
+			f.bits,
 		)
 		if err != nil || bits&^f.sign() <= f.infinity() {
 			return 0, "is not a NaN of the type"
@@ -120,7 +122,11 @@ func roundDouble(text string) (bits uint64, fault problem) {
 
 func appendSingle(dst []byte, bits uint64) []byte {
 	return strconv.AppendFloat(
-		dst, float64(math.Float32frombits(uint32(bits))), 'g', -1, 32,
+		dst,
+		float64(math.Float32frombits(uint32(bits))),
+		'g',
+		-1,
+		32,
 	)
 }
 
@@ -332,7 +338,10 @@ func parseExtended(text string) (exponent, significand uint64, fault problem) {
 	}
 	const precision = 200 // rounded only once, below
 	number, _, err := big.ParseFloat(
-		magnitude, 10, precision, big.ToNearestEven,
+		magnitude,
+		10,
+		precision,
+		big.ToNearestEven,
 	)
 	if err != nil || len(lower)-len(magnitude) > 1 {
 		return 0, 0, notANumber

@@ -74,7 +74,9 @@ func signedCodec(t format.Type) codec {
 		isNumber: true,
 		encode: func(dst, value []byte) []byte {
 			return strconv.AppendInt(
-				dst, signExtend(load(value, t.BigEndian), size), 10,
+				dst,
+				signExtend(load(value, t.BigEndian), size),
+				10,
 			)
 		},
 		decode: func(value, text []byte) problem {
@@ -264,7 +266,9 @@ func timeCodec(t format.Type) codec {
 	return codec{
 		encode: func(dst, value []byte) []byte {
 			return format.AppendTime(
-				dst, int64(load(value, t.BigEndian)), t.Form,
+				dst,
+				int64(load(value, t.BigEndian)),
+				t.Form,
 			)
 		},
 		decode: func(value, text []byte) problem {

@@ -58,7 +58,7 @@ func (r *Run) warnOfFrame() {
 	if first == nil {
 		return
 	}
-	had := first.Whole()
+	had := first.WholeRecords()
 	hadSize := first.Header.Layout().RecordSize
 	has := r.Output.Records()
 	hasSize := r.Output.Size

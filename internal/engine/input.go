@@ -57,7 +57,7 @@ type InputOptions struct {
 	Slice func([]*input.Input, *format.Keyer) (before int64, err error)
 
 	// Remake returns the transformation of the records. nil means none.
-	Remake func(format.Layout) (*chunker.Remaking, error)
+	Remake func(format.Layout) (*chunker.Transform, error)
 }
 
 // NewInput returns a dataset of opened files.
@@ -66,7 +66,7 @@ func NewInput(files []*input.Input, m *Meter, opt InputOptions) (*Input, error) 
 	if opt.Reverse {
 		layout = layout.Reverse()
 	}
-	var remaking *chunker.Remaking
+	var remaking *chunker.Transform
 	var err error
 	if opt.Remake != nil {
 		if remaking, err = opt.Remake(layout); err != nil {
@@ -103,7 +103,7 @@ func NewInput(files []*input.Input, m *Meter, opt InputOptions) (*Input, error) 
 				in.Before+data.Records(), most,
 			)
 		}
-		data = chunker.Remade(data, remaking, in.Before)
+		data = chunker.Transformed(data, remaking, in.Before)
 	}
 
 	in.unseen = data

@@ -14,14 +14,14 @@ import (
 var argsortBytes = map[string]int{"u32": 4, "u64": 8}
 
 // transform returns the transformation of the records before the sort, or nil if there is none.
-func (o *Options) transform() func(format.Layout) (*chunker.Remaking, error) {
+func (o *Options) transform() func(format.Layout) (*chunker.Transform, error) {
 	switch {
 	case o.Argsort != "":
-		return func(l format.Layout) (*chunker.Remaking, error) {
+		return func(l format.Layout) (*chunker.Transform, error) {
 			return chunker.Indexed(l, argsortBytes[o.Argsort])
 		}
 	case o.Shuffle:
-		return func(l format.Layout) (*chunker.Remaking, error) {
+		return func(l format.Layout) (*chunker.Transform, error) {
 			return chunker.Shuffled(l.RecordSize, o.Seed), nil
 		}
 	}

@@ -14,11 +14,11 @@ import (
 // second locks the first only briefly. While the pages are copied from the second pipe, another
 // process can fill the first again.
 type reader struct {
-	from  syscall.RawConn
-	plain io.Reader // used if the system cannot splice
-	near  [2]int    // file descriptors of the private pipe: its read end and its write end
-	held  int       // number of bytes in the private pipe
-	whole bool      // plain is in use
+	from      syscall.RawConn
+	plain     io.Reader // used if the system cannot splice
+	private   [2]int    // file descriptors of the private pipe: its read end and its write end
+	heldBytes int       // number of bytes in the private pipe
+	usesPlain bool      // plain is in use
 }
 
 // NewReader returns a reader of r that is more efficient if r is a pipe. Its reads end when ctx
@@ -37,26 +37,26 @@ func NewReader(ctx context.Context, r io.Reader) io.ReadCloser {
 // newReader returns nil if no private pipe can be created.
 func newReader(from syscall.RawConn, plain io.Reader) *reader {
 	r := &reader{from: from, plain: plain}
-	if err := unix.Pipe2(r.near[:], unix.O_CLOEXEC); err != nil {
+	if err := unix.Pipe2(r.private[:], unix.O_CLOEXEC); err != nil {
 		return nil
 	}
-	unix.FcntlInt(uintptr(r.near[1]), unix.F_SETPIPE_SZ, capacity) // a smaller pipe works as well
+	unix.FcntlInt(uintptr(r.private[1]), unix.F_SETPIPE_SZ, capacity) // a smaller pipe works as well
 	return r
 }
 
 func (r *reader) Read(p []byte) (int, error) {
-	if r.held == 0 && !r.whole {
+	if r.heldBytes == 0 && !r.usesPlain {
 		if err := r.fetch(); err != nil {
 			return 0, err
 		}
 	}
-	if r.whole {
+	if r.usesPlain {
 		return r.plain.Read(p)
 	}
 	n, err := uninterrupted(func() (int, error) {
-		return unix.Read(r.near[0], p[:min(len(p), r.held)])
+		return unix.Read(r.private[0], p[:min(len(p), r.heldBytes)])
 	})
-	r.held -= n
+	r.heldBytes -= n
 	return n, os.NewSyscallError("read", err)
 }
 
@@ -68,8 +68,8 @@ func (r *reader) fetch() (err error) {
 		}
 	}
 	failed := r.from.Read(func(fd uintptr) bool {
-		r.held, err = uninterrupted(func() (int, error) {
-			n, err := unix.Splice(int(fd), nil, r.near[1], nil, capacity, 0)
+		r.heldBytes, err = uninterrupted(func() (int, error) {
+			n, err := unix.Splice(int(fd), nil, r.private[1], nil, capacity, 0)
 			return int(n), err
 		})
 		return !errors.Is(err, unix.EAGAIN) // false waits until there are bytes
@@ -78,11 +78,11 @@ func (r *reader) fetch() (err error) {
 	case failed != nil:
 		return failed
 	case isRefused(err):
-		r.whole = true
+		r.usesPlain = true
 		return nil
 	case err != nil:
 		return os.NewSyscallError("splice", err)
-	case r.held == 0:
+	case r.heldBytes == 0:
 		return io.EOF
 	}
 
@@ -91,5 +91,5 @@ func (r *reader) fetch() (err error) {
 
 // Close closes the private pipe.
 func (r *reader) Close() error {
-	return errors.Join(unix.Close(r.near[0]), unix.Close(r.near[1]))
+	return errors.Join(unix.Close(r.private[0]), unix.Close(r.private[1]))
 }

@@ -125,9 +125,9 @@ func TestReaderFallsBack(t *testing.T) {
 		t.Fatal("a pipe is not known as one")
 	}
 	r := newReader(raw, strings.NewReader("plain"))
-	defer unix.Close(r.near[0])
-	unix.Close(r.near[1])
-	r.near[1] = r.near[0] // which cannot be written: EBADF
+	defer unix.Close(r.private[0])
+	unix.Close(r.private[1])
+	r.private[1] = r.private[0] // which cannot be written: EBADF
 	if got, err := io.ReadAll(r); string(got) != "plain" || err != nil {
 		t.Errorf("%q, %v", got, err)
 	}

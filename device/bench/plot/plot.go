@@ -187,7 +187,9 @@ func drawGrid(b *bytes.Buffer, x, y axis) {
 		gridLine(b, x.from, y.at(power), x.to, y.at(power))
 		// 10k, 1M.
 		short := strings.ReplaceAll(
-			humanize.SIWithDigits(math.Pow(10, power), 0, ""), " ", "",
+			humanize.SIWithDigits(math.Pow(10, power), 0, ""),
+			" ",
+			"",
 		)
 		text(b, x.from-6, y.at(power)+4, "end", short)
 	}

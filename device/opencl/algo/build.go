@@ -140,7 +140,9 @@ func (b *builder) device() *cl.Device { return b.ctx.Device }
 // program builds prelude.cl and the named files as one program. It returns a function that
 // returns its kernels.
 func (b *builder) program(
-	g geometry, more cl.Defines, files ...string,
+	g geometry,
+	more cl.Defines,
+	files ...string,
 ) (kernel func(name string) *cl.Kernel) {
 	none := func(string) *cl.Kernel { return nil }
 	if b.dry || b.err != nil {

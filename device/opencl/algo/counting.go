@@ -192,7 +192,11 @@ func buildBinning(b *builder, p Params) passes {
 		limits{4, binningLanes, binningLanes, int64(g.groupSize/binningLanes) << 10},
 	)
 	c := buildCounting(
-		b, g, b.program(g, nil, "binning"), "binning_count", "binning_move",
+		b,
+		g,
+		b.program(g, nil, "binning"),
+		"binning_count",
+		"binning_move",
 	)
 	c.table = func(n, _ int64) int64 {
 		return (n + binningChunk - 1) / binningChunk * g.radix()

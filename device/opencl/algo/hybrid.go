@@ -99,7 +99,9 @@ func buildHybrid(b *builder, p Params) *hybrid {
 	h := &hybrid{hybridGeometry: hybridShape(b.device(), p, b.v.wordBytes)}
 	b.fail(h.check(b.device(), b.v.wordBytes))
 	kernel := b.program(
-		h.partition, cl.Defines{"COUNT_TILES": hybridCountTiles}, "hybrid",
+		h.partition,
+		cl.Defines{"COUNT_TILES": hybridCountTiles},
+		"hybrid",
 	)
 	h.clear, h.count = kernel("hybrid_clear"), kernel("hybrid_count")
 	h.scanSections, h.scanBuckets = kernel("hybrid_scan_sections"), kernel("hybrid_scan_buckets")

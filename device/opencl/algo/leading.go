@@ -123,7 +123,10 @@ func (l *leading) repair(r *run, fromBit, tieBit, toBit int) bool {
 	size := l.geometry.groupSize
 	r.launch(l.clear, 1, 2, state)
 	r.launch(
-		l.find, min(l.sections, l.geometry.groupsFor(r.d.N)), size, args...,
+		l.find,
+		min(l.sections, l.geometry.groupsFor(r.d.N)),
+		size,
+		args...,
 	)
 	r.launch(l.sort, l.sections, size, append(args, r.d.Values)...)
 	result := r.words(state, 2, 4)

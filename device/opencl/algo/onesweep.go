@@ -34,7 +34,10 @@ var onesweepTuning = map[variant]struct{ groupSize, items int }{
 
 // onesweepShape returns the measured shape, or a smaller one if masks need local memory, too.
 func onesweepShape(
-	dev *cl.Device, p Params, v variant, ranking Ranking,
+	dev *cl.Device,
+	p Params,
+	v variant,
+	ranking Ranking,
 ) ranked {
 	if ranking == RankMasks || ranking == RankSubgroups {
 		return newRanked(dev, p, v, ranking, 256, 16)
@@ -103,7 +106,14 @@ func (o *onesweep) sort(r *run, digits []digit, bases *cl.Buffer) {
 		}
 		before[i] = *r.d
 		o.pass(
-			r, i, digit.place, digit.shift, digit.mask, bases, tickets, abort,
+			r,
+			i,
+			digit.place,
+			digit.shift,
+			digit.mask,
+			bases,
+			tickets,
+			abort,
 		)
 	}
 	failed := r.flag(abort)
@@ -118,7 +128,10 @@ func (o *onesweep) sort(r *run, digits []digit, bases *cl.Buffer) {
 }
 
 func (o *onesweep) pass(
-	r *run, pass, place, shift int, mask any, bases, tickets, abort *cl.Buffer,
+	r *run,
+	pass, place, shift int,
+	mask any,
+	bases, tickets, abort *cl.Buffer,
 ) {
 	tiles := o.groupsFor(r.d.N)
 	words := tiles * o.radix()
@@ -143,7 +156,12 @@ func probe(ctx *cl.Context, ranking Ranking) bool {
 	defer b.release()
 	// The keys of probe.cl are digits.
 	g := newRanked(
-		ctx.Device, Params{DigitBits: maxDigitBits}, b.v, ranking, 256, 6,
+		ctx.Device,
+		Params{DigitBits: maxDigitBits},
+		b.v,
+		ranking,
+		256,
+		6,
 	)
 	k := g.program(b, nil, "rank", "probe")("probe")
 	if b.err != nil {

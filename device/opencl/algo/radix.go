@@ -156,7 +156,9 @@ func buildHistogram(b *builder, digitBits int) *histogram {
 // run returns two buffers: the positions where the keys of each digit value begin, and the places
 // that vary. A clamped digit begins with the value least.
 func (h *histogram) run(
-	r *run, fromBit, toBit, places int, least uint64,
+	r *run,
+	fromBit, toBit, places int,
+	least uint64,
 ) (bases, varies *cl.Buffer) {
 	words := int64(8*r.v.wordBytes+h.digitBits) * h.radix()
 	counts := r.buffer("counts", 8*words)
@@ -166,7 +168,13 @@ func (h *histogram) run(
 	r.launch(h.count, min(h.sections, h.groupsFor(r.d.N)), h.groupSize,
 		r.d.Keys, counts, r.n(), uint32(fromBit), uint32(toBit), r.word(least))
 	r.launch(
-		h.scan, int64(places), int(h.radix()), counts, bases, varies, r.n(),
+		h.scan,
+		int64(places),
+		int(h.radix()),
+		counts,
+		bases,
+		varies,
+		r.n(),
 	)
 	return bases, varies
 }

@@ -26,12 +26,18 @@ const rankTeam = 32
 // work-groups gets narrower digits. A device with little local memory gets fewer keys per
 // work-item.
 func newRanked(
-	dev *cl.Device, p Params, v variant, ranking Ranking, groupSize, items int,
+	dev *cl.Device,
+	p Params,
+	v variant,
+	ranking Ranking,
+	groupSize, items int,
 ) ranked {
 	r := ranked{ranking: ranking}
 	r.groupSize, r.items = min(groupSize, dev.MaxGroup), cmp.Or(p.Items, items)
 	r.geometry = r.withDigit(
-		p, v, upTo(min(maxDigitBits, bits.Len(uint(r.groupSize))-1)),
+		p,
+		v,
+		upTo(min(maxDigitBits, bits.Len(uint(r.groupSize))-1)),
 	)
 	r.groupSize = cmp.Or(p.GroupSize, r.groupSize)
 	r.maskSteps = cmp.Or(p.MaskSteps, r.defaultSteps(dev))
@@ -77,7 +83,9 @@ func (r ranked) check(dev *cl.Device, wordBytes int, wide bool) error {
 
 // program builds the files for this shape, after checking it.
 func (r ranked) program(
-	b *builder, more cl.Defines, files ...string,
+	b *builder,
+	more cl.Defines,
+	files ...string,
 ) (kernel func(name string) *cl.Kernel) {
 	b.fail(r.check(b.device(), b.v.wordBytes, b.v.wide))
 	defines := cl.Defines{

@@ -41,7 +41,9 @@ func selectionOf(b *builder, p Params, file string, factor int) *selection {
 		localBytes: int64(8 * g.groupSize * factor),
 	})
 	return &selection{g, b.program(
-		g, cl.Defines{"BLOCK_FACTOR": factor}, file,
+		g,
+		cl.Defines{"BLOCK_FACTOR": factor},
+		file,
 	)(file)}
 }
 

@@ -191,7 +191,10 @@ func (r *run) word(x uint64) any {
 
 // copy copies a part of a buffer. If src is nil, it does nothing.
 func (r *run) copy(
-	dst *cl.Buffer, dstOffset int64, src *cl.Buffer, srcOffset, n int64,
+	dst *cl.Buffer,
+	dstOffset int64,
+	src *cl.Buffer,
+	srcOffset, n int64,
 ) {
 	if r.err == nil && src != nil {
 		_, r.err = r.q.CopyPart(dst, dstOffset, src, srcOffset, n)

@@ -48,7 +48,9 @@ type windowPlan struct {
 // plan returns a plan that saves some of the passes that would otherwise be needed, if there is
 // one.
 func (w *window) plan(
-	r *run, seen *sampled, fromBit, toBit, otherwise int,
+	r *run,
+	seen *sampled,
+	fromBit, toBit, otherwise int,
 ) (p windowPlan, ok bool) {
 	if w == nil || fromBit > 0 || toBit < r.d.KeyBits || r.d.N < w.from ||
 		len(seen.keys) == 0 ||
@@ -91,10 +93,15 @@ func (w *window) sort(x *radix, r *run, p windowPlan, toBit int) bool {
 	last := digits[p.places-1]
 	flags := r.words(varies, p.places, 4)
 	starts := r.words(
-		bases, p.places<<w.bits, int(r.v.offsetBytes()),
+		bases,
+		p.places<<w.bits,
+		int(r.v.offsetBytes()),
 	)[last.place<<w.bits:]
 	low, high := outside(
-		r.d.N, starts, p.least, (uint64(1)<<toBit-1)>>last.shift,
+		r.d.N,
+		starts,
+		p.least,
+		(uint64(1)<<toBit-1)>>last.shift,
 	)
 	if r.err != nil || max(low, high) > r.d.N/windowShare {
 		return r.err != nil
@@ -116,7 +123,10 @@ func (w *window) sort(x *radix, r *run, p windowPlan, toBit int) bool {
 
 // pass is the last pass. It returns false if it gave up; then it has changed nothing.
 func (k *windowKernels) pass(
-	r *run, last digit, least uint64, bases *cl.Buffer,
+	r *run,
+	last digit,
+	least uint64,
+	bases *cl.Buffer,
 ) bool {
 	tickets := r.buffer("tickets", 4*64)
 	abort := r.buffer("abort", 4)
@@ -126,7 +136,14 @@ func (k *windowKernels) pass(
 		r.fill(abort, 1)
 	}
 	k.last.pass(
-		r, 0, last.place, last.shift, r.word(least), bases, tickets, abort,
+		r,
+		0,
+		last.place,
+		last.shift,
+		r.word(least),
+		bases,
+		tickets,
+		abort,
 	)
 	if r.flag(abort) != 0 && r.err == nil {
 		*r.d = before

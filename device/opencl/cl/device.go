@@ -101,7 +101,11 @@ func (q *query) bytes(what C.cl_device_info) (value []byte) {
 	if q.err == nil {
 		value, q.err = info(func(size C.size_t, value unsafe.Pointer, used *C.size_t) C.cl_int {
 			return C.clGetDeviceInfo(
-				C.cl_device_id(handle(q.device)), what, size, value, used,
+				C.cl_device_id(handle(q.device)),
+				what,
+				size,
+				value,
+				used,
 			)
 		})
 	}

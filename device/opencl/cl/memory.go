@@ -62,7 +62,12 @@ func (c *Context) NewPinned(q *Queue, bytes int) (*Pinned, error) {
 	}
 	flags := binding.MapFlagRead | binding.MapFlagWrite
 	mapped, _, err := q.raw.EnqueueMapBuffer(
-		buffer.raw, true, flags, 0, int(buffer.Bytes), nil,
+		buffer.raw,
+		true,
+		flags,
+		0,
+		int(buffer.Bytes),
+		nil,
 	)
 	if err != nil {
 		buffer.Release()

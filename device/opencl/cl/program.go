@@ -113,7 +113,10 @@ type Kernel struct {
 // *Buffer; a nil *Buffer is a null pointer. If global is 0, Launch waits for waits and returns a
 // nil Event. REQUIRES: global is a multiple of local.
 func (q *Queue) Launch(
-	k *Kernel, global, local int, args []any, waits ...*Event,
+	k *Kernel,
+	global, local int,
+	args []any,
+	waits ...*Event,
 ) (*Event, error) {
 	if global == 0 {
 		return nil, Wait(waits...)
@@ -134,7 +137,11 @@ func (q *Queue) Launch(
 		}
 	}
 	raw, err := q.raw.EnqueueNDRangeKernel(
-		k.raw, nil, []int{global}, []int{local}, rawEvents(waits),
+		k.raw,
+		nil,
+		[]int{global},
+		[]int{local},
+		rawEvents(waits),
 	)
 	runtime.KeepAlive(waits)
 	runtime.KeepAlive(args)

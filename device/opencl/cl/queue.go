@@ -55,7 +55,10 @@ func (q *Queue) Wait() error {
 // Write copies pinned memory, from srcOffset on, to n bytes of the device. The caller must not
 // change the source until the event is complete.
 func (q *Queue) Write(
-	dst *Buffer, dstOffset int64, src *Pinned, srcOffset, n int,
+	dst *Buffer,
+	dstOffset int64,
+	src *Pinned,
+	srcOffset, n int,
 ) (*Event, error) {
 	return q.write(dst, dstOffset, src.Bytes[srcOffset:srcOffset+n], false)
 }
@@ -68,14 +71,22 @@ func (q *Queue) Upload(dst *Buffer, src []byte) error {
 }
 
 func (q *Queue) write(
-	dst *Buffer, offset int64, src []byte, blocking bool,
+	dst *Buffer,
+	offset int64,
+	src []byte,
+	blocking bool,
 ) (*Event, error) {
 	const op = "write to device"
 	if err := inside(op, dst, offset, len(src)); err != nil || len(src) == 0 {
 		return nil, err
 	}
 	raw, err := q.raw.EnqueueWriteBuffer(
-		dst.raw, blocking, int(offset), len(src), unsafe.Pointer(&src[0]), nil,
+		dst.raw,
+		blocking,
+		int(offset),
+		len(src),
+		unsafe.Pointer(&src[0]),
+		nil,
 	)
 	return newEvent(op, raw, err)
 }
@@ -83,7 +94,11 @@ func (q *Queue) write(
 // Read copies n bytes from the device to the beginning of pinned memory. The caller must not
 // access them before the event is complete.
 func (q *Queue) Read(
-	dst *Pinned, src *Buffer, offset int64, n int, waits ...*Event,
+	dst *Pinned,
+	src *Buffer,
+	offset int64,
+	n int,
+	waits ...*Event,
 ) (*Event, error) {
 	return q.read(dst.Bytes[:n], src, offset, false, waits)
 }
@@ -96,7 +111,11 @@ func (q *Queue) Download(dst []byte, src *Buffer) error {
 }
 
 func (q *Queue) read(
-	dst []byte, src *Buffer, offset int64, blocking bool, waits []*Event,
+	dst []byte,
+	src *Buffer,
+	offset int64,
+	blocking bool,
+	waits []*Event,
 ) (*Event, error) {
 	const op = "read from device"
 	if err := inside(op, src, offset, len(dst)); err != nil || len(dst) == 0 {
@@ -104,7 +123,12 @@ func (q *Queue) read(
 	}
 	host := unsafe.Pointer(&dst[0])
 	raw, err := q.raw.EnqueueReadBuffer(
-		src.raw, blocking, int(offset), len(dst), host, rawEvents(waits),
+		src.raw,
+		blocking,
+		int(offset),
+		len(dst),
+		host,
+		rawEvents(waits),
 	)
 	runtime.KeepAlive(waits)
 	return newEvent(op, raw, err)
@@ -117,13 +141,21 @@ func (q *Queue) Copy(dst, src *Buffer, n int64) (*Event, error) {
 
 // CopyPart copies n bytes of a buffer to another.
 func (q *Queue) CopyPart(
-	dst *Buffer, dstOffset int64, src *Buffer, srcOffset, n int64,
+	dst *Buffer,
+	dstOffset int64,
+	src *Buffer,
+	srcOffset, n int64,
 ) (*Event, error) {
 	if n == 0 {
 		return nil, nil
 	}
 	raw, err := q.raw.EnqueueCopyBuffer(
-		src.raw, dst.raw, int(srcOffset), int(dstOffset), int(n), nil,
+		src.raw,
+		dst.raw,
+		int(srcOffset),
+		int(dstOffset),
+		int(n),
+		nil,
 	)
 	return newEvent("copy on device", raw, err)
 }
@@ -131,7 +163,12 @@ func (q *Queue) CopyPart(
 // Fill fills a buffer, whose size must be a multiple of 4, with copies of word.
 func (q *Queue) Fill(dst *Buffer, word uint32) (*Event, error) {
 	raw, err := q.raw.EnqueueFillBuffer(
-		dst.raw, unsafe.Pointer(&word), 4, 0, int(dst.Bytes), nil,
+		dst.raw,
+		unsafe.Pointer(&word),
+		4,
+		0,
+		int(dst.Bytes),
+		nil,
 	)
 	return newEvent("fill", raw, err)
 }

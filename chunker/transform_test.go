@@ -14,7 +14,7 @@ func TestShuffledIsUniform(t *testing.T) {
 	seen := map[string]int{}
 	for seed := range uint64(seeds) {
 		made := make([]byte, 5*size)
-		Shuffled(1, seed).fill(made, []byte("abcde"), 0)
+		Shuffled(1, seed).apply(made, []byte("abcde"), 0)
 		at := []int{0, size, 2 * size, 3 * size, 4 * size}
 		sort.SliceStable(at, func(i, j int) bool {
 			return binary.LittleEndian.Uint64(made[at[i]:]) < binary.LittleEndian.Uint64(made[at[j]:])

@@ -14,30 +14,31 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// A Remaking transforms records as they are read. Each new record is made from a record and its
-// index in the input.
-type Remaking struct {
+// A Transform describes new records that replace the records of the input as they are read. Each
+// new record is computed from one record and its index in the input.
+type Transform struct {
 	Layout     format.Layout // layout of the new records
 	MaxRecords int64         // maximum number of records that an index can count; 0 means no limit
 
-	// size of an original record in bytes
-	from int
-	// transforms recs, the records from index first on
-	fill func(dst, recs []byte, first int64)
-	// samples the keys of the new records
+	sourceBytes int // size of a record of the input
+
+	// apply computes the new records of recs, the records from index first on.
+	apply func(dst, recs []byte, first int64)
+
+	// sample returns the keys of some of the new records.
 	sample func(ctx context.Context, d Dataset, n int) (plan.Sample, error)
 }
 
-// Indexed returns a Remaking to records that consist of the key of each record and its index,
+// Indexed returns a Transform to records that consist of the key of each record and its index,
 // which is a little-endian integer of width bytes (4 or 8).
 //
 //	key fields, concatenated │ index
-func Indexed(l format.Layout, width int) (*Remaking, error) {
+func Indexed(l format.Layout, width int) (*Transform, error) {
 	read, err := format.NewKeyer(l)
 	if err != nil {
 		return nil, err
 	}
-	m := &Remaking{from: l.RecordSize}
+	m := &Transform{sourceBytes: l.RecordSize}
 	if width < 8 {
 		m.MaxRecords = 1 << (8 * width)
 	}
@@ -52,7 +53,7 @@ func Indexed(l format.Layout, width int) (*Remaking, error) {
 	m.sample = func(ctx context.Context, d Dataset, n int) (plan.Sample, error) {
 		return d.Sample(ctx, read, n)
 	}
-	m.fill = func(dst, recs []byte, first int64) {
+	m.apply = func(dst, recs []byte, first int64) {
 		for ; len(recs) > 0; first++ {
 			for i, f := range l.Key {
 				copy(
@@ -73,24 +74,24 @@ func Indexed(l format.Layout, width int) (*Remaking, error) {
 // ShuffleKeyBytes is the size of the key that Shuffled puts before each record.
 const ShuffleKeyBytes = 8
 
-// Shuffled returns a Remaking to records that sort to a random order, which depends only on the
+// Shuffled returns a Transform to records that sort to a random order, which depends only on the
 // seed. It puts a hash of the seed and the index before each record. Two equal hashes are rare;
 // they keep the order of the input.
 //
 //	hash: u64 │ record
-func Shuffled(recordSize int, seed uint64) *Remaking {
+func Shuffled(recordSize int, seed uint64) *Transform {
 	key := format.Field{Type: format.Type{
 		Kind: format.Unsigned,
 		Size: ShuffleKeyBytes,
 	}}
 	size := recordSize + ShuffleKeyBytes
-	return &Remaking{
-		Layout: format.Layout{RecordSize: size, Key: []format.Field{key}},
-		from:   recordSize,
+	return &Transform{
+		Layout:      format.Layout{RecordSize: size, Key: []format.Field{key}},
+		sourceBytes: recordSize,
 		sample: func(_ context.Context, d Dataset, n int) (plan.Sample, error) {
 			return shuffleSample(d, n, seed)
 		},
-		fill: func(dst, recs []byte, first int64) {
+		apply: func(dst, recs []byte, first int64) {
 			for ; len(recs) > 0; first++ {
 				binary.LittleEndian.PutUint64(dst, shuffleKey(seed, first))
 				copy(dst[ShuffleKeyBytes:], recs[:recordSize])
@@ -123,72 +124,76 @@ func shuffleSample(d Dataset, n int, seed uint64) (plan.Sample, error) {
 	return plan.NewSample(prefixes), nil
 }
 
-// Remade returns a dataset whose records are transformed as they are read. The first record has
-// the given index in the whole input.
-func Remade(d Dataset, m *Remaking, first int64) Dataset {
-	return &remade{m, d, Wrapped(d, func(src device.Source, before int64) device.Source {
-		return &remadeSource{
-			Source: src,
-			m:      m,
-			base:   first + before,
+// Transformed returns a dataset whose records are transformed as they are read. The first record
+// has the given index in the whole input.
+func Transformed(d Dataset, m *Transform, first int64) Dataset {
+	return &transformed{m, d, Wrapped(d, func(src device.Source, before int64) device.Source {
+		return &transformedSource{
+			Source:     src,
+			transform:  m,
+			firstIndex: first + before,
 		}
 	})}
 }
 
-type remade struct {
-	m    *Remaking
-	read Dataset
+type transformed struct {
+	transform *Transform
+	source    Dataset
 	Dataset
 }
 
 // Sample returns a sample of the keys of the new records.
-func (r *remade) Sample(
-	ctx context.Context, _ *format.Keyer, n int,
+func (r *transformed) Sample(
+	ctx context.Context,
+	_ *format.Keyer,
+	n int,
 ) (plan.Sample, error) {
-	return r.m.sample(ctx, r.read, n)
+	return r.transform.sample(ctx, r.source, n)
 }
 
-// A remadeSource transforms the records of a source, whose first record has the index base.
-type remadeSource struct {
+// A transformedSource transforms the records of a source, whose first record has the index base.
+type transformedSource struct {
 	device.Source
-	m    *Remaking
-	base int64
-	read sync.Pool
+	transform  *Transform
+	firstIndex int64
+	buffers    sync.Pool
 }
 
-func (s *remadeSource) ReadAhead(ctx context.Context, maxBytes int64) {
+func (s *transformedSource) ReadAhead(ctx context.Context, maxBytes int64) {
 	input.ReadAhead(
-		ctx, s.Source, maxBytes/int64(s.m.Layout.RecordSize)*int64(s.m.from),
+		ctx,
+		s.Source,
+		maxBytes/int64(s.transform.Layout.RecordSize)*int64(s.transform.sourceBytes),
 	)
 }
 
-func (s *remadeSource) Next(
+func (s *transformedSource) Next(
 	most int, place func(first int64, n int) []byte,
 ) (int64, int, error) {
-	buf, _ := s.read.Get().(*[plan.TransformBytes]byte)
+	buf, _ := s.buffers.Get().(*[plan.TransformBytes]byte)
 	if buf == nil {
 		buf = new([plan.TransformBytes]byte)
 	}
-	defer s.read.Put(buf)
+	defer s.buffers.Put(buf)
 
 	read := buf[:]
 	made := []byte(nil)
-	if s.m.from > len(read) {
-		read = make([]byte, s.m.from)
+	if s.transform.sourceBytes > len(read) {
+		read = make([]byte, s.transform.sourceBytes)
 	}
-	first, n, err := s.Source.Next(min(most, len(read)/s.m.from), func(first int64, n int) []byte {
+	first, n, err := s.Source.Next(min(most, len(read)/s.transform.sourceBytes), func(first int64, n int) []byte {
 		made = place(first, n)
-		return read[:n*s.m.from]
+		return read[:n*s.transform.sourceBytes]
 	})
-	end := s.base + first + int64(n)
-	if err == nil && s.m.MaxRecords > 0 &&
-		end > s.m.MaxRecords {
+	end := s.firstIndex + first + int64(n)
+	if err == nil && s.transform.MaxRecords > 0 &&
+		end > s.transform.MaxRecords {
 		return first, 0, fmt.Errorf(
-			"there are more than %d records: use positions of type u64", s.m.MaxRecords,
+			"there are more than %d records: use positions of type u64", s.transform.MaxRecords,
 		)
 	}
 	if n > 0 && err == nil {
-		s.m.fill(made, read[:n*s.m.from], s.base+first)
+		s.transform.apply(made, read[:n*s.transform.sourceBytes], s.firstIndex+first)
 	}
 	return first, n, err
 }
