@@ -11,7 +11,7 @@ import (
 // access describes the permissions of a file. A new file that replaces an existing one gets the
 // same access as far as possible, and never more.
 type access struct {
-	known    bool        // false for the access that the system gives to a new file
+	explicit bool        // set this access; otherwise the file keeps the access of a new file
 	mode     fs.FileMode // permission bits; with an ACL, the group bits are its mask
 	uid, gid int         // -1 if the system has none
 	// a POSIX ACL in the form of Linux's extended attribute; nil if none exists
@@ -45,7 +45,7 @@ func KeepAccess(name, replaced string) error {
 
 // applyIn sets the access of a file, unless the file keeps that of a new file.
 func (a *access) applyIn(ops operations, f *os.File) error {
-	if !a.known {
+	if !a.explicit {
 		return nil
 	}
 	return ops.perform("set mode of output", func() error { return a.applyTo(f) })

@@ -10,10 +10,10 @@ import (
 // accessOf returns the access to a file.
 func accessOf(_ string, info fs.FileInfo) access {
 	return access{
-		known: true,
-		mode:  info.Mode().Perm(),
-		uid:   -1,
-		gid:   -1,
+		explicit: true,
+		mode:     info.Mode().Perm(),
+		uid:      -1,
+		gid:      -1,
 	}
 }
 

@@ -11,11 +11,11 @@ import (
 // accessOf returns the access to a file.
 func accessOf(name string, info fs.FileInfo) access {
 	a := access{
-		known: true,
-		mode:  info.Mode().Perm(),
-		uid:   -1,
-		gid:   -1,
-		acl:   readACL(name),
+		explicit: true,
+		mode:     info.Mode().Perm(),
+		uid:      -1,
+		gid:      -1,
+		acl:      readACL(name),
 	}
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		a.uid = int(stat.Uid)

@@ -14,8 +14,8 @@ import (
 	"github.com/extsort/extsort/device/arena"
 )
 
-// mostLost is the extra time that huge pages may cost, compared with small ones, before they are
-// given up.
+// mostLost is how much longer huge pages may take in total, compared with small ones. Then
+// hugePages gives them up.
 const mostLost = 10 * time.Millisecond
 
 // hugePages writes a file in a tmpfs. The slow part of such a write is the allocation of pages. A
@@ -33,11 +33,12 @@ type hugePages struct {
 	bytes     []byte // the mapping; whole stretches only
 	stretches []stretch
 	writers   int
-	plainly   atomic.Bool // use plain writes from now on
-	accounts  sync.Mutex
-	lost      time.Duration
+	givenUp   atomic.Bool   // use plain writes from now on
+	accounts  sync.Mutex    // protects lost
+	lost      time.Duration // how much longer huge pages have taken so far
 }
 
+// A stretch is a part of the file with the size of a huge page.
 type stretch struct {
 	begun   sync.Once    // done when the first piece is written
 	isHuge  bool         // set by begun
@@ -104,30 +105,30 @@ func (h *hugePages) WriteAt(p []byte, offset int64) (n int, err error) {
 // begin writes the first piece of a stretch, which a huge page needs, and makes the huge page.
 func (h *hugePages) begin(pages, p []byte, offset int64) (n int, isHuge bool, err error) {
 	start := time.Now()
-	if n, err = h.rawFile.WriteAt(p, offset); err != nil || n == 0 || h.plainly.Load() {
+	if n, err = h.rawFile.WriteAt(p, offset); err != nil || n == 0 || h.givenUp.Load() {
 		return n, false, err
 	}
 	written := time.Now()
 	refused := unix.Madvise(pages, unix.MADV_COLLAPSE)
 	if refused != nil && refused != unix.EAGAIN { // EAGAIN concerns only these pages
-		h.plainly.Store(true)
+		h.givenUp.Store(true)
 	}
 	small := (n + os.Getpagesize() - 1) / os.Getpagesize()
 	all := written.Sub(start) * time.Duration(len(pages)/os.Getpagesize()/small)
-	h.account(all, time.Since(written))
+	h.compareTimes(all, time.Since(written))
 	return n, refused == nil, nil
 }
 
-// account stops using huge pages if they take longer than small ones. This happens on virtual
+// compareTimes stops using huge pages if they take longer than small ones. This happens on virtual
 // machines that have returned free memory to the host. Plain writes take turns, whereas all
 // writers make huge pages in parallel. A single page counts for at most a fifth of the limit, so
 // that a writer that had to wait for a processor does not decide alone.
-func (h *hugePages) account(small, huge time.Duration) {
+func (h *hugePages) compareTimes(small, huge time.Duration) {
 	h.accounts.Lock()
 	defer h.accounts.Unlock()
 	h.lost = max(h.lost+min(huge/time.Duration(h.writers)-small, mostLost/5), 0)
 	if h.lost >= mostLost {
-		h.plainly.Store(true)
+		h.givenUp.Store(true)
 	}
 }
 

@@ -104,7 +104,7 @@ func TestHugeOutput(t *testing.T) {
 	const reserved = 16*arena.HugePage + 12345
 	for _, c := range []struct {
 		reserved, kept, header, block, writers int
-		plainly                                bool
+		givenUp                                bool
 	}{
 		{reserved, reserved, 0, 1 << 20, 16, false},
 		{reserved, reserved - 3<<20, 128, 1<<20 - 24, 2, false},
@@ -115,7 +115,7 @@ func TestHugeOutput(t *testing.T) {
 	} {
 		before := sharedMemory(t)
 		out, h := openHuge(t, folder, int64(c.reserved))
-		h.plainly.Store(c.plainly)
+		h.givenUp.Store(c.givenUp)
 		writeInBlocks(t, out, data[:max(c.reserved, c.kept)], c.header, c.block, c.writers)
 		huge := 0
 		for i := range h.stretches {
@@ -124,7 +124,7 @@ func TestHugeOutput(t *testing.T) {
 			}
 		}
 		t.Logf("%+v: %d of %d are huge pages", c, huge, len(h.stretches))
-		if c.plainly && huge > 0 {
+		if c.givenUp && huge > 0 {
 			t.Error("huge pages, though they were given up")
 		}
 		if most := before + arena.HugePage/2; sharedMemory(t) > most {
@@ -161,8 +161,8 @@ func TestHugePagesAreGivenUp(t *testing.T) {
 		{ms, 2 * ms, 1, 10}, {ms, 4 * ms, 2, 10}, {ms, time.Hour, 16, 5},
 	} {
 		h, made := &hugePages{writers: c.writers}, 0
-		for ; made < 1000 && !h.plainly.Load(); made++ {
-			h.account(c.small, c.huge)
+		for ; made < 1000 && !h.givenUp.Load(); made++ {
+			h.compareTimes(c.small, c.huge)
 		}
 		if made != c.atMost && (c.atMost > 0 || made < 1000) {
 			t.Errorf("%+v: given up after %d", c, made)
@@ -170,12 +170,12 @@ func TestHugePagesAreGivenUp(t *testing.T) {
 	}
 	h := &hugePages{writers: 2}
 	for range 1000 { // one of four pages has to wait
-		h.account(ms, time.Second)
+		h.compareTimes(ms, time.Second)
 		for range 3 {
-			h.account(ms, ms/2)
+			h.compareTimes(ms, ms/2)
 		}
 	}
-	if h.plainly.Load() {
+	if h.givenUp.Load() {
 		t.Error("given up, though most of them take less")
 	}
 }

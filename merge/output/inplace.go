@@ -20,11 +20,11 @@ type oldContent interface {
 }
 
 // nothing is the oldContent of a stream that overwrites no input.
-type nothing struct{}
+type noOldContent struct{}
 
-func (nothing) begin() error { return nil }
+func (noOldContent) begin() error { return nil }
 
-func (nothing) finish() error { return nil }
+func (noOldContent) finish() error { return nil }
 
 // An overwrite is the oldContent of a stream that overwrites a file which is also an input. The
 // file stays intact until the whole input has been read and there is space for the output.

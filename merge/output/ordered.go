@@ -54,7 +54,7 @@ func kindOf(to io.Writer) Kind {
 func newStreamEnd(ctx context.Context, to io.Writer, opt Options) *streamEnd {
 	end := &streamEnd{
 		last: pipe.NewWriter(to),
-		old:  nothing{},
+		old:  noOldContent{},
 	}
 	if _, canAbort := to.(interface{ Abort() error }); !canAbort {
 		end.last = pipe.NewInterruptible(ctx, to)
@@ -171,7 +171,7 @@ func (e *streamEnd) abort() error {
 	return e.giveUp()
 }
 
-// giveUp is abort for a stream without a compressor.
+// giveUp ends the stream. REQUIRES: the compressor is closed, or was never opened
 func (e *streamEnd) giveUp() error {
 	e.last.Close()
 	return e.out.Abort()

@@ -38,8 +38,8 @@ type set struct {
 
 	turns  turns.Queue // the call whose turn it is may access the fields below
 	files  []*setFile
-	begun  int // number of files that have received records; the last of these is current
-	placed int64
+	begun  int    // number of files that have begun to receive records; the last one is current
+	placed int64  // number of records assigned to files
 	last   []byte // the last record assigned to a file
 }
 
@@ -76,9 +76,9 @@ func NewSet(
 			name,
 		)
 	}
-	err := s.checkCount(name, s.most())
+	err := s.checkCount(name, s.maxFiles())
 	if err == nil {
-		s.names, err = newSetNames(ctx, name, opt.Compression, s.most())
+		s.names, err = newSetNames(ctx, name, opt.Compression, s.maxFiles())
 	}
 	if err == nil {
 		err = s.open(ctx)
@@ -95,15 +95,15 @@ func NewSet(
 	return sink, nil
 }
 
-// most returns the maximum number of files, or 0 if it is not known.
-func (s *set) most() int64 {
+// maxFiles returns the maximum number of files, or 0 if it is not known.
+func (s *set) maxFiles() int64 {
 	switch {
 	case s.split.Files > 0:
 		return int64(s.split.Files)
 	case s.opt.Records < 0:
 		return 0
 	}
-	return max((s.opt.Records+s.eachOf()-1)/s.eachOf(), 1)
+	return max((s.opt.Records+s.recordsPerFile()-1)/s.recordsPerFile(), 1)
 }
 
 // MaxSetFiles is the maximum number of files of a set. All files stay open until they get their
@@ -118,8 +118,8 @@ func (s *set) checkCount(name string, count int64) error {
 	return nil
 }
 
-// eachOf returns how many records fit into Split.Bytes.
-func (s *set) eachOf() int64 {
+// recordsPerFile returns how many records fit into Split.Bytes.
+func (s *set) recordsPerFile() int64 {
 	return max((s.split.Bytes-int64(len(s.opt.header(0))))/int64(s.opt.RecordSize), 1)
 }
 
@@ -127,10 +127,10 @@ func (s *set) eachOf() int64 {
 // not known, it opens only the first one. It never opens more than one compressed file, because
 // compressors need memory.
 func (s *set) open(ctx context.Context) (err error) {
-	if s.index, err = s.openFile(ctx, s.names.index(), FileOptions{}); err != nil {
+	if s.index, err = s.openFile(ctx, s.names.indexName(), FileOptions{}); err != nil {
 		return err
 	}
-	count := s.most()
+	count := s.maxFiles()
 	if s.opt.Records < 0 || s.opt.Compression != format.None {
 		count = 1
 	}
@@ -152,11 +152,11 @@ func (s *set) openNext(ctx context.Context) error {
 	}
 	opt := s.opt
 	opt.Records = s.recordsOf(int64(i))
-	out, err := s.openFile(ctx, s.names.file(i), opt.File(FileOptions{}))
+	out, err := s.openFile(ctx, s.names.fileName(i), opt.File(FileOptions{}))
 	if err != nil {
 		return err
 	}
-	if !out.access.known {
+	if !out.access.explicit {
 		out.access = s.index.access
 	}
 	sink, err := NewSink(ctx, out, opt)
@@ -176,7 +176,7 @@ func (s *set) recordsOf(i int64) int64 {
 	case files > 0:
 		return all*(i+1)/files - all*i/files
 	default:
-		return min(s.eachOf(), max(all-i*s.eachOf(), 0))
+		return min(s.recordsPerFile(), max(all-i*s.recordsPerFile(), 0))
 	}
 }
 
@@ -208,7 +208,7 @@ func (s *set) WriteBlock(ctx context.Context, first int64, recs []byte) error {
 	if err := s.turns.Wait(ctx, first); err != nil {
 		return err
 	}
-	parts, err := s.place(ctx, recs)
+	parts, err := s.assignToFiles(ctx, recs)
 	s.turns.Pass(first+int64(len(recs)/s.opt.RecordSize), err)
 	return errors.Join(err, writeParts(ctx, parts))
 }
@@ -224,12 +224,12 @@ func writeParts(ctx context.Context, parts []part) (err error) {
 	return err
 }
 
-// place divides records into parts and begins the files they need.
-func (s *set) place(ctx context.Context, recs []byte) (parts []part, err error) {
+// assignToFiles divides records into parts and begins the files they need.
+func (s *set) assignToFiles(ctx context.Context, recs []byte) (parts []part, err error) {
 	size := s.opt.RecordSize
 	for len(recs) > 0 {
 		to := s.files[s.begun-1]
-		if n := s.takes(to, recs); n > 0 {
+		if n := s.recordsFor(to, recs); n > 0 {
 			if to.records == 0 && s.opt.Keyer != nil {
 				to.key = s.opt.Keyer.Append(nil, recs[:size])
 			}
@@ -252,7 +252,7 @@ func (s *set) place(ctx context.Context, recs []byte) (parts []part, err error) 
 			}
 		}
 
-		if err := s.begin(ctx); err != nil {
+		if err := s.beginNext(ctx); err != nil {
 			return parts, err
 		}
 	}
@@ -260,7 +260,8 @@ func (s *set) place(ctx context.Context, recs []byte) (parts []part, err error) 
 	return parts, nil
 }
 
-func (s *set) begin(ctx context.Context) error {
+// beginNext makes the next file the current one.
+func (s *set) beginNext(ctx context.Context) error {
 	if len(s.files) == s.begun {
 		if err := s.openNext(ctx); err != nil {
 			return err
@@ -271,10 +272,10 @@ func (s *set) begin(ctx context.Context) error {
 	return nil
 }
 
-// takes returns how many of the next records belong to a file.
-func (s *set) takes(to *setFile, recs []byte) int {
+// recordsFor returns how many of the records at the start of recs belong to the current file.
+func (s *set) recordsFor(to *setFile, recs []byte) int {
 	size := s.opt.RecordSize
-	missing := s.share(to) - to.records
+	missing := s.targetRecords(to) - to.records
 	all := len(recs) / size
 	if missing >= int64(all) {
 		return all
@@ -292,11 +293,11 @@ func (s *set) takes(to *setFile, recs []byte) int {
 	})
 }
 
-// share returns the minimum number of records in the current file: an equal part of the remaining
-// records.
-func (s *set) share(to *setFile) int64 {
+// targetRecords returns how many records the current file receives before it ends at the next
+// change of the key. With Split.Files, this is an equal part of the remaining records.
+func (s *set) targetRecords(to *setFile) int64 {
 	if s.split.Bytes > 0 {
-		return s.eachOf()
+		return s.recordsPerFile()
 	}
 	files := int64(s.split.Files - s.begun + 1)
 	return max((s.opt.Records-to.first+files-1)/files, 1)

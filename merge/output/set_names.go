@@ -87,8 +87,9 @@ func newSetNames(
 // of a part but belongs to no set.
 //
 // On a file system that cannot lock directories, another process may be naming its set at the
-// same time. Therefore check lists the directory before it reads which files belong to a set: a
-// file that already has its name is then also in the journal or in the index.
+// same time. So the order matters: check first lists the directory, and then reads the journal and
+// the index. A process writes its journal before it names a file. So each file in the list is also
+// in the journal, or in the index if the process has finished in the meantime.
 func (n *setNames) check() error {
 	folder := n.folder()
 	// if the directory cannot be listed, there is nothing to check
@@ -97,7 +98,7 @@ func (n *setNames) check() error {
 		return err
 	}
 	for _, entry := range entries {
-		if n.has(entry.Name()) && !slices.Contains(n.before, entry.Name()) {
+		if n.isPart(entry.Name()) && !slices.Contains(n.before, entry.Name()) {
 			return fmt.Errorf("%s exists, but no index lists it: remove it, or name another output",
 				folder+entry.Name())
 		}
@@ -142,8 +143,8 @@ func newEntry(name string) IndexEntry {
 	return IndexEntry{Name: name, RawName: filename.Raw(name)}
 }
 
-// file returns the name of the file.
-func (e *IndexEntry) file() string {
+// fileName returns the name of the file.
+func (e *IndexEntry) fileName() string {
 	return filename.Restore(e.Name, e.RawName)
 }
 
@@ -151,10 +152,10 @@ func (e *IndexEntry) file() string {
 // reads the journal first, because the journal is removed after the index gets its name.
 func (n *setNames) readBefore() error {
 	n.before = nil
-	if err := n.read(n.journal()); err != nil {
+	if err := n.read(n.journalName()); err != nil {
 		return err
 	}
-	return n.read(n.index())
+	return n.read(n.indexName())
 }
 
 // read adds the files listed in an index, if the index exists.
@@ -174,7 +175,7 @@ func (n *setNames) read(name string) error {
 		)
 	}
 	for i := range index.Files {
-		if file := index.Files[i].file(); n.has(file) && !slices.Contains(n.before, file) {
+		if file := index.Files[i].fileName(); n.isPart(file) && !slices.Contains(n.before, file) {
 			n.before = append(n.before, file)
 		}
 	}
@@ -182,12 +183,12 @@ func (n *setNames) read(name string) error {
 	return nil
 }
 
-// journal returns the name of the journal. It exists while a set is being named, and lists the
+// journalName returns the name of the journal. It exists while a set is being named, and lists the
 // files of the old and the new set.
-func (n *setNames) journal() string { return n.hidden("naming") }
+func (n *setNames) journalName() string { return n.hiddenName("naming") }
 
-// oldIndex returns the temporary name of the index of the old set.
-func (n *setNames) oldIndex() string { return n.hidden("old-index") }
+// oldIndexName returns the temporary name of the index of the old set.
+func (n *setNames) oldIndexName() string { return n.hiddenName("old-index") }
 
 // folder returns the directory of the set with a trailing slash, or "".
 func (n *setNames) folder() string {
@@ -195,20 +196,20 @@ func (n *setNames) folder() string {
 	return folder
 }
 
-func (n *setNames) hidden(what string) string {
+func (n *setNames) hiddenName(what string) string {
 	folder, base := filepath.Split(n.stem)
 	return folder + "." + shortened(base) + ".extsort-" + what
 }
 
-func (n *setNames) index() string { return n.stem + ".index" }
+func (n *setNames) indexName() string { return n.stem + ".index" }
 
-func (n *setNames) file(i int) string {
+func (n *setNames) fileName(i int) string {
 	return fmt.Sprintf("%s.%0*d%s", n.stem, n.digits, i, n.suffix)
 }
 
-// has reports whether a file in the directory has the name of a part of the set, compressed or
+// isPart reports whether a file in the directory has the name of a part of the set, compressed or
 // not.
-func (n *setNames) has(name string) bool {
+func (n *setNames) isPart(name string) bool {
 	number, found := strings.CutPrefix(name, filepath.Base(n.stem)+".")
 	if codec, _ := format.ParseCompression("", name); codec != format.None {
 		number = strings.TrimSuffix(number, filepath.Ext(name))
@@ -296,13 +297,13 @@ func (s *set) nameAll() error {
 		return err
 	}
 	if err := s.writeJournal(); err != nil {
-		return errors.Join(err, removeIfThere(s.names.journal()))
+		return errors.Join(err, removeIfThere(s.names.journalName()))
 	}
 	named, err := s.renameAll()
 	if err == nil {
-		_ = os.Remove(s.names.oldIndex())
+		_ = os.Remove(s.names.oldIndexName())
 		// harmless if it stays, because it lists only files of this set
-		_ = os.Remove(s.names.journal())
+		_ = os.Remove(s.names.journalName())
 		return nil
 	}
 
@@ -313,9 +314,9 @@ func (s *set) nameAll() error {
 		return err // the journal lists the remaining files
 	}
 	if s.hidIndex {
-		err = errors.Join(err, os.Rename(s.names.oldIndex(), s.names.index()))
+		err = errors.Join(err, os.Rename(s.names.oldIndexName(), s.names.indexName()))
 	}
-	return errors.Join(err, removeIfThere(s.names.journal()))
+	return errors.Join(err, removeIfThere(s.names.journalName()))
 }
 
 // writeJournal writes the journal and makes it durable.
@@ -332,7 +333,7 @@ func (s *set) writeJournal() error {
 		return err
 	}
 	err = s.index.ops.perform("write journal", func() error {
-		return replaceFile(s.names.journal(), text)
+		return replaceFile(s.names.journalName(), text)
 	})
 	if err != nil {
 		return err
@@ -399,7 +400,7 @@ func (s *set) renameAll() (named int, err error) {
 
 // hideOldIndex renames the index of the old set and makes the change durable.
 func (s *set) hideOldIndex() error {
-	hide := func() error { return os.Rename(s.names.index(), s.names.oldIndex()) }
+	hide := func() error { return os.Rename(s.names.indexName(), s.names.oldIndexName()) }
 	err := s.index.ops.perform("remove old index", hide)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -59,7 +59,7 @@ func readSet(t *testing.T, stem string, header int) (files [][]byte) {
 	}
 	total := int64(0)
 	for _, entry := range index.Files {
-		file := content(t, filepath.Join(filepath.Dir(stem), entry.file()))
+		file := content(t, filepath.Join(filepath.Dir(stem), entry.fileName()))
 		recs := []byte(file[header:])
 		first, key := "", ""
 		if len(recs) > 0 {

@@ -14,8 +14,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// Kind says whether written data can be changed or taken back. A greater value is more
-// restrictive.
+// A Kind says whether written data can be changed or taken back. A greater Kind allows less.
 type Kind int
 
 const (
