@@ -391,8 +391,8 @@ func (c *Checkpoint) Close() error {
 
 // remove removes the checkpoint. It first removes all runs from the manifest, then all other
 // files, and then the manifest, which until then describes the complete output. If this process
-// is killed in the meantime, the next one only has to continue here. The lock is removed last.
-// All files are closed before they are removed.
+// is killed in the meantime, the next process finds a complete output and removes the rest. The
+// lock is removed last. All files are closed before they are removed.
 func (c *Checkpoint) remove() error {
 	err := c.manifest.forgetRuns()
 	entries, unread := os.ReadDir(c.folder)

@@ -181,8 +181,8 @@ type Appender struct {
 	written  blockio.Batch
 }
 
-// extentPart determines the next extent of an Appender if extents are reserved: 1/extentPart of
-// the bytes it has stored.
+// extentPart is the divisor for the size of an extent whose space is reserved: the extent has
+// 1/extentPart of the bytes that its Appender has stored so far.
 const extentPart = 4
 
 // extentBytes returns the size of the next extent of an Appender. Usually this is the minimum

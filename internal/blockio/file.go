@@ -27,7 +27,8 @@ type Props struct {
 	// and 1 mean that the file takes any range.
 	Align int
 
-	// Cached is set if the system reads the file ahead on its own. A Reader then does not.
+	// Cached is set if the system reads the file ahead on its own. A Reader then does not read it
+	// ahead.
 	Cached bool
 }
 
@@ -67,7 +68,7 @@ func (r *Range) read(memory []byte) ([]byte, error) {
 	return memory[skip:max(int64(n), skip)], err
 }
 
-// fittingBytes returns how many bytes from Off on a request with the given memory can read.
+// fittingBytes returns how many bytes a request with the given memory can read, starting at Off.
 func (r *Range) fittingBytes(memory int) int64 { return int64(memory) - r.skippedBytes() }
 
 // ReadAt fills dst with bytes of a file that a caller is waiting for. If the file needs alignment,

@@ -371,7 +371,7 @@ func (p *Pool) isIdle() bool {
 	return p.readers == 0
 }
 
-// endLoan ends a loan of lend, after the memory has been freed.
+// endLoan ends a loan that lend began. REQUIRES: its memory is freed
 func (p *Pool) endLoan(requests int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

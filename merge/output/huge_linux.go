@@ -121,8 +121,8 @@ func (h *hugePages) begin(pages, p []byte, offset int64) (n int, isHuge bool, er
 
 // compareTimes stops using huge pages if they take longer than small ones. This happens on virtual
 // machines that have returned free memory to the host. Plain writes take turns, whereas all
-// writers make huge pages in parallel. A single page counts for at most a fifth of the limit, so
-// that a writer that had to wait for a processor does not decide alone.
+// writers make huge pages in parallel. A single page counts for at most a fifth of the limit.
+// Otherwise one writer that had to wait for a processor could end the use of huge pages.
 func (h *hugePages) compareTimes(small, huge time.Duration) {
 	h.accounts.Lock()
 	defer h.accounts.Unlock()
