@@ -23,6 +23,7 @@
 //   - [Check] reports whether an input is in order.
 //   - [Plan] predicts how a sort will run. [PlanFor] does so for an input that does not exist yet.
 //   - [Devices] lists the devices that can sort.
+//   - Package lookup finds records by their keys in sorted files.
 //
 // The zero value of every field is its default, except that a job needs an input, a record and an
 // output. The package never uses the standard streams of the process by itself: pass os.Stdin as

@@ -73,6 +73,7 @@ var packageLayers = []struct{ folder, layer string }{
 	{"internal/session", "session"},
 
 	{".", "root"},
+	{"lookup", "root"},
 
 	{"cmd/compare", "cmd"},
 	{"cmd/extsort", "cmd"},
@@ -157,6 +158,7 @@ var never = []struct {
 	{
 		from:   []string{"..."},
 		to:     []string{modulePath},
+		except: []string{"lookup"}, // it is for other programs as well
 		reason: "the root is for other programs: import internal/session",
 	},
 }
