@@ -91,6 +91,7 @@ var verbTable = []verbRow{
 	{"write records whose keys are in all files", intersectCommand},
 	{"write records whose keys are not in others", subtractCommand},
 	{"count the keys that two files share", compareCommand},
+	{"pair the records of two files by key", joinCommand},
 	{"write test data", (*app).genCommand},
 	{"predict how a sort would run", (*app).planCommand},
 	{"list the devices a sort can use", (*app).devicesCommand},

@@ -65,8 +65,7 @@ var otherVerbs = map[string]string{
 
 // missingVerbs maps verbs that extsort lacks to alternatives.
 var missingVerbs = map[string]string{
-	"join": "extsort has no join yet: extsort -m --duplicates finds the keys that sorted files have in common",
-	"cat":  "extsort has no cat: extsort -m merges sorted files, and cat appends plain records",
+	"cat": "extsort has no cat: extsort -m merges sorted files, and cat appends plain records",
 }
 
 // mistakenVerb returns an error if the first operand is not a file but looks like a verb. It

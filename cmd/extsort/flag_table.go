@@ -39,7 +39,7 @@ var flagTable = []flagGroup{
 	{"What to measure", "tune", []defineFlag{tuneTrialFlags}},
 	{"Stored measurements", "tune", []defineFlag{tuneStoreFlags}},
 
-	{"Record layout: one of -t, -R, -f", "sort, plan, union, intersect, subtract, compare", []defineFlag{
+	{"Record layout: one of -t, -R, -f", "sort, plan, union, intersect, subtract, compare, join", []defineFlag{
 		typeFlag, recordSizeFlag, fieldsFlag, keyFlag, recognizedFormatFlag, memberFlag,
 	}},
 	{"Record layout: one of -t, -R, -f", "find, index", []defineFlag{
@@ -64,7 +64,7 @@ var flagTable = []flagGroup{
 	{"Inputs", "union", []defineFlag{
 		setFlagsOfAll, files0Flag, filesFlag, setPartFlag, skipBytesFlag, recordsFlag, skipTailFlag, decompressFlag, rawFlag,
 	}},
-	{"Inputs", "intersect, subtract, compare", []defineFlag{
+	{"Inputs", "intersect, subtract, compare, join", []defineFlag{
 		setFlagsOfAll, setRightFlag, files0Flag, filesFlag, setPartFlag, skipBytesFlag, recordsFlag, skipTailFlag,
 		decompressFlag, rawFlag,
 	}},
@@ -85,7 +85,7 @@ var flagTable = []flagGroup{
 	{"Order", "sort, plan", []defineFlag{
 		reverseFlag, nanFlag, floatFlag, uniqueFlag, keepFlag, countFlag, argsortFlag, duplicatesFlag, limitFlag, stableFlag,
 	}},
-	{"Order", "union, intersect, subtract, compare", []defineFlag{reverseFlag, nanFlag, floatFlag}},
+	{"Order", "union, intersect, subtract, compare, join", []defineFlag{reverseFlag, nanFlag, floatFlag}},
 	{"Order", "find, index", []defineFlag{reverseFlag, nanFlag, floatFlag}},
 	{"Order", "shuffle", []defineFlag{shuffleOrderFlags}},
 	{"Order", "dist plan", []defineFlag{reverseFlag, nanFlag, floatFlag}},
@@ -94,6 +94,7 @@ var flagTable = []flagGroup{
 	{"Output", "sort, plan, shuffle", []defineFlag{outputFlag, compressFlag, splitFlag}},
 	{"Output", "union, intersect, subtract", []defineFlag{setAllFlag, outputFlag, compressFlag}},
 	{"Output", "compare", []defineFlag{compareOutputFlags}},
+	{"Output", "join", []defineFlag{joinTypeFlag, joinRowFlags, outputFlag, compressFlag}},
 	{"Output", "gen", []defineFlag{outputFlag, compressFlag}},
 	{"Output", "print, parse, find", []defineFlag{outputFlag, compressFlag, parallelFlag}},
 	{"Output", "index", []defineFlag{indexOutputFlag}},
@@ -109,7 +110,7 @@ var flagTable = []flagGroup{
 		digitBitsFlag, spillCompressFlag, batchSizeFlag,
 	}},
 	{"Resources", "dist merge", []defineFlag{memoryFlag, tempDirFlag, parallelFlag, spillCompressFlag, batchSizeFlag}},
-	{"Resources", "union, intersect, subtract, compare", []defineFlag{memoryFlag, tempDirFlag, parallelFlag}},
+	{"Resources", "union, intersect, subtract, compare, join", []defineFlag{memoryFlag, tempDirFlag, parallelFlag}},
 	{"Resources", "dist cut", []defineFlag{memoryFlag}},
 	{"Threads and progress", "gen", []defineFlag{parallelFlag, progressFlag}},
 	{"Flags", "demo", []defineFlag{demoSizeFlags, deviceFlag, parallelFlag, progressFlag}},
@@ -120,7 +121,7 @@ var flagTable = []flagGroup{
 		[]defineFlag{progressFlag, quietFlag, statsFlag, explainFlag, verifyFlag},
 	},
 	{"Reports, all on standard error", "shuffle", []defineFlag{progressFlag, quietFlag, statsFlag, explainFlag}},
-	{"Reports, all on standard error", "union, intersect, subtract, compare", []defineFlag{
+	{"Reports, all on standard error", "union, intersect, subtract, compare, join", []defineFlag{
 		progressFlag, quietFlag, statsFlag,
 	}},
 	{"Reports", "plan", []defineFlag{progressFlag, quietFlag, statsFlag, planExplainFlag, verifyFlag}},

@@ -24,6 +24,7 @@ type setFlags struct {
 	onlyA string
 	onlyB string
 	both  string
+	join  joinFlags
 }
 
 func setFlagsOfAll(g group, v *flagValues) {
@@ -86,7 +87,12 @@ func compareCommand(a *app) *cobra.Command {
 
 func setCommand(a *app, operation sets.Operation, use, about, example string) *cobra.Command {
 	v := &flagValues{}
-	s := &setRun{sortFlags: &v.sortFlags, flags: &v.sets, operation: operation, name: verbName(use)}
+	s := &setRun{
+		sortFlags: &v.sortFlags,
+		flags:     &v.sets,
+		operation: operation,
+		name:      verbName(use),
+	}
 	return verb(use, about, example, v, func(cmd *cobra.Command, files []string) error {
 		return v.report.writeJSON(cmd.Context(), a, s.run(cmd.Context(), a, files))
 	})
@@ -175,8 +181,8 @@ func (s *setRun) setOutputs() (names []string) {
 
 func (s *setRun) checkOperands(files []string) error {
 	switch {
-	case s.operation == sets.Compare && len(files) != 2:
-		return fmt.Errorf("compare: want two files A and B, but got %d", len(files))
+	case (s.operation == sets.Compare || s.operation == sets.Join) && len(files) != 2:
+		return fmt.Errorf("%s: want two files A and B, but got %d", s.name, len(files))
 	case s.operation != sets.Union && len(files) < 2:
 		return fmt.Errorf("%s: want a file A and at least one more, but got %d", s.name, len(files))
 	case len(files) == 0:
@@ -207,6 +213,11 @@ func (s *setRun) setOptions(a *app, files []string) (session.SetOptions, error) 
 		OnlyA:     s.flags.onlyA,
 		OnlyB:     s.flags.onlyB,
 		Both:      s.flags.both,
+	}
+	if s.operation == sets.Join {
+		if err := s.setJoin(&opt); err != nil {
+			return opt, err
+		}
 	}
 	if s.flags.right != "" {
 		right, err := parseRight(s.flags.right)

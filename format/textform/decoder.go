@@ -410,3 +410,13 @@ func jsonScalar(text []byte) (value, rest []byte, ok bool) {
 	}
 	return nil, nil, false
 }
+
+// ParseValue converts the text of one value to the bytes of the column.
+func ParseValue(c format.Column, text string) ([]byte, error) {
+	c.Offset = 0
+	value := make([]byte, c.Type.Size)
+	if err := columnCodecs([]format.Column{c})[0].set(value, []byte(text)); err != nil {
+		return nil, err
+	}
+	return value, nil
+}

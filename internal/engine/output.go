@@ -46,6 +46,7 @@ type Form struct {
 	Groups   output.GroupForm // for records with equal keys; the zero value follows plan.Request
 	From, To int              // the part of a record to write; To 0 means all
 	Bare     bool             // omit the header
+	RowBytes int              // size of the rows of a join, which have no key; 0: records of the input
 }
 
 // OutputOptions configures the output.
@@ -98,7 +99,7 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 		sink.Fault = opt.Fault
 	}
 
-	if opt.Form.To == 0 { // otherwise the output records have no key
+	if opt.Form.hasKey() {
 		sink.Keyer = o.keyer
 	}
 	switch {
@@ -151,17 +152,25 @@ func (o *Output) wait() (*spill.RunWriter, error) {
 	return r.waiting.NewRun(spill.Origin{}), nil
 }
 
+// hasKey reports whether the output records have the key of the input records.
+func (f *Form) hasKey() bool { return f.To == 0 && f.RowBytes == 0 }
+
 // Shape returns the header of the output, and the size and the Keyer of its records. If only a
-// part of each record is written, the records have no key, and the Keyer uses their first byte.
+// part of each record is written, or rows of a join, they have no key, and the Keyer uses their
+// first byte.
 func (f *Form) Shape(in *Input) (header *format.Header, keyer *format.Keyer, size int, err error) {
 	header = in.Header
 	layout := in.Keyer.Layout()
 	if f.Bare {
 		header = &format.Header{}
 	}
+	size = f.RowBytes
 	if f.To > 0 {
+		size = f.To - f.From
+	}
+	if size > 0 {
 		layout = format.Layout{
-			RecordSize: f.To - f.From,
+			RecordSize: size,
 			Key:        []format.Field{{Type: format.Type{Size: 1}}},
 		}
 	}
@@ -324,6 +333,9 @@ func (r *Run) allThere() error {
 		return fmt.Errorf(
 			"internal error: %d of %d records were read; the output is discarded", in, known,
 		)
+	}
+	if r.Output.form.RowBytes > 0 {
+		return nil // a join may write fewer or more rows
 	}
 	want := in
 	if limit > 0 {

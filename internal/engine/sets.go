@@ -5,8 +5,12 @@ import (
 
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/merge/sets"
 )
+
+// groupShare is the share of the memory limit for one group of records of a join.
+const groupShare = 8
 
 // Combine runs a set operation on the inputs of a run and of others. The output of the run, if it
 // has one, receives the result.
@@ -32,6 +36,21 @@ func Combine(ctx context.Context, opt sets.Options, r *Run, others ...*Run) (set
 	opt.Workers = r.Plan.Sizes.Workers
 	opt.BlockRecords = opt.RecordsPerBlock(r.Facts.Request.MemoryBytes / 4)
 
+	if opt.Join != nil {
+		ofB := r
+		if len(others) > 0 {
+			ofB = others[0]
+		}
+		opt.Join.GroupBytes = r.Facts.Request.MemoryBytes / groupShare
+		opt.Join.NewRun = func(context.Context) (sets.TemporaryRun, error) {
+			s, err := ofB.Spill(-1)
+			if err != nil {
+				return nil, err
+			}
+			return &groupRun{RunWriter: s.NewRun(spill.Origin{}), size: ofB.Input.size}, nil
+		}
+	}
+
 	r.Meter.begin(plan.StageMerge, atInput, bytes)
 	defer func() { r.Meter.end(r.Input.Bytes()) }()
 	return sets.Run(ctx, opt)
@@ -43,4 +62,50 @@ func setInputs(r *Run) (all []sets.Input) {
 		all = append(all, sets.Input{Records: file.Sequence(), Keyer: r.Input.Keyer, Read: r.Input.countRead})
 	}
 	return all
+}
+
+// A groupRun stores records of a join with one key in a spill file.
+type groupRun struct {
+	*spill.RunWriter
+	size int        // record size in bytes
+	run  *spill.Run // nil until all records have been written
+	buf  []byte
+}
+
+// Replay calls f with all records, in order.
+func (g *groupRun) Replay(ctx context.Context, f func(recs []byte) error) error {
+	if g.run == nil {
+		run, err := g.Finish()
+		if err != nil {
+			return err
+		}
+		g.run = run
+		g.buf = make([]byte, run.LargestBlock()*g.size)
+	}
+	blocks := g.run.Cursor(0, g.run.Blocks())
+	for {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		b, err := blocks.Next()
+		if b == nil || err != nil {
+			return err
+		}
+		recs, err := g.run.ReadBlock(b, g.buf[:b.Records*g.size])
+		if err != nil {
+			return err
+		}
+		if err := f(recs); err != nil {
+			return err
+		}
+	}
+}
+
+// Close releases the storage.
+func (g *groupRun) Close() error {
+	if g.run == nil {
+		g.Abort()
+		return nil
+	}
+	return g.run.Close()
 }

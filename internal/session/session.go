@@ -18,6 +18,7 @@ type session struct {
 	run *engine.Run
 
 	unpacked *unpacked // the inputs that were decompressed to temporary files
+	rowBytes int       // size of the output records of a join; 0 for all other operations
 
 	start   time.Time
 	endPeak func() int64 // stops the measurement of memory; nil without Options.MeasureMemory

@@ -27,6 +27,9 @@ type SetOptions struct {
 	// inputs are used.
 	Right *MergeOptions
 
+	JoinType sets.JoinType   // of a join
+	Rows     sets.RowOptions // of a join
+
 	// OnlyA, OnlyB and Both are the names of outputs of Compare; "": none, "-": Inputs.Stdout.
 	OnlyA, OnlyB, Both string
 }
@@ -43,6 +46,7 @@ type combination struct {
 	left  *session
 	right *session // nil unless Right is set
 	extra []*engine.Run
+	join  *sets.JoinOptions // nil unless the operation is a join
 }
 
 // Combine runs a set operation. If an input is not sorted, Combine returns a *DisorderError.
@@ -144,12 +148,33 @@ func (c *combination) prepare() error {
 			return errors.New("a union writes records of all inputs, so they must have the same layout")
 		}
 	}
+	if c.opt.Operation == sets.Join {
+		if err := c.prepareJoin(); err != nil {
+			return err
+		}
+	}
 	for _, s := range sessions {
 		if err := s.prepareMerge(); err != nil {
 			return err
 		}
 		s.run.Facts.Request.Selects = true
 	}
+	return nil
+}
+
+// prepareJoin determines the rows of a join.
+func (c *combination) prepareJoin() error {
+	a := c.left.run.Input.Header
+	b := a
+	if c.right != nil {
+		b = c.right.run.Input.Header
+	}
+	row, err := sets.NewRow(a, b, c.opt.Rows)
+	if err != nil {
+		return err
+	}
+	c.join = &sets.JoinOptions{Type: c.opt.JoinType, Row: row}
+	c.left.rowBytes = row.Size
 	return nil
 }
 
@@ -164,7 +189,7 @@ func keyTypes(l format.Layout) (types []string) {
 
 // run opens the outputs and runs the operation.
 func (c *combination) run(ctx context.Context) (counts sets.Counts, err error) {
-	opt := sets.Options{Operation: c.opt.Operation, All: c.opt.All}
+	opt := sets.Options{Operation: c.opt.Operation, All: c.opt.All, Join: c.join}
 	ofB := c.left
 	if c.right != nil {
 		ofB = c.right
@@ -253,6 +278,7 @@ func (c *combination) finish(ctx context.Context, err error) (*Report, error) {
 		records := c.right.run.Input.Records()
 		report.Records += records
 		report.BytesRead += records * int64(c.right.run.Input.Header.Layout().RecordSize)
+		report.BytesSpilled += c.right.run.Result.BytesSpilled
 	}
 	for _, run := range c.extra {
 		report.RecordsOut += run.Output.Records()

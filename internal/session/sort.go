@@ -68,6 +68,7 @@ func (s *session) openOutput(ctx context.Context) error {
 		Verified:   s.opt.Verified,
 		StopsEarly: s.opt.Limit < 0 || s.opt.Limit > 0 && s.opt.merge != nil,
 	}
+	o.Form.RowBytes = s.rowBytes
 	if !s.opt.toStdout() {
 		o.Name = s.opt.Output
 	}

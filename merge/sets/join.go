@@ -52,7 +52,7 @@ type Copy struct {
 	FromB    bool // from the record of B; otherwise from that of A
 	From, To int  // offsets in bytes
 	Size     int
-	Reversed bool // in the reverse order, for another byte order
+	Word     int // size of the words whose bytes are reversed, for another byte order; 0: none
 }
 
 // fill makes a row from a record of A and a record of B. One of them may be nil if the shape does
@@ -67,8 +67,10 @@ func (s *Shape) fill(row, a, b []byte) {
 		}
 		to := row[c.To : c.To+c.Size]
 		copy(to, from[c.From:c.From+c.Size])
-		if c.Reversed {
-			slices.Reverse(to)
+		if c.Word > 0 {
+			for word := range slices.Chunk(to, c.Word) {
+				slices.Reverse(word)
+			}
 		}
 	}
 }

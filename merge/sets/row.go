@@ -1,0 +1,281 @@
+package sets
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/extsort/extsort/format"
+)
+
+// RowOptions describes which fields the rows of a join have.
+type RowOptions struct {
+	// Columns lists fields in their order: a.NAME or b.NAME for a named field, a.OFFSET:TYPE for
+	// other bytes, a or b for a whole record. Without Columns, a row consists of the record of A and
+	// of the bytes of B that are not part of the key.
+	Columns []string
+
+	// Fill returns the value of a typed field if its side has no record. nil means zero bytes.
+	// Unnamed bytes are always zero.
+	Fill func(format.Column) ([]byte, error)
+
+	// Presence appends a byte: 1 if only A has a record, 2 if only B has one, 3 if both have one.
+	Presence bool
+}
+
+// NewRow returns the description of rows that are made from records with two headers. The key of a
+// row always has the value of the existing record.
+func NewRow(a, b *format.Header, opt RowOptions) (Row, error) {
+	builder := rowBuilder{opt: opt}
+	builder.sides[0] = newSide("a", a)
+	builder.sides[1] = newSide("b", b)
+	pieces, err := builder.pieces()
+	if err != nil {
+		return Row{}, err
+	}
+
+	row := &builder.row
+	for _, p := range pieces {
+		if err := builder.add(p); err != nil {
+			return Row{}, err
+		}
+	}
+	row.Both.Rest = nil // copies set all bytes
+	if opt.Presence {
+		row.Both.Rest = make([]byte, row.Size)
+		row.Size++
+		row.OnlyA.append([]byte{1})
+		row.OnlyB.append([]byte{2})
+		row.Both.append([]byte{3})
+	}
+	switch {
+	case row.Size == 0:
+		return Row{}, fmt.Errorf("the rows of the join have no bytes")
+	case row.Size > format.MaxRecordSize:
+		return Row{}, fmt.Errorf(
+			"the rows of the join have %d bytes, more than the maximum of %d", row.Size, format.MaxRecordSize)
+	}
+	return *row, nil
+}
+
+// append adds bytes to the rest of a shape.
+func (s *Shape) append(rest []byte) { s.Rest = append(s.Rest, rest...) }
+
+// copyTo adds a copy. It extends the last copy if both are neighbors.
+func (s *Shape) copyTo(c Copy) {
+	if n := len(s.Copies); n > 0 {
+		last := &s.Copies[n-1]
+		isNext := last.From+last.Size == c.From && last.To+last.Size == c.To
+		if isNext && last.FromB == c.FromB && last.Word == 0 && c.Word == 0 {
+			last.Size += c.Size
+			return
+		}
+	}
+	s.Copies = append(s.Copies, c)
+}
+
+// A side is A or B.
+type side struct {
+	name    string
+	size    int // record size in bytes
+	columns []format.Column
+	keys    []format.Field
+}
+
+func newSide(name string, h *format.Header) *side {
+	l := h.Layout()
+	return &side{
+		name:    name,
+		size:    l.RecordSize,
+		columns: h.Columns(),
+		keys:    l.Key,
+	}
+}
+
+// A piece is a part of a row: a column of a side.
+type piece struct {
+	side   int // 0: A; 1: B
+	column format.Column
+}
+
+// A rowBuilder builds a Row, piece by piece.
+type rowBuilder struct {
+	opt   RowOptions
+	sides [2]*side
+	row   Row
+}
+
+// pieces returns the pieces of a row.
+func (r *rowBuilder) pieces() (all []piece, err error) {
+	if len(r.opt.Columns) == 0 {
+		for _, c := range r.sides[0].disjoint(nil) {
+			all = append(all, piece{0, c})
+		}
+		for _, c := range r.sides[1].disjoint(r.sides[1].keys) {
+			all = append(all, piece{1, c})
+		}
+		return all, nil
+	}
+	for _, name := range r.opt.Columns {
+		columns, of, err := r.find(name)
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range columns {
+			all = append(all, piece{of, c})
+		}
+	}
+	return all, nil
+}
+
+// find returns the columns that a name of RowOptions.Columns denotes.
+func (r *rowBuilder) find(name string) (columns []format.Column, of int, err error) {
+	sideName, field, _ := strings.Cut(name, ".")
+	of = slices.Index([]string{"a", "b"}, sideName)
+	if of < 0 {
+		return nil, 0, fmt.Errorf("column %q: want a.NAME or b.NAME, a.OFFSET:TYPE, a or b", name)
+	}
+	s := r.sides[of]
+	if field == "" {
+		return s.disjoint(nil), of, nil
+	}
+	for _, c := range s.columns {
+		if c.Name == field {
+			return []format.Column{c}, of, nil
+		}
+	}
+	if !strings.Contains(field, ":") {
+		var names []string
+		for _, c := range s.columns {
+			names = append(names, c.Name)
+		}
+		return nil, 0, fmt.Errorf("column %q: no such field; %s has %s", name, s.name, strings.Join(names, ", "))
+	}
+
+	parsed, err := format.ParseField(field)
+	if err != nil {
+		return nil, 0, fmt.Errorf("column %q: %w", name, err)
+	}
+	c := format.Column{Name: field, Offset: parsed.Offset, Type: parsed.Type}
+	if end := c.Offset + c.Type.Size; end > s.size {
+		return nil, 0, fmt.Errorf("column %q ends at byte %d, but a record of %s has %d", name, end, s.name, s.size)
+	}
+	return []format.Column{c}, of, nil
+}
+
+// disjoint returns columns that cover each byte of a record once, except the bytes of some fields.
+func (s *side) disjoint(except []format.Field) (all []format.Column) {
+	done := make([]bool, s.size)
+	for _, f := range except {
+		for i := range f.Type.Size {
+			done[f.Offset+i] = true
+		}
+	}
+	for _, c := range s.columns {
+		covered := done[c.Offset : c.Offset+c.Type.Size]
+		if !slices.Contains(covered, true) {
+			all = append(all, c)
+		} else {
+			all = append(all, uncovered(c.Offset, covered)...)
+		}
+		for i := range covered {
+			covered[i] = true
+		}
+	}
+	return all
+}
+
+// uncovered returns untyped columns of the bytes that are not covered yet.
+func uncovered(offset int, covered []bool) (all []format.Column) {
+	for i := 0; i < len(covered); i++ {
+		from := i
+		for i < len(covered) && !covered[i] {
+			i++
+		}
+		if i > from {
+			all = append(all, untyped(offset+from, i-from))
+		}
+	}
+	return all
+}
+
+// untyped returns a column of bytes without a name.
+func untyped(offset, size int) format.Column {
+	return format.Column{Offset: offset, Type: format.Type{Kind: format.Bytes, Size: size}}
+}
+
+// add adds a piece to the row.
+func (r *rowBuilder) add(p piece) error {
+	c := p.column
+	fromB := p.side == 1
+	value := make([]byte, c.Type.Size)
+	if fill := r.opt.Fill; fill != nil && !isGap(c) && !r.sides[p.side].isKey(c) {
+		filled, err := fill(c)
+		if err != nil {
+			return err
+		}
+		copy(value, filled)
+	}
+	zeros := make([]byte, c.Type.Size)
+	at := r.row.Size
+	own := Copy{FromB: fromB, From: c.Offset, To: at, Size: c.Type.Size}
+	with, without := &r.row.OnlyA, &r.row.OnlyB
+	if fromB {
+		with, without = without, with
+	}
+	r.row.Both.append(zeros)
+	r.row.Both.copyTo(own)
+	with.append(zeros)
+	with.copyTo(own)
+	without.append(value)
+
+	r.row.Size += c.Type.Size
+	return r.addKeys(p, without, at)
+}
+
+// isGap reports whether a column consists of bytes that no field contains.
+func isGap(c format.Column) bool {
+	return c.Name == "" || c.Type.Kind == format.Bytes && c.Name == fmt.Sprintf("byte%d", c.Offset)
+}
+
+// isKey reports whether a column is a key field. It needs no fill.
+func (s *side) isKey(c format.Column) bool {
+	return slices.ContainsFunc(s.keys, func(f format.Field) bool { return f.Offset == c.Offset && f.Type == c.Type })
+}
+
+// addKeys copies the key fields in a piece at a position of the row from the other side.
+func (r *rowBuilder) addKeys(p piece, to *Shape, at int) error {
+	c := p.column
+	end := c.Offset + c.Type.Size
+	others := r.sides[1-p.side].keys
+	for i, key := range r.sides[p.side].keys {
+		keyEnd := key.Offset + key.Type.Size
+		if keyEnd <= c.Offset || end <= key.Offset {
+			continue
+		}
+		if key.Offset < c.Offset || end < keyEnd {
+			return fmt.Errorf("column %q of %s contains only a part of a key field: name the whole field",
+				c.Name, r.sides[p.side].name)
+		}
+		copied := Copy{
+			FromB: p.side == 0,
+			From:  others[i].Offset,
+			To:    at + key.Offset - c.Offset,
+			Size:  key.Type.Size,
+		}
+		if key.Type.BigEndian != others[i].Type.BigEndian {
+			copied.Word = wordBytes(key.Type)
+		}
+		to.copyTo(copied)
+	}
+	return nil
+}
+
+// wordBytes returns the size of the words of a type whose bytes depend on the byte order.
+func wordBytes(t format.Type) int {
+	const character = 4
+	if t.Kind == format.UCS {
+		return character
+	}
+	return t.Size
+}
