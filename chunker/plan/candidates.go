@@ -37,7 +37,8 @@ func overlap(cpu, disk float64) float64 {
 func (c *chooser) withDiskTime(a Candidate, writtenRecords, spilledRecords float64) Candidate {
 	last := &a.Stages[len(a.Stages)-1]
 	cpu := last.Seconds
-	disk := work{waits: c.waitBytes(writtenRecords, spilledRecords), rereads: a.fetchedRecords}.cost(c.prices)
+	waitBytes := c.waitBytes(writtenRecords, spilledRecords) + a.fetchedRecords*c.eq.fetch
+	disk := work{waits: waitBytes}.cost(c.prices)
 	if c.directIO {
 		last.Seconds = overlap(cpu, disk)
 	} else {
@@ -63,7 +64,7 @@ func (c *chooser) syncStage(writtenRecords, lastStageSeconds float64) Stage {
 		dirty = min(writtenRecords*float64(c.f.recordSize()), c.f.maxDirtyBytes())
 	}
 	writtenBack := lastStageSeconds / c.prices[waits]
-	finish.Seconds = work{syncs: 1, waits: max(0, dirty-writtenBack)}.cost(c.prices)
+	finish.Seconds = work{fixed: c.profile.Sync, waits: max(0, dirty-writtenBack)}.cost(c.prices)
 	return finish
 }
 

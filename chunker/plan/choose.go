@@ -184,6 +184,7 @@ type chooser struct {
 	sizes      Sizes
 	capacity   int64 // most records of a chunk on any device
 	prices     work
+	eq         equivalents
 	outOfOrder float64 // expected number of records that are out of order, see Facts.outOfOrder
 	directIO   bool    // the candidate writes its output by direct I/O
 	leastRoom  int64   // least room needed by a candidate ruled out for lack of room; 0: none
@@ -201,7 +202,7 @@ func (d *decision) chooser(r reserved) *chooser {
 	if d.f.Records < 0 || d.f.Records > c.capacity || len(d.f.Devices) > 1 {
 		c.shareMemory(slotsOnGPU)
 	}
-	c.prices = d.profile.price(d.f, c.sizes.Workers)
+	c.prices, c.eq = d.profile.price(d.f, c.sizes.Workers)
 	return c
 }
 

@@ -31,6 +31,6 @@ func (c *chooser) copy() Candidate {
 	case !c.f.ordered():
 		a.ruleOut("the sample is not in order")
 	}
-	a.Stages = []Stage{c.stage(StageCopy, work{reads: c.known(), writes: c.written(), starts: 1})}
+	a.Stages = []Stage{c.stage(StageCopy, work{reads: c.known(), writes: c.written(), fixed: c.profile.start(c.f)})}
 	return c.withDiskTime(a, c.written(), 0)
 }

@@ -23,7 +23,7 @@ func GPUPays(f *Facts, p *Profile, gpu Device) bool {
 
 // gpuGain returns by how many seconds the sort is predicted to be faster.
 func gpuGain(f *Facts, p *Profile, gpu Device) float64 {
-	host := p.price(f, f.Request.Workers)
+	host, eq := p.price(f, f.Request.Workers)
 	n, size := float64(f.Records), float64(f.recordSize())
 	memory := gpu.Memory
 	if gpu.Unified {
@@ -35,7 +35,7 @@ func gpuGain(f *Facts, p *Profile, gpu Device) float64 {
 			return 0
 		}
 		levels := math.Log2(max(n*size/memory+1, 2))
-		return work{stores: n, fetches: n, merges: n * levels, follows: n}.cost(host)
+		return work{spills: 2 * n, waits: n * eq.store, merges: n * (levels + eq.follow)}.cost(host)
 	}
 	return n*host[sorts] + outOfCore(float64(f.Request.MemoryBytes)) -
 		p.GPUStart - n*onGPU - outOfCore(gpuShare*float64(memory))

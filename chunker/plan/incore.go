@@ -41,7 +41,7 @@ func (c *chooser) inCore() Candidate {
 	}
 	n := c.known()
 	a.Stages = []Stage{
-		c.stage(StageRead, work{reads: n, touches: n, sorts: n / 2, starts: 1}),
+		c.stage(StageRead, work{reads: n, touches: n, sorts: n / 2, fixed: c.profile.start(c.f)}),
 		c.stage(StageWrite, work{sorts: n / 2, writes: c.written()}),
 	}
 	return c.withDiskTime(a, c.written(), 0)

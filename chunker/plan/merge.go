@@ -111,9 +111,10 @@ func workOfRuns(c *chooser, a *Candidate, runs *runRecords) work {
 		reads:   n,
 		touches: min(n, float64(a.ChunkRecords)),
 		sorts:   sorted,
-		stores:  runs.stored,
-		packs:   runs.packed,
-		starts:  1,
+		spills:  runs.stored,
+		waits:   runs.stored * c.eq.store,
+		blocks:  runs.packed * c.eq.number,
+		fixed:   c.profile.start(c.f),
 	}
 }
 
@@ -122,16 +123,13 @@ func workOfMerge(c *chooser, a *Candidate, runs *runRecords) work {
 	fanIn := float64(min(a.Chunks, c.sizes.FanIn))
 	read := (1 + again) * c.blocksOf(runs.spilled, c.storedBlock(a.ChunkRecords))
 	w := work{
-		stores:  again * runs.stored,
-		fetches: (1 + again) * runs.stored,
-		packs:   (1 + 2*again) * runs.packed,
-		blocks:  read,
-		cuts:    read * fanIn,
-		writes:  c.written(),
+		spills: (1 + 2*again) * runs.stored,
+		waits:  again * runs.stored * c.eq.store,
+		blocks: read*(1+fanIn*c.eq.cut) + (1+2*again)*runs.packed*c.eq.number,
+		writes: c.written(),
 	}
 	if !c.f.Reversed() { // otherwise the runs don't overlap and are only joined
-		w[merges] = (1 + again) * runs.merged * math.Log2(max(fanIn, 2))
-		w[follows] = (1 + again) * runs.merged
+		w[merges] = (1 + again) * runs.merged * (math.Log2(max(fanIn, 2)) + c.eq.follow)
 	}
 	return w
 }

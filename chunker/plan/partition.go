@@ -154,16 +154,22 @@ func stagesOfParts(c *chooser, a *Candidate, s *scattering) []Stage {
 	n := c.known()
 	passes := float64(s.passes)
 	inMemory := float64(a.ChunkRecords) * float64(max(a.InFlight, 1))
-	first := work{reads: n, scatters: n, stores: n, starts: 1}
+	first := work{
+		reads:    n,
+		scatters: n,
+		spills:   n,
+		waits:    n * c.eq.store,
+		fixed:    c.profile.start(c.f),
+	}
 	parts := work{
 		scatters: (passes - 1) * n,
-		stores:   (passes - 1) * n,
-		fetches:  passes * n,
+		spills:   (2*passes - 1) * n,
+		waits:    (passes - 1) * n * c.eq.store,
 		blocks:   passes * c.blocksOf(n, s.BlockBytes),
-		parts:    float64(a.Chunks),
 		touches:  min(n, inMemory),
 		sorts:    n,
 		writes:   n,
+		fixed:    float64(a.Chunks) * c.profile.Part,
 	}
 	return []Stage{c.stage(StagePartition, first), c.stage(StageParts, parts)}
 }

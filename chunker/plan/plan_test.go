@@ -483,12 +483,38 @@ func TestWanted(t *testing.T) {
 	}
 }
 
+// TestKindsOfWork checks that the model has at most ten kinds of work, and that each of them changes
+// a prediction. The choices that follow from them are in testdata/plans.txt.
+func TestKindsOfWork(t *testing.T) {
+	if kindsOfWork > 10 {
+		t.Errorf("%d kinds of work, the most is 10: count a new one in units of another", kindsOfWork)
+	}
+	f := factsOf(t, gib/8, 64*mib)
+	seconds := func(free int) (all []float64) {
+		c := chooserOf(f)
+		if free >= 0 {
+			c.prices[free] = 0
+		}
+		for _, row := range Strategies {
+			all = append(all, row.weigh(c).Seconds)
+		}
+		return all
+	}
+	for kind := range kindsOfWork {
+		if slices.Equal(seconds(-1), seconds(kind)) {
+			t.Errorf("kind %d changes no prediction", kind)
+		}
+	}
+}
+
 // TestReadingAgainSharesTheMemory checks the predicted rate of rereading. Sixteen workers reread
 // memory less than sixteen times as fast as one worker, and a disk no faster.
 func TestReadingAgainSharesTheMemory(t *testing.T) {
 	f, p := factsOf(t, gib, gib), DefaultProfile()
 	times := func(workers int) float64 {
-		return p.price(f, 1)[looks] / p.price(f, workers)[looks]
+		one, eqOne := p.price(f, 1)
+		many, eqMany := p.price(f, workers)
+		return one[reads] * eqOne.look / (many[reads] * eqMany.look)
 	}
 	one, two, sixteen := times(1), times(2), times(16)
 	if one != 1 || two < 1.5 || two > 1.9 || sixteen < 6 || sixteen > 12 {

@@ -87,29 +87,35 @@ func (p *Profile) Rates() Rates {
 // in seconds. The cost of a stage is the sum of its amounts, each times its price.
 type work [kindsOfWork]float64
 
-// The kinds of work.
+// The kinds of work, with their units. Work that always comes with a kind, or that costs a fixed
+// multiple of it, is counted in its units: see equivalents.
 const (
 	reads    = iota // records read from the input
-	looks           // records read from the input by a pass that takes some of them
-	touches         // records of the first chunk, whose memory is touched for the first time
-	sorts           // records sorted
+	touches         // records whose memory is touched for the first time
+	sorts           // records sorted in memory
 	scatters        // records sent to their parts
-	sifts           // records whose order is checked
-	merges          // records times levels of two-way merges
-	follows         // records that a merge moves by reference
-	stores          // records written to temporary files while the input is read
-	fetches         // records read back while the output is written
-	rereads         // records read back from a disk in the last stage
-	packs           // numbers of records that are compressed or decompressed
+	merges          // records, times the levels of two-way merges
+	spills          // records copied to temporary files or back, in the page cache
 	blocks          // blocks read back from temporary files
-	cuts            // blocks, times the runs that are cut at the end of each
-	parts           // parts
 	writes          // records written to the output
-	waits           // bytes that the run waits for until the disk of the output has them
-	starts          // 1 at the start of the run
-	syncs           // 1 if the output is made durable
+	waits           // bytes that the run waits for until a disk has them
+	fixed           // seconds that do not depend on the number of records
 	kindsOfWork
 )
+
+// equivalents count work that has no kind of its own in units of a kind. They follow from the same
+// rates as the prices.
+type equivalents struct {
+	look   float64 // reads for a record that a pass reads and may leave out
+	sift   float64 // scatters for a record whose order is checked
+	follow float64 // merges for a record that a merge moves by reference
+	cut    float64 // blocks for a run that is cut at the end of a block
+	number float64 // blocks for a number that is packed or unpacked
+
+	// waits for a record that is written to temporary files on a disk, or read back from there; 0
+	// if they stay in the page cache
+	store, fetch float64
+}
 
 // cost returns the seconds that w takes at these prices.
 func (w work) cost(prices work) (seconds float64) {
@@ -127,39 +133,59 @@ const (
 )
 
 // price returns the price of each kind of work on this machine for these facts and a number of
-// workers.
-func (p *Profile) price(f *Facts, workers int) work {
+// workers, and what other work is worth in its units.
+func (p *Profile) price(f *Facts, workers int) (prices work, eq equivalents) {
 	size, n := float64(f.recordSize()), float64(workers)
-	spill := size / p.SpillBytes / min(n, p.Spillers)
-	scatter, readers := p.Scatter+ScatterCopies*size/p.CopyBytes, n
+	scaling := math.Pow(n, p.SortPower)
+	readers := n
 	if !f.Seekable { // one worker keeps the order
 		readers = 1
 	}
-	pr := work{
-		touches: p.touch(f, size, n),
-		reads:   p.read(f, size, n), looks: p.look(f, size, n), sorts: p.sort(f, size, n),
-		scatters: scatter / readers, sifts: siftScatters * scatter / math.Pow(n, p.SortPower),
-		stores: spill, fetches: spill, packs: p.Pack / n,
-		blocks: p.Block / n, cuts: p.Cut / n, parts: p.Part,
-		writes: size/p.WriteBytes/min(n, p.Writers) + newPages*size*p.Touch/math.Pow(n, p.SortPower),
-		starts: p.Start, syncs: p.Sync,
-		waits: 1 / p.on(f, f.Output.Disk).Write,
+	scatter := p.Scatter + ScatterCopies*size/p.CopyBytes
+	plain := 0.0
+	if !movesWords(int(size)) {
+		plain = p.Plain
+	}
+
+	prices = work{
+		reads:    p.read(f, size, n),
+		touches:  p.touch(f, size, n),
+		sorts:    p.sort(f, size, n),
+		scatters: (scatter + plain) / readers,
+		merges:   p.Merge / n,
+		spills:   size / p.SpillBytes / min(n, p.Spillers),
+		blocks:   p.Block / n,
+		writes:   size/p.WriteBytes/min(n, p.Writers) + newPages*size*p.Touch/scaling,
+		waits:    1 / p.on(f, f.Output.Disk).Write,
+		fixed:    1,
+	}
+	eq = equivalents{
+		look:   p.look(f, size, n) / prices[reads],
+		sift:   siftScatters * scatter / scaling / prices[scatters],
+		cut:    p.Cut / p.Block,
+		number: p.Pack / p.Block,
+	}
+	if !bare(f) {
+		prices[merges] = p.Refer / n
+		eq.follow = (p.Follow + size/p.CopyBytes) / p.Refer
 	}
 	if f.leavesCache() {
 		store, fetch := p.spilling(f)
-		pr[stores], pr[rereads] = spill+size*store, size*fetch
-	}
-	if !movesWords(int(size)) {
-		pr[scatters] += p.Plain / readers
-	}
-	if pr[merges] = p.Merge / n; !bare(f) {
-		pr[merges], pr[follows] = p.Refer/n, (p.Follow+size/p.CopyBytes)/n
+		eq.store = size * store / prices[waits]
+		eq.fetch = size * fetch / prices[waits]
 	}
 	if f.onGPUs() {
-		pr[sorts] = p.sortOnGPUs(p.gpus(f.Devices), size, pr)
-		pr[starts] += p.GPUStart
+		prices[sorts] = p.sortOnGPUs(p.gpus(f.Devices), size, prices)
 	}
-	return pr
+	return prices, eq
+}
+
+// start returns the seconds that a run takes to start.
+func (p *Profile) start(f *Facts) float64 {
+	if f.onGPUs() {
+		return p.Start + p.GPUStart
+	}
+	return p.Start
 }
 
 // copies returns the seconds in which some workers copy a record, for instance to the memory of a

@@ -102,13 +102,14 @@ func sharePasses(c *chooser, a *Candidate, wanted int64) {
 func passStages(c *chooser, passes int, selected float64) []Stage {
 	first := selected / float64(max(passes, 1))
 	rest := selected - first
+	looks := c.known() * c.eq.look
 	stages := []Stage{
-		c.stage(StageRead, work{looks: c.known(), touches: first, sorts: first / 2, starts: 1}),
+		c.stage(StageRead, work{reads: looks, touches: first, sorts: first / 2, fixed: c.profile.start(c.f)}),
 		c.stageOf(StageWrite, first, work{sorts: first / 2, writes: first}),
 	}
 	if passes > 1 {
-		moreLooks := float64(passes-1) * c.known()
-		stages = append(stages, c.stageOf(StagePasses, rest, work{looks: moreLooks, sorts: rest, writes: rest}))
+		more := work{reads: float64(passes-1) * looks, sorts: rest, writes: rest}
+		stages = append(stages, c.stageOf(StagePasses, rest, more))
 	}
 	return stages
 }

@@ -103,9 +103,11 @@ func (c *chooser) sift() Candidate {
 
 	n := c.known()
 	moved := min(max(c.outOfOrder, 0), n)
+	checks := n * c.eq.sift
+	first := work{reads: n, scatters: checks, touches: 2 * moved, sorts: moved, fixed: c.profile.start(c.f)}
 	a.Stages = []Stage{
-		c.stage(StageSift, work{reads: n, sifts: n, touches: 2 * moved, sorts: moved, starts: 1}),
-		c.stage(StageCopy, work{reads: n, sifts: n, writes: n}),
+		c.stage(StageSift, first),
+		c.stage(StageCopy, work{reads: n, scatters: checks, writes: n}),
 	}
 	return c.withDiskTime(a, n, 0)
 }

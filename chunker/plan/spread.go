@@ -63,10 +63,10 @@ func (c *chooser) spread() Candidate {
 		a.Possible, a.Why = true, "each device sorts a share; the shares are merged into the output"
 	}
 	n := c.known()
-	merging := n * math.Log2(float64(max(a.Chunks, 2)))
+	merging := n * (math.Log2(float64(max(a.Chunks, 2))) + c.eq.follow)
 	a.Stages = []Stage{
-		c.stage(StageRead, work{reads: n, sorts: n / 2, starts: 1}),
-		c.stage(StageWrite, work{sorts: n / 2, merges: merging, follows: n, writes: c.written()}),
+		c.stage(StageRead, work{reads: n, sorts: n / 2, fixed: c.profile.start(c.f)}),
+		c.stage(StageWrite, work{sorts: n / 2, merges: merging, writes: c.written()}),
 	}
 	return c.withDiskTime(a, c.written(), 0)
 }
