@@ -93,7 +93,7 @@ func TestModelFindsMissingSyncOfCheckpoint(t *testing.T) {
 			if c.keeps == never {
 				c.keeps = c.entered[1] // the first run is supposed to be durable here
 			}
-			c.judge(t, c.h.after(c.keeps, c.h.all(c.keeps)))
+			c.judge(t, c.h.after(c.keeps, c.h.everythingPending(c.keeps)))
 			if (len(c.faults) == 0) != (leavesOut == nil) {
 				t.Errorf("the faults are %q", c.faults)
 			}
@@ -108,7 +108,7 @@ func TestRunIsDurableBeforeItsManifest(t *testing.T) {
 	needStrace(t)
 	c := newCrashed(t, keptJobs()[0], nil)
 	for _, line := range c.entered {
-		lost := c.h.all(line)
+		lost := c.h.everythingPending(line)
 		for e := range lost {
 			for path := range e.names {
 				if filepath.Base(path) == "manifest" {
@@ -123,13 +123,13 @@ func TestRunIsDurableBeforeItsManifest(t *testing.T) {
 	}
 }
 
-// all returns the loss of all effects that are pending at a moment.
-func (h *history) all(moment int) losses {
+// everythingPending loses all effects that are pending at a moment.
+func (h *history) everythingPending(moment int) losses {
 	lost := losses{}
 	names, writes := h.pending(moment)
 	for _, effects := range append(slices.Collect(maps.Values(writes)), names) {
 		for _, e := range effects {
-			lost[e] = false
+			lost[e] = lostWhole
 		}
 	}
 	return lost
@@ -228,7 +228,7 @@ func (c *crashed) crash(t *testing.T, r *rand.Rand) {
 	for i := range n {
 		of := moments[i%len(moments)]
 		moment := of[r.IntN(len(of))]
-		c.judge(t, c.h.after(moment, c.h.draw(r, moment)))
+		c.judge(t, c.h.after(moment, c.h.randomLosses(r, moment)))
 	}
 	t.Logf("%d effects, %d crashes drawn: %d old, %d new; then %d went on, %d began anew, %d were complete",
 		len(c.h.effects), c.states, c.old, c.new, c.on, c.anew, c.ended)

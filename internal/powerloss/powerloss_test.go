@@ -8,8 +8,8 @@
 // 2014): strace records the calls of the real command (trace_test.go). A model knows the effect of
 // each call, and when POSIX guarantees that it is durable, which is less than ext4 and XFS
 // guarantee (calls_test.go, model_test.go). A crash loses any part of the effects that are not
-// durable yet (crash_test.go). The tests assume that a disk keeps all data for which it has
-// confirmed a flush.
+// durable yet (losses_test.go, crash_test.go). The tests assume that a disk keeps all data for
+// which it has confirmed a flush.
 package powerloss
 
 import (
