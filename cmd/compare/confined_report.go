@@ -183,7 +183,10 @@ func (t *tableReport) confinedBounds() []bound {
 		{"Above 1.25 × two cp+sync (0.8 × nearly sorted, 1.2 × 100-byte records)", func(r rowResult) string {
 			return remarkAbove(r.perTwo(), r.mostPerTwo(), "")
 		}},
-		{"At the disk below 0.85 × the rate of cp, and processors below 90 % busy in the program", t.idle},
+		{
+			"At the disk below 0.85 × the rate of cp, and processors below 90 % busy in the program",
+			t.idle,
+		},
 	}
 }
 

@@ -46,13 +46,18 @@ func yardsticks() []contender {
 
 // copier returns a contender that copies once, with or without sync.
 func copier(name string, sync bool) contender {
-	return contender{name: name, kind: yardstick, copies: true, script: func(in, out string) script {
-		s := single("cp", in, out)
-		if sync {
-			s = append(s, single("sync", out)...)
-		}
-		return s
-	}}
+	return contender{
+		name:   name,
+		kind:   yardstick,
+		copies: true,
+		script: func(in, out string) script {
+			s := single("cp", in, out)
+			if sync {
+				s = append(s, single("sync", out)...)
+			}
+			return s
+		},
+	}
 }
 
 // A route is the way that data takes to extsort and from it.

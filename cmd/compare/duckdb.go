@@ -20,13 +20,16 @@ func findDuckDB(ctx context.Context, shop *workshop) (string, error) {
 func duckDBContenders(shop *workshop, w workload) ([]contender, error) {
 	var all []contender
 	for _, memory := range shop.memories {
-		all = append(all, contender{name: "DuckDB, Parquet", kind: peer, memory: memory, form: parquet(w),
-			script: func(in, out string) script {
-				return script{{commands: []command{duckDB(fmt.Sprintf(
-					"SET memory_limit='%dKiB'; SET threads=%d; SET temp_directory='duckdb.tmp'; "+
-						"COPY (SELECT * FROM read_parquet('%s') ORDER BY k) TO '%s' (FORMAT parquet)",
-					memory>>10, runtime.NumCPU(), in, out))}}}
-			}})
+		all = append(
+			all,
+			contender{name: "DuckDB, Parquet", kind: peer, memory: memory, form: parquet(w),
+				script: func(in, out string) script {
+					return script{{commands: []command{duckDB(fmt.Sprintf(
+						"SET memory_limit='%dKiB'; SET threads=%d; SET temp_directory='duckdb.tmp'; "+
+							"COPY (SELECT * FROM read_parquet('%s') ORDER BY k) TO '%s' (FORMAT parquet)",
+						memory>>10, runtime.NumCPU(), in, out))}}}
+				}},
+		)
 	}
 	return all, nil
 }
@@ -52,8 +55,10 @@ func parquet(w workload) form {
 		columns = "('0x' || line)::UINTEGER AS k"
 	}
 	f.pack = func(file string) command {
-		return duckDB(fmt.Sprintf("COPY (SELECT %s FROM read_csv('/dev/stdin', header=false, auto_detect=false, "+
-			"columns={'line': 'VARCHAR'})) TO '%s' (FORMAT parquet)", columns, file))
+		return duckDB(
+			fmt.Sprintf("COPY (SELECT %s FROM read_csv('/dev/stdin', header=false, auto_detect=false, "+
+				"columns={'line': 'VARCHAR'})) TO '%s' (FORMAT parquet)", columns, file),
+		)
 	}
 	f.unpack = func(file string) command {
 		return duckDB(

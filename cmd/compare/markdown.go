@@ -11,10 +11,15 @@ import (
 // writeMarkdown prints the machine, a table for each workload, and the command lines of its rows.
 func (r *report) writeMarkdown(w io.Writer) error {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Machine: %s  \nVersions: %s  \nCommand: `%s`  \n", r.Machine, strings.Join(r.Versions, "; "),
+	fmt.Fprintf(
+		&b,
+		"Machine: %s  \nVersions: %s  \nCommand: `%s`  \n",
+		r.Machine,
+		strings.Join(r.Versions, "; "),
 		strings.TrimSpace(
 			"go run ./cmd/compare "+command(r.Arguments).String(),
-		))
+		),
+	)
 	fmt.Fprintf(&b, "Medians of %d runs [minimum–maximum] in turns, after a warm-up run. "+
 		"Every output was checked.\n", r.Runs)
 	for _, s := range r.Workloads {
@@ -54,8 +59,16 @@ func (r result) row() string {
 		return fmt.Sprintf("| %s | %s | failed: %s | | | | |\n", r.Name, sizeText(r.Memory),
 			strings.ReplaceAll(r.Failed, "|", "\\|"))
 	}
-	return fmt.Sprintf("| %s | %s | %s | %s | %s | %.2f | %s |\n", r.Name, sizeText(r.Memory), r.Summary,
-		times(r.PerCopy), times(r.PerTwo), r.Rate/1e9, sizeText(r.PeakMemory))
+	return fmt.Sprintf(
+		"| %s | %s | %s | %s | %s | %.2f | %s |\n",
+		r.Name,
+		sizeText(r.Memory),
+		r.Summary,
+		times(r.PerCopy),
+		times(r.PerTwo),
+		r.Rate/1e9,
+		sizeText(r.PeakMemory),
+	)
 }
 
 // String returns the median with the minimum and the maximum, with about three digits.

@@ -23,8 +23,12 @@ type memoryLibrary struct {
 }
 
 var (
-	vqsort = memoryLibrary{"vqsort", "vqsort of Highway", []string{"-DVQSORT", "-lhwy_contrib", "-lhwy"},
-		"is Highway (libhwy-dev) installed?"}
+	vqsort = memoryLibrary{
+		"vqsort",
+		"vqsort of Highway",
+		[]string{"-DVQSORT", "-lhwy_contrib", "-lhwy"},
+		"is Highway (libhwy-dev) installed?",
+	}
 	x86SIMDSort = memoryLibrary{"x86-simd-sort", "x86-simd-sort", []string{"-DX86_SIMD_SORT"},
 		"is the directory src of github.com/intel/x86-simd-sort in CPATH?"}
 	ips2ra = memoryLibrary{"ips2ra", "IPS²Ra", []string{"-DIPS2RA", "-ltbb", "-latomic"},

@@ -85,12 +85,15 @@ func sortContenders(shop *workshop, w workload) ([]contender, error) {
 		if !w.isNumber() {
 			sort = append(sort, "-s", "-k", "1.1,1."+strconv.Itoa(2*w.keySize))
 		}
-		all = append(all, contender{name: "GNU sort, hex text", kind: peer, memory: memory, form: hexText,
-			script: func(in, out string) script {
-				return single(
-					"env", append(slices.Clone(sort), "-o", out, in)...,
-				)
-			}})
+		all = append(
+			all,
+			contender{name: "GNU sort, hex text", kind: peer, memory: memory, form: hexText,
+				script: func(in, out string) script {
+					return single(
+						"env", append(slices.Clone(sort), "-o", out, in)...,
+					)
+				}},
+		)
 	}
 	return all, nil
 }

@@ -45,8 +45,14 @@ func (r *report) writeSVG(w io.Writer) error {
 	if top == 0 {
 		return errors.New("plot: nothing was measured")
 	}
-	_, err := fmt.Fprintf(w, `<svg xmlns="http://www.w3.org/2000/svg" width="%v" height="%v" font-family="sans-serif" `+
-		"font-size=\"12\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n%s</svg>\n", plotWidth, top, &panels)
+	_, err := fmt.Fprintf(
+		w,
+		`<svg xmlns="http://www.w3.org/2000/svg" width="%v" height="%v" font-family="sans-serif" `+
+			"font-size=\"12\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"white\"/>\n%s</svg>\n",
+		plotWidth,
+		top,
+		&panels,
+	)
 	return err
 }
 

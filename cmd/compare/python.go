@@ -72,8 +72,12 @@ func cuPyContenders(shop *workshop, w workload) ([]contender, error) {
 	if !w.isNumber() {
 		return nil, errors.New("it sorts numbers only")
 	}
-	lines := []string{"import numpy as np, cupy", "a = cupy.asarray(np.fromfile(%q, %s))", "a.sort()",
-		"a.get().tofile(%q)"}
+	lines := []string{
+		"import numpy as np, cupy",
+		"a = cupy.asarray(np.fromfile(%q, %s))",
+		"a.sort()",
+		"a.get().tofile(%q)",
+	}
 	return []contender{{name: "CuPy", kind: peer, script: func(in, out string) script {
 		return single(
 			shop.tools["cupy"],

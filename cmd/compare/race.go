@@ -141,8 +141,14 @@ func (c contender) label() string {
 }
 
 func (l *lane) result(in *inputs) result {
-	r := result{Name: l.name, Kind: l.kind, Memory: l.memory, Command: l.script(in.name(l.form), output).String(),
-		Seconds: l.seconds, PeakMemory: l.peak}
+	r := result{
+		Name:       l.name,
+		Kind:       l.kind,
+		Memory:     l.memory,
+		Command:    l.script(in.name(l.form), output).String(),
+		Seconds:    l.seconds,
+		PeakMemory: l.peak,
+	}
 	if l.failed != nil {
 		r.Failed = l.failed.Error()
 		r.Seconds = nil

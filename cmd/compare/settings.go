@@ -61,10 +61,14 @@ func parseSettings(args []string, stderr io.Writer) (settings, error) {
 	s.raceFlags(f, &t)
 	s.tableFlags(f, &t)
 	f.Usage = func() {
-		fmt.Fprintf(stderr, "Compare the speed of extsort with cp and with other sort programs, and check the outputs.\n\n"+
-			"Usage:\n  go run ./cmd/compare [flags]             race against other programs (peers)\n"+
-			"  go run ./cmd/compare --table [flags]     the table of workloads\n"+
-			"  go run ./cmd/compare --confined [flags]  the table for data larger than memory\n\n%s", f.FlagUsages())
+		fmt.Fprintf(
+			stderr,
+			"Compare the speed of extsort with cp and with other sort programs, and check the outputs.\n\n"+
+				"Usage:\n  go run ./cmd/compare [flags]             race against other programs (peers)\n"+
+				"  go run ./cmd/compare --table [flags]     the table of workloads\n"+
+				"  go run ./cmd/compare --confined [flags]  the table for data larger than memory\n\n%s",
+			f.FlagUsages(),
+		)
 	}
 	if err := f.Parse(args); err != nil {
 		return s, err

@@ -40,16 +40,19 @@ func stxxlContenders(shop *workshop, w workload) ([]contender, error) {
 		if least := int64(minimumSTXXL); memory < least {
 			return nil, fmt.Errorf("it needs %s of memory", binarySize(least))
 		}
-		all = append(all, contender{name: "stxxl::sort, in place", kind: peer, memory: memory, inPlace: true,
-			script: func(_, out string) script {
-				return single(
-					"stxxl_sort",
-					w.numberType(),
-					out,
-					strconv.FormatInt(memory, 10),
-					"stxxl.tmp",
-				)
-			}})
+		all = append(
+			all,
+			contender{name: "stxxl::sort, in place", kind: peer, memory: memory, inPlace: true,
+				script: func(_, out string) script {
+					return single(
+						"stxxl_sort",
+						w.numberType(),
+						out,
+						strconv.FormatInt(memory, 10),
+						"stxxl.tmp",
+					)
+				}},
+		)
 	}
 	return all, nil
 }

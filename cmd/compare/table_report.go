@@ -110,7 +110,8 @@ func (r *rowResult) describe(runs []entry) {
 		return float64(e.Written)
 	})
 	for _, e := range runs {
-		r.ranStrategies, r.predicted = append(r.ranStrategies, e.RanStrategy), append(r.predicted, e.Predicted)
+		r.ranStrategies = append(r.ranStrategies, e.RanStrategy)
+		r.predicted = append(r.predicted, e.Predicted)
 	}
 	for _, names := range []*[]string{&r.ranStrategies, &r.predicted} {
 		slices.Sort(*names)

@@ -73,7 +73,8 @@ func (a *app) demo(ctx context.Context, f *demoFlags) (err error) {
 		return fmt.Errorf("demo: %w; name another directory with -T", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(folder)) }()
-	f.opt.Inputs, f.opt.Output = []string{filepath.Join(folder, "keys")}, filepath.Join(folder, "sorted")
+	f.opt.Inputs = []string{filepath.Join(folder, "keys")}
+	f.opt.Output = filepath.Join(folder, "sorted")
 	f.opt.Record = format.Spec{RecordSize: demoRecord, Keys: []string{"0:u64"}}
 	f.opt.TempDirs = []string{folder}
 	f.opt.Verify = true

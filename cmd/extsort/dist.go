@@ -50,9 +50,15 @@ type distFlags struct {
 }
 
 func distCommand(a *app) *cobra.Command {
-	cmd := verb("dist VERB [flags] DIR", "", `  extsort dist plan -t u64 -o sorted /shared/plan /shared/keys-*.bin
+	cmd := verb(
+		"dist VERB [flags] DIR",
+		"",
+		`  extsort dist plan -t u64 -o sorted /shared/plan /shared/keys-*.bin
   extsort dist script slurm /shared/plan > sort.sh && bash sort.sh
-  extsort dist status /shared/plan`, &flagValues{}, nil)
+  extsort dist status /shared/plan`,
+		&flagValues{},
+		nil,
+	)
 	cmd.Long = distLong
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		verbs := inWords(verbNames(cmd.Commands()))
@@ -167,8 +173,11 @@ func distPlan(a *app) *cobra.Command {
 func (v *flagValues) distRequest(inputs []string) (dist.Request, error) {
 	r := v.dist.request
 	r.Inputs = inputs
-	r.Record, r.Reverse = v.opt.Record, v.opt.Reverse
-	r.SkipBytes, r.InputRecords, r.SkipTail = v.opt.SkipBytes, v.opt.Records, v.opt.SkipTail
+	r.Record = v.opt.Record
+	r.Reverse = v.opt.Reverse
+	r.SkipBytes = v.opt.SkipBytes
+	r.InputRecords = v.opt.Records
+	r.SkipTail = v.opt.SkipTail
 	if v.dist.singleFile == "" {
 		return r, nil
 	}
@@ -177,7 +186,8 @@ func (v *flagValues) distRequest(inputs []string) (dist.Request, error) {
 			"-o and --into cannot be combined: write one file per part, or one in total",
 		)
 	}
-	r.Output, r.OneFile = v.dist.singleFile, true
+	r.Output = v.dist.singleFile
+	r.OneFile = true
 	return r, nil
 }
 
@@ -218,8 +228,11 @@ func planDist(
 		{"I/O", human.Bytes(cost.Moved) + " read and " + human.Bytes(cost.Moved) + " written"},
 		{
 			"predicted",
-			fmt.Sprintf("%s per run, %s per merge, on a machine like this one", human.Estimate(cost.RunSeconds),
-				human.Estimate(cost.Merge)),
+			fmt.Sprintf(
+				"%s per run, %s per merge, on a machine like this one",
+				human.Estimate(cost.RunSeconds),
+				human.Estimate(cost.Merge),
+			),
 		},
 	}, simulated...)
 	next := "extsort dist script " + strings.Join(dist.Schedulers, "|") + " " + shellWord(folder)
@@ -367,7 +380,10 @@ func distStatus(a *app) *cobra.Command {
 				)
 			}
 			writeRows(a.out, []row{
-				{"runs", taskProgress(s.Runs, s.RunsLeft)}, {"cut", textIf(s.Cut, "done") + textIf(!s.Cut, "not done")},
+				{
+					"runs",
+					taskProgress(s.Runs, s.RunsLeft),
+				}, {"cut", textIf(s.Cut, "done") + textIf(!s.Cut, "not done")},
 				{"parts", taskProgress(s.Parts, s.Left)},
 				{"next", next},
 			})

@@ -60,8 +60,10 @@ func (a *app) genCommand() *cobra.Command {
   extsort gen -R 16 -k 0:f64 -n 1000 | extsort -R 16 -k 0:f64 | xxd`,
 		v, func(cmd *cobra.Command, _ []string) error {
 			f := v.gen
-			f.record, f.workers = v.opt.Record, v.opt.Workers
-			f.output, f.compress = v.opt.Output, v.opt.Compress
+			f.record = v.opt.Record
+			f.workers = v.opt.Workers
+			f.output = v.opt.Output
+			f.compress = v.opt.Compress
 			f.progress = v.report.progress
 			f.printsSummary = true
 			return a.gen(cmd.Context(), &f)
@@ -75,8 +77,10 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 	}
 	size := header.Layout().RecordSize
 	if whole := records * int64(size); f.bytes > whole {
-		a.warn(fmt.Sprintf("--size: %d bytes is not a multiple of the record size, %d: %d bytes are written",
-			f.bytes, size, whole))
+		a.warn(
+			fmt.Sprintf("--size: %d bytes is not a multiple of the record size, %d: %d bytes are written",
+				f.bytes, size, whole),
+		)
 	}
 	if doubt := misnamed(f.output, f.compress, f.record.Container().IsArray); doubt != "" {
 		a.warn(doubt)
@@ -104,7 +108,14 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 	source := input.ReaderSource(
 		generatorReader{generator, int64(size)}, 0, records, size,
 	)
-	if err := device.Copy(ctx, source, min(f.workers, 4*processors), generationBlock/size, size, write); err != nil {
+	if err := device.Copy(
+		ctx,
+		source,
+		min(f.workers, 4*processors),
+		generationBlock/size,
+		size,
+		write,
+	); err != nil {
 		return errors.Join(err, sink.Abort())
 	}
 	if err := sink.Commit(ctx, records); err != nil {

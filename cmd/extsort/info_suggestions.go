@@ -20,7 +20,12 @@ type clock struct {
 	perSecond int64
 }
 
-var clocks = []clock{{"seconds", 1}, {"milliseconds", 1e3}, {"microseconds", 1e6}, {"nanoseconds", 1e9}}
+var clocks = []clock{
+	{"seconds", 1},
+	{"milliseconds", 1e3},
+	{"microseconds", 1e6},
+	{"nanoseconds", 1e9},
+}
 
 // The search for times covers the years between these. A random 8-byte number is unlikely to be in
 // this range in any unit.

@@ -166,8 +166,12 @@ func (l nameList) readNames(shown string, from io.Reader) ([]string, error) {
 	case len(text) == 0:
 		return nil, fmt.Errorf("%s: no file names in %s", l.flag, shown)
 	case len(text) > maxNames:
-		return nil, fmt.Errorf("%s: %s is longer than %s, so it is not a list of names", l.flag, shown,
-			human.Bytes(maxNames))
+		return nil, fmt.Errorf(
+			"%s: %s is longer than %s, so it is not a list of names",
+			l.flag,
+			shown,
+			human.Bytes(maxNames),
+		)
 	}
 	names := strings.Split(strings.TrimSuffix(string(text), l.terminator), l.terminator)
 	for i, name := range names {

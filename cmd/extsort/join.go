@@ -110,8 +110,10 @@ func readSummary(
 		report = &session.CheckReport{Summary: *of.Summary, Sorted: true}
 	}
 	if err != nil || report.Validate() != nil {
-		return nil, errors.New("is not a summary written by extsort -c --stats=json:FILE or by a sort " +
-			"with --verify")
+		return nil, errors.New(
+			"is not a summary written by extsort -c --stats=json:FILE or by a sort " +
+				"with --verify",
+		)
 	}
 	return report, context.Cause(ctx)
 }

@@ -324,7 +324,9 @@ func explainPlan(w io.Writer, p *session.SortPlan) {
 		for _, s := range p.Stages {
 			lines = append(
 				lines,
-				[]string{s.Name, human.Bytes(s.Bytes), predictedTime(s.Seconds), human.Rate(s.Bytes, s.Seconds)},
+				[]string{s.Name, human.Bytes(
+					s.Bytes,
+				), predictedTime(s.Seconds), human.Rate(s.Bytes, s.Seconds)},
 			)
 		}
 		fmt.Fprintln(w)
@@ -347,10 +349,20 @@ func planRecords(p *session.SortPlan) string {
 
 func planRates(r session.Rates) string {
 	origin := map[bool]string{true: "measured", false: "default"}[r.Measured]
-	return fmt.Sprintf("%s (%s); one thread reads %s, writes %s, copies %s, sorts a key in %.1f ns, fetches a record "+
-		"in %.0f ns, moves it to its part in %.1f ns, merges a key in %.1f ns per level; the disk transfers %s",
-		origin, r.Machine, perSecond(r.ReadBytes), perSecond(r.WriteBytes), perSecond(r.CopyBytes),
-		r.SortNanoseconds, r.GatherNanoseconds, r.ScatterNanoseconds, r.MergeNanoseconds, perSecond(r.DiskBytes))
+	return fmt.Sprintf(
+		"%s (%s); one thread reads %s, writes %s, copies %s, sorts a key in %.1f ns, fetches a record "+
+			"in %.0f ns, moves it to its part in %.1f ns, merges a key in %.1f ns per level; the disk transfers %s",
+		origin,
+		r.Machine,
+		perSecond(r.ReadBytes),
+		perSecond(r.WriteBytes),
+		perSecond(r.CopyBytes),
+		r.SortNanoseconds,
+		r.GatherNanoseconds,
+		r.ScatterNanoseconds,
+		r.MergeNanoseconds,
+		perSecond(r.DiskBytes),
+	)
 }
 
 // planSpill returns the size and place of the temporary data.
@@ -426,14 +438,18 @@ func planDirect(p *session.SortPlan) string {
 // planReplaced describes what happens to an existing output file. A device or a pipe is written
 // to, not replaced.
 func planReplaced(opt *session.Options) string {
-	name, split := opt.Output, opt.SplitFiles > 0 || opt.SplitBytes > 0
+	name := opt.Output
+	split := opt.SplitFiles > 0 || opt.SplitBytes > 0
 	info, err := os.Stat(name)
 	if err != nil || !info.Mode().IsRegular() || split {
 		return ""
 	}
-	return fmt.Sprintf("%s, %s, when the new file is complete: mode and, where allowed, owner, group "+
-		"and ACL are kept, other attributes are not; other hard links keep the old records",
-		name, human.Bytes(info.Size()))
+	return fmt.Sprintf(
+		"%s, %s, when the new file is complete: mode and, where allowed, owner, group "+
+			"and ACL are kept, other attributes are not; other hard links keep the old records",
+		name,
+		human.Bytes(info.Size()),
+	)
 }
 
 func planCheckpoint(p *session.SortPlan) string {

@@ -143,8 +143,12 @@ const maxKeptBytes = 1 << 30
 // checkKept returns an error if a flag would keep too many records of a stream in memory.
 func (in *recordInputs) checkKept(flag string, n int64) error {
 	if in.files == nil && n > maxKeptBytes/int64(in.recordSize()) {
-		return fmt.Errorf("%s %d: at most %s of a stream can be kept in memory: name an uncompressed file", flag, n,
-			human.Bytes(maxKeptBytes))
+		return fmt.Errorf(
+			"%s %d: at most %s of a stream can be kept in memory: name an uncompressed file",
+			flag,
+			n,
+			human.Bytes(maxKeptBytes),
+		)
 	}
 	return nil
 }

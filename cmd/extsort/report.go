@@ -172,8 +172,11 @@ func writeStats(w io.Writer, r *session.Report) {
 				" read, %s written",
 				humanize.Comma(r.RecordsOut),
 			)},
-		{"read", human.Bytes(r.BytesRead) + textIf(d.BytesKept > 0, ", of which %s are from the checkpoint",
-			human.Bytes(d.BytesKept))},
+		{
+			"read",
+			human.Bytes(r.BytesRead) + textIf(d.BytesKept > 0, ", of which %s are from the checkpoint",
+				human.Bytes(d.BytesKept)),
+		},
 		{"written", human.Bytes(r.BytesWritten)},
 		{"temporary", human.Bytes(r.BytesSpilled) +
 			textIf(
@@ -197,8 +200,11 @@ func writeStats(w io.Writer, r *session.Report) {
 	}
 	for _, p := range d.Phases {
 		if p.Seconds > 0 {
-			rows = append(rows, row{"  " + p.Name, human.Time(p.Seconds) + ", " + human.Bytes(p.Bytes) +
-				textIf(p.Bytes > 0, ", %s", human.Rate(p.Bytes, p.Seconds))})
+			rows = append(
+				rows,
+				row{"  " + p.Name, human.Time(p.Seconds) + ", " + human.Bytes(p.Bytes) +
+					textIf(p.Bytes > 0, ", %s", human.Rate(p.Bytes, p.Seconds))},
+			)
 		}
 	}
 	for _, c := range d.Changes {
@@ -230,8 +236,13 @@ func memoryText(d *session.Detail) string {
 // writeExplain compares each predicted stage with the one that ran.
 func writeExplain(w io.Writer, r *session.Report) {
 	d := &r.Detail
-	total := session.Phase{Name: "total", Seconds: r.Seconds, Bytes: r.BytesRead, Predicted: d.Plan.Seconds,
-		Corrected: d.Corrected}
+	total := session.Phase{
+		Name:      "total",
+		Seconds:   r.Seconds,
+		Bytes:     r.BytesRead,
+		Predicted: d.Plan.Seconds,
+		Corrected: d.Corrected,
+	}
 	lines := [][]string{{"stage", "predicted", "corrected", "measured", "bytes", "rate"}}
 	for _, p := range append(slices.Clip(d.Phases), total) {
 		lines = append(lines, []string{

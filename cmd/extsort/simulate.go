@@ -194,8 +194,11 @@ func (s *simulation) run(
 		}
 	}
 	return []row{
-		{"simulated", fmt.Sprintf("%s on %s (cost model: %s)", human.Time(r.Seconds), plural(c.Nodes, "node"),
-			human.Time(at(p.Runs)*cost.RunSeconds+at(p.Parts)*cost.Merge))},
+		{
+			"simulated",
+			fmt.Sprintf("%s on %s (cost model: %s)", human.Time(r.Seconds), plural(c.Nodes, "node"),
+				human.Time(at(p.Runs)*cost.RunSeconds+at(p.Parts)*cost.Merge)),
+		},
 		{"stages", strings.Join(stages, ", ")}, {"bottlenecks", strings.Join(held, ", ")},
 		{"repeated", fmt.Sprintf(
 			"%s, %.2f %% of the time",

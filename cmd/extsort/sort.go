@@ -154,8 +154,11 @@ func (f *sortFlags) contradictions(files []string) (faults []error) {
 		}
 	}
 	if inFolder(f.opt.Output, f.opt.Checkpoint) {
-		fault(true, "-o %s: is in the directory of --checkpoint, which is removed at the end: name another output",
-			f.opt.Output)
+		fault(
+			true,
+			"-o %s: is in the directory of --checkpoint, which is removed at the end: name another output",
+			f.opt.Output,
+		)
 	}
 	if !f.mode.join {
 		faults = append(faults, validateRecord(f.opt.Record))
@@ -206,8 +209,10 @@ func (f *sortFlags) checkMemory(warn func(message string)) {
 	}
 	if has, err := session.ParseMemory("100%"); err == nil &&
 		has < f.opt.MemoryBytes {
-		warn(fmt.Sprintf("-S %s exceeds the memory of this machine: the limit is %s", human.Bytes(f.opt.MemoryBytes),
-			human.Bytes(has)))
+		warn(
+			fmt.Sprintf("-S %s exceeds the memory of this machine: the limit is %s", human.Bytes(f.opt.MemoryBytes),
+				human.Bytes(has)),
+		)
 	}
 }
 
@@ -376,7 +381,10 @@ func (f *sortFlags) verdict(
 	}
 	if f.report.stats == "text" {
 		writeRows(a.notes, []row{
-			{"records", humanize.Comma(report.Records)}, {"duplicates", humanize.Comma(report.Duplicates)},
+			{
+				"records",
+				humanize.Comma(report.Records),
+			}, {"duplicates", humanize.Comma(report.Duplicates)},
 			{"checksum", report.Checksum},
 		})
 	}

@@ -22,8 +22,10 @@ func isTerminal(stream any) bool {
 // an empty file. Input "-" was named explicitly, so it may be a terminal.
 func (a *app) checkInput(files []string) error {
 	if len(files) == 0 && isTerminal(a.stdin) {
-		return errors.New("not reading binary records from a terminal: name a FILE, or pipe the input in (- " +
-			"forces it)")
+		return errors.New(
+			"not reading binary records from a terminal: name a FILE, or pipe the input in (- " +
+				"forces it)",
+		)
 	}
 	used := len(files) == 0 ||
 		slices.ContainsFunc(files, func(name string) bool {
@@ -53,8 +55,10 @@ func (a *app) checkOutput(name string, inputs ...string) error {
 			"use -o FILE, or pipe the output to a program (-o - forces it)")
 	}
 	if (name == "" || isStandard(name, 1)) && looksClosed(a.stdout) {
-		a.warn("standard output is closed, so the records are lost: use -o FILE, or redirect it (>/dev/null " +
-			"to discard them)")
+		a.warn(
+			"standard output is closed, so the records are lost: use -o FILE, or redirect it (>/dev/null " +
+				"to discard them)",
+		)
 	}
 	return nil
 }
@@ -85,8 +89,11 @@ func emptiedInputError(input string) error {
 		return errors.New("standard input and output are the same file: the shell has emptied it " +
 			"(use extsort -o FILE FILE)")
 	}
-	return fmt.Errorf("%s is also standard output: the shell has emptied it (use -o %s to sort a file in place)",
-		input, input)
+	return fmt.Errorf(
+		"%s is also standard output: the shell has emptied it (use -o %s to sort a file in place)",
+		input,
+		input,
+	)
 }
 
 // misnamed returns a warning if the suffix of an output promises another format, or "".

@@ -236,8 +236,11 @@ func writePlansOf(
 		if was.Strategy != is.Strategy {
 			changed++
 		}
-		lines = append(lines, []string{u.Name, string(was.Strategy) + ", " + predictedTime(was.Seconds),
-			string(is.Strategy) + ", " + predictedTime(is.Seconds)})
+		lines = append(
+			lines,
+			[]string{u.Name, string(was.Strategy) + ", " + predictedTime(was.Seconds),
+				string(is.Strategy) + ", " + predictedTime(is.Seconds)},
+		)
 	}
 	writeTable(w, lines)
 	fmt.Fprintf(
@@ -264,7 +267,12 @@ func showTuning(ctx context.Context, w io.Writer) error {
 			k.Command,
 			k.File,
 		)
-		if err := writeMeasured(w, plan.DefaultProfile(), k.ProfileFor(spill.DefaultFolder()), k.Disks); err != nil {
+		if err := writeMeasured(
+			w,
+			plan.DefaultProfile(),
+			k.ProfileFor(spill.DefaultFolder()),
+			k.Disks,
+		); err != nil {
 			return err
 		}
 	}

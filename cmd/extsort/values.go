@@ -186,8 +186,11 @@ func parseCount(s string) (int64, error) {
 	if !ok || badUnit != nil || strings.Trim(digits, "0123456789.") != "" ||
 		!count.IsInt() ||
 		!count.Num().IsInt64() {
-		return 0, fmt.Errorf("%q: want a number, optionally with k M G (thousands) or Ki Mi Gi (powers of 1024), "+
-			"as 1e6 or as 2^24", s)
+		return 0, fmt.Errorf(
+			"%q: want a number, optionally with k M G (thousands) or Ki Mi Gi (powers of 1024), "+
+				"as 1e6 or as 2^24",
+			s,
+		)
 	}
 	return count.Num().Int64(), nil
 }
@@ -224,10 +227,15 @@ func parseSplit(opt *session.Options) func(string) (string, error) {
 		files, notFiles := strconv.ParseUint(expandShorthand(s), 10, 64)
 		if notFiles != nil {
 			opt.SplitBytes, err = parseSize(s)
-		} else if opt.SplitFiles = int(min(files, session.MaxSplitFiles)); files != uint64(opt.SplitFiles) ||
+		} else if opt.SplitFiles = int(
+			min(files, session.MaxSplitFiles),
+		); files != uint64(opt.SplitFiles) ||
 			files == 0 {
-			err = fmt.Errorf("%q: want 1 to %s files, or a size with a unit, such as 64M or 100B", s,
-				humanize.Comma(session.MaxSplitFiles))
+			err = fmt.Errorf(
+				"%q: want 1 to %s files, or a size with a unit, such as 64M or 100B",
+				s,
+				humanize.Comma(session.MaxSplitFiles),
+			)
 		}
 		return s, err
 	}
@@ -289,7 +297,9 @@ func wholeNumber(to *int, kind string, least int) pflag.Value {
 
 // oneOf returns a value that is one of the words.
 func oneOf[T ~string](to *T, kind string, words ...string) pflag.Value {
-	return &value[T]{target: to, kind: kind, allowed: words, text: string(*to), parse: func(s string) (T, error) {
+	return &value[T]{target: to, kind: kind, allowed: words, text: string(
+		*to,
+	), parse: func(s string) (T, error) {
 		return T(s), checkWord(s, words)
 	}}
 }

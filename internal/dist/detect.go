@@ -34,8 +34,10 @@ var schedulers = []scheduler{
 	{index: "SLURM_PROCID", count: "SLURM_NTASKS"},
 }
 
-var errNoScheduler = errors.New("--part auto: no variable of MPI, Slurm, AWS Batch, Cloud Run, Kubernetes or SGE " +
-	"says which task this is: use --part K/N")
+var errNoScheduler = errors.New(
+	"--part auto: no variable of MPI, Slurm, AWS Batch, Cloud Run, Kubernetes or SGE " +
+		"says which task this is: use --part K/N",
+)
 
 // Detect returns the share of this task according to the first scheduler whose variable is set.
 // getenv returns the variables. If a scheduler does not report the number of its tasks, tasks is
@@ -87,9 +89,14 @@ func (s scheduler) share(
 	case bad != nil:
 		return session.Part{}, bad
 	case step != 1 || share.K >= share.N || share.K < 0:
-		return session.Part{}, fmt.Errorf("--part auto: %s=%s is not one of %d tasks numbered without gaps from %d, "+
-			"perhaps because only some tasks of an array were submitted: use --part K/N",
-			s.index, getenv(s.index), share.N, first)
+		return session.Part{}, fmt.Errorf(
+			"--part auto: %s=%s is not one of %d tasks numbered without gaps from %d, "+
+				"perhaps because only some tasks of an array were submitted: use --part K/N",
+			s.index,
+			getenv(s.index),
+			share.N,
+			first,
+		)
 	}
 	return share, nil
 }

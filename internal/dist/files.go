@@ -266,7 +266,9 @@ func (p *Plan) storeRecord(
 	}
 	r := &Record{
 		Schema: schema, Plan: p.Fingerprint, Task: of.name, Bytes: (end - first) * int64(p.RecordBytes),
-		Summary: *done.Summary, Began: began.UTC().Round(time.Millisecond), Seconds: time.Since(began).Seconds(),
+		Summary: *done.Summary, Began: began.UTC().Round(
+			time.Millisecond,
+		), Seconds: time.Since(began).Seconds(),
 	}
 	r.File, r.Offset = p.file(of, k)
 	r.RawFile = filename.Raw(r.File)

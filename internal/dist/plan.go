@@ -100,8 +100,11 @@ func CreatePlan(ctx context.Context, folder string, r Request) (*Plan, error) {
 	case err == nil && old.Fingerprint == p.Fingerprint:
 		return p, p.makePartial()
 	case err == nil:
-		return nil, fmt.Errorf("%s: contains another plan: remove the directory to start over, or name "+
-			"another", folder)
+		return nil, fmt.Errorf(
+			"%s: contains another plan: remove the directory to start over, or name "+
+				"another",
+			folder,
+		)
 	case !errors.Is(err, fs.ErrNotExist):
 		return nil, err
 	}
@@ -155,8 +158,12 @@ func (r *Request) newPlan(ctx context.Context) (*Plan, error) {
 	}
 	p.Parts = cmp.Or(p.Parts, p.Runs)
 	if max(p.Runs, p.Parts) > MaxTasks {
-		return nil, fmt.Errorf("%d runs and %d parts: at most %d of each can be planned (larger runs: --run-size)",
-			p.Runs, p.Parts, MaxTasks)
+		return nil, fmt.Errorf(
+			"%d runs and %d parts: at most %d of each can be planned (larger runs: --run-size)",
+			p.Runs,
+			p.Parts,
+			MaxTasks,
+		)
 	}
 	if !r.NoIndex {
 		p.IndexEvery = indexEvery(p.Records, p.Runs, p.Parts)
@@ -178,8 +185,10 @@ func (r *Request) validate() error {
 			r.Record.Format,
 		)
 	case r.OneFile && remote.IsURL(r.Output):
-		return errors.New("--into: many machines cannot write one object: use -o to write one per part, and join " +
-			"them with extsort dist cat -o")
+		return errors.New(
+			"--into: many machines cannot write one object: use -o to write one per part, and join " +
+				"them with extsort dist cat -o",
+		)
 	case r.Output == "":
 		return errors.New(
 			"dist plan: name the output: -o DIR for one file per part, or --into FILE",
@@ -193,9 +202,11 @@ func (r *Request) validate() error {
 func (p *Plan) addInput(name string, in *input.Input) error {
 	if !in.Seekable() ||
 		in.IsDisk() { // there is no way to notice that a disk was changed
-		return fmt.Errorf("%s: is compressed or not a regular file, and cannot be cut into slices: "+
-			"decompress it first",
-			in.Name)
+		return fmt.Errorf(
+			"%s: is compressed or not a regular file, and cannot be cut into slices: "+
+				"decompress it first",
+			in.Name,
+		)
 	}
 	name, err := absolute(name)
 	if err != nil {
@@ -204,12 +215,17 @@ func (p *Plan) addInput(name string, in *input.Input) error {
 	from, missing := os.Stat(name)
 	if to, err := os.Stat(p.Output); missing == nil && err == nil &&
 		os.SameFile(from, to) {
-		return fmt.Errorf("%s: is both an input and the output, but repeated tasks read it again: name another",
-			in.Name)
+		return fmt.Errorf(
+			"%s: is both an input and the output, but repeated tasks read it again: name another",
+			in.Name,
+		)
 	}
 	if isPart(p, name) {
-		return fmt.Errorf("%s: would be replaced by a part of output %s of the same name: name another output",
-			in.Name, p.Output)
+		return fmt.Errorf(
+			"%s: would be replaced by a part of output %s of the same name: name another output",
+			in.Name,
+			p.Output,
+		)
 	}
 	p.Inputs = append(
 		p.Inputs, File{name, filename.Raw(name), in.Stamp(), in.Records},
@@ -270,8 +286,11 @@ func ReadPlan(folder string) (*Plan, error) {
 		f.Name = filename.Restore(f.Name, f.RawName)
 	}
 	if p.Schema != schema || p.Fingerprint != p.fingerprint() {
-		return nil, fmt.Errorf("%s: was changed, or belongs to another version of extsort: create the plan "+
-			"again", p.path(planName))
+		return nil, fmt.Errorf(
+			"%s: was changed, or belongs to another version of extsort: create the plan "+
+				"again",
+			p.path(planName),
+		)
 	}
 	var err error
 	if p.keyer, err = keyerOf(p); err != nil {
@@ -298,8 +317,13 @@ func (p *Plan) checkInputs(ctx context.Context) error {
 		f := p.Inputs[i]
 		_, now, err := fileStamp(ctx, f.Name)
 		if err == nil && now != f.Stamp {
-			err = fmt.Errorf("%s: has changed since the plan was made, from %s to %s (create the plan again, "+
-				"in another directory)", remote.WithoutSecrets(f.Name), f.Stamp, now)
+			err = fmt.Errorf(
+				"%s: has changed since the plan was made, from %s to %s (create the plan again, "+
+					"in another directory)",
+				remote.WithoutSecrets(f.Name),
+				f.Stamp,
+				now,
+			)
 		}
 		return err
 	})

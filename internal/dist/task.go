@@ -155,8 +155,11 @@ func (p *Plan) waitForFile(ctx context.Context, r *Record) error {
 			return err
 		}
 		if time.Now().After(end) {
-			return &RetryError{fmt.Errorf("%s: does not have the recorded %d bytes (run its task again)",
-				r.File, r.Bytes)}
+			return &RetryError{fmt.Errorf(
+				"%s: does not have the recorded %d bytes (run its task again)",
+				r.File,
+				r.Bytes,
+			)}
 		}
 		select {
 		case <-time.After(100 * time.Millisecond):

@@ -94,8 +94,14 @@ func checkPartSizes(ctx context.Context, p *Plan) error {
 		r.File, r.Offset = p.file(parts, k)
 		fits, err := p.fileMatches(ctx, r)
 		if err == nil && !fits {
-			err = fmt.Errorf("part %d of %d: %s: is missing, or its size has changed: restore it, or remove "+
-				"%s and sort again", k, p.Parts, r.File, p.folder)
+			err = fmt.Errorf(
+				"part %d of %d: %s: is missing, or its size has changed: restore it, or remove "+
+					"%s and sort again",
+				k,
+				p.Parts,
+				r.File,
+				p.folder,
+			)
 		}
 		return err
 	})
@@ -125,8 +131,11 @@ func (p *Plan) makeManifest(ctx context.Context, again bool) (*Manifest, error) 
 	}
 	for k, r := range merged {
 		if !out.Precedes(&r.Summary, false) {
-			return nil, fmt.Errorf("part %d overlaps the previous part (remove %s, and merge it again)",
-				k, p.recordFile(parts, k))
+			return nil, fmt.Errorf(
+				"part %d overlaps the previous part (remove %s, and merge it again)",
+				k,
+				p.recordFile(parts, k),
+			)
 		}
 		if err := out.Add(&r.Summary); err != nil {
 			return nil, fmt.Errorf("%s: %w", r.File, err)

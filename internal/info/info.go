@@ -113,7 +113,9 @@ func Inspect(
 	}
 	defer src.Close() // closing a file that was only read cannot lose data
 	l := &inspection{Options: opt, src: src, report: &Report{
-		File: src.name, RawFile: filename.Raw(src.name), Bytes: src.bytes, DataBytes: src.data, Records: -1,
+		File: src.name, RawFile: filename.Raw(
+			src.name,
+		), Bytes: src.bytes, DataBytes: src.data, Records: -1,
 	}}
 	if src.codec != format.None {
 		l.report.Compression = src.codec.String()

@@ -145,8 +145,10 @@ func (s *source) beginStream(r io.Reader, opt *Options) error {
 		min(format.StreamWindowBytes(s.codec, first), maxWindow),
 	)
 	if opt.SkipTail > input.MaxKept {
-		return fmt.Errorf("it can only be read sequentially, and at most %d bytes can be skipped after its records",
-			input.MaxKept)
+		return fmt.Errorf(
+			"it can only be read sequentially, and at most %d bytes can be skipped after its records",
+			input.MaxKept,
+		)
 	}
 	if opt.SkipTail > 0 {
 		s.rest = input.HoldBack(s.rest, opt.SkipTail, func([]byte) {})

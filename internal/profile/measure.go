@@ -274,7 +274,8 @@ func (t *trials) measureFolder(
 		t.measureCache(ctx, p, file.Name(), float64(bytes)/write)
 	}
 	if t.err == nil && blockio.Uncache(file) { // otherwise this would measure the page cache
-		d.Fetch, d.Mixed = t.throughput(ctx, file, bytes, false), t.throughput(ctx, file, bytes, true)/2
+		d.Fetch = t.throughput(ctx, file, bytes, false)
+		d.Mixed = t.throughput(ctx, file, bytes, true) / 2
 	}
 }
 

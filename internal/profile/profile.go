@@ -135,7 +135,14 @@ func fillMissingPrices(p *plan.Profile) {
 func Save(
 	p *plan.Profile, found map[string]plan.Disk, command string,
 ) (k Stored, err error) {
-	k = Stored{thisMachine(), command, time.Now().UTC().Truncate(time.Second), p, map[string]plan.Disk{}, ""}
+	k = Stored{
+		thisMachine(),
+		command,
+		time.Now().UTC().Truncate(time.Second),
+		p,
+		map[string]plan.Disk{},
+		"",
+	}
 	maps.Copy(k.Disks, Known().Disks)
 	maps.Copy(k.Disks, found)
 	if k.File, err = k.path(); err == nil {

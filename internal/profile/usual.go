@@ -24,7 +24,13 @@ var TypicalSorts = []TypicalSort{
 	{"1 GiB of u64 in 4 GiB of memory", format.Spec{Type: "u64"}, 1 << 30, 4 << 30, 8e9},
 	{"1 GiB of u64 in 256 MiB, cached", format.Spec{Type: "u64"}, 1 << 30, 256 << 20, 8e9},
 	{"64 GiB of u64 in 4 GiB, from a disk", format.Spec{Type: "u64"}, 64 << 30, 4 << 30, 1e9},
-	{"64 GiB of gensort in 4 GiB, from a disk", format.Spec{Format: "gensort"}, 64 << 30, 4 << 30, 1e9},
+	{
+		"64 GiB of gensort in 4 GiB, from a disk",
+		format.Spec{Format: "gensort"},
+		64 << 30,
+		4 << 30,
+		1e9,
+	},
 }
 
 // Plan returns the plan of the sort with a profile and the given number of workers.

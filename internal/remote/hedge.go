@@ -114,7 +114,14 @@ func (h *hedge) giveUp(used reply) {
 // returns the first successful response, or an error if none exists.
 func (o *Object) request(ctx context.Context, first, end int64) (*Response, error) {
 	h := &hedge{
-		send:    func(ctx context.Context) (*Response, error) { return o.get(ctx, first, end, o.Tag) },
+		send: func(ctx context.Context) (*Response, error) {
+			return o.get(
+				ctx,
+				first,
+				end,
+				o.Tag,
+			)
+		},
 		replies: make(chan reply, 2),
 	}
 	start := time.Now()

@@ -60,7 +60,8 @@ func WithoutSecrets(name string) string {
 	if err != nil {
 		return scheme + "://…"
 	}
-	u.User, u.Fragment = nil, ""
+	u.User = nil
+	u.Fragment = ""
 	if u.RawQuery != "" {
 		u.RawQuery = "…"
 	}

@@ -127,8 +127,17 @@ func runScenarios(
 			break
 		}
 	}
-	fmt.Fprintf(log, "%d runs (%d refused, %d killed, %d terminated), %d MiB in %v: %d wrong\n", total.runs,
-		total.refused, total.killed, total.terminated, total.bytes>>20, time.Since(begin).Round(time.Second), wrong)
+	fmt.Fprintf(
+		log,
+		"%d runs (%d refused, %d killed, %d terminated), %d MiB in %v: %d wrong\n",
+		total.runs,
+		total.refused,
+		total.killed,
+		total.terminated,
+		total.bytes>>20,
+		time.Since(begin).Round(time.Second),
+		wrong,
+	)
 	return wrong, nil
 }
 

@@ -8,8 +8,17 @@ import (
 )
 
 var (
-	distributions = []string{"uniform", "uniform", "few", "equal", "zipf", "narrow", "special", "normal"}
-	orders        = []string{"random", "random", "random", "sorted", "reversed", "nearly-sorted", "runs"}
+	distributions = []string{
+		"uniform",
+		"uniform",
+		"few",
+		"equal",
+		"zipf",
+		"narrow",
+		"special",
+		"normal",
+	}
+	orders = []string{"random", "random", "random", "sorted", "reversed", "nearly-sorted", "runs"}
 )
 
 // randomRecords returns records whose keys have the given distribution and order.
@@ -97,7 +106,17 @@ func extremeValue(r *rand.Rand, f field, to []byte) {
 	}
 	to[f.bytePosition(0)] = first
 	if f.isFloat() && r.IntN(3) == 0 {
-		values := []float64{math.NaN(), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1), 1, -1, 5e-324, -1e-45}
+		values := []float64{
+			math.NaN(),
+			math.Inf(1),
+			math.Inf(-1),
+			0,
+			math.Copysign(0, -1),
+			1,
+			-1,
+			5e-324,
+			-1e-45,
+		}
 		putNumber(f, to, values[r.IntN(len(values))])
 	}
 }

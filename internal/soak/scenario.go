@@ -375,7 +375,10 @@ func (s *scenario) String() string {
 		out += "," + s.output.kind
 	}
 	words := []string{s.verb, strings.Join(s.layout.flags, " "), s.layout.dtype, s.shape,
-		"in=" + strings.Join(inputs, "+"), "out=" + out, strings.Join(s.flags, " "), fmt.Sprintf("-T×%d", s.spills)}
+		"in=" + strings.Join(inputs, "+"), "out=" + out, strings.Join(
+			s.flags,
+			" ",
+		), fmt.Sprintf("-T×%d", s.spills)}
 	if s.signal != 0 {
 		words = append(words, fmt.Sprintf("%v×%d", s.signal, len(s.moments)))
 	}

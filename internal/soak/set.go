@@ -85,8 +85,13 @@ func readSet(t *trial) (all []byte, err error) {
 		}
 		if int64(len(data)) != file.Bytes ||
 			file.Records > 0 && len(data)%int(file.Records) != 0 {
-			return nil, fmt.Errorf("%s has %d bytes, but its index says %d bytes and %d records", want, len(data),
-				file.Bytes, file.Records)
+			return nil, fmt.Errorf(
+				"%s has %d bytes, but its index says %d bytes and %d records",
+				want,
+				len(data),
+				file.Bytes,
+				file.Records,
+			)
 		}
 		records += file.Records
 		all = append(all, data...)

@@ -103,7 +103,9 @@ func statusError(status int) error {
 	case status == http.StatusNotFound:
 		return backoff.Permanent(fmt.Errorf("no such file (%s)", text))
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return backoff.Permanent(fmt.Errorf("access denied (%s): is the URL complete, and still valid?", text))
+		return backoff.Permanent(
+			fmt.Errorf("access denied (%s): is the URL complete, and still valid?", text),
+		)
 	case transient(status):
 		return fmt.Errorf("the server answers %s", text)
 	}

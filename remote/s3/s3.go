@@ -38,7 +38,11 @@ func locate(name string) (l location, err error) {
 	}
 	endpoint := "https://storage.googleapis.com"
 	if scheme == "s3" {
-		endpoint = cmp.Or(os.Getenv("AWS_ENDPOINT_URL_S3"), os.Getenv("AWS_ENDPOINT_URL"), "https://s3.amazonaws.com")
+		endpoint = cmp.Or(
+			os.Getenv("AWS_ENDPOINT_URL_S3"),
+			os.Getenv("AWS_ENDPOINT_URL"),
+			"https://s3.amazonaws.com",
+		)
 	}
 	l.core, err = clientFor(endpoint)
 	return l, err
@@ -60,7 +64,9 @@ func clientFor(endpoint string) (*minio.Core, error) {
 	}
 	u, err := url.Parse(endpoint)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, errors.New("AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL is not a URL such as https://HOST")
+		return nil, errors.New(
+			"AWS_ENDPOINT_URL_S3 or AWS_ENDPOINT_URL is not a URL such as https://HOST",
+		)
 	}
 	core, err := minio.NewCore(u.Host, &minio.Options{
 		Creds: findCredentials(), Secure: u.Scheme == "https", Transport: transport, MaxRetries: 1,
@@ -202,7 +208,9 @@ func (m *multipart) Put(ctx context.Context, number int, part []byte) (tag strin
 	body := &partReader{part: bytes.NewReader(part)}
 	defer body.detach()
 	sent, err := m.core.PutObjectPart(ctx, m.bucket, m.key, m.id, number, body, int64(len(part)),
-		minio.PutObjectPartOptions{Sha256Hex: hex.EncodeToString(sum[:]), DisableContentSha256: true})
+		minio.PutObjectPartOptions{Sha256Hex: hex.EncodeToString(
+			sum[:],
+		), DisableContentSha256: true})
 	return sent.ETag, m.explain(err)
 }
 
@@ -241,8 +249,18 @@ func (m *multipart) Copy(
 	if err != nil {
 		return "", backoff.Permanent(err)
 	}
-	part, err := m.core.CopyObjectPart(ctx, source.bucket, source.key, m.bucket, m.key, m.id, number, first, end-first,
-		map[string]string{"x-amz-copy-source-if-match": from.Tag})
+	part, err := m.core.CopyObjectPart(
+		ctx,
+		source.bucket,
+		source.key,
+		m.bucket,
+		m.key,
+		m.id,
+		number,
+		first,
+		end-first,
+		map[string]string{"x-amz-copy-source-if-match": from.Tag},
+	)
 	if err == nil && part.ETag == "" { // the response reported an error after its status line
 		err = errors.New("the store did not copy it")
 	}
@@ -319,7 +337,11 @@ func (driver) Forget(ctx context.Context, prefix string) error {
 	if err == nil {
 		err = remote.RetryOpening(ctx, func(ctx context.Context) (err error) {
 			for found := range l.core.ListIncompleteUploads(ctx, l.bucket, l.key, true) {
-				one := &multipart{location: location{l.core, l.bucket, found.Key}, id: found.UploadID}
+				one := &multipart{location: location{
+					l.core,
+					l.bucket,
+					found.Key,
+				}, id: found.UploadID}
 				err = errors.Join(err, cmp.Or(found.Err, one.Abort(ctx)))
 			}
 			return l.explain(err)

@@ -21,8 +21,18 @@ const (
 )
 
 // Kinds contains the names of the reasons that limit tasks.
-var Kinds = [kinds]string{"reads from the store", "writes to the store", "requests to the store", "incoming network",
-	"outgoing network", "disks", "processors", "start and latency", "no task ready", "nodes down"}
+var Kinds = [kinds]string{
+	"reads from the store",
+	"writes to the store",
+	"requests to the store",
+	"incoming network",
+	"outgoing network",
+	"disks",
+	"processors",
+	"start and latency",
+	"no task ready",
+	"nodes down",
+}
 
 // Sort describes a sort to simulate.
 type Sort struct {

@@ -93,8 +93,13 @@ func Run(sort Sort, c Cluster) (*Result, error) {
 		}
 		for left := stage.tasks; left > 0; left -= s.nextEvent() {
 			if s.assign(i, stage.phases); len(s.Attempts) > most {
-				return nil, fmt.Errorf("after %d attempts %d %s tasks are not done: they take too long for nodes "+
-					"that fail so often", most, left, Stages[i])
+				return nil, fmt.Errorf(
+					"after %d attempts %d %s tasks are not done: they take too long for nodes "+
+						"that fail so often",
+					most,
+					left,
+					Stages[i],
+				)
 			}
 		}
 		s.Ends = append(s.Ends, s.Seconds)

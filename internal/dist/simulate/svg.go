@@ -18,11 +18,22 @@ func (r *Result) WriteSVG(w io.Writer, nodes, slots int) error {
 	row := min(max(600/float64(nodes*slots), 1), 16)
 	height := row * float64(nodes*slots)
 	var b strings.Builder
-	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%.0f" font-family="sans-serif" `+
-		`font-size="12"><rect width="100%%" height="100%%" fill="white"/>`+"\n", left+width+60, top+height+30)
+	fmt.Fprintf(
+		&b,
+		`<svg xmlns="http://www.w3.org/2000/svg" width="%d" height="%.0f" font-family="sans-serif" `+
+			`font-size="12"><rect width="100%%" height="100%%" fill="white"/>`+"\n",
+		left+width+60,
+		top+height+30,
+	)
 	for i, name := range append(Stages, "lost") {
-		fmt.Fprintf(&b, `<rect x="%d" y="12" width="12" height="12" fill="%s"/><text x="%d" y="22">%s</text>`+"\n",
-			left+80*i, colours[i], left+80*i+16, name)
+		fmt.Fprintf(
+			&b,
+			`<rect x="%d" y="12" width="12" height="12" fill="%s"/><text x="%d" y="22">%s</text>`+"\n",
+			left+80*i,
+			colours[i],
+			left+80*i+16,
+			name,
+		)
 	}
 	for _, a := range r.Attempts {
 		colour := colours[a.Stage]
@@ -48,8 +59,13 @@ func (r *Result) WriteSVG(w io.Writer, nodes, slots int) error {
 		)
 	}
 	for i := range 6 {
-		fmt.Fprintf(&b, `<text x="%d" y="%.0f" text-anchor="middle">%s</text>`+"\n", left+width/5*i, top+height+18,
-			human.Time(r.Seconds/5*float64(i)))
+		fmt.Fprintf(
+			&b,
+			`<text x="%d" y="%.0f" text-anchor="middle">%s</text>`+"\n",
+			left+width/5*i,
+			top+height+18,
+			human.Time(r.Seconds/5*float64(i)),
+		)
 	}
 	fmt.Fprintf(
 		&b,

@@ -18,7 +18,8 @@ import (
 // new objects, parts copied from other objects, and checksums of parts.
 func (s *Server) extended(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		name, query := strings.TrimPrefix(r.URL.Path, "/"+bucket+"/"), r.URL.Query()
+		name := strings.TrimPrefix(r.URL.Path, "/"+bucket+"/")
+		query := r.URL.Query()
 		upload := query.Get("uploadId")
 		switch {
 		case r.Method == http.MethodGet && !s.matches(name, r.Header.Get("If-Match")):
@@ -51,7 +52,10 @@ func (s *Server) matches(name, tag string) bool {
 
 func preconditionFailed(w http.ResponseWriter) {
 	w.WriteHeader(http.StatusPreconditionFailed)
-	fmt.Fprint(w, "<Error><Code>PreconditionFailed</Code><Message>the condition is not met</Message></Error>")
+	fmt.Fprint(
+		w,
+		"<Error><Code>PreconditionFailed</Code><Message>the condition is not met</Message></Error>",
+	)
 }
 
 // begin begins an upload and records its name.
@@ -89,9 +93,14 @@ func (s *Server) complete(w http.ResponseWriter, r *http.Request, name string, n
 // putPart stores a part, unless its checksum differs from the signed one.
 func putPart(w http.ResponseWriter, r *http.Request, next http.Handler) {
 	part, err := io.ReadAll(r.Body)
-	if sum := sha256.Sum256(part); err != nil || r.Header.Get("X-Amz-Content-Sha256") != hex.EncodeToString(sum[:]) {
+	if sum := sha256.Sum256(
+		part,
+	); err != nil || r.Header.Get("X-Amz-Content-Sha256") != hex.EncodeToString(sum[:]) {
 		w.WriteHeader(http.StatusBadRequest)
-		fmt.Fprint(w, "<Error><Code>XAmzContentSHA256Mismatch</Code><Message>the part was damaged</Message></Error>")
+		fmt.Fprint(
+			w,
+			"<Error><Code>XAmzContentSHA256Mismatch</Code><Message>the part was damaged</Message></Error>",
+		)
 		return
 	}
 	r.Body = io.NopCloser(bytes.NewReader(part))

@@ -249,7 +249,8 @@ type truncatingWriter struct {
 func (s *truncatingWriter) Write(p []byte) (int, error) {
 	if !s.seen {
 		size, _ := strconv.ParseInt(strings.TrimSpace(s.Header().Get("Content-Length")), 10, 64)
-		s.left, s.seen = size/2, true
+		s.left = size / 2
+		s.seen = true
 	}
 	n, _ := s.ResponseWriter.Write(p[:min(int64(len(p)), s.left)])
 	if s.left -= int64(n); s.left == 0 {

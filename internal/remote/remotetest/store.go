@@ -106,7 +106,11 @@ func startProgram() (address string, err error) {
 	}
 	command := exec.Command("go", "run", ".")
 	command.Dir = folder
-	command.Env = append(os.Environ(), "GOOS=", "GOARCH=") // this machine's, also if the tests run in an emulator
+	command.Env = append(
+		os.Environ(),
+		"GOOS=",
+		"GOARCH=",
+	) // this machine's, also if the tests run in an emulator
 	var complaints bytes.Buffer
 	command.Stderr = &complaints
 
@@ -122,7 +126,12 @@ func startProgram() (address string, err error) {
 	}
 	address, err = bufio.NewReader(output).ReadString('\n')
 	if err != nil {
-		return "", fmt.Errorf("go run in %s: %w: %s", folder, errors.Join(err, command.Wait()), &complaints)
+		return "", fmt.Errorf(
+			"go run in %s: %w: %s",
+			folder,
+			errors.Join(err, command.Wait()),
+			&complaints,
+		)
 	}
 	go command.Wait() // until this process ends: it keeps the pipes of the program open
 	return strings.TrimSpace(address), nil
