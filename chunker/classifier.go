@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// A Classifier assigns keys to partitions: partition p gets the keys from its splitter
-// (inclusive) to the next one (exclusive). Parts are in the order of their keys.
+// A Classifier assigns keys to partitions: partition p gets the keys from its splitter (inclusive)
+// to the next one (exclusive). Partitions are in the order of their keys.
 //
 // Usually the leading digits of a key, counted from the smallest key of the sample, index a table
 // of partitions, so that a key costs one load. The digit is the most significant one (MSD) that

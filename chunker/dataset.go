@@ -79,8 +79,8 @@ func ImaginedSample(k *format.Keyer, records int64, n int) plan.Sample {
 	return plan.NewSample(prefixes)
 }
 
-// Wrapped returns a dataset whose sources are the results of wrap. Its second argument is the
-// maximum number of records before the source.
+// Wrapped returns a dataset whose sources are the results of wrap. The second argument of wrap is
+// the maximum number of records before the source.
 func Wrapped(
 	d Dataset, wrap func(src device.Source, before int64) device.Source,
 ) Dataset {

@@ -196,8 +196,9 @@ func keysDiffer(k *format.Keyer, recs []byte) bool {
 // buffers collect the records of each partition for one worker of Scatter. This is a
 // radix.Appender if records are moved as words, or else plainBuffers.
 type buffers interface {
-	// Append appends records to the buffers of their partitions until one buffer, full, must be
-	// emptied. It has then taken done records. If it takes all of them, full is -1.
+	// Append appends records to the buffers of their partitions until it has appended all of them
+	// or a buffer is full. done is the number of appended records. full is the partition whose
+	// buffer must be emptied before the next call, or -1 if all records were appended.
 	Append(recs []byte, partitions []uint32) (done, full int)
 	// Finish ends a partition: Buffered then returns the rest of it. If Finish returns false, the
 	// buffer must be emptied before another call.

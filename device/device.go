@@ -86,7 +86,7 @@ type Info struct {
 	Driver string `json:"driver,omitempty"` // API and driver version
 	Kind   Kind   `json:"kind"`
 	Units  int    `json:"units"` // processors or compute units
-	// Memory for chunks; 0: they use the host's memory, see ChunkOptions.MemoryBytes.
+	// Memory for chunks, or 0 if chunks use host memory; see ChunkOptions.MemoryBytes.
 	MemoryBytes int64 `json:"memory_bytes"`
 	// The device uses host memory, so ChunkOptions.MemoryBytes includes it.
 	UnifiedMemory bool `json:"unified_memory"`

@@ -10,7 +10,7 @@ import (
 // A Driver finds and opens the devices of one kind of hardware or library. Package
 // internal/drivers has the table of all drivers.
 type Driver interface {
-	// Name returns a word that no other driver has as its name.
+	// Name returns the name of the driver: one word, which is unique among all drivers.
 	Name() string
 
 	// Installed reports whether this machine may have devices of the driver. It returns at once,
@@ -27,9 +27,9 @@ type Driver interface {
 	// Info.Number.
 	List(ctx context.Context) ([]Info, error)
 
-	// Open opens a device of the list. The Info of the device has the same Index. If the device
-	// has the method MeasureRates() error, that measures Info.LinkRate and Info.SortRate, in some
-	// milliseconds.
+	// Open opens a device of the list. The Info of the device has the same Index. The device may
+	// have a method MeasureRates() error, which measures Info.LinkRate and Info.SortRate within
+	// some milliseconds.
 	Open(ctx context.Context, info Info, opt OpenOptions) (Device, error)
 }
 

@@ -149,7 +149,7 @@ func fromLatin1(raw []byte) string {
 	return string(text)
 }
 
-// toLatin1 encodes text in ISO 8859-1. ok is false if that has not all of its characters.
+// toLatin1 encodes text in ISO 8859-1. ok is false if a character has no code in ISO 8859-1.
 func toLatin1(text string) (raw []byte, ok bool) {
 	for _, character := range text {
 		if character > unicode.MaxLatin1 {

@@ -115,9 +115,9 @@ func (p *Packer) Keeps(runRecords float64) float64 {
 	return min((min(width, key)+8*headers/packGroup+record-key)/record, 1)
 }
 
-// widthOverMean is how many bits more the widest of packGroup differences needs than their mean.
-// The greatest of 128 exponentially distributed differences is 5.4 times the mean, whose number
-// of bits is rounded down, on average.
+// widthOverMean is the number of bits that the widest of packGroup differences needs in excess of
+// their mean. The greatest of 128 exponentially distributed differences is 5.4 times the mean,
+// whose number of bits is rounded down, on average.
 const widthOverMean = 2.1
 
 // maxPackHeaders returns the maximum number of bytes that Pack adds to n bytes of records of any

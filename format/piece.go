@@ -11,7 +11,7 @@ import (
 //	load    the 8 bytes from start on, little- or big-endian, with zeros where the record is shorter
 //	narrow  to size bytes
 //	flip    the bits in spread if the sign bit is set (floats), then the bits in flip (sign, desc)
-//	turn    rotate by an offset (floats, if all NaNs belong at one end)
+//	rotate  by rotation (floats, if all NaNs belong at one end)
 //	numeric zeros and NaNs to one number each (floats, where equal values are equal keys)
 type piece struct {
 	start, size int // in the record

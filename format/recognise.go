@@ -216,7 +216,7 @@ func IsText(first []byte) bool {
 
 // foreign is a kind of file that is recognized by its first bytes.
 type foreign struct {
-	magic string // a question mark matches any byte; at least six others
+	magic string // a question mark matches any byte; at least six bytes must be fixed
 	name  string
 	hint  string // what to do; "" means exportHint
 }

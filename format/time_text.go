@@ -59,8 +59,8 @@ func appendDate(dst []byte, seconds int64) []byte {
 	return date.AppendFormat(dst, "2006-01-02T15:04:05")
 }
 
-// ParseTime parses what AppendTime appends, any other time in the notation of RFC 3339 that is a
-// whole number of units, and dates such as 2026-11-27.
+// ParseTime parses the results of AppendTime, all other times in the notation of RFC 3339 that are
+// a whole number of units, and dates such as 2026-11-27.
 func ParseTime(text string, form Form) (value int64, ok bool) {
 	if text == "NaT" {
 		return math.MinInt64, true

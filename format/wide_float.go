@@ -100,7 +100,7 @@ func (f Field) normalizeWide(high, low uint64) (newHigh, newLow uint64) {
 type numericFloats struct {
 	zero            uint64 // the lesser zero, which becomes the next number
 	first, last     uint64 // numbers before first and after last are NaNs
-	lowNaN, highNaN uint64 // the numbers that NaNs before and after become
+	lowNaN, highNaN uint64 // replacements for NaNs before first and after last
 }
 
 // newNumericFloats returns the mapping for a field whose normalized numbers have the bits of

@@ -54,9 +54,9 @@ func (e *DisorderError) Error() string {
 	)
 }
 
-// affordable returns how many pieces of the given size fit into memory next to the workers. If
-// that is less than enough returns for the number of workers, affordable reduces o.Workers until
-// it fits, but not below 1.
+// affordable returns how many pieces of the given size fit into memory next to the workers. enough
+// returns how many pieces a number of workers needs. If fewer fit, affordable reduces o.Workers
+// until enough of them fit, but not below 1.
 func (o *Options) affordable(
 	bytes int64, enough func(workers int) int64,
 ) int64 {

@@ -53,7 +53,8 @@ type worker struct {
 	stretchSpace []stretch // reused for the lists of emit, so that a merge produces no garbage
 }
 
-// newWorker returns a worker that lives in memory, which has workerBytes bytes.
+// newWorker returns a worker that uses memory, which consists of workerBytes bytes, for its
+// buffers.
 func newWorker(opt *Options, memory []byte, w device.BlockWriter) *worker {
 	tile := plan.MergeTile(opt.Keyer, opt.BlockBytes)
 	scratch := len(memory) - opt.BlockBytes

@@ -14,8 +14,8 @@
 //	sequential   pipes, compressed       a stream of bytes that is read once
 //	             files, archive members
 //
-// Files on a disk, block devices, files that cannot be mapped, and an io.ReaderAt of the caller are
-// read with their ReadAt. opener.shouldMap holds the rule.
+// Files on a disk, block devices, files that cannot be mapped, and an io.ReaderAt of the caller
+// are read with their ReadAt. See opener.shouldMap.
 //
 // # Datasets
 //

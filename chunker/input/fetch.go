@@ -104,7 +104,8 @@ func (f *Files) newReader(by *fetcher, first, n int64) *blockio.Reader {
 	return r
 }
 
-// locate returns where a record and up to most records in all are, and their number.
+// locate returns the byte range of up to most records, starting with the given record, and their
+// number. All of them are in the same input.
 func (f *Files) locate(record, most int64) (blockio.Range, int64) {
 	i := f.inputOf(record)
 	in := f.inputs[i]
@@ -122,7 +123,8 @@ func (f *Files) locate(record, most int64) (blockio.Range, int64) {
 	return r, n
 }
 
-// checkRead checks records that were read. With an error, recs are the bytes before it.
+// checkRead checks records that were read. If err is not nil, recs contains the bytes before the
+// error.
 func (f *Files) checkRead(record int64, recs []byte, err error) error {
 	i := f.inputOf(record)
 	in := f.inputs[i]

@@ -241,7 +241,7 @@ func (c *countedReader) drain() error {
 	return err
 }
 
-// A tailBuffer keeps up to MaxKept bytes, or discards any number.
+// A tailBuffer keeps all bytes, at most MaxKept, or discards all bytes.
 type tailBuffer struct {
 	buffer *bytes.Buffer
 	keep   bool

@@ -15,8 +15,8 @@ const (
 	SampleTogether       = 16
 	remoteSampleTogether = 32
 
-	// maxSampleReaders is the number of positions read concurrently. A disk reads several as fast
-	// as one; a store, many.
+	// maxSampleReaders is the number of positions read concurrently. A disk reads several
+	// positions as fast as one, and an object store reads many.
 	maxSampleReaders       = 8
 	maxRemoteSampleReaders = 32
 

@@ -140,8 +140,9 @@ func (s *Sieve) addView(v *view) error {
 	}
 }
 
-// joinView makes a block continue the one before it. Either records at its beginning become strays
-// or, if that would be too many, records at the end of the block before it.
+// joinView appends a block to the one before it. If their staying records overlap, some of them
+// become strays: those at the beginning of the block or, if these are too many, those at the end
+// of the block before it.
 func (s *Sieve) joinView(v *view) error {
 	if before := s.lastKey(); before != nil &&
 		v.compareKey(int(v.staying[0]), before) < 0 {
@@ -169,8 +170,9 @@ func (s *Sieve) lastKey() []byte {
 	return bytes.Clone(s.held.keyOf(s.held.lastStaying()))
 }
 
-// cutHeld makes the records of the held block that are above a key strays. It does so only if they
-// are at most the given number, and if the key is not below the records of earlier blocks.
+// cutHeld turns the records of the held block that are greater than upper into strays. It does
+// nothing and returns false if these are more than most records, or if records of earlier blocks
+// are greater than upper.
 func (s *Sieve) cutHeld(upper []byte, most int) bool {
 	held := s.held
 	if held == nil || bytes.Compare(upper, s.lastFinishedKey) < 0 {

@@ -144,8 +144,8 @@ func (m *merger) mergeBetween(ctx context.Context, v *view, at, end position) er
 	return m.writeStaying(ctx, v, v.staying[next:])
 }
 
-// nextStray returns the next stray. If keys are equal, early strays come first, because they
-// precede the records that they were ahead of.
+// nextStray returns the next stray. If keys are equal, early strays come first: they belong before
+// the staying records with the same key, and late strays belong after them.
 func (s *Sieve) nextStray(at *position, end position) (rec []byte, early bool) {
 	early = at.early < end.early
 	if early && at.late < end.late {

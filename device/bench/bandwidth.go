@@ -24,14 +24,14 @@ func bandwidthCases(s Scope) []Case {
 			Groups:    groups,
 		}})
 	}
-	return s.each([]int64{s.Max}, settings...)
+	return s.casesOf([]int64{s.Max}, settings...)
 }
 
 // bandwidthTables returns tables of the bytes per second that the count reads, and that the
 // reorder reads and writes.
 func bandwidthTables(results []Result) []Table {
 	var tables []Table
-	for _, g := range groups(results) {
+	for _, g := range groupResults(results) {
 		t := Table{
 			Title: fmt.Sprintf(
 				"count-scan-reorder by 4 bits, %s, %s, n = 2^%s",
@@ -40,7 +40,7 @@ func bandwidthTables(results []Result) []Table {
 				log2(g[0].Records),
 			),
 			Head:  []string{"work-items", "groups", "count, GB/s", "reorder, GB/s", "Mkeys/s"},
-			Notes: faults(g),
+			Notes: wrongResults(g),
 		}
 		for _, r := range g {
 			element := float64(tilingOf(r).elementBytes)
@@ -49,7 +49,7 @@ func bandwidthTables(results []Result) []Table {
 					r,
 					"count_items",
 					float64(r.Key.WordBytes),
-				), bandwidth(r, "reorder_packed", 2*element), cell(r)})
+				), bandwidth(r, "reorder_packed", 2*element), resultText(r)})
 		}
 		tables = append(tables, t)
 	}

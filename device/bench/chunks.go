@@ -14,9 +14,9 @@ import (
 
 // chunks is a Bed that times a device.Device.
 type chunks struct {
-	device device.Device
-	given  Case // the case that recs belongs to
-	recs   []byte
+	device       device.Device
+	preparedCase Case // the case that recs belongs to
+	recs         []byte
 }
 
 // NewChunks returns a Bed that times a device through its chunks. Its Close closes the device.
@@ -54,7 +54,7 @@ func (b *chunks) Time(ctx context.Context, c Case, runs int) (Timing, error) {
 	out := make([]byte, len(b.recs))
 	var timing Timing
 	for run := range runs + 1 {
-		seconds, err := b.once(ctx, chunk, layout.RecordSize, out)
+		seconds, err := b.timeOnce(ctx, chunk, layout.RecordSize, out)
 		if err != nil {
 			return timing, err
 		}
@@ -81,12 +81,12 @@ const blockBytes = 1 << 20 // maximum size of the blocks that a writer receives
 
 // prepare generates the case's records unless they are the same as before.
 func (b *chunks) prepare(c Case) (err error) {
-	if b.recs != nil && sameKeys(c, b.given) {
+	if b.recs != nil && sameKeys(c, b.preparedCase) {
 		return nil
 	}
 	b.recs = nil
 	b.recs, err = generate(c)
-	b.given = c
+	b.preparedCase = c
 	return err
 }
 
@@ -108,8 +108,8 @@ func (b *chunks) sample(k *format.Keyer) []uint64 {
 	return taken
 }
 
-// once sends the records through the chunk to out and returns the seconds it took.
-func (b *chunks) once(
+// timeOnce sends the records through the chunk to out and returns the seconds it took.
+func (b *chunks) timeOnce(
 	ctx context.Context,
 	chunk device.Chunk,
 	size int,

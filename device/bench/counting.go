@@ -80,9 +80,9 @@ type counting struct {
 }
 
 type countingSizes struct {
-	capacity int64 // in records
-	record   int   // size of a record in bytes
-	block    int   // number of records in a block that Store writes
+	capacityRecords int64 // in records
+	recordBytes     int   // size of a record in bytes
+	blockRecords    int   // number of records in a block that Store writes
 }
 
 // countingMemory is the memory of a chunk, in one arena.
@@ -122,9 +122,9 @@ func newCounting(opt device.ChunkOptions, blockBytes int) (*counting, error) {
 	b := memory.Bytes()
 	return &counting{
 		countingSizes: countingSizes{
-			capacity: opt.Records,
-			record:   size,
-			block:    blockBytes / size,
+			capacityRecords: opt.Records,
+			recordBytes:     size,
+			blockRecords:    blockBytes / size,
 		},
 		countingMemory: countingMemory{
 			arena: memory,
@@ -144,9 +144,9 @@ const loadBytes = 256 << 10
 // Load reads the source with all workers.
 func (c *counting) Load(ctx context.Context, src device.Source) (int64, error) {
 	c.stats = device.Stats{Algorithm: countScanReorder}
-	unit := int64(max(1, loadBytes/c.record))
+	unit := int64(max(1, loadBytes/c.recordBytes))
 	var room, loaded atomic.Int64
-	room.Store(c.capacity)
+	room.Store(c.capacityRecords)
 	err := device.Each(ctx, len(c.table), func(ctx context.Context, _ int) error {
 		for {
 			n, err := c.loadUnit(ctx, src, &room, unit)
@@ -179,7 +179,7 @@ func (c *counting) loadUnit(
 		return 0, nil
 	}
 	_, n, err := src.Next(int(claim), func(first int64, n int) []byte {
-		return c.kept[int(first)*c.record:][:n*c.record]
+		return c.kept[int(first)*c.recordBytes:][:n*c.recordBytes]
 	})
 	if err != nil {
 		return 0, err
@@ -199,8 +199,8 @@ func claimUpTo(room *atomic.Int64, n int64) int64 {
 	}
 }
 
-// each calls f with every worker's counts and section of the elements.
-func (c *counting) each(
+// eachWorker calls f with every worker's counts and section of the elements.
+func (c *counting) eachWorker(
 	ctx context.Context, f func(counts *digitCounts, section []indexedKey),
 ) error {
 	n := int(c.stats.Records)
@@ -219,13 +219,13 @@ func (c *counting) Sort(ctx context.Context) error {
 	}
 	for end := 8 * c.keyer.KeySize(); end > 0; end -= 64 {
 		from := max(0, end-64)
-		err := c.each(ctx, func(_ *digitCounts, section []indexedKey) {
+		err := c.eachWorker(ctx, func(_ *digitCounts, section []indexedKey) {
 			for i, e := range section {
 				section[i][0] = c.keyer.BitRange(c.recordOf(e), from, end-from)
 			}
 		})
 		for shift := 0; err == nil && shift < end-from; shift += 8 {
-			err = c.pass(ctx, shift)
+			err = c.sortByDigit(ctx, shift)
 		}
 		if err != nil {
 			return err
@@ -235,10 +235,10 @@ func (c *counting) Sort(ctx context.Context) error {
 	return nil
 }
 
-// pass sorts the elements by the digit that begins at bit shift: count, scan, reorder.
-func (c *counting) pass(ctx context.Context, shift int) error {
+// sortByDigit sorts the elements by the digit that begins at bit shift: count, scan, reorder.
+func (c *counting) sortByDigit(ctx context.Context, shift int) error {
 	c.stats.Passes++
-	err := c.each(ctx, func(counts *digitCounts, section []indexedKey) {
+	err := c.eachWorker(ctx, func(counts *digitCounts, section []indexedKey) {
 		*counts = digitCounts{}
 		for _, e := range section {
 			counts[uint8(e[0]>>shift)]++
@@ -247,8 +247,8 @@ func (c *counting) pass(ctx context.Context, shift int) error {
 	if err != nil {
 		return err
 	}
-	scan(c.table)
-	err = c.each(ctx, func(next *digitCounts, section []indexedKey) {
+	scanColumns(c.table)
+	err = c.eachWorker(ctx, func(next *digitCounts, section []indexedKey) {
 		for _, e := range section {
 			at := &next[uint8(e[0]>>shift)]
 			c.swap[*at] = e
@@ -259,9 +259,9 @@ func (c *counting) pass(ctx context.Context, shift int) error {
 	return err
 }
 
-// scan replaces each count by the sum of the counts before it in column-major order: digit by
-// digit, and worker by worker within a digit.
-func scan(table []digitCounts) {
+// scanColumns replaces each count by the sum of the counts before it in column-major order: digit
+// by digit, and worker by worker within a digit.
+func scanColumns(table []digitCounts) {
 	sum := int64(0)
 	for digit := range len(digitCounts{}) {
 		for worker := range table {
@@ -273,7 +273,7 @@ func scan(table []digitCounts) {
 
 // recordOf returns the record of an element.
 func (c *counting) recordOf(e indexedKey) []byte {
-	return c.kept[int(e[1])*c.record:][:c.record]
+	return c.kept[int(e[1])*c.recordBytes:][:c.recordBytes]
 }
 
 func (c *counting) Store(
@@ -285,17 +285,17 @@ func (c *counting) Store(
 	if limit < 0 || limit > c.stats.Records {
 		limit = c.stats.Records
 	}
-	block := int64(c.block)
+	block := int64(c.blockRecords)
 	tasks := int((limit + block - 1) / block)
 	workers := len(c.table)
 	return device.InOrder(ctx, workers, tasks, func(ctx context.Context, worker, task int) error {
-		out := c.outs[worker*c.block*c.record:]
+		out := c.outs[worker*c.blockRecords*c.recordBytes:]
 		first := int64(task) * block
 		count := min(block, limit-first)
 		for i, e := range c.order[first : first+count] {
-			copy(out[i*c.record:], c.recordOf(e))
+			copy(out[i*c.recordBytes:], c.recordOf(e))
 		}
-		return w.WriteBlock(ctx, first, out[:int(count)*c.record])
+		return w.WriteBlock(ctx, first, out[:int(count)*c.recordBytes])
 	})
 }
 

@@ -36,14 +36,14 @@ func generate(c Case) ([]byte, error) {
 		part := recs[begin*int64(layout.RecordSize) : end*int64(layout.RecordSize)]
 		g.Fill(part, begin)
 		if c.Key.Values {
-			number(part, layout.RecordSize, begin)
+			storeIndexes(part, layout.RecordSize, begin)
 		}
 	})
 	return recs, nil
 }
 
-// number stores the index of each record in its last four bytes.
-func number(recs []byte, size int, first int64) {
+// storeIndexes stores the index of each record in its last four bytes.
+func storeIndexes(recs []byte, size int, first int64) {
 	for i := 0; i < len(recs)/size; i++ {
 		binary.LittleEndian.PutUint32(
 			recs[(i+1)*size-4:], uint32(first)+uint32(i),

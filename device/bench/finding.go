@@ -10,7 +10,7 @@ import (
 // much.
 func (r Report) Finding() string {
 	var heats []heat
-	for _, g := range groups(only(r.Results, func(r Result) bool { return r.Rate > 0 })) {
+	for _, g := range groupResults(filterResults(r.Results, func(r Result) bool { return r.Rate > 0 })) {
 		heats = append(heats, heatOf(g))
 	}
 	if len(heats) == 0 {
@@ -46,7 +46,7 @@ func heatOf(results []Result) heat {
 	largest := slices.MaxFunc(results, func(a, b Result) int {
 		return cmp.Compare(a.Records, b.Records)
 	}).Records
-	at := only(results, func(r Result) bool { return r.Records == largest })
+	at := filterResults(results, func(r Result) bool { return r.Records == largest })
 	slices.SortStableFunc(at, func(a, b Result) int {
 		return cmp.Compare(b.Rate, a.Rate)
 	})

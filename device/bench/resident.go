@@ -17,12 +17,12 @@ import (
 
 // Resident is a Bed on an OpenCL device, with the keys in the device's memory.
 type Resident struct {
-	info    device.Info
-	ctx     *cl.Context
-	queue   *cl.Queue
-	sorters map[string]*algo.Sorter
-	given   Case // the case that keys belongs to
-	keys    *residentKeys
+	info         device.Info
+	ctx          *cl.Context
+	queue        *cl.Queue
+	sorters      map[string]*algo.Sorter
+	preparedCase Case // the case that keys belongs to
+	keys         *residentKeys
 }
 
 // NewResident opens the OpenCL device that info describes.
@@ -120,7 +120,7 @@ func (b *Resident) dropSorters() {
 
 // prepare copies the case's keys to the device unless they are there.
 func (b *Resident) prepare(c Case) error {
-	if b.keys != nil && sameKeys(c, b.given) {
+	if b.keys != nil && sameKeys(c, b.preparedCase) {
 		return nil
 	}
 	b.keys.release()
@@ -143,7 +143,7 @@ func (b *Resident) prepare(c Case) error {
 		return err
 	}
 	b.keys = keys
-	b.given = c
+	b.preparedCase = c
 	return nil
 }
 

@@ -41,14 +41,14 @@ func Run(
 		if opt.OnCase != nil {
 			opt.OnCase(c)
 		}
-		r := Result{Case: c, Skipped: guard.reason(c)}
+		r := Result{Case: c, Skipped: guard.skipReason(c)}
 		if r.Skipped == "" {
-			r = one(ctx, bed, c, opt.Runs)
+			r = timeCase(ctx, bed, c, opt.Runs)
 		}
 		if err := context.Cause(ctx); err != nil {
 			return results, context.Cause(ctx)
 		}
-		guard.note(r)
+		guard.noteResult(r)
 		results = append(results, r)
 		if opt.OnResult != nil {
 			opt.OnResult(r)
@@ -57,8 +57,8 @@ func Run(
 	return results, nil
 }
 
-// one times one case.
-func one(ctx context.Context, bed Bed, c Case, runs int) Result {
+// timeCase times one case.
+func timeCase(ctx context.Context, bed Bed, c Case, runs int) Result {
 	r := Result{Case: c}
 	timing, err := bed.Time(ctx, c, runs)
 	switch {
@@ -90,16 +90,16 @@ type series struct {
 
 func seriesOf(c Case) series { return series{c.Label, c.Key, c.Dist} }
 
-func (g *guard) note(r Result) {
+func (g *guard) noteResult(r Result) {
 	if r.Seconds > 0 {
 		s := seriesOf(r.Case)
 		g.seen[s] = append(g.seen[s], r)
 	}
 }
 
-// reason returns why a case is skipped, or "". It assumes that the time grows as it did between
+// skipReason returns why a case is skipped, or "". It assumes that the time grows as it did between
 // the last two sizes, and at least in proportion to the number of keys.
-func (g *guard) reason(c Case) string {
+func (g *guard) skipReason(c Case) string {
 	seen := g.seen[seriesOf(c)]
 	if len(seen) == 0 {
 		return ""

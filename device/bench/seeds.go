@@ -23,32 +23,32 @@ func bainvilleCases(s Scope) []Case {
 			setting{"blocks/" + strconv.Itoa(f), "selection-blocks", algo.Params{BlockFactor: f}},
 		)
 	}
-	return s.each(s.sizes(), settings...)
+	return s.casesOf(s.sizes(), settings...)
 }
 
 // bainvilleTables returns one table of ParallelSelection, with columns for keys alone and for
 // keys with values, and one table of blocks for each kind of key.
 func bainvilleTables(results []Result) []Table {
 	var tables []Table
-	plain := only(results, func(r Result) bool {
+	plain := filterResults(results, func(r Result) bool {
 		return r.Algorithm == "selection"
 	})
 	for i := range plain {
 		plain[i].Label = plain[i].Key.String()
 	}
 	for _, dist := range distsOf(plain) {
-		one := only(plain, func(r Result) bool { return r.Dist == dist })
+		one := filterResults(plain, func(r Result) bool { return r.Dist == dist })
 		tables = append(
 			tables, pivot("ParallelSelection, "+dist+", Mkeys/s", one),
 		)
 	}
-	blocks := only(results, func(r Result) bool {
+	blocks := filterResults(results, func(r Result) bool {
 		return r.Algorithm == "selection-blocks"
 	})
 	for i := range blocks {
 		blocks[i].Label = strconv.Itoa(blocks[i].Params.BlockFactor)
 	}
-	for _, g := range groups(blocks) {
+	for _, g := range groupResults(blocks) {
 		title := fmt.Sprintf(
 			"ParallelSelection_Blocks, %s, %s, Mkeys/s by BLOCK_FACTOR",
 			g[0].Key,
@@ -61,7 +61,7 @@ func bainvilleTables(results []Result) []Table {
 
 func distsOf(results []Result) []string {
 	var list []string
-	for _, g := range groups(results) {
+	for _, g := range groupResults(results) {
 		if !slices.Contains(list, g[0].Dist) {
 			list = append(list, g[0].Dist)
 		}
@@ -72,14 +72,14 @@ func distsOf(results []Result) []string {
 // haradaCases returns the cases of figure 5 of Harada and Howes, "Introduction to GPU Radix Sort":
 // the published kernels with 4-bit digits and, for comparison, 8-bit digits.
 func haradaCases(s Scope) []Case {
-	return s.each(s.sizes(),
+	return s.casesOf(s.sizes(),
 		setting{"4 bits", "count-scan-reorder", algo.Params{DigitBits: 4}},
 		setting{"8 bits", "count-scan-reorder", algo.Params{DigitBits: 8}})
 }
 
 // intelCases returns cases of 2 and 4 bits. Intel's tutorial found 4 bits 30 % faster than 2.
 func intelCases(s Scope) []Case {
-	return s.each(s.sizes(),
+	return s.casesOf(s.sizes(),
 		setting{"2-bit", "binning", algo.Params{DigitBits: 2}},
 		setting{"4-bit", "binning", algo.Params{DigitBits: 4}})
 }
@@ -87,7 +87,7 @@ func intelCases(s Scope) []Case {
 // intelTables returns tables with the gain of 4 bits over 2.
 func intelTables(results []Result) []Table {
 	tables := byGroup(results)
-	for i, g := range groups(results) {
+	for i, g := range groupResults(results) {
 		rates := map[int64][2]float64{}
 		for _, r := range g {
 			both := rates[r.Records]
@@ -152,14 +152,14 @@ func koppelmanCases(s Scope) []Case {
 			)
 		}
 	}
-	return s.each([]int64{s.Max}, settings...)
+	return s.casesOf([]int64{s.Max}, settings...)
 }
 
 // koppelmanTables compares the data movement according to the analysis with the data movement and
 // the speed of tile.cl.
 func koppelmanTables(results []Result) []Table {
 	var tables []Table
-	for _, g := range groups(results) {
+	for _, g := range groupResults(results) {
 		t := Table{
 			Title: fmt.Sprintf(
 				"tile, %s, %s, n = 2^%s",
@@ -175,7 +175,7 @@ func koppelmanTables(results []Result) []Table {
 			t.Rows = append(t.Rows, koppelmanRow(r))
 		}
 		t.Notes = append(t.Notes, koppelmanBest(g)...)
-		t.Notes = append(t.Notes, faults(g)...)
+		t.Notes = append(t.Notes, wrongResults(g)...)
 		tables = append(tables, t)
 	}
 	return tables
@@ -199,19 +199,21 @@ func koppelmanRow(r Result) []string {
 	t := tilingOf(r)
 	moved := t.movedBytes(r.Records, counterBytes)
 	row := []string{
-		strconv.Itoa(t.digitBits), strconv.Itoa(t.items), strconv.Itoa(t.groupSize), strconv.Itoa(t.items * t.groupSize),
-		fmt.Sprintf(
-			"%.2f", t.dataMovement(r.Records)/1e6,
-		), fmt.Sprintf("%.2f", moved/1e6),
+		strconv.Itoa(t.digitBits),
+		strconv.Itoa(t.items),
+		strconv.Itoa(t.groupSize),
+		strconv.Itoa(t.items * t.groupSize),
+		fmt.Sprintf("%.2f", t.dataMovement(r.Records)/1e6),
+		fmt.Sprintf("%.2f", moved/1e6),
 	}
 	if r.Rate == 0 {
-		return append(row, "-", "-", cell(r))
+		return append(row, "-", "-", resultText(r))
 	}
 	return append(
 		row,
 		fmt.Sprintf("%.3f", r.Seconds*1e3),
 		fmt.Sprintf("%.1f", moved/r.Seconds/1e9),
-		cell(r),
+		resultText(r),
 	)
 }
 
@@ -220,7 +222,7 @@ func koppelmanRow(r Result) []string {
 func koppelmanBest(results []Result) []string {
 	var lines []string
 	for _, group := range koppelmanBlocks {
-		of := only(results, func(r Result) bool {
+		of := filterResults(results, func(r Result) bool {
 			return r.Params.GroupSize == group && r.Rate > 0
 		})
 		if len(of) == 0 {
@@ -252,7 +254,7 @@ func dillhoffCases(s Scope) []Case {
 			settings, setting{label, "split", algo.Params{DigitBits: bits}},
 		)
 	}
-	return s.each(s.sizes(), settings...)
+	return s.casesOf(s.sizes(), settings...)
 }
 
 var (
@@ -285,14 +287,14 @@ func computationCases(s Scope) []Case {
 			}
 		}
 	}
-	return s.each([]int64{s.Max}, settings...)
+	return s.casesOf([]int64{s.Max}, settings...)
 }
 
 // computationTables returns tables of the steps according to the analysis, the words moved, and
 // the rate.
 func computationTables(results []Result) []Table {
 	var tables []Table
-	for _, g := range groups(results) {
+	for _, g := range groupResults(results) {
 		t := Table{
 			Title: fmt.Sprintf(
 				"tile, %s, %s, n = 2^%s",
@@ -300,10 +302,8 @@ func computationTables(results []Result) []Table {
 				g[0].Dist,
 				log2(g[0].Records),
 			),
-			Head: []string{"h", "e", "B", "tile", "steps, M", "words, M", "steps/word", "Mkeys/s"},
-			Notes: append([]string{fmt.Sprintf("steps: [n(h·lg(eB) + 2) + (n/eB)2^h(1 + h) + G(G + h)2^h]·k/h, with G = %d and "+
-				"every constant 1; more than %d steps for a word moved are bound by computation", koppelmanGroups, stepsPerWord)},
-				faults(g)...),
+			Head:  []string{"h", "e", "B", "tile", "steps, M", "words, M", "steps/word", "Mkeys/s"},
+			Notes: append([]string{computationNote()}, wrongResults(g)...),
 		}
 		for _, r := range g {
 			t.Rows = append(t.Rows, computationRow(r))
@@ -313,12 +313,29 @@ func computationTables(results []Result) []Table {
 	return tables
 }
 
+// computationNote explains the columns of computationTables.
+func computationNote() string {
+	return fmt.Sprintf(
+		"steps: [n(h·lg(eB) + 2) + (n/eB)2^h(1 + h) + G(G + h)2^h]·k/h, "+
+			"with G = %d and every constant 1; "+
+			"more than %d steps for a word moved are bound by computation",
+		koppelmanGroups,
+		stepsPerWord,
+	)
+}
+
 func computationRow(r Result) []string {
 	t := tilingOf(r)
 	steps := t.computation(r.Records, unitCosts)
 	words := t.dataMovement(r.Records)
 	return []string{
-		strconv.Itoa(t.digitBits), strconv.Itoa(t.items), strconv.Itoa(t.groupSize), strconv.Itoa(t.items * t.groupSize),
-		fmt.Sprintf("%.1f", steps/1e6), fmt.Sprintf("%.1f", words/1e6), fmt.Sprintf("%.1f", steps/words), cell(r),
+		strconv.Itoa(t.digitBits),
+		strconv.Itoa(t.items),
+		strconv.Itoa(t.groupSize),
+		strconv.Itoa(t.items * t.groupSize),
+		fmt.Sprintf("%.1f", steps/1e6),
+		fmt.Sprintf("%.1f", words/1e6),
+		fmt.Sprintf("%.1f", steps/words),
+		resultText(r),
 	}
 }

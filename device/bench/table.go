@@ -64,16 +64,16 @@ func pivot(title string, results []Result) Table {
 	for _, n := range sizesOf(results) {
 		row := []string{log2(n)}
 		for _, label := range labels {
-			row = append(row, cell(cells[place{n, label}]))
+			row = append(row, resultText(cells[place{n, label}]))
 		}
 		t.Rows = append(t.Rows, row)
 	}
-	t.Notes = faults(results)
+	t.Notes = wrongResults(results)
 	return t
 }
 
-// faults returns one line for each wrong result.
-func faults(results []Result) []string {
+// wrongResults returns one line for each wrong result.
+func wrongResults(results []Result) []string {
 	var lines []string
 	for _, r := range results {
 		if r.Error != "" {
@@ -93,8 +93,8 @@ func faults(results []Result) []string {
 	return lines
 }
 
-// cell returns the text of a result.
-func cell(r Result) string {
+// resultText returns the text of a result.
+func resultText(r Result) string {
 	switch {
 	case r.Error != "":
 		return "FAILED"
@@ -125,8 +125,8 @@ func log2(n int64) string {
 	return fmt.Sprintf("%d+%d", whole, n-1<<whole)
 }
 
-// groups splits the results wherever the kind of key or the distribution changes.
-func groups(results []Result) [][]Result {
+// groupResults splits the results wherever the kind of key or the distribution changes.
+func groupResults(results []Result) [][]Result {
 	var list [][]Result
 	at := map[series]int{}
 	for _, r := range results {
@@ -141,8 +141,8 @@ func groups(results []Result) [][]Result {
 	return list
 }
 
-// only returns the results for which pass returns true.
-func only(results []Result, pass func(Result) bool) []Result {
+// filterResults returns the results for which pass returns true.
+func filterResults(results []Result, pass func(Result) bool) []Result {
 	return slices.DeleteFunc(slices.Clone(results), func(r Result) bool {
 		return !pass(r)
 	})

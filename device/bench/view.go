@@ -125,7 +125,7 @@ func (v View) Cases(info device.Info, s Scope) ([]Case, error) {
 				strings.Join(info.Algorithms, ", "))
 		}
 	}
-	v.fill(&s, info)
+	v.setDefaults(&s, info)
 	for _, dist := range s.Dists {
 		if !slices.Contains(format.Distributions, dist) {
 			return nil, fmt.Errorf(
@@ -161,8 +161,8 @@ func (s Scope) checkMemory(cases []Case) error {
 	return nil
 }
 
-// fill replaces the zero values in s by the defaults of the view.
-func (v View) fill(s *Scope, info device.Info) {
+// setDefaults replaces the zero values in s by the defaults of the view.
+func (v View) setDefaults(s *Scope, info device.Info) {
 	if len(s.Keys) == 0 {
 		s.Keys = v.keys
 	}
@@ -211,8 +211,8 @@ type setting struct {
 	params           algo.Params
 }
 
-// each returns the cases of all settings, for each kind of key, distribution and size.
-func (s Scope) each(sizes []int64, settings ...setting) []Case {
+// casesOf returns the cases of all settings, for each kind of key, distribution and size.
+func (s Scope) casesOf(sizes []int64, settings ...setting) []Case {
 	var cases []Case
 	for _, key := range s.Keys {
 		for _, dist := range s.Dists {
@@ -234,13 +234,13 @@ func allCases(s Scope) []Case {
 	for _, name := range s.Algorithms {
 		settings = append(settings, setting{label: name, algorithm: name})
 	}
-	return s.each(s.sizes(), settings...)
+	return s.casesOf(s.sizes(), settings...)
 }
 
 // byGroup returns one table for each kind of key and distribution.
 func byGroup(results []Result) []Table {
 	var tables []Table
-	for _, g := range groups(results) {
+	for _, g := range groupResults(results) {
 		tables = append(
 			tables,
 			pivot(fmt.Sprintf("%s, %s, Mkeys/s", g[0].Key, g[0].Dist), g),

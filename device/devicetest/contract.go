@@ -136,7 +136,7 @@ func testReuse(t *testing.T, d device.Device) {
 					stats := chunk.Stats()
 					if stats.Records != int64(n) {
 						t.Errorf(
-							"stats tell of %d records, want %d",
+							"stats report %d records, want %d",
 							stats.Records,
 							n,
 						)

@@ -55,7 +55,7 @@ func checkRetained(t *testing.T, d device.Device, c Case) {
 	}
 	if !d.Capabilities(device.ChunkOptions{Keyer: k}).Retains {
 		retainNothing(t, chunk)
-		t.Skip("the device keeps nothing")
+		t.Skip("the device does not support Retain")
 	}
 	retained := retain(t, chunk, c.Limit)
 	want := Sorted(c.Layout, c.Recs)
@@ -76,7 +76,7 @@ func retainNothing(t testing.TB, chunk device.Chunk) {
 	t.Helper()
 	if retained, err := chunk.Retain(context.Background(), -1, math.MaxInt64); retained != nil ||
 		err != nil {
-		t.Fatalf("a device that keeps nothing gave %v, %v", retained, err)
+		t.Fatalf("Retain returned %v, %v, although it is not supported", retained, err)
 	}
 }
 
@@ -89,7 +89,7 @@ func retain(t testing.TB, chunk device.Chunk, limit int64) *device.Retained {
 	if refused, err := chunk.Retain(context.Background(), limit, retained.Bytes-1); refused != nil ||
 		err != nil {
 		t.Fatalf(
-			"keep in %d bytes what takes %d: %v, %v",
+			"Retain of %[2]d bytes within a limit of %[1]d: %[3]v, %[4]v",
 			retained.Bytes-1,
 			retained.Bytes,
 			refused,
@@ -113,8 +113,13 @@ func readRetained(
 	for _, b := range retained.Blocks {
 		if b.First != int64(total) || b.Records < 1 ||
 			b.Records*l.RecordSize > max(blockBytes, l.RecordSize) {
-			return nil, fmt.Errorf("block of %d records from %d on, %d are due, blocks have %d bytes", b.Records, b.First,
-				total, blockBytes)
+			return nil, fmt.Errorf(
+				"block of %d records from %d on: want at most %d bytes from record %d on",
+				b.Records,
+				b.First,
+				blockBytes,
+				total,
+			)
 		}
 		total += b.Records
 	}
@@ -211,7 +216,7 @@ func testRetainReuse(t *testing.T, d device.Device) {
 			chunk := open(t, d, c.options(k))
 			defer chunk.Close()
 			if !d.Capabilities(device.ChunkOptions{Keyer: k}).Retains {
-				t.Skip("the device keeps nothing")
+				t.Skip("the device does not support Retain")
 			}
 			for _, n := range []int{fewer(300_000), fewer(77_777), fewer(300_000), 1000} {
 				c.Recs = uniform(l, n, random())

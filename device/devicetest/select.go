@@ -96,7 +96,7 @@ func checkSelect(
 		n, last, err := chunk.Select(context.Background(), src, low, high)
 		if errors.Is(err, errors.ErrUnsupported) &&
 			!d.Capabilities(device.ChunkOptions{Keyer: k}).Selects {
-			t.Skip("the device leaves nothing out")
+			t.Skip("the device does not support Select")
 		}
 		if errors.Is(err, device.ErrTooMany) && !manifold {
 			return

@@ -32,8 +32,8 @@ type chunk struct {
 
 var errClosed = errors.New("OpenCL chunk: used after Close")
 
-// begin allocates the chunk's memory at the first Load and starts building kernels.
-func (c *chunk) begin() error {
+// prepareMemory allocates the chunk's memory at the first Load and starts building kernels.
+func (c *chunk) prepareMemory() error {
 	if c.session != nil {
 		return nil
 	}
@@ -95,7 +95,7 @@ func (c *chunk) sortRecords(ctx context.Context) error {
 		return err
 	}
 	sort := c.sortByIndex
-	if c.shape.bare {
+	if c.shape.isBare {
 		sort = c.sortBare
 	}
 	err := sort()
@@ -108,10 +108,10 @@ func (c *chunk) sortRecords(ctx context.Context) error {
 	return err
 }
 
-// settle waits after an error until the device no longer uses the chunk's memory. It ignores
+// waitUntilIdle waits after an error until the device no longer uses the chunk's memory. It ignores
 // further errors.
-func (c *chunk) settle() {
-	for _, q := range []*cl.Queue{c.session.upload, c.session.gather, c.session.down} {
+func (c *chunk) waitUntilIdle() {
+	for _, q := range []*cl.Queue{c.session.upload, c.session.gather, c.session.download} {
 		_ = q.Finish()
 	}
 }
@@ -122,7 +122,7 @@ func (c *chunk) Close() error {
 	_, _ = c.device.start()
 	if c.session != nil {
 		_, _ = c.program()
-		c.settle()
+		c.waitUntilIdle()
 	}
 	c.session = nil
 	c.release()

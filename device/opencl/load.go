@@ -14,7 +14,7 @@ import (
 )
 
 func (c *chunk) Load(ctx context.Context, src device.Source) (int64, error) {
-	if err := c.begin(); err != nil {
+	if err := c.prepareMemory(); err != nil {
 		return 0, fmt.Errorf(
 			"load a chunk of %d records to %s: %w",
 			c.opt.Records,
@@ -26,12 +26,12 @@ func (c *chunk) Load(ctx context.Context, src device.Source) (int64, error) {
 		c.opt.Algorithm, algo.Names()[0],
 	)}
 	l := &loader{
-		chunk: c,
-		src:   src,
-		left:  c.opt.Records,
+		chunk:     c,
+		src:       src,
+		unclaimed: c.opt.Records,
 	}
 	if err := l.run(ctx); err != nil {
-		c.settle()
+		c.waitUntilIdle()
 		return 0, fmt.Errorf("load a chunk to %s: %w", c.device.dev.Name, err)
 	}
 	c.records = l.loaded
@@ -44,24 +44,24 @@ type loader struct {
 	chunk *chunk
 	src   device.Source
 
-	mu        sync.Mutex
-	left      int64 // free room in the chunk, in records, not claimed by any reader
-	loaded    int64
-	base, end int64     // source indexes of the chunk's first record and after the last one seen
-	last      *cl.Event // last upload
+	mu                   sync.Mutex
+	unclaimed            int64 // free room in the chunk, in records, not claimed by any reader
+	loaded               int64
+	firstIndex, endIndex int64     // source indexes of the chunk's first record and after the last one seen
+	lastUpload           *cl.Event // last upload
 }
 
 // run loads one slot first, to learn the source index of the chunk's first record. Then all
 // readers load concurrently.
 func (l *loader) run(ctx context.Context) error {
-	if n, err := l.fill(ctx); n == 0 || err != nil {
+	if n, err := l.loadSlot(ctx); n == 0 || err != nil {
 		return err
 	}
 	err := device.Each(ctx, min(
 		l.chunk.opt.Workers, cap(l.chunk.ring.free),
 	), func(ctx context.Context, _ int) error {
 		for {
-			if n, err := l.fill(ctx); n == 0 || err != nil {
+			if n, err := l.loadSlot(ctx); n == 0 || err != nil {
 				return err
 			}
 		}
@@ -69,60 +69,60 @@ func (l *loader) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if l.loaded != l.end-l.base {
+	if l.loaded != l.endIndex-l.firstIndex {
 		return fmt.Errorf(
 			"the source left out records: %d came, numbered %d to %d",
 			l.loaded,
-			l.base,
-			l.end-1,
+			l.firstIndex,
+			l.endIndex-1,
 		)
 	}
-	return cl.Wait(l.last)
+	return cl.Wait(l.lastUpload)
 }
 
-// fill moves the records of one slot from the source to the device and returns their number.
-func (l *loader) fill(ctx context.Context) (int, error) {
-	s, err := l.chunk.ring.take(ctx)
+// loadSlot moves the records of one slot from the source to the device and returns their number.
+func (l *loader) loadSlot(ctx context.Context) (int, error) {
+	s, err := l.chunk.ring.takeSlot(ctx)
 	if err != nil {
 		return 0, err
 	}
-	defer l.chunk.ring.give(s)
-	size := l.chunk.shape.size
-	most := l.claim(len(s.Bytes) / size)
+	defer l.chunk.ring.returnSlot(s)
+	size := l.chunk.shape.recordBytes
+	most := l.claimRoom(len(s.Bytes) / size)
 	if most == 0 {
 		return 0, nil
 	}
 	first, n, err := l.src.Next(most, func(_ int64, n int) []byte {
 		return s.Bytes[:n*size]
 	})
-	l.claim(n - most)
+	l.claimRoom(n - most)
 	if n == 0 || err != nil {
 		return 0, err
 	}
-	return n, l.send(s, first, n)
+	return n, l.upload(s, first, n)
 }
 
-// claim reserves room for at most most records and returns how many. A negative number frees room
-// again.
-func (l *loader) claim(most int) int {
+// claimRoom reserves room for up to most records and returns how many. A negative number frees
+// room again.
+func (l *loader) claimRoom(most int) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n := min(int64(most), l.left)
-	l.left -= n
+	n := min(int64(most), l.unclaimed)
+	l.unclaimed -= n
 	return int(n)
 }
 
-func (l *loader) send(s *slot, first int64, n int) error {
+func (l *loader) upload(s *slot, first int64, n int) error {
 	l.mu.Lock() // serializes uploads, so that last really is the last one
 	defer l.mu.Unlock()
 	if l.loaded == 0 {
-		l.base = first
+		l.firstIndex = first
 	}
 	l.loaded = l.loaded + int64(n)
-	l.end = max(l.end, first+int64(n))
-	sent, err := l.chunk.queueUpload(s, first-l.base, n)
-	s.busy = sent
-	l.last = sent
+	l.endIndex = max(l.endIndex, first+int64(n))
+	sent, err := l.chunk.queueUpload(s, first-l.firstIndex, n)
+	s.lastTransfer = sent
+	l.lastUpload = sent
 	return err
 }
 
@@ -134,8 +134,8 @@ func (c *chunk) queueUpload(
 	n int,
 ) (sent *cl.Event, err error) {
 	m := &c.memory
-	size := c.shape.size
-	if c.shape.bare {
+	size := c.shape.recordBytes
+	if c.shape.isBare {
 		sent, err = c.session.upload.Write(
 			c.rawKeys(),
 			first*int64(size),

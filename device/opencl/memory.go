@@ -28,7 +28,7 @@ func (m *deviceMemory) allocate(
 	sh shape,
 	records, allocBytes, stageBytes int64,
 ) error {
-	if m.shift = sh.segmentShift(allocBytes); !sh.bare &&
+	if m.shift = sh.segmentShift(allocBytes); !sh.isBare &&
 		records > maxSegments<<m.shift {
 		return fmt.Errorf("%w: %d records need more than %d allocations of %d bytes",
 			ErrAllocation, records, maxSegments, allocBytes)
@@ -43,13 +43,13 @@ func (m *deviceMemory) allocate(
 	m.data.Keys, m.data.KeysTmp = m.buffer(
 		records*int64(sh.wordWidth()),
 	), m.buffer(records*int64(sh.wordWidth()))
-	if sh.bare {
+	if sh.isBare {
 		return m.err
 	}
 	m.data.Values, m.data.ValuesTmp = m.buffer(4*records), m.buffer(4*records)
 	for left := max(records, 1); left > 0; left -= 1 << m.shift {
 		m.segments = append(
-			m.segments, m.buffer(min(left, 1<<m.shift)*int64(sh.size)),
+			m.segments, m.buffer(min(left, 1<<m.shift)*int64(sh.recordBytes)),
 		)
 	}
 	for range stages {
@@ -100,7 +100,7 @@ func (m *deviceMemory) pointers(rest ...any) []any {
 // A slot is one pinned staging buffer of a ring.
 type slot struct {
 	*cl.Pinned
-	busy *cl.Event // the last transfer that uses the slot
+	lastTransfer *cl.Event // the last transfer that uses the slot
 }
 
 // ring provides staging slots. It pins a new slot only if all others are in use, so a small chunk
@@ -125,22 +125,22 @@ func newRing(s *session, slotBytes, slots int) *ring {
 	return r
 }
 
-// take returns a slot after waiting until no transfer uses it.
-func (r *ring) take(ctx context.Context) (*slot, error) {
-	s, err := r.next(ctx)
+// takeSlot returns a slot after waiting until no transfer uses it.
+func (r *ring) takeSlot(ctx context.Context) (*slot, error) {
+	s, err := r.nextSlot(ctx)
 	if err != nil {
 		return nil, err
 	}
-	err = cl.Wait(s.busy)
-	s.busy = nil
+	err = cl.Wait(s.lastTransfer)
+	s.lastTransfer = nil
 	if err != nil {
-		r.give(s)
+		r.returnSlot(s)
 		return nil, err
 	}
 	return s, nil
 }
 
-func (r *ring) next(ctx context.Context) (s *slot, err error) {
+func (r *ring) nextSlot(ctx context.Context) (s *slot, err error) {
 	if err := context.Cause(ctx); err != nil {
 		return nil, err
 	}
@@ -163,8 +163,8 @@ func (r *ring) next(ctx context.Context) (s *slot, err error) {
 	return s, nil
 }
 
-// give returns a slot to the ring. The transfer s.busy may still use it.
-func (r *ring) give(s *slot) { r.free <- s }
+// returnSlot returns a slot to the ring. The transfer s.busy may still use it.
+func (r *ring) returnSlot(s *slot) { r.free <- s }
 
 // release unpins all slots. It may be called on nil. REQUIRES: no slot is taken, and no transfer
 // is running.

@@ -24,16 +24,16 @@ type openDevice struct {
 
 	start func() (*session, error) // creates the session at first use
 
-	mu         sync.Mutex
-	opened     *session
-	link, sort float64 // measured by MeasureRates
+	mu                 sync.Mutex
+	opened             *session
+	linkRate, sortRate float64 // measured by MeasureRates
 }
 
 // session contains the OpenCL objects of a device in use.
 type session struct {
-	ctx                  *cl.Context
-	admin                *cl.Queue // maps memory; on any other queue, that would wait for transfers
-	upload, gather, down *cl.Queue // to the device, kernels of Store, from the device
+	ctx                      *cl.Context
+	admin                    *cl.Queue // maps memory; on any other queue, that would wait for transfers
+	upload, gather, download *cl.Queue // to the device, kernels of Store, from the device
 	// Sorting; a sorter, with its scratch memory, needs a queue of its own.
 	kernels *cl.Queue
 
@@ -47,12 +47,12 @@ type session struct {
 }
 
 func (s *session) queues() []**cl.Queue {
-	return []**cl.Queue{&s.admin, &s.upload, &s.gather, &s.down, &s.kernels}
+	return []**cl.Queue{&s.admin, &s.upload, &s.gather, &s.download, &s.kernels}
 }
 
-// made returns the value of a key. It creates the value at first use; concurrent callers wait for
-// it.
-func made[T any](
+// getOrCreate returns the value of a key. It creates the value at first use; concurrent callers
+// wait for it.
+func getOrCreate[T any](
 	s *session,
 	values map[string]T,
 	key string,
@@ -118,8 +118,8 @@ func (d *openDevice) Info() device.Info {
 	info.Index = d.opt.Index
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	info.LinkRate = max(info.LinkRate, d.link)
-	info.SortRate = max(info.SortRate, d.sort)
+	info.LinkRate = max(info.LinkRate, d.linkRate)
+	info.SortRate = max(info.SortRate, d.sortRate)
 	return info
 }
 
@@ -139,13 +139,13 @@ func (d *openDevice) MaxRecords(
 	opt device.ChunkOptions, memoryBytes int64,
 ) int64 {
 	shape := shapeOf(opt.Keyer)
-	if d.stagingBytes(memoryBytes) < fewestSlots*int64(shape.size) {
+	if d.stagingBytes(memoryBytes) < fewestSlots*int64(shape.recordBytes) {
 		return 0
 	}
 	memory := d.usableBytes(memoryBytes)
 	stage := shape.stageBytes(memory)
 	memory -= min(memory/scratchShare, scratchAtMost)
-	if !shape.bare {
+	if !shape.isBare {
 		memory -= stages * stage
 	}
 	return max(shape.capacity(memory, d.dev.MaxAllocBytes), 0)

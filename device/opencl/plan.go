@@ -28,19 +28,19 @@ const (
 
 // A shape describes the data that a chunk of one layout stores on the device.
 type shape struct {
-	layout   format.Layout
-	size     int // bytes per record
-	keyBytes int
-	bare     bool // records are keys, so the device stores only words
+	layout      format.Layout
+	recordBytes int // bytes per record
+	keyBytes    int
+	isBare      bool // records are keys, so the device stores only words
 }
 
 func shapeOf(k *format.Keyer) shape {
 	l := k.Layout()
 	return shape{
-		layout:   l,
-		size:     l.RecordSize,
-		keyBytes: l.KeySize(),
-		bare:     l.IsBare() && l.KeySize() <= 8,
+		layout:      l,
+		recordBytes: l.RecordSize,
+		keyBytes:    l.KeySize(),
+		isBare:      l.IsBare() && l.KeySize() <= 8,
 	}
 }
 
@@ -61,7 +61,7 @@ func wordBytes(n int) int {
 // stageBytes returns the size of the pieces in which records are gathered, for a device with this
 // much memory.
 func (s shape) stageBytes(memoryBytes int64) int64 {
-	return max(min(slotBytes, memoryBytes/(8*stages)), int64(s.size))
+	return max(min(slotBytes, memoryBytes/(8*stages)), int64(s.recordBytes))
 }
 
 // words splits the key, most significant word first.
@@ -79,17 +79,17 @@ func (s shape) wordWidth() int { return wordBytes(s.keyBytes) }
 // segmentShift returns log2 of the number of records in the largest segment that fits one
 // allocation.
 func (s shape) segmentShift(allocBytes int64) int {
-	return min(max(bits.Len64(uint64(allocBytes/int64(s.size)))-1, 0), 32)
+	return min(max(bits.Len64(uint64(allocBytes/int64(s.recordBytes)))-1, 0), 32)
 }
 
 // capacity returns how many records fit into the memory, the allocations and 32-bit indexes.
 func (s shape) capacity(memoryBytes, allocBytes int64) int64 {
 	word := int64(s.wordWidth())
-	if s.bare {
+	if s.isBare {
 		return min(memoryBytes/(2*word), allocBytes/word)
 	}
 	return min(
-		memoryBytes/(int64(s.size)+2*(word+4)),
+		memoryBytes/(int64(s.recordBytes)+2*(word+4)),
 		allocBytes/word,
 		maxSegments<<s.segmentShift(allocBytes),
 		maxIndex,
@@ -103,6 +103,6 @@ func stagingFor(s shape, hostBytes int64, workers int) (slotSize, slots int) {
 	if hostBytes > 0 {
 		ring = min(ring, hostBytes)
 	}
-	slot := max(min(slotBytes, ring/(2*fewestSlots)), int64(s.size))
+	slot := max(min(slotBytes, ring/(2*fewestSlots)), int64(s.recordBytes))
 	return int(slot), int(max(min(ring/slot, int64(2*workers+2)), 1))
 }

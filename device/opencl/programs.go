@@ -22,7 +22,7 @@ func (c *chunk) prepare() (*cl.Program, error) {
 		"SIZE":      c.shape.keyBytes,
 		"WORD_BITS": 8 * wordBytes(c.shape.keyBytes),
 	}
-	if !c.shape.bare {
+	if !c.shape.isBare {
 		source = recordsSource
 		defines = cl.Defines{"SEGMENTS": 1}
 	}
@@ -33,7 +33,7 @@ func (c *chunk) prepare() (*cl.Program, error) {
 		}
 	}
 	s := c.session
-	p, err := made(s, s.programs, fmt.Sprint(defines), func() (*cl.Program, error) {
+	p, err := getOrCreate(s, s.programs, fmt.Sprint(defines), func() (*cl.Program, error) {
 		return s.ctx.Build(source, defines)
 	})
 	if err == nil {
@@ -61,9 +61,9 @@ func signMasks(f format.Field) (negative, positive [2]byte) {
 	return negative, positive
 }
 
-// coding returns the arguments of encode and decode that depend on the field: whether bytes are
+// codingArgs returns the arguments of encode and decode that depend on the field: whether bytes are
 // swapped, and the masks for keys with and without the sign bit.
-func coding(f format.Field) []any {
+func codingArgs(f format.Field) []any {
 	word := func(masks [2]byte) uint64 {
 		w := uint64(masks[0])
 		for range f.Type.Size - 1 {

@@ -40,14 +40,14 @@ func (d *openDevice) MeasureRates() error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.link = link
-	d.sort = moved / movesPerSort
+	d.linkRate = link
+	d.sortRate = moved / movesPerSort
 	return nil
 }
 
-// Rates measures with buffers of at most most bytes. link is the rate of transfers of pinned
-// memory in the slower direction. moved is the rate at which copies within the device's memory
-// read and write. Both are bytes per second.
+// Rates measures the link and the memory of a device, with buffers of up to most bytes. link is
+// the rate of transfers of pinned memory in the slower direction. moved is the rate at which
+// copies within the device's memory read and write. Both are bytes per second.
 func Rates(
 	ctx *cl.Context,
 	q *cl.Queue,
@@ -64,13 +64,13 @@ func Rates(
 		return 0, 0, err
 	}
 	n := len(pinned.Bytes)
-	up, err1 := fastest(func() (*cl.Event, error) {
+	up, err1 := fastestSeconds(func() (*cl.Event, error) {
 		return q.Write(from, 0, pinned, 0, n)
 	})
-	down, err2 := fastest(func() (*cl.Event, error) {
+	down, err2 := fastestSeconds(func() (*cl.Event, error) {
 		return q.Read(pinned, from, 0, n)
 	})
-	copied, err3 := fastest(func() (last *cl.Event, err error) {
+	copied, err3 := fastestSeconds(func() (last *cl.Event, err error) {
 		for i := 0; i < trialCopies && err == nil; i++ {
 			last, err = q.Copy(to, from, size)
 		}
@@ -79,8 +79,8 @@ func Rates(
 	return float64(n) / max(up, down), 2 * trialCopies * float64(size) / copied, errors.Join(err1, err2, err3)
 }
 
-// fastest returns the time of the fastest of several commands, by the host's clock.
-func fastest(start func() (*cl.Event, error)) (seconds float64, err error) {
+// fastestSeconds returns the time of the fastest of several commands, by the host's clock.
+func fastestSeconds(start func() (*cl.Event, error)) (seconds float64, err error) {
 	least := time.Duration(math.MaxInt64)
 	for range trialRuns {
 		began := time.Now()

@@ -20,9 +20,9 @@ const (
 	mostItems = 4096 * groupSize
 )
 
-// launch queues one of the chunk's kernels over at least n work-items; it fills the last
+// launchOver queues one of the chunk's kernels over at least n work-items; it fills the last
 // work-group.
-func (c *chunk) launch(
+func (c *chunk) launchOver(
 	q *cl.Queue,
 	kernel string,
 	n int,
@@ -41,22 +41,23 @@ func (c *chunk) launch(
 	return q.Launch(k, (n+local-1)/local*local, local, args, waits...)
 }
 
-// strided launches a kernel whose work-items process n elements with a stride of the global size.
-func (c *chunk) strided(kernel string, n int64, args ...any) error {
-	_, err := c.launch(c.session.kernels, kernel, int(min(n, mostItems)), args)
+// launchStrided launches a kernel whose work-items process n elements with a stride of the global
+// size.
+func (c *chunk) launchStrided(kernel string, n int64, args ...any) error {
+	_, err := c.launchOver(c.session.kernels, kernel, int(min(n, mostItems)), args)
 	return err
 }
 
-// identity reports whether bare keys equal their normalized form, so that they need no
+// keysAreNative reports whether bare keys equal their normalized form, so that they need no
 // conversion.
-func (c *chunk) identity() bool {
-	return c.shape.bare && c.opt.Keyer.Identity() &&
-		c.shape.size == c.shape.wordWidth()
+func (c *chunk) keysAreNative() bool {
+	return c.shape.isBare && c.opt.Keyer.Identity() &&
+		c.shape.recordBytes == c.shape.wordWidth()
 }
 
 // rawKeys returns the buffer to which bare records are uploaded.
 func (c *chunk) rawKeys() *cl.Buffer {
-	if c.identity() {
+	if c.keysAreNative() {
 		return c.memory.data.Keys
 	}
 	return c.memory.data.KeysTmp
@@ -66,10 +67,10 @@ func (c *chunk) rawKeys() *cl.Buffer {
 func (c *chunk) sortBare() error {
 	d := &c.memory.data
 	n := c.records
-	code := coding(c.shape.layout.Key[0])
+	code := codingArgs(c.shape.layout.Key[0])
 	d.N, d.KeyBits, d.WordBytes, d.Passes = n, 8*c.shape.keyBytes, c.shape.wordWidth(), 0
-	if !c.identity() {
-		if err := c.strided("encode", n, append([]any{d.KeysTmp, d.Keys, uint64(n)}, code...)...); err != nil {
+	if !c.keysAreNative() {
+		if err := c.launchStrided("encode", n, append([]any{d.KeysTmp, d.Keys, uint64(n)}, code...)...); err != nil {
 			return err
 		}
 	}
@@ -77,11 +78,11 @@ func (c *chunk) sortBare() error {
 	if err == nil {
 		err = c.sortBits(varying[0])
 	}
-	if c.out = d.Keys; err != nil || c.identity() {
+	if c.out = d.Keys; err != nil || c.keysAreNative() {
 		return err
 	}
 	c.out = d.KeysTmp
-	return c.strided(
+	return c.launchStrided(
 		"decode", n, append([]any{d.Keys, d.KeysTmp, uint64(n)}, code...)...,
 	)
 }
@@ -112,7 +113,7 @@ func (c *chunk) survey(words int, args ...any) ([]uint64, error) {
 	found := bytes.Repeat(
 		binary.NativeEndian.AppendUint64(make([]byte, 8), ^uint64(0)), words,
 	)
-	if err := c.onBits("survey", found, args...); err != nil {
+	if err := c.runOnBits("survey", found, args...); err != nil {
 		return nil, err
 	}
 	varying := make([]uint64, words)
@@ -122,12 +123,12 @@ func (c *chunk) survey(words int, args ...any) ([]uint64, error) {
 	return varying, nil
 }
 
-// onBits runs a kernel over all records that updates memory.bits.
-func (c *chunk) onBits(kernel string, found []byte, args ...any) error {
+// runOnBits runs a kernel over all records that updates memory.bits.
+func (c *chunk) runOnBits(kernel string, found []byte, args ...any) error {
 	if err := c.session.kernels.Upload(c.memory.bits, found); err != nil {
 		return err
 	}
-	if err := c.strided(kernel, c.records, args...); err != nil {
+	if err := c.launchStrided(kernel, c.records, args...); err != nil {
 		return err
 	}
 	return c.session.kernels.Download(found, c.memory.bits)
@@ -148,7 +149,7 @@ func (c *chunk) sortByIndex() error {
 	}
 	for k := 1; ; k *= 2 {
 		k = min(k, len(words))
-		if err := c.strided("number", n, m.data.Values, uint64(n)); err != nil {
+		if err := c.launchStrided("number", n, m.data.Values, uint64(n)); err != nil {
 			return err
 		}
 		for i := range k {
@@ -159,7 +160,7 @@ func (c *chunk) sortByIndex() error {
 		if k == len(words) {
 			return nil
 		}
-		if ordered, err := c.ordered(); err != nil || ordered {
+		if ordered, err := c.isIndexSorted(); err != nil || ordered {
 			return err
 		}
 	}
@@ -175,7 +176,7 @@ func (c *chunk) varyingWords() ([]varyingWord, error) {
 	m := &c.memory
 	all := c.shape.words()
 	args := m.pointers(
-		uint32(c.shape.size),
+		uint32(c.shape.recordBytes),
 		m.table,
 		uint32(c.shape.keyBytes),
 		uint64(c.records),
@@ -191,19 +192,19 @@ func (c *chunk) varyingWords() ([]varyingWord, error) {
 	return words, err
 }
 
-// ordered reports whether the index is sorted by the whole key.
-func (c *chunk) ordered() (bool, error) {
+// isIndexSorted reports whether the index is sorted by the whole key.
+func (c *chunk) isIndexSorted() (bool, error) {
 	m := &c.memory
 	found := make([]byte, 4)
 	args := m.pointers(
-		uint32(c.shape.size),
+		uint32(c.shape.recordBytes),
 		m.table,
 		uint32(c.shape.keyBytes),
 		m.data.Values,
 		uint64(m.data.N),
 		m.bits,
 	)
-	err := c.onBits("disorder", found, args...)
+	err := c.runOnBits("disorder", found, args...)
 	return binary.NativeEndian.Uint32(found) == 0, err
 }
 
@@ -212,7 +213,7 @@ func (c *chunk) sortByWord(w varyingWord) error {
 	m := &c.memory
 	d.KeyBits, d.WordBytes = w.bits(), w.bytes()
 	args := m.pointers(
-		uint32(c.shape.size),
+		uint32(c.shape.recordBytes),
 		m.table,
 		d.Values,
 		uint64(d.N),
@@ -220,7 +221,7 @@ func (c *chunk) sortByWord(w varyingWord) error {
 		uint32(w.to),
 		d.Keys,
 	)
-	if err := c.strided(fmt.Sprint("extract", 8*w.bytes()), d.N, args...); err != nil {
+	if err := c.launchStrided(fmt.Sprint("extract", 8*w.bytes()), d.N, args...); err != nil {
 		return err
 	}
 	return c.sortBits(w.varying)
@@ -235,9 +236,9 @@ func bestRadix(ctx *cl.Context) string {
 	return algo.Names()[0]
 }
 
-// choice returns the algorithm and its parameters for n keys of a kind: the algorithm that the
+// chooseSort returns the algorithm and its parameters for n keys of a kind: the algorithm that the
 // user named, otherwise the fastest one according to the Tuning, otherwise the default.
-func (c *chunk) choice(kind KeyKind, n int64) (name string, p algo.Params) {
+func (c *chunk) chooseSort(kind KeyKind, n int64) (name string, p algo.Params) {
 	digitBits := c.device.opt.DigitBits
 	tuning := c.device.opt.Tuning
 	if name = c.opt.Algorithm; name == "" && digitBits > 0 {
@@ -262,7 +263,7 @@ func (c *chunk) choice(kind KeyKind, n int64) (name string, p algo.Params) {
 // parameters cannot be built any more, for example after a driver update, it uses the defaults.
 func (c *chunk) sorter() (s *algo.Sorter, name string, err error) {
 	d := &c.memory.data
-	name, p := c.choice(KeyKind{
+	name, p := c.chooseSort(KeyKind{
 		WordBytes: d.WordBytes,
 		Values:    d.Values != nil,
 	}, d.N)
@@ -280,7 +281,7 @@ func (s *session) sorter(
 	p algo.Params,
 	d *algo.Data,
 ) (*algo.Sorter, error) {
-	sorter, err := made(s, s.sorters, fmt.Sprint(name, p), func() (*algo.Sorter, error) {
+	sorter, err := getOrCreate(s, s.sorters, fmt.Sprint(name, p), func() (*algo.Sorter, error) {
 		return algo.New(s.ctx, name, p)
 	})
 	if err == nil {

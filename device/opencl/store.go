@@ -54,34 +54,34 @@ type storer struct {
 	writer device.BlockWriter
 	pieces chan piece
 
-	gathered int               // number of pieces
-	left     [stages]*cl.Event // the last download from each stage
+	gathered      int               // number of pieces
+	lastDownloads [stages]*cl.Event // the last download from each stage
 }
 
 func (s *storer) run(ctx context.Context, total int64) error {
 	group, ctx := safely.WithContext(ctx)
 	group.Go(func() error {
 		defer close(s.pieces)
-		return s.issue(ctx, total)
+		return s.queueDownloads(ctx, total)
 	})
 	for range s.chunk.opt.Workers {
 		group.Go(func() error { return s.write(ctx) })
 	}
 	err := group.Wait()
 	if err != nil {
-		s.chunk.settle()
+		s.chunk.waitUntilIdle()
 	}
 	for p := range s.pieces { // that remain after an error
-		s.chunk.ring.give(p.slot)
+		s.chunk.ring.returnSlot(p.slot)
 	}
 	return err
 }
 
-func (s *storer) issue(ctx context.Context, total int64) error {
+func (s *storer) queueDownloads(ctx context.Context, total int64) error {
 	c := s.chunk
 	step := s.recordsPerBlock()
 	for first := int64(0); first < total; first += int64(step) {
-		slot, err := c.ring.take(ctx)
+		slot, err := c.ring.takeSlot(ctx)
 		if err != nil {
 			return err
 		}
@@ -90,8 +90,8 @@ func (s *storer) issue(ctx context.Context, total int64) error {
 			n:     int(min(int64(step), total-first)),
 			slot:  slot,
 		}
-		if slot.busy, err = s.download(p); err != nil {
-			c.ring.give(slot)
+		if slot.lastTransfer, err = s.download(p); err != nil {
+			c.ring.returnSlot(slot)
 			return err
 		}
 		s.pieces <- p // never blocks, because the channel has room for all slots
@@ -101,16 +101,16 @@ func (s *storer) issue(ctx context.Context, total int64) error {
 
 func (s *storer) write(ctx context.Context) error {
 	for p := range s.pieces {
-		err := cl.Wait(p.slot.busy)
-		p.slot.busy = nil
+		err := cl.Wait(p.slot.lastTransfer)
+		p.slot.lastTransfer = nil
 		if err == nil {
 			err = s.writer.WriteBlock(
 				ctx,
 				p.first,
-				p.slot.Bytes[:p.n*s.chunk.shape.size],
+				p.slot.Bytes[:p.n*s.chunk.shape.recordBytes],
 			)
 		}
-		s.chunk.ring.give(p.slot)
+		s.chunk.ring.returnSlot(p.slot)
 		if err != nil {
 			return err
 		}
@@ -122,20 +122,20 @@ func (s *storer) write(ctx context.Context) error {
 func (s *storer) recordsPerBlock() int {
 	c := s.chunk
 	bytes := c.ring.slotBytes
-	if !c.shape.bare {
+	if !c.shape.isBare {
 		bytes = min(bytes, int(c.memory.stage[0].Bytes))
 	}
 	if c.opt.BlockBytes > 0 {
 		bytes = min(bytes, c.opt.BlockBytes)
 	}
-	return max(bytes/c.shape.size, 1)
+	return max(bytes/c.shape.recordBytes, 1)
 }
 
 func (s *storer) download(p piece) (ready *cl.Event, err error) {
 	c := s.chunk
-	size := c.shape.size
-	if c.shape.bare {
-		ready, err = c.session.down.Read(
+	size := c.shape.recordBytes
+	if c.shape.isBare {
+		ready, err = c.session.download.Read(
 			p.slot.Pinned,
 			c.out,
 			p.first*int64(size),
@@ -147,7 +147,7 @@ func (s *storer) download(p piece) (ready *cl.Event, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return ready, c.session.down.Flush()
+	return ready, c.session.download.Flush()
 }
 
 // gather starts to gather the records of a piece into a stage on the device. The stage can be
@@ -165,12 +165,12 @@ func (s *storer) gather(p piece, size int) (*cl.Event, error) {
 		uint32(p.n),
 		c.memory.stage[at],
 	)
-	gathered, err := c.launch(
+	gathered, err := c.launchOver(
 		c.session.gather,
 		fmt.Sprint("gather", unit),
 		p.n*size/unit,
 		args,
-		s.left[at],
+		s.lastDownloads[at],
 	)
 	if err == nil {
 		err = c.session.gather.Flush()
@@ -178,12 +178,12 @@ func (s *storer) gather(p piece, size int) (*cl.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.left[at], err = c.session.down.Read(
+	s.lastDownloads[at], err = c.session.download.Read(
 		p.slot.Pinned,
 		c.memory.stage[at],
 		0,
 		p.n*size,
 		gathered,
 	)
-	return s.left[at], err
+	return s.lastDownloads[at], err
 }

@@ -84,7 +84,7 @@ func Search(ctx context.Context, bed Bed, opt Options) (opencl.Tuning, error) {
 	}
 	shares := len(opt.Keys) * (len(tuned) + 1)
 	for _, key := range opt.Keys {
-		if err := s.key(ctx, key, &shares); err != nil {
+		if err := s.tuneKey(ctx, key, &shares); err != nil {
 			return s.found, err
 		}
 	}
@@ -95,16 +95,16 @@ func Search(ctx context.Context, bed Bed, opt Options) (opencl.Tuning, error) {
 				info.Index, info.Name, opt.Records, s.skipped)
 	}
 	for _, key := range opt.Keys {
-		if err := s.tiny(ctx, key, s.share(&shares)); err != nil {
+		if err := s.tuneTiny(ctx, key, s.nextDeadline(&shares)); err != nil {
 			return s.found, err
 		}
 	}
 	return s.found, nil
 }
 
-// share returns the end of the next share of the remaining time, which is divided by the number
-// of remaining parts.
-func (s *search) share(parts *int) time.Time {
+// nextDeadline returns the end of the next share of the remaining time, which is divided by the
+// number of remaining parts.
+func (s *search) nextDeadline(parts *int) time.Time {
 	now := time.Now()
 	end := now.Add(s.deadline.Sub(now) / time.Duration(max(*parts, 1)))
 	*parts--
@@ -124,17 +124,17 @@ func recordsFor(info device.Info) int64 {
 	)
 }
 
-// key searches the algorithms for one kind of key. It times the default parameters of all
+// tuneKey searches the algorithms for one kind of key. It times the default parameters of all
 // algorithms, even if time is up. Algorithms that are too slow to catch up leave their time to
 // the others.
-func (s *search) key(
+func (s *search) tuneKey(
 	ctx context.Context,
 	key opencl.KeyKind,
 	shares *int,
 ) error {
 	var descents []*descent
 	for _, name := range tuned {
-		d, err := s.begin(ctx, key, name)
+		d, err := s.timeDefaults(ctx, key, name)
 		if err != nil {
 			return err
 		}
@@ -148,8 +148,8 @@ func (s *search) key(
 		return cmp.Compare(b.defaultRate, a.defaultRate)
 	})
 	for _, d := range descents {
-		if d.until = s.share(shares); d.defaultRate >= hopeless*descents[0].defaultRate {
-			if err := d.run(ctx, space(d.base.Algorithm, s.bed.Info())); err != nil {
+		if d.until = s.nextDeadline(shares); d.defaultRate >= hopeless*descents[0].defaultRate {
+			if err := d.improveAll(ctx, axesOf(d.base.Algorithm, s.bed.Info())); err != nil {
 				return err
 			}
 		}
@@ -167,8 +167,8 @@ func (s *search) key(
 	return nil
 }
 
-// begin times the default parameters of an algorithm.
-func (s *search) begin(
+// timeDefaults times the default parameters of an algorithm.
+func (s *search) timeDefaults(
 	ctx context.Context,
 	key opencl.KeyKind,
 	name string,
@@ -185,14 +185,14 @@ func (s *search) begin(
 		return d, nil
 	}
 	var err error
-	d.defaultRate, err = s.try(ctx, c, trialRuns, 0)
+	d.defaultRate, err = s.timeCandidate(ctx, c, trialRuns, 0)
 	d.bestRate = d.defaultRate
 	return d, err
 }
 
-// try times a candidate. If the device cannot run it, its rate is 0, but for default parameters,
-// failing is an error.
-func (s *search) try(
+// timeCandidate times a candidate. If the device cannot run the candidate, the rate is 0. It is an
+// error if the default parameters fail.
+func (s *search) timeCandidate(
 	ctx context.Context,
 	c bench.Case,
 	runs int,
@@ -238,13 +238,13 @@ type descent struct {
 	tried       []algo.Params
 }
 
-// run goes through the axes until a round improves nothing or time is up.
-func (d *descent) run(ctx context.Context, axes []axis) error {
+// improveAll goes through the axes until a round improves nothing or time is up.
+func (d *descent) improveAll(ctx context.Context, axes []axis) error {
 	d.tried = []algo.Params{{}}
 	for improved := true; improved; {
 		improved = false
 		for _, a := range axes {
-			better, err := d.along(ctx, a)
+			better, err := d.improveAxis(ctx, a)
 			if err != nil {
 				return err
 			}
@@ -254,12 +254,12 @@ func (d *descent) run(ctx context.Context, axes []axis) error {
 	return nil
 }
 
-func (d *descent) along(
+func (d *descent) improveAxis(
 	ctx context.Context, a axis,
 ) (improved bool, err error) {
 	from := d.best
 	for _, value := range a.values {
-		p := a.with(from, value)
+		p := a.apply(from, value)
 		if time.Now().After(d.until) {
 			return improved, nil
 		}
@@ -267,7 +267,7 @@ func (d *descent) along(
 			continue
 		}
 		d.tried = append(d.tried, p)
-		rate, err := d.search.try(ctx, d.with(p), trialRuns, d.defaultRate)
+		rate, err := d.search.timeCandidate(ctx, d.caseWith(p), trialRuns, d.defaultRate)
 		if err != nil {
 			return improved, err
 		}
@@ -280,7 +280,7 @@ func (d *descent) along(
 	return improved, nil
 }
 
-func (d *descent) with(p algo.Params) bench.Case {
+func (d *descent) caseWith(p algo.Params) bench.Case {
 	c := d.base
 	c.Params = p
 	return c
@@ -289,7 +289,7 @@ func (d *descent) with(p algo.Params) bench.Case {
 // confirm times the default and the winner again, one right after the other, so that a lucky
 // measurement cannot win.
 func (d *descent) confirm(ctx context.Context) (opencl.TunedSort, error) {
-	again, err := d.search.try(ctx, d.base, confirmRuns, 0)
+	again, err := d.search.timeCandidate(ctx, d.base, confirmRuns, 0)
 	if err != nil {
 		return opencl.TunedSort{}, err
 	}
@@ -298,7 +298,7 @@ func (d *descent) confirm(ctx context.Context) (opencl.TunedSort, error) {
 	if d.best == (algo.Params{}) {
 		return kept, nil
 	}
-	rate, err := d.search.try(ctx, d.with(d.best), confirmRuns, again)
+	rate, err := d.search.timeCandidate(ctx, d.caseWith(d.best), confirmRuns, again)
 	if rate > leastGain*again {
 		kept.Rate = rate
 		kept.Params = d.best

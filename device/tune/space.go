@@ -13,8 +13,8 @@ type axis struct {
 	field  func(p *algo.Params) *int
 }
 
-// with returns p with another value of this parameter.
-func (a axis) with(p algo.Params, value int) algo.Params {
+// apply returns p with another value of this parameter.
+func (a axis) apply(p algo.Params, value int) algo.Params {
 	*a.field(&p) = value
 	return p
 }
@@ -45,8 +45,8 @@ func sections(units int) axis {
 	return a
 }
 
-// space returns the axes of an algorithm, the most influential first.
-func space(algorithm string, info device.Info) []axis {
+// axesOf returns the axes of an algorithm, the most influential first.
+func axesOf(algorithm string, info device.Info) []axis {
 	switch algorithm {
 	case "count-scan-reorder":
 		return []axis{groupSizes, items, sections(info.Units), digitBits, maskSteps}
@@ -61,8 +61,8 @@ func space(algorithm string, info device.Info) []axis {
 // tuned lists the algorithms whose parameters are worth tuning.
 var tuned = []string{"hybrid", "onesweep", "count-scan-reorder"}
 
-// tiny lists the sorts that may be fastest for keys so few that launches cost more than comparing
-// all with all.
+// tiny lists the sorts that may be the fastest for few keys: a launch then costs more than
+// comparing every key with every other key.
 var tiny = []struct {
 	algorithm string
 	params    algo.Params

@@ -8,9 +8,9 @@ import (
 	"github.com/extsort/extsort/device/opencl"
 )
 
-// tiny finds the size up to which a selection sort is faster than the fastest other sort. It
+// tuneTiny finds the size up to which a selection sort is faster than the fastest other sort. It
 // tries sizes in ascending order until no selection sort wins.
-func (s *search) tiny(
+func (s *search) tuneTiny(
 	ctx context.Context,
 	key opencl.KeyKind,
 	until time.Time,
@@ -21,7 +21,7 @@ func (s *search) tiny(
 	}
 	var found *opencl.TunedSort
 	for log2 := tinyFrom; log2 <= tinyTo && time.Now().Before(until); log2++ {
-		won, err := s.tinyAt(ctx, large, 1<<log2)
+		won, err := s.bestTinyAt(ctx, large, 1<<log2)
 		if err != nil {
 			return err
 		}
@@ -55,14 +55,14 @@ func (s *search) fastest(key opencl.KeyKind) (c bench.Case, ok bool) {
 	return c, ok
 }
 
-// tinyAt returns the tiny sort that beats large with n keys, or nil.
-func (s *search) tinyAt(
+// bestTinyAt returns the tiny sort that beats large with n keys, or nil.
+func (s *search) bestTinyAt(
 	ctx context.Context,
 	large bench.Case,
 	n int64,
 ) (*opencl.TunedSort, error) {
 	large.Records = n
-	toBeat, err := s.try(ctx, large, trialRuns, 0)
+	toBeat, err := s.timeCandidate(ctx, large, trialRuns, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func (s *search) tinyAt(
 	for _, candidate := range tiny {
 		c := bench.Case{Label: candidate.algorithm, Algorithm: candidate.algorithm, Params: candidate.params,
 			Key: large.Key, Dist: dist, Records: n}
-		rate, err := s.try(ctx, c, trialRuns, toBeat)
+		rate, err := s.timeCandidate(ctx, c, trialRuns, toBeat)
 		if err != nil {
 			return nil, err
 		}

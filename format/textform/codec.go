@@ -18,7 +18,7 @@ type codec struct {
 	isText   bool // values may have to be quoted
 	// encode appends the text of a value.
 	encode func(dst, value []byte) []byte
-	// decode sets a value to that of a text. REQUIRES: the value was zero
+	// decode parses a text and stores its value. REQUIRES: the value was zero
 	decode func(value, text []byte) problem
 }
 
@@ -67,7 +67,7 @@ func appendRaw(dst, value []byte) []byte {
 	return hex.AppendEncode(dst, value)
 }
 
-// decodeRaw decodes what appendRaw appends. isRaw is false if the text is something else.
+// decodeRaw is the inverse of appendRaw. isRaw is false if the text is something else.
 func decodeRaw(value, text []byte) (isRaw bool, fault problem) {
 	if len(text) < 2 || text[0] != '0' || text[1]|0x20 != 'x' {
 		return false, ""
@@ -296,8 +296,8 @@ func withoutZeros(text []byte) []byte {
 // maxDigits is the number of digits of the longest decimal.
 const maxDigits = 31
 
-// decimalDigits returns the digits of a decimal. ok is false if PutDigits would not make the same
-// bytes of them, or if the sign code has no notation.
+// decimalDigits returns the digits of a decimal. ok is false if PutDigits would encode the digits
+// as other bytes, or if the sign code has no notation.
 func decimalDigits(
 	value []byte, t format.Type,
 ) (digits [maxDigits]byte, sign byte, ok bool) {

@@ -57,9 +57,9 @@ func shown(text []byte) string {
 	return strconv.Quote(string(text))
 }
 
-// SetHeader uses the line at the beginning of text as the names of the columns, in the order of the
-// cells, and returns its length. Without required, a line that contains anything other than such
-// names is not a header. Columns may be missing, unless one is left.
+// SetHeader uses the line at the beginning of text as the names of the columns, in the order of
+// the cells, and returns its length. If required is not set, a line that contains anything other
+// than such names is not a header. A header need not name all columns.
 func (d *Decoder) SetHeader(
 	text []byte, required bool,
 ) (length int, err error) {
@@ -381,7 +381,7 @@ func (d *Decoder) names() string {
 	return strings.Join(names, ", ")
 }
 
-// jsonScalar returns the number or string at the beginning of a text, and what follows it.
+// jsonScalar returns the number or string at the beginning of a text, and the text after it.
 func jsonScalar(text []byte) (value, rest []byte, ok bool) {
 	if len(text) == 0 {
 		return nil, nil, false

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// pipeOf returns the file descriptor of f if it is a pipe, and increases the capacity of the
-// pipe. It ignores errors of the latter, which only affects the speed.
+// pipeOf returns the file descriptor of f if it is a pipe, and increases the capacity of the pipe.
+// If the capacity cannot be increased, only speed is lost.
 func pipeOf(f any) (raw syscall.RawConn, ok bool) {
 	conn, ok := f.(syscall.Conn)
 	if !ok {

@@ -27,8 +27,8 @@ type Data struct {
 	Passes int // radix passes over the data; each Sort adds its own
 }
 
-// check returns an error if no algorithm can sort the data.
-func (d *Data) check(fromBit, toBit int) error {
+// validate returns an error if no algorithm can sort the data.
+func (d *Data) validate(fromBit, toBit int) error {
 	var faults []error
 	if d.WordBytes != 4 && d.WordBytes != 8 {
 		faults = append(faults, fmt.Errorf("keys of %d bytes", d.WordBytes))
@@ -84,8 +84,8 @@ func Names() []string {
 	return names
 }
 
-// find returns the index of the algorithm with this name; "" is the default.
-func find(name string) (int, error) {
+// findAlgorithm returns the index of the algorithm with this name; "" is the default.
+func findAlgorithm(name string) (int, error) {
 	at := slices.Index(Names(), cmp.Or(name, Names()[0]))
 	if at < 0 {
 		return 0, fmt.Errorf(
@@ -100,7 +100,7 @@ func find(name string) (int, error) {
 // Check returns an error if there is no algorithm with this name ("" is the default) or if it
 // cannot sort by digits of this width (0: chosen by the algorithm).
 func Check(name string, digitBits int) error {
-	at, err := find(name)
+	at, err := findAlgorithm(name)
 	if err != nil {
 		return err
 	}
@@ -129,15 +129,15 @@ func checkDigit(name string, widths []int, bits int) error {
 // New creates the sorter with this name; "" is the default. It rejects parameters with which even
 // the smallest keys could not be sorted. Kernels are built at first use.
 func New(ctx *cl.Context, name string, p Params) (*Sorter, error) {
-	at, err := find(name)
+	at, err := findAlgorithm(name)
 	if err != nil {
 		return nil, err
 	}
 	a := algorithms[at]
 	b := &builder{
-		ctx: ctx,
-		v:   variant{wordBytes: 4},
-		dry: true,
+		ctx:        ctx,
+		v:          variant{wordBytes: 4},
+		checksOnly: true,
 	}
 	if a.build(b, p); b.err != nil {
 		return nil, fmt.Errorf("%s: %w", a.name, b.err)

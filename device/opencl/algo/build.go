@@ -96,14 +96,14 @@ func (g geometry) withDigit(p Params, v variant, widths []int) geometry {
 
 // limits are conditions under which kernels can be built.
 type limits struct {
-	digitBits  int   // work-groups must be a multiple of it
-	groupUnit  int   // minimum size of a work-group
-	leastGroup int64 // used by a work-group
-	localBytes int64
+	digitBits     int   // work-groups must be a multiple of it
+	groupMultiple int   // minimum size of a work-group
+	minGroupSize  int64 // used by a work-group
+	localBytes    int64
 }
 
-// check returns an error if kernels of this shape cannot run on a device.
-func (g geometry) check(dev *cl.Device, l limits) error {
+// checkDevice returns an error if kernels of this shape cannot run on a device.
+func (g geometry) checkDevice(dev *cl.Device, l limits) error {
 	switch {
 	case g.digitBits < 1 || g.digitBits > l.digitBits:
 		return fmt.Errorf(
@@ -111,11 +111,11 @@ func (g geometry) check(dev *cl.Device, l limits) error {
 		)
 	case g.items < 1 || g.items > 64:
 		return fmt.Errorf("%d keys per work-item: use 1 to 64", g.items)
-	case g.groupSize%l.groupUnit != 0 ||
-		int64(g.groupSize) < max(l.leastGroup, 1) ||
+	case g.groupSize%l.groupMultiple != 0 ||
+		int64(g.groupSize) < max(l.minGroupSize, 1) ||
 		g.groupSize > dev.MaxGroup:
 		return fmt.Errorf("work-groups of %d: use a multiple of %d from %d to %d",
-			g.groupSize, l.groupUnit, max(l.leastGroup, 1), dev.MaxGroup)
+			g.groupSize, l.groupMultiple, max(l.minGroupSize, 1), dev.MaxGroup)
 	case l.localBytes > dev.LocalBytes:
 		return fmt.Errorf("%d work-items with %d keys: need %d bytes of local memory, of which there are %d",
 			g.groupSize, g.items, l.localBytes, dev.LocalBytes)
@@ -126,11 +126,11 @@ func (g geometry) check(dev *cl.Device, l limits) error {
 // A builder builds programs for one variant on one device. After its first error, all programs
 // are nil.
 type builder struct {
-	ctx     *cl.Context
-	v       variant
-	dry     bool // check shapes, but build nothing
-	clamped bool // build kernels with clamped digits, see prelude.cl
-	err     error
+	ctx        *cl.Context
+	v          variant
+	checksOnly bool // check shapes, but build nothing
+	clamped    bool // build kernels with clamped digits, see prelude.cl
+	err        error
 
 	programs []*cl.Program
 }
@@ -145,7 +145,7 @@ func (b *builder) program(
 	files ...string,
 ) (kernel func(name string) *cl.Kernel) {
 	none := func(string) *cl.Kernel { return nil }
-	if b.dry || b.err != nil {
+	if b.checksOnly || b.err != nil {
 		return none
 	}
 	defines := cl.Defines{
@@ -175,7 +175,7 @@ func (b *builder) program(
 
 // check fails if kernels of this shape cannot run.
 func (b *builder) check(g geometry, l limits) {
-	b.fail(g.check(b.device(), l))
+	b.fail(g.checkDevice(b.device(), l))
 }
 
 // fail records err, unless it is nil or there is an earlier error.

@@ -47,11 +47,11 @@ func (c *counting) sort(r *run, digits []digit, bases *cl.Buffer) {
 	if c.table != nil {
 		length = c.table(r.d.N, groups)
 	}
-	table := r.offsets("table", length)
+	table := r.offsetBuffer("table", length)
 	for _, digit := range digits {
-		args := []any{table, r.n(), uint32(digit.shift), digit.mask}
+		args := []any{table, r.keyCount(), uint32(digit.shift), digit.mask}
 		if c.sorting {
-			r.move(c.count, groups, c.groupSize, args...)
+			r.launchAndSwap(c.count, groups, c.groupSize, args...)
 		} else {
 			r.launch(
 				c.count,
@@ -74,7 +74,7 @@ func (c *counting) sort(r *run, digits []digit, bases *cl.Buffer) {
 		} else {
 			c.scanner.scan(r, table, length)
 		}
-		r.move(c.moving, groups, c.groupSize, args...)
+		r.launchAndSwap(c.moving, groups, c.groupSize, args...)
 	}
 }
 
@@ -164,9 +164,9 @@ func tiledShape(b *builder, p Params) geometry {
 		digitBits: cmp.Or(p.DigitBits, maxDigitBits)}
 	local := g.tile()*12 + 8*int64(g.groupSize) + 4*g.radix() + 64
 	b.check(g, limits{
-		digitBits:  maxDigitBits,
-		groupUnit:  1,
-		localBytes: local,
+		digitBits:     maxDigitBits,
+		groupMultiple: 1,
+		localBytes:    local,
 	})
 	return g.withDigit(p, b.v, upTo(maxDigitBits))
 }
@@ -233,7 +233,7 @@ func (s *scanner) scan(r *run, table *cl.Buffer, length int64) {
 		r.launch(s.single, 1, s.size, table, uint64(length))
 		return
 	}
-	sums := r.offsets("sums", s.groups)
+	sums := r.offsetBuffer("sums", s.groups)
 	r.launch(s.sums, s.groups, s.size, table, sums, uint64(length))
 	r.launch(s.single, 1, s.size, sums, uint64(s.groups))
 	r.launch(s.sections, s.groups, s.size, table, sums, uint64(length))

@@ -13,7 +13,7 @@ import (
 // (hybrid.cl). Pairs end as described at tail.
 func buildShortcuts(b *builder, p Params) kernelSet {
 	x := buildRadix(b, p, buildOnesweep(b, Params{}))
-	x.shortFrom = p.least(shortcutFrom)
+	x.shortFrom = p.minKeys(shortcutFrom)
 	x.window = buildWindow(b, p, x.passes.bits())
 	switch {
 	case b.v.wide:
@@ -74,7 +74,7 @@ func finishBytes(g geometry, keyBytes int) int64 {
 }
 
 func (h hybridGeometry) check(dev *cl.Device, wordBytes int) error {
-	return h.partition.check(dev, limits{digitBits: 10, groupUnit: 1, leastGroup: h.partition.radix(),
+	return h.partition.checkDevice(dev, limits{digitBits: 10, groupMultiple: 1, minGroupSize: h.partition.radix(),
 		localBytes: max(
 			h.partitionBytes(wordBytes), finishBytes(h.finish, wordBytes),
 		)})
@@ -91,7 +91,8 @@ type hybrid struct {
 const (
 	hybridCountTiles = 8
 	hybridSections   = 16 // at level 0
-	// Of a tile of the finish: expected size of a bucket, so that larger buckets fit, too.
+	// Expected size of a bucket as a fraction of a tile of the finish. The rest is for larger
+	// buckets.
 	hybridFill = 0.7
 )
 
@@ -145,24 +146,24 @@ func (h *hybrid) sort(r *run, seen *sampled, toBit int) bool {
 	if h == nil || len(seen.keys) == 0 {
 		return false
 	}
-	p := evenPlan(r.d.N, seen.top(), h.finish, hybridFill)
+	p := evenPlan(r.d.N, seen.topBit(), h.finish, hybridFill)
 	if p.second > h.partition.digitBits || p.bins <= 0 ||
-		p.top < toBit && !seen.spread(p) {
+		p.top < toBit && !seen.isSpread(p) {
 		return false
 	}
-	s := h.begin(r, p)
-	if p.top == toBit && !seen.spread(p) {
+	s := h.countFirstLevel(r, p)
+	if p.top == toBit && !seen.isSpread(p) {
 		return false
 	}
-	s.twoLevels()
+	s.partitionTwice()
 	s.launch(h.finishing, p.parts(), h.finish.groupSize, r.d.Keys, r.d.Keys, s.starts[1], s.state,
 		uint32(p.binShift()), uint32(1)<<p.bins-1, uint32(0))
 	r.d.Passes += 3
-	return r.flag(s.state) == 0 || r.err != nil
+	return r.readFlag(s.state) == 0 || r.err != nil
 }
 
-// begin counts the digits of level 0.
-func (h *hybrid) begin(r *run, p hybridPlan) *hybridRun {
+// countFirstLevel counts the digits of level 0.
+func (h *hybrid) countFirstLevel(r *run, p hybridPlan) *hybridRun {
 	g := h.partition
 	tiles := h.partition.groupsFor(r.d.N)
 	s := &hybridRun{
@@ -199,12 +200,12 @@ func (s *hybridRun) countDigits(level int, list *cl.Buffer, tiles int64) {
 }
 
 func (s *hybridRun) moveKeys(level int, list *cl.Buffer, tiles int64) {
-	s.run.move(s.hybrid.move, tiles, s.partition.groupSize, s.counts[level], list, uint32(s.d.N),
+	s.run.launchAndSwap(s.hybrid.move, tiles, s.partition.groupSize, s.counts[level], list, uint32(s.d.N),
 		uint32(s.sectionTiles[level]), uint32(s.shift(level)), uint32(s.bits[level]))
 }
 
-// twoLevels partitions twice after begin, and leaves the buckets in the data.
-func (s *hybridRun) twoLevels() {
+// partitionTwice partitions twice after begin, and leaves the buckets in the data.
+func (s *hybridRun) partitionTwice() {
 	g := s.partition
 	n := uint32(s.d.N)
 	buckets := int64(1) << s.first
@@ -248,7 +249,7 @@ type tail struct {
 }
 
 const (
-	tailFill  = 0.75  // of a tile: expected size of a bucket, so that larger buckets fit, too
+	tailFill  = 0.75  // expected size of a bucket as a fraction of a tile; the rest is for larger buckets
 	tailSaves = 2     // minimum number of saved passes: it takes about as long as one
 	tailBytes = 4 + 2 // local memory per key: its low word and its position
 )
@@ -275,15 +276,15 @@ func buildTail(b *builder, passBits int) *tail {
 // sort sorts by the leading bits and finishes. If that is impossible, it returns false, and the
 // data is a permutation in which equal keys have kept their order.
 func (t *tail) sort(x *radix, r *run, seen *sampled, toBit int) bool {
-	if t == nil || seen.top() < toBit {
+	if t == nil || seen.topBit() < toBit {
 		return false
 	}
 	p := evenPlan(r.d.N, toBit, t.geometry, tailFill)
 	passes := (p.first + p.second + t.passBits - 1) / t.passBits
-	if passes+tailSaves > (toBit+t.passBits-1)/t.passBits || !seen.spread(p) {
+	if passes+tailSaves > (toBit+t.passBits-1)/t.passBits || !seen.isSpread(p) {
 		return false
 	}
-	x.digits(r, seen, 0, toBit-passes*t.passBits, toBit)
+	x.sortDigits(r, seen, 0, toBit-passes*t.passBits, toBit)
 	parts := p.parts()
 	size := t.geometry.groupSize
 	starts := r.buffer("tail starts", 4*(parts+1))
@@ -299,9 +300,9 @@ func (t *tail) sort(x *radix, r *run, seen *sampled, toBit int) bool {
 		uint32(p.shift(1)),
 		uint32(parts-1),
 	)
-	r.move(t.finish, parts, size, starts, state, uint32(p.binShift()), uint32(1)<<p.bins-1,
+	r.launchAndSwap(t.finish, parts, size, starts, state, uint32(p.binShift()), uint32(1)<<p.bins-1,
 		uint32(max(0, p.shift(1)-32)))
-	if r.flag(state) != 0 && r.err == nil {
+	if r.readFlag(state) != 0 && r.err == nil {
 		r.swap() // restores the data, because the output is incomplete
 		return false
 	}

@@ -34,9 +34,9 @@ func buildSampler(b *builder, from int64) *sampler {
 		ordered: kernel("in_order")}
 }
 
-// look returns a sample, which is empty if there are too few keys for it to pay off. It waits for
-// the device.
-func (s *sampler) look(r *run, fromBit, toBit int) *sampled {
+// takeSample returns a sample, which is empty if there are too few keys for it to pay off. It
+// waits for the device.
+func (s *sampler) takeSample(r *run, fromBit, toBit int) *sampled {
 	if r.d.N < s.from {
 		return &sampled{}
 	}
@@ -48,18 +48,18 @@ func (s *sampler) look(r *run, fromBit, toBit int) *sampled {
 		s.geometry.groupSize,
 		r.d.Keys,
 		buffer,
-		r.n(),
+		r.keyCount(),
 		uint32(size),
 	)
-	words := r.words(buffer, 2*size, r.v.wordBytes)
+	words := r.readWords(buffer, 2*size, r.v.wordBytes)
 	if r.err != nil {
 		return &sampled{}
 	}
-	seen := &sampled{keys: words[:size], after: words[size:]}
+	seen := &sampled{keys: words[:size], nextKeys: words[size:]}
 	for i, key := range words {
 		words[i] = key << (64 - toBit) >> (64 - toBit) >> fromBit
 		if i < size {
-			seen.differ |= words[i] ^ words[0]
+			seen.differingBits |= words[i] ^ words[0]
 		}
 	}
 	return seen
@@ -75,9 +75,9 @@ func (s *sampler) inOrder(r *run, seen *sampled, fromBit, toBit int) bool {
 	r.fill(state, 0)
 	r.launch(s.ordered, min(
 		s.sections, s.geometry.groupsFor(r.d.N),
-	), s.geometry.groupSize, r.d.Keys, state, r.n(),
+	), s.geometry.groupSize, r.d.Keys, state, r.keyCount(),
 		uint32(fromBit), uint32(toBit))
-	return r.flag(state) == 0
+	return r.readFlag(state) == 0
 }
 
 // leading sorts 64-bit keys by their leading bits only and then repairs neighbors with equal
@@ -100,8 +100,8 @@ func buildLeading(b *builder) *leading {
 		clear: kernel("repair_clear"), find: kernel("repair_find"), sort: kernel("repair_sort")}
 }
 
-// tieBit returns the lowest bit that must be sorted by passes. If it is at most fromBit, that is
-// all bits.
+// tieBit returns the lowest bit by which passes must sort. If it is at most fromBit, they must
+// sort by all bits.
 func (l *leading) tieBit(seen *sampled, n int64, fromBit, toBit int) int {
 	width := toBit - fromBit
 	if l == nil || len(seen.keys) == 0 || width <= 32 {
@@ -118,7 +118,7 @@ func (l *leading) repair(r *run, fromBit, tieBit, toBit int) bool {
 	heads := r.d.KeysTmp
 	capacity := min(r.d.N, math.MaxUint32) // holds no keys at this point
 	state := r.buffer("repair", 8)
-	args := []any{r.d.Keys, heads, state, r.n(),
+	args := []any{r.d.Keys, heads, state, r.keyCount(),
 		uint32(capacity), uint32(fromBit), uint32(tieBit), uint32(64 - toBit)}
 	size := l.geometry.groupSize
 	r.launch(l.clear, 1, 2, state)
@@ -129,6 +129,6 @@ func (l *leading) repair(r *run, fromBit, tieBit, toBit int) bool {
 		args...,
 	)
 	r.launch(l.sort, l.sections, size, append(args, r.d.Values)...)
-	result := r.words(state, 2, 4)
+	result := r.readWords(state, 2, 4)
 	return r.err != nil || int64(result[0]) <= capacity && result[1] == 0
 }

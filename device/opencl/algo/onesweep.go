@@ -50,7 +50,7 @@ func onesweepShape(
 func buildOnesweep(b *builder, p Params) passes {
 	dev := b.device()
 	ranking := cmp.Or(p.Ranking, RankMasks)
-	if !b.dry {
+	if !b.checksOnly {
 		ranking = rankingFor(b.ctx, p)
 	}
 	shape := onesweepShape(dev, p, b.v, ranking)
@@ -116,7 +116,7 @@ func (o *onesweep) sort(r *run, digits []digit, bases *cl.Buffer) {
 			abort,
 		)
 	}
-	failed := r.flag(abort)
+	failed := r.readFlag(abort)
 	if failed == 0 || r.err != nil {
 		return
 	}
@@ -145,7 +145,7 @@ func (o *onesweep) pass(
 		uint64(words),
 		uint32(pass),
 	)
-	r.move(o.sweep, tiles, o.groupSize, bases, states, tickets, abort, r.n(), uint32(pass),
+	r.launchAndSwap(o.sweep, tiles, o.groupSize, bases, states, tickets, abort, r.keyCount(), uint32(pass),
 		uint32(place), uint32(shift), mask)
 }
 
@@ -177,7 +177,7 @@ func probe(ctx *cl.Context, ranking Ranking) bool {
 	ok := r.buffer("ok", 4*groups*int64(g.groupSize))
 	defer ok.Release()
 	r.launch(k, groups, g.groupSize, ok)
-	for _, good := range r.words(ok, groups*g.groupSize, 4) {
+	for _, good := range r.readWords(ok, groups*g.groupSize, 4) {
 		if good != 1 {
 			return false
 		}

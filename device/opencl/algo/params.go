@@ -26,8 +26,8 @@ type Params struct {
 	Wide bool `json:"wide,omitempty"` // for tests: 64-bit positions even if 32 bits suffice
 }
 
-// least returns the minimum number of keys for a shortcut. Tests lower it with LeadingKeys.
-func (p Params) least(otherwise int64) int64 {
+// minKeys returns the minimum number of keys for a shortcut. Tests lower it with LeadingKeys.
+func (p Params) minKeys(otherwise int64) int64 {
 	return cmp.Or(max(p.LeadingKeys, 0), otherwise)
 }
 

@@ -167,13 +167,13 @@ func TestLeadingBitsRepair(t *testing.T) {
 			must(t, err)
 			e := made.(*radix)
 			r := &run{Sorter: s, q: q, d: &b.data, v: v}
-			e.digits(r, &sampled{}, 0, 32, 64)
+			e.sortDigits(r, &sampled{}, 0, 32, 64)
 			if got := e.leading.repair(r, 0, 32, 64); got != tt.repaired {
 				t.Errorf("%d prefixes: repaired %v, want %v", tt.prefixes, got, tt.repaired)
 			}
 			must(t, r.err)
 			if !tt.repaired {
-				e.digits(r, &sampled{}, 0, 0, 64)
+				e.sortDigits(r, &sampled{}, 0, 0, 64)
 			}
 			b.check(0, 64)
 			b.close()
@@ -282,7 +282,7 @@ func TestScan(t *testing.T) {
 		r := &run{Sorter: &Sorter{ctx: ctx, scratch: map[string]*cl.Buffer{}}, q: q}
 		s.scan(r, table, int64(n))
 		sum := uint64(0)
-		for i, got := range r.words(table, n, 4) {
+		for i, got := range r.readWords(table, n, 4) {
 			if got != sum {
 				t.Fatalf("length %d: entry %d is %d, want %d", n, i, got, sum)
 			}
@@ -435,7 +435,7 @@ func TestWindow(t *testing.T) {
 				b := newBed(t, ctx, q, kind{tt.bytes, values}, words)
 				e, err := s.kernelsFor(variantOf(&b.data, values))
 				must(t, err)
-				k, err := e.(*radix).window.made()
+				k, err := e.(*radix).window.kernels()
 				must(t, err)
 				if k.last != nil {
 					k.last.abortAt = gaveUp

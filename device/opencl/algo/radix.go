@@ -65,7 +65,7 @@ func buildRadix(b *builder, p Params, made passes) *radix {
 	x := &radix{
 		passes:    made,
 		histogram: buildHistogram(b, made.bits()),
-		sampler:   buildSampler(b, p.least(sampleFrom)),
+		sampler:   buildSampler(b, p.minKeys(sampleFrom)),
 	}
 	if b.v.wordBytes == 8 && p.LeadingKeys >= 0 {
 		x.leading = buildLeading(b)
@@ -75,7 +75,7 @@ func buildRadix(b *builder, p Params, made passes) *radix {
 
 // sort sorts by all digits that vary, or only by the leading digits if these are enough.
 func (x *radix) sort(r *run, fromBit, toBit int) {
-	seen := x.sampler.look(r, fromBit, toBit)
+	seen := x.sampler.takeSample(r, fromBit, toBit)
 	if x.sampler.inOrder(r, seen, fromBit, toBit) {
 		return
 	}
@@ -84,7 +84,7 @@ func (x *radix) sort(r *run, fromBit, toBit int) {
 		return
 	}
 	tieBit := x.leading.tieBit(seen, r.d.N, fromBit, toBit)
-	p, ok := x.window.plan(r, seen, fromBit, toBit, seen.varying(digitsOf(tieBit, toBit, x.passes.bits())))
+	p, ok := x.window.plan(r, seen, fromBit, toBit, seen.countVarying(digitsOf(tieBit, toBit, x.passes.bits())))
 	if ok {
 		if x.window.sort(x, r, p, toBit) {
 			return
@@ -92,21 +92,21 @@ func (x *radix) sort(r *run, fromBit, toBit int) {
 		seen = &sampled{}
 	}
 	if tieBit > fromBit {
-		x.digits(r, seen, fromBit, tieBit, toBit)
+		x.sortDigits(r, seen, fromBit, tieBit, toBit)
 		if x.leading.repair(r, fromBit, tieBit, toBit) {
 			return
 		}
 	}
-	x.digits(r, seen, fromBit, fromBit, toBit)
+	x.sortDigits(r, seen, fromBit, fromBit, toBit)
 }
 
-// digits runs a pass for every digit from lowBit on that varies. It waits for the histogram
+// sortDigits runs a pass for every digit from lowBit on that varies. It waits for the histogram
 // unless the sample, whose keys are shifted by fromBit, shows that all digits vary.
-func (x *radix) digits(r *run, seen *sampled, fromBit, lowBit, toBit int) {
+func (x *radix) sortDigits(r *run, seen *sampled, fromBit, lowBit, toBit int) {
 	varying := digitsOf(lowBit, toBit, x.passes.bits())
-	bases, varies := x.histogram.run(r, lowBit, toBit, len(varying), 0)
-	if slices.ContainsFunc(varying, func(d digit) bool { return !seen.shows(d.shift-fromBit, uint64(d.mask)) }) {
-		flags := r.words(varies, len(varying), 4)
+	bases, varies := x.histogram.countAll(r, lowBit, toBit, len(varying), 0)
+	if slices.ContainsFunc(varying, func(d digit) bool { return !seen.provesVaried(d.shift-fromBit, uint64(d.mask)) }) {
+		flags := r.readWords(varies, len(varying), 4)
 		varying = slices.DeleteFunc(varying, func(d digit) bool {
 			return flags[d.place] == 0
 		})
@@ -115,7 +115,7 @@ func (x *radix) digits(r *run, seen *sampled, fromBit, lowBit, toBit int) {
 		p, ok := x.window.plan(r, seen, lowBit, toBit, len(varying))
 		if ok {
 			if !x.window.sort(x, r, p, toBit) {
-				x.digits(r, &sampled{}, fromBit, lowBit, toBit)
+				x.sortDigits(r, &sampled{}, fromBit, lowBit, toBit)
 			}
 			return
 		}
@@ -153,20 +153,20 @@ func buildHistogram(b *builder, digitBits int) *histogram {
 		clear: kernel("histogram_clear"), count: kernel("histogram_count"), scan: kernel("histogram_scan")}
 }
 
-// run returns two buffers: the positions where the keys of each digit value begin, and the places
-// that vary. A clamped digit begins with the value least.
-func (h *histogram) run(
+// countAll returns two buffers: the positions where the keys of each digit value begin, and the
+// places that vary. A clamped digit begins with the value least.
+func (h *histogram) countAll(
 	r *run,
 	fromBit, toBit, places int,
 	least uint64,
 ) (bases, varies *cl.Buffer) {
 	words := int64(8*r.v.wordBytes+h.digitBits) * h.radix()
 	counts := r.buffer("counts", 8*words)
-	bases = r.offsets("bases", words)
+	bases = r.offsetBuffer("bases", words)
 	varies = r.buffer("varies", 4*64)
 	r.launch(h.clear, 1, h.groupSize, counts, uint32(2*words))
 	r.launch(h.count, min(h.sections, h.groupsFor(r.d.N)), h.groupSize,
-		r.d.Keys, counts, r.n(), uint32(fromBit), uint32(toBit), r.word(least))
+		r.d.Keys, counts, r.keyCount(), uint32(fromBit), uint32(toBit), r.toWord(least))
 	r.launch(
 		h.scan,
 		int64(places),
@@ -174,7 +174,7 @@ func (h *histogram) run(
 		counts,
 		bases,
 		varies,
-		r.n(),
+		r.keyCount(),
 	)
 	return bases, varies
 }

@@ -70,12 +70,12 @@ func (r ranked) localBytes(wordBytes int, wide bool) int64 {
 	return pool + variant{wide: wide}.offsetBytes()*r.radix() + 16
 }
 
-// check returns an error if the kernels cannot run on a device.
-func (r ranked) check(dev *cl.Device, wordBytes int, wide bool) error {
+// checkDevice returns an error if the kernels cannot run on a device.
+func (r ranked) checkDevice(dev *cl.Device, wordBytes int, wide bool) error {
 	if r.maskSteps < 1 || r.maskSteps > 16 {
 		return fmt.Errorf("%d keys between barriers: use 1 to 16", r.maskSteps)
 	}
-	return r.geometry.check(
+	return r.geometry.checkDevice(
 		dev,
 		limits{maxDigitBits, rankTeam, r.radix(), r.localBytes(wordBytes, wide)},
 	)
@@ -87,7 +87,7 @@ func (r ranked) program(
 	more cl.Defines,
 	files ...string,
 ) (kernel func(name string) *cl.Kernel) {
-	b.fail(r.check(b.device(), b.v.wordBytes, b.v.wide))
+	b.fail(r.checkDevice(b.device(), b.v.wordBytes, b.v.wide))
 	defines := cl.Defines{
 		"RANK":       int(r.ranking) - int(RankMasks),
 		"MASK_STEPS": r.maskSteps,

@@ -23,7 +23,7 @@ func TestDefaultsFit(t *testing.T) {
 			}
 			for _, wide := range []bool{false, true} {
 				csr := countScanReorderShape(dev, Params{}, variant{wordBytes: wordBytes})
-				if err := csr.check(dev, wordBytes, wide); err != nil {
+				if err := csr.checkDevice(dev, wordBytes, wide); err != nil {
 					t.Errorf("%s: count-scan-reorder: %v", name, err)
 				}
 				for _, ranking := range []Ranking{RankMasks, RankBallots, RankSubgroups, RankWarpMasks} {
@@ -31,7 +31,7 @@ func TestDefaultsFit(t *testing.T) {
 						continue // only NVIDIA's shape has these
 					}
 					shape := onesweepShape(dev, Params{}, variant{wordBytes: wordBytes}, ranking)
-					if err := shape.check(dev, wordBytes, wide); err != nil {
+					if err := shape.checkDevice(dev, wordBytes, wide); err != nil {
 						t.Errorf("%s: onesweep, ranking %d: %v", name, ranking, err)
 					}
 				}

@@ -45,29 +45,29 @@ func leadingBits(sample []uint64, width int, n int64) int {
 
 // sampled is a sample of the keys, reduced to the bits to sort by and shifted down.
 type sampled struct {
-	keys   []uint64
-	after  []uint64 // the next key in the data, for each key
-	differ uint64   // bits that differ between keys
+	keys          []uint64
+	nextKeys      []uint64 // the next key in the data, for each key
+	differingBits uint64   // bits that differ between keys
 }
 
-// shows reports whether the sample proves that a digit varies. shift is its lowest bit.
-func (s *sampled) shows(shift int, mask uint64) bool {
-	return s.differ>>shift&mask != 0
+// provesVaried reports whether the sample proves that a digit varies. shift is its lowest bit.
+func (s *sampled) provesVaried(shift int, mask uint64) bool {
+	return s.differingBits>>shift&mask != 0
 }
 
-// top returns the number of bits below the leading bits that are the same in the whole sample.
-func (s *sampled) top() int { return bits.Len64(s.differ) }
+// topBit returns the number of bits below the leading bits that are the same in the whole sample.
+func (s *sampled) topBit() int { return bits.Len64(s.differingBits) }
 
-// spread reports two conditions. First, as far as the sample shows, buckets by leading bits hold
+// isSpread reports two conditions. First, as far as the sample shows, buckets by leading bits hold
 // at most p.room times the average, so they fit. Second, it is rare that many work-items count
 // the same digit at once, which would serialize them: neighbors in the data differ, and the bits
 // for the bins vary.
-func (s *sampled) spread(p hybridPlan) bool {
+func (s *sampled) isSpread(p hybridPlan) bool {
 	const cells = 32
 	const slack = 24
 	n := float64(len(s.keys))
 	alike := 0.0
-	for i, key := range s.after {
+	for i, key := range s.nextKeys {
 		if (key^s.keys[i])>>p.shift(0) == 0 {
 			alike++
 		}

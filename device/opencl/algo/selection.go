@@ -36,9 +36,9 @@ func selectionOf(b *builder, p Params, file string, factor int) *selection {
 		digitBits: 1,
 	}
 	b.check(g, limits{
-		digitBits:  1,
-		groupUnit:  1,
-		localBytes: int64(8 * g.groupSize * factor),
+		digitBits:     1,
+		groupMultiple: 1,
+		localBytes:    int64(8 * g.groupSize * factor),
 	})
 	return &selection{g, b.program(
 		g,
@@ -50,11 +50,11 @@ func selectionOf(b *builder, p Params, file string, factor int) *selection {
 // sort compares every key with every other key.
 func (s *selection) sort(r *run, fromBit, toBit int) {
 	mask := ^uint64(0) >> (64 - (toBit - fromBit))
-	r.move(
+	r.launchAndSwap(
 		s.kernel,
 		s.geometry.groupsFor(r.d.N),
 		s.geometry.groupSize,
-		r.n(),
+		r.keyCount(),
 		uint32(fromBit),
 		mask,
 	)

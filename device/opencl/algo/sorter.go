@@ -41,7 +41,7 @@ func (s *Sorter) Build(d *Data) error {
 // Sort orders d stably by the bits fromBit ≤ b < toBit of the key and ignores all other bits. It
 // may return before the device is done; the next command in q sees the result.
 func (s *Sorter) Sort(q *cl.Queue, d *Data, fromBit, toBit int) error {
-	if err := d.check(fromBit, toBit); err != nil {
+	if err := d.validate(fromBit, toBit); err != nil {
 		return err
 	}
 	if d.N < 2 || fromBit == toBit {
@@ -127,8 +127,8 @@ func (r *run) buffer(name string, bytes int64) *cl.Buffer {
 	return b
 }
 
-// offsets is buffer with the size of length positions.
-func (r *run) offsets(name string, length int64) *cl.Buffer {
+// offsetBuffer is buffer with the size of length positions.
+func (r *run) offsetBuffer(name string, length int64) *cl.Buffer {
 	return r.buffer(name, r.v.offsetBytes()*length)
 }
 
@@ -142,8 +142,8 @@ func (r *run) launch(k *cl.Kernel, groups int64, size int, args ...any) {
 	}
 }
 
-// move launches a kernel that moves the data to the other buffers, and swaps the buffers.
-func (r *run) move(k *cl.Kernel, groups int64, size int, args ...any) {
+// launchAndSwap launches a kernel that moves the data to the other buffers, and swaps the buffers.
+func (r *run) launchAndSwap(k *cl.Kernel, groups int64, size int, args ...any) {
 	all := append([]any{r.d.Keys, r.d.KeysTmp}, args...)
 	if r.v.values {
 		all = append(all, r.d.Values, r.d.ValuesTmp)
@@ -158,8 +158,8 @@ func (r *run) swap() {
 	d.Values, d.ValuesTmp = d.ValuesTmp, d.Values
 }
 
-// words reads n words of 4 or 8 bytes, after all commands queued before.
-func (r *run) words(b *cl.Buffer, n, wordBytes int) []uint64 {
+// readWords reads n words of 4 or 8 bytes, after all commands queued before.
+func (r *run) readWords(b *cl.Buffer, n, wordBytes int) []uint64 {
 	words := make([]uint64, n)
 	if r.err != nil {
 		return words
@@ -176,21 +176,21 @@ func (r *run) words(b *cl.Buffer, n, wordBytes int) []uint64 {
 	return words
 }
 
-// flag reads the first word of a buffer.
-func (r *run) flag(b *cl.Buffer) uint32 {
-	return uint32(r.words(b, 1, 4)[0])
+// readFlag reads the first word of a buffer.
+func (r *run) readFlag(b *cl.Buffer) uint32 {
+	return uint32(r.readWords(b, 1, 4)[0])
 }
 
-// word converts a value to a kernel's word_t.
-func (r *run) word(x uint64) any {
+// toWord converts a value to a kernel's word_t.
+func (r *run) toWord(x uint64) any {
 	if r.v.wordBytes == 8 {
 		return x
 	}
 	return uint32(x)
 }
 
-// copy copies a part of a buffer. If src is nil, it does nothing.
-func (r *run) copy(
+// copyPart copies a part of a buffer. If src is nil, it does nothing.
+func (r *run) copyPart(
 	dst *cl.Buffer,
 	dstOffset int64,
 	src *cl.Buffer,
@@ -207,4 +207,4 @@ func (r *run) fill(b *cl.Buffer, word uint32) {
 	}
 }
 
-func (r *run) n() uint64 { return uint64(r.d.N) }
+func (r *run) keyCount() uint64 { return uint64(r.d.N) }

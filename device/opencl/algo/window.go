@@ -14,9 +14,9 @@ import (
 // window of values (digit_of in prelude.cl). This saves the passes above it. The few keys outside
 // of the window end up at both ends, where they are sorted separately.
 type window struct {
-	from int64
-	bits int
-	made func() (*windowKernels, error) // built at first use, because that takes time
+	from    int64
+	bits    int
+	kernels func() (*windowKernels, error) // built at first use, because that takes time
 }
 
 type windowKernels struct {
@@ -30,7 +30,7 @@ const (
 )
 
 func buildWindow(b *builder, p Params, bits int) *window {
-	return &window{from: p.least(windowFrom), bits: bits, made: sync.OnceValues(func() (*windowKernels, error) {
+	return &window{from: p.minKeys(windowFrom), bits: bits, kernels: sync.OnceValues(func() (*windowKernels, error) {
 		b.clamped = true
 		defer func() { b.clamped = false }()
 		last, _ := buildOnesweep(b, Params{}).(*onesweep)
@@ -57,12 +57,12 @@ func (w *window) plan(
 		otherwise < 2 {
 		return p, false
 	}
-	p, ok = seen.window(w.bits, toBit)
+	p, ok = seen.planWindow(w.bits, toBit)
 	return p, ok && p.places < otherwise
 }
 
-// window returns the plan with the fewest digits for which few keys of the sample are outside.
-func (s *sampled) window(digitBits, toBit int) (p windowPlan, ok bool) {
+// planWindow returns the plan with the fewest digits for which few keys of the sample are outside.
+func (s *sampled) planWindow(digitBits, toBit int) (p windowPlan, ok bool) {
 	sorted := slices.Sorted(slices.Values(s.keys))
 	spare := max(len(sorted)/windowShare-2, 0)
 	// The first and the last value of the digit are for keys outside.
@@ -84,20 +84,20 @@ func (s *sampled) window(digitBits, toBit int) (p windowPlan, ok bool) {
 // sort returns false if too many keys are outside. The data is then a permutation in which equal
 // keys have kept their order.
 func (w *window) sort(x *radix, r *run, p windowPlan, toBit int) bool {
-	k, err := w.made()
+	k, err := w.kernels()
 	if r.err = err; err != nil || k.last == nil {
 		return err != nil
 	}
 	digits := digitsOf(0, p.places*w.bits, w.bits)
-	bases, varies := k.histogram.run(r, 0, p.places*w.bits, p.places, p.least)
+	bases, varies := k.histogram.countAll(r, 0, p.places*w.bits, p.places, p.least)
 	last := digits[p.places-1]
-	flags := r.words(varies, p.places, 4)
-	starts := r.words(
+	flags := r.readWords(varies, p.places, 4)
+	starts := r.readWords(
 		bases,
 		p.places<<w.bits,
 		int(r.v.offsetBytes()),
 	)[last.place<<w.bits:]
-	low, high := outside(
+	low, high := countOutside(
 		r.d.N,
 		starts,
 		p.least,
@@ -140,30 +140,30 @@ func (k *windowKernels) pass(
 		0,
 		last.place,
 		last.shift,
-		r.word(least),
+		r.toWord(least),
 		bases,
 		tickets,
 		abort,
 	)
-	if r.flag(abort) != 0 && r.err == nil {
+	if r.readFlag(abort) != 0 && r.err == nil {
 		*r.d = before
 		return false
 	}
 	return true
 }
 
-// varying returns the number of digits that vary in the sample.
-func (s *sampled) varying(digits []digit) (n int) {
+// countVarying returns the number of digits that vary in the sample.
+func (s *sampled) countVarying(digits []digit) (n int) {
 	for _, d := range digits {
-		n += asFlag(s.shows(d.shift, uint64(d.mask)))
+		n += asFlag(s.provesVaried(d.shift, uint64(d.mask)))
 	}
 	return n
 }
 
-// outside returns how many keys are below the window and above it, given the starts of the
+// countOutside returns how many keys are below the window and above it, given the starts of the
 // digit's values. If the window extends to the smallest or largest possible value, no keys are
 // outside on that side.
-func outside(n int64, starts []uint64, least, most uint64) (low, high int64) {
+func countOutside(n int64, starts []uint64, least, most uint64) (low, high int64) {
 	if least > 0 {
 		low = int64(starts[1])
 	}
@@ -187,8 +187,8 @@ func sortPart(x *radix, r *run, first, count int64, toBit int) {
 	}
 	keys := count * int64(r.v.wordBytes)
 	values := 4 * count
-	r.copy(part.Keys, 0, r.d.Keys, first*int64(r.v.wordBytes), keys)
-	r.copy(part.Values, 0, r.d.Values, 4*first, values)
+	r.copyPart(part.Keys, 0, r.d.Keys, first*int64(r.v.wordBytes), keys)
+	r.copyPart(part.Values, 0, r.d.Values, 4*first, values)
 	sub := &run{
 		Sorter: r.Sorter,
 		q:      r.q,
@@ -196,8 +196,8 @@ func sortPart(x *radix, r *run, first, count int64, toBit int) {
 		v:      r.v,
 		err:    r.err,
 	}
-	x.digits(sub, &sampled{}, 0, 0, toBit)
+	x.sortDigits(sub, &sampled{}, 0, 0, toBit)
 	r.err = sub.err
-	r.copy(r.d.Keys, first*int64(r.v.wordBytes), part.Keys, 0, keys)
-	r.copy(r.d.Values, 4*first, part.Values, 0, values)
+	r.copyPart(r.d.Keys, first*int64(r.v.wordBytes), part.Keys, 0, keys)
+	r.copyPart(r.d.Values, 4*first, part.Values, 0, values)
 }
