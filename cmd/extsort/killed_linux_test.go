@@ -192,3 +192,44 @@ func mustRun(t *testing.T, dir string, args ...string) []byte {
 	}
 	return out
 }
+
+// TestKilledSets kills a union, a comparison and a join. No output may be incomplete, and no
+// temporary file may be left.
+func TestKilledSets(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for seed, name := range []string{"a", "b"} {
+		mustRun(t, dir, "gen", "-t", "u64", "-n", "300k", "--seed", strconv.Itoa(seed), "-o", name)
+		mustRun(t, dir, "-t", "u64", "-o", name, name)
+	}
+	for _, words := range [][]string{
+		{"union", "-o", "out"},
+		{"compare", "--only-b", "out"},
+		{"join", "--how", "outer", "--columns", "a,b", "-o", "out"},
+	} {
+		words = append(words, "-t", "u64", "a", "b")
+		mustRun(t, dir, words...)
+		want := readFile(t, dir, "out")
+		for _, after := range []time.Duration{5, 20, 40, 80} {
+			if err := os.WriteFile(filepath.Join(dir, "out"), []byte("old"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			cmd := exec.Command("extsort", words...)
+			cmd.Dir = dir
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(after * time.Millisecond)
+			cmd.Process.Kill()
+			err := cmd.Wait()
+			got := readFile(t, dir, "out")
+			if !bytes.Equal(got, want) && (string(got) != "old" || err == nil) {
+				t.Errorf("%q: killed after %d ms: %v, and the output has %d bytes", words, after, err, len(got))
+			}
+		}
+		entries, err := os.ReadDir(dir)
+		if err != nil || len(entries) != 3 {
+			t.Errorf("%q: there is %v, %v", words, entries, err)
+		}
+	}
+}

@@ -35,13 +35,18 @@ func Combine(ctx context.Context, opt sets.Options, r *Run, others ...*Run) (set
 	input.AllowRemote(r.Input.Files, r.Plan.Sizes.RequestBytes)
 	opt.Workers = r.Plan.Sizes.Workers
 	opt.BlockRecords = opt.RecordsPerBlock(r.Facts.Request.MemoryBytes / 4)
+	groupBytes := r.Facts.Request.MemoryBytes / groupShare
+	if small := r.Facts.Request.BlockBytes; small > 0 { // in tests
+		opt.BlockRecords = max(small/r.Input.size, 1)
+		groupBytes = int64(small)
+	}
 
 	if opt.Join != nil {
 		ofB := r
 		if len(others) > 0 {
 			ofB = others[0]
 		}
-		opt.Join.GroupBytes = r.Facts.Request.MemoryBytes / groupShare
+		opt.Join.GroupBytes = groupBytes
 		opt.Join.NewRun = func(context.Context) (sets.TemporaryRun, error) {
 			s, err := ofB.Spill(-1)
 			if err != nil {

@@ -54,6 +54,7 @@ func faultCases(t *testing.T) []faultCase {
 			want: sosdFile(distinct)},
 		{name: "merge of files", opt: Options{Record: words.spec}, data: sorted, want: sorted, run: mergeAs},
 	}
+	cases = append(cases, setFaultCases(t)...)
 	for i := range cases {
 		c := &cases[i]
 		c.opt.Workers = 2
