@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -13,7 +14,6 @@ import (
 	"github.com/extsort/extsort/format/textform"
 	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/lookup"
-	"github.com/extsort/extsort/internal/slicesort"
 )
 
 // A keyList contains the keys to look up, in ascending order and each once.
@@ -46,11 +46,10 @@ func (l *keyList) len() int { return len(l.keys) }
 
 // key returns a normalized key, or the beginning of one.
 func (l *keyList) key(i int) []byte {
-	at := l.keys[i].index
 	if l.given != nil {
-		return l.given[at].key
+		return l.given[l.keys[i].index].key
 	}
-	return l.normalized[at*l.size:][:l.size]
+	return l.normalizedAt(l.keys[i])
 }
 
 // appendLine appends a key as a line of CSV.
@@ -119,7 +118,8 @@ func (f *finder) readKeys(ctx context.Context) (*keyList, error) {
 	if err != nil {
 		return nil, err
 	}
-	return l, l.sort(ctx, keys)
+	l.sort(keys)
+	return l, nil
 }
 
 // readPackedKeys reads a file that consists of packed keys.
@@ -194,7 +194,7 @@ func (f *finder) readKeyRecords(ctx context.Context, add func(context.Context, [
 }
 
 // sort sorts the keys of a file, and removes those that are equal to another.
-func (l *keyList) sort(ctx context.Context, keys *lookup.Keys) error {
+func (l *keyList) sort(keys *lookup.Keys) {
 	n := len(l.packed) / l.packedSize
 	l.normalized = make([]byte, 0, n*l.size)
 	l.keys = make([]wantedKey, n)
@@ -206,21 +206,16 @@ func (l *keyList) sort(ctx context.Context, keys *lookup.Keys) error {
 		isSorted = isSorted && (i == 0 || bytes.Compare(l.key(i-1), l.key(i)) <= 0)
 	}
 	if !isSorted {
-		order := []slicesort.Key[wantedKey]{slicesort.By(func(k wantedKey) uint64 { return k.word })}
-		const wordBytes = 8
-		if l.size > wordBytes {
-			order = append(order, slicesort.By(func(k wantedKey) string {
-				return string(l.normalized[k.index*l.size:][wordBytes:l.size])
-			}))
-		}
-		if err := slicesort.Sort(ctx, l.keys, order); err != nil {
-			return err
-		}
+		slices.SortFunc(l.keys, func(a, b wantedKey) int {
+			return cmp.Or(cmp.Compare(a.word, b.word), bytes.Compare(l.normalizedAt(a), l.normalizedAt(b)))
+		})
 	}
 	l.keys = slices.CompactFunc(l.keys, func(a, b wantedKey) bool {
-		keyA := l.normalized[a.index*l.size:][:l.size]
-		keyB := l.normalized[b.index*l.size:][:l.size]
-		return bytes.Equal(keyA, keyB)
+		return bytes.Equal(l.normalizedAt(a), l.normalizedAt(b))
 	})
-	return nil
+}
+
+// normalizedAt returns the normalized key of a key of a file.
+func (l *keyList) normalizedAt(k wantedKey) []byte {
+	return l.normalized[k.index*l.size:][:l.size]
 }
