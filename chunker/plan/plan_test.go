@@ -132,6 +132,25 @@ func changed(f *Facts, change func(*Facts)) *Facts {
 
 var twoGPUs = []Device{gpuDevice(8, 3*gib), gpuDevice(8, 3*gib)}
 
+// TestCheckpointDecides checks that only runs of a checkpoint decide that a merge continues with
+// them. An empty checkpoint only rules out strategies whose work it can't keep.
+func TestCheckpointDecides(t *testing.T) {
+	const continues = "continues with the runs of the checkpoint"
+	for _, runs := range []int{0, 3} {
+		f := factsOf(t, gib, gib)
+		f.Checkpoint = &Checkpoint{Runs: runs}
+		for _, c := range choose(t, f).Considered {
+			isMerge := c.Strategy == Merge
+			if (c.Why == continues) != (isMerge && runs > 0) {
+				t.Errorf("%d runs, %s: %s", runs, c.Strategy, c.Why)
+			}
+			if c.Possible && !isMerge && runs > 0 {
+				t.Errorf("%d runs, %s is possible: %s", runs, c.Strategy, c.Why)
+			}
+		}
+	}
+}
+
 // TestTransitions checks the transitions of a plan, for conditions that only a run can detect.
 func TestTransitions(t *testing.T) {
 	inOrder := func(f *Facts) { f.Sample.Descents = 0 }

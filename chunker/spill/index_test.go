@@ -110,6 +110,33 @@ func TestIndexInFile(t *testing.T) {
 	}
 }
 
+// TestIndexStaysInMemory checks that an index is written to a file only if its memory is full, and
+// then not before it has enough entries for a write.
+func TestIndexStaysInMemory(t *testing.T) {
+	const blocks = 3 * plan.LeastStored
+	for _, c := range []struct {
+		limit int64
+		every int // number of blocks after which the index is stored
+	}{
+		{0, 2 * blocks}, // no limit
+		{1 << 30, 2 * blocks},
+		{1, plan.LeastStored},
+	} {
+		s := indexedSpill(t, nil, nil)
+		s.index.limit = c.limit
+		to := &Appender{}
+		for block := range blocks {
+			if err := s.Append(to, 0, numbered(10*block, 10)); err != nil {
+				t.Fatal(err)
+			}
+			appended := block + 1
+			if got, want := to.index.stored, appended/c.every*c.every; got != want {
+				t.Errorf("limit %d: %d of %d entries are in the file, want %d", c.limit, got, appended, want)
+			}
+		}
+	}
+}
+
 // TestAppendedIndexInFile joins the blocks of several appenders, which take turns with the
 // sections.
 func TestAppendedIndexInFile(t *testing.T) {
