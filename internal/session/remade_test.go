@@ -2,11 +2,9 @@ package session
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/binary"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -32,56 +30,6 @@ func TestIndexesAreEnough(t *testing.T) {
 	if _, err := Plan(t.Context(), opt); err != nil {
 		t.Error(err)
 	}
-}
-
-// TestShuffle checks that a seed gives the same order with every strategy, and that another seed
-// gives another order.
-func TestShuffle(t *testing.T) {
-	t.Parallel()
-	r := seeded(t)
-	for _, spec := range []format.Spec{{Type: "u64"}, {RecordSize: 7}, {RecordSize: 100_000}} {
-		size := cmp.Or(spec.RecordSize, 8)
-		for _, n := range []int{0, 1, 2, 40, 1500} {
-			if size > 1000 {
-				n = min(n, 40)
-			}
-			recs := make([]byte, n*size)
-			for i := range n {
-				binary.LittleEndian.PutUint32(recs[i*size:], uint32(i))
-			}
-			opt := Options{Record: spec, Shuffle: true, Seed: r.Uint64()}
-			opt.Inputs = []string{writeFile(t, recs)}
-			want, _, err := sortToBytes(t, opt)
-			if err != nil || !bytes.Equal(recordsInOrder(want, size), recs) {
-				t.Fatalf("%d records of %d bytes are not the same: %v", n, size, err)
-			}
-			for range effort(6) {
-				again := opt
-				if again.Workers = 1; size < 1000 {
-					again = variant(opt, size+8, r)
-				}
-				again.Inputs, again.Verify = nil, false
-				again = withInputs(t, again, recs, size, r)
-				got, _, err := sortToBytes(t, again)
-				if err != nil || !bytes.Equal(got, want) {
-					t.Fatalf("%s: %d records of %d bytes have another order: %v", describe(again), n, size, err)
-				}
-			}
-			opt.Seed, opt.Inputs = opt.Seed+1, []string{writeFile(t, recs)}
-			if other, _, err := sortToBytes(t, opt); err != nil || n > 20 && bytes.Equal(other, want) {
-				t.Fatalf("another seed gives the same order: %v", err)
-			}
-		}
-	}
-}
-
-// recordsInOrder sorts records by their first 4 bytes.
-func recordsInOrder(recs []byte, size int) []byte {
-	all := slices.Collect(slices.Chunk(recs, size))
-	slices.SortFunc(all, func(a, b []byte) int {
-		return int(binary.LittleEndian.Uint32(a)) - int(binary.LittleEndian.Uint32(b))
-	})
-	return slices.Concat(all...)
 }
 
 // TestArgsortOfLargeInput runs an argsort of an input that is large enough for a trial read. Its

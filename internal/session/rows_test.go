@@ -115,7 +115,10 @@ func (s *rowSort) setOptions(t *testing.T) {
 	if s.is("argsort") {
 		o.Argsort = s.Settings["argsort"]
 	}
-	o.Shuffle = s.is("shuffle")
+	if selection.Shuffle != nil {
+		o.Shuffle = true
+		o.Seed = *selection.Shuffle
+	}
 
 	o.Strategy = Strategy(s.Settings["strategy"])
 	o.SpillCompress = s.Settings["spill-compress"]

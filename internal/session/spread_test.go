@@ -67,21 +67,6 @@ func TestSpreadUneven(t *testing.T) {
 	}
 }
 
-// TestSpreadOfStream checks that a stream is not spread, and that the error says why.
-func TestSpreadOfStream(t *testing.T) {
-	t.Parallel()
-	r := seeded(t)
-	k := kindNamed("u64")
-	data := k.make(t, "uniform", 3000, r)
-	opt := onDevices(Options{Record: k.spec, Stdin: bytes.NewBuffer(data), MemoryBytes: 64 << 20}, 2)
-	var got bytes.Buffer
-	opt.Stdout = &got
-	if _, err := Sort(context.Background(), opt); err == nil || !strings.Contains(err.Error(), "files as input") ||
-		got.Len() > 0 {
-		t.Errorf("error %v, %d bytes were written", err, got.Len())
-	}
-}
-
 // TestSpreadFails makes each step of one device fail. The old output is unchanged.
 func TestSpreadFails(t *testing.T) {
 	t.Parallel()

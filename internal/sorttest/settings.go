@@ -109,7 +109,23 @@ func SelectionOf(s Settings) (Selection, error) {
 		ArgsortBytes: map[string]int{"u32": 4, "u64": 8}[s["argsort"]],
 	}
 	if Is(s, "shuffle") {
-		selection.Shuffle = new(uint64)
+		seed, err := shuffleSeed(s["shuffle"])
+		if err != nil {
+			return Selection{}, err
+		}
+		selection.Shuffle = &seed
 	}
 	return selection, nil
+}
+
+// shuffleSeed returns the seed of a shuffle: 0 for yes, or a number.
+func shuffleSeed(text string) (uint64, error) {
+	if text == "yes" {
+		return 0, nil
+	}
+	seed, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("shuffle: %w", err)
+	}
+	return seed, nil
 }
