@@ -3,7 +3,6 @@ package input
 import (
 	"encoding/binary"
 	"errors"
-	"slices"
 	"sync/atomic"
 	"testing"
 
@@ -11,22 +10,6 @@ import (
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/format/formattest"
 )
-
-func TestSampleCountsSteps(t *testing.T) {
-	for _, c := range []struct {
-		keys              []uint64
-		ascents, descents int
-	}{
-		{nil, 0, 0},
-		{[]uint64{5, 6, 7, 8}, 3, 0},
-		{[]uint64{5, 6, 7, 8, 1, 2, 2, 3}, 5, 1},
-	} {
-		s := plan.NewSample(c.keys)
-		if s.Ascents != c.ascents || s.Descents != c.descents || !slices.Equal(s.Prefixes, c.keys) {
-			t.Errorf("%v: keys %v, %d ascents, %d descents", c.keys, s.Prefixes, s.Ascents, s.Descents)
-		}
-	}
-}
 
 // TestSampleOfLargeRecords checks that a sample of large records has few of them, read one at a
 // time.

@@ -132,6 +132,23 @@ func changed(f *Facts, change func(*Facts)) *Facts {
 
 var twoGPUs = []Device{gpuDevice(8, 3*gib), gpuDevice(8, 3*gib)}
 
+// TestSampleCountsSteps counts ascents and descents; equal neighbors are neither.
+func TestSampleCountsSteps(t *testing.T) {
+	for _, c := range []struct {
+		keys              []uint64
+		ascents, descents int
+	}{
+		{nil, 0, 0},
+		{[]uint64{5, 6, 7, 8}, 3, 0},
+		{[]uint64{5, 6, 7, 8, 1, 2, 2, 3}, 5, 1},
+	} {
+		s := NewSample(c.keys)
+		if s.Ascents != c.ascents || s.Descents != c.descents || !slices.Equal(s.Prefixes, c.keys) {
+			t.Errorf("%v: keys %v, %d ascents, %d descents", c.keys, s.Prefixes, s.Ascents, s.Descents)
+		}
+	}
+}
+
 // TestCheckpointDecides checks that only runs of a checkpoint decide that a merge continues with
 // them. An empty checkpoint only rules out strategies whose work it can't keep.
 func TestCheckpointDecides(t *testing.T) {
