@@ -149,6 +149,32 @@ func TestSampleCountsSteps(t *testing.T) {
 	}
 }
 
+// TestReservedBytes checks that the space reserved for an output is that of the records to write,
+// as far as their number is known.
+func TestReservedBytes(t *testing.T) {
+	const records = 1000
+	for _, c := range []struct {
+		name   string
+		change func(f *Facts)
+		want   int64
+	}{
+		{"all", func(*Facts) {}, 8 * records},
+		{"few", func(f *Facts) { f.Request.Limit = 10 }, 8 * 10},
+		{"more than there are", func(f *Facts) { f.Request.Limit = 2 * records }, 8 * records},
+		{"none", func(f *Facts) { f.Request.Limit = -1 }, 0},
+		{"with counts", func(f *Facts) { f.Request.ExtraBytes = 4 }, 12 * records},
+		{"unique", func(f *Facts) { f.Request.Unique = true }, 0},
+		{"in memory", func(f *Facts) { f.Output.OnDisk = false }, 0},
+		{"compressed", func(f *Facts) { f.Output.Codec = format.Gzip }, 0},
+		{"a stream", func(f *Facts) { f.Records = -1 }, 0},
+	} {
+		f := changed(factsOf(t, records, gib), c.change)
+		if got := f.ReservedBytes(); got != c.want {
+			t.Errorf("%s: %d bytes, want %d", c.name, got, c.want)
+		}
+	}
+}
+
 // TestCheckpointDecides checks that only runs of a checkpoint decide that a merge continues with
 // them. An empty checkpoint only rules out strategies whose work it can't keep.
 func TestCheckpointDecides(t *testing.T) {

@@ -156,3 +156,23 @@ func BenchmarkRadix(b *testing.B) {
 		})
 	}
 }
+
+// TestBackoff counts the leaves that are sorted without cells after leaves that suit no cells. A
+// leaf that suits them ends that.
+func TestBackoff(t *testing.T) {
+	var c backoff
+	for _, want := range []int{1, 3, 7, 15, 31, 63, 63} {
+		c.noteCells(true)
+		skipped := 0
+		for c.skipsCells() {
+			skipped++
+		}
+		if skipped != want {
+			t.Errorf("%d leaves are sorted without cells, want %d", skipped, want)
+		}
+	}
+	c.noteCells(false)
+	if c.skipsCells() {
+		t.Error("a leaf is sorted without cells although the one before suited them")
+	}
+}
