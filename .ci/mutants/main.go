@@ -174,8 +174,9 @@ func (m mutation) overlay(scratch string) (string, error) {
 	return name, os.WriteFile(name, text, 0o600)
 }
 
+// compiles reports whether a mutated package and its tests compile.
 func compiles(overlay, folder string) bool {
-	return exec.Command("go", "build", "-overlay", overlay, "./"+folder).Run() == nil
+	return exec.Command("go", "test", "-c", "-o", os.DevNull, "-overlay", overlay, "./"+folder).Run() == nil
 }
 
 // addressSpace limits the memory of the package's own tests in bytes, because a mutation can make
