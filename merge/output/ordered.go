@@ -62,6 +62,7 @@ func newStreamEnd(ctx context.Context, to io.Writer, opt Options) *streamEnd {
 	if opt.InPlace != nil {
 		end.old = newOverwrite(to, opt)
 	}
+	end.behind = newSequentialFile(to)
 	out, isOutput := to.(Output)
 	if !isOutput {
 		out = foreign{to}
@@ -133,8 +134,9 @@ type streamEnd struct {
 	last       io.WriteCloser // writes to out and leaves it open
 	out        Output
 	old        oldContent
-	closed     atomic.Bool // rejects further writes
-	begun      atomic.Bool // a byte has been written
+	behind     *sequentialFile // nil unless the stream is a regular file
+	closed     atomic.Bool     // rejects further writes
+	begun      atomic.Bool     // a byte has been written
 }
 
 // Write receives the output of the compressor.
@@ -148,6 +150,7 @@ func (e *streamEnd) Write(p []byte) (int, error) {
 	n, err := e.last.Write(p)
 	if n > 0 {
 		e.begun.Store(true)
+		e.behind.noteWritten(int64(n))
 	}
 	return n, err
 }
