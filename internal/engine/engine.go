@@ -132,7 +132,7 @@ func (r *Run) runCandidate(ctx context.Context, c *plan.Candidate) error {
 	r.Result.Stages = c.Stages
 	stages := slices.Clone(c.Stages)
 	// the output will be read back
-	if last := len(stages) - 1; last > 0 && r.Input.summed && r.Output.checked == nil {
+	if last := len(stages) - 1; last > 0 && r.Input.Summed && r.Output.checked == nil {
 		stages = slices.Insert(stages, last, plan.Stage{
 			Name:  plan.StageVerify,
 			Bytes: stages[last-1].Bytes,

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
@@ -29,10 +30,11 @@ func TestMayOverwrite(t *testing.T) {
 			t.Fatal(err)
 		}
 		files[0].Overwritten = true
-		in, err := NewInput(files, &Meter{}, InputOptions{})
+		keyer, err := format.NewKeyer(files[0].Header.Layout())
 		if err != nil {
 			t.Fatal(err)
 		}
+		in := NewInput(files, keyer, chunker.NewDataset(files), &Meter{})
 		defer in.Data.Close()
 		r := &Run{Input: in, Facts: &plan.Facts{}}
 		src, err := in.Data.Cut(math.MaxInt64)

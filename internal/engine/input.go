@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -23,13 +22,13 @@ type Input struct {
 	Data   chunker.Dataset
 
 	Before int64 // number of records before the first one to read
+	Summed bool  // compute a checksum of the records that are read
 
 	unseen  chunker.Dataset // like Data, but does not count records
 	size    int             // record size in bytes
 	meter   *Meter
 	records atomic.Int64
-	summed  bool
-	sum     checksum // if requested
+	sum     checksum // if Summed
 }
 
 // LimitOfPart converts the limit of a whole merge to that of the part being read. A negative
@@ -46,71 +45,21 @@ func (in *Input) LimitOfPart(limit int64) int64 {
 	return limit - in.Before
 }
 
-// InputOptions configures an Input.
-type InputOptions struct {
-	Reverse bool                                  // use the opposite order
-	Sum     bool                                  // compute a checksum
-	Wrap    func(chunker.Dataset) chunker.Dataset // for tests; nil leaves the dataset unchanged
-
-	// Slice restricts the files to the part to read and returns the number of records before it.
-	// nil means everything.
-	Slice func([]*input.Input, *format.Keyer) (before int64, err error)
-
-	// Remake returns the transformation of the records. nil means none.
-	Remake func(format.Layout) (*chunker.Transform, error)
-}
-
-// NewInput returns a dataset of opened files.
-func NewInput(files []*input.Input, m *Meter, opt InputOptions) (*Input, error) {
-	layout := files[0].Header.Layout()
-	if opt.Reverse {
-		layout = layout.Reverse()
-	}
-	var remaking *chunker.Transform
-	var err error
-	if opt.Remake != nil {
-		if remaking, err = opt.Remake(layout); err != nil {
-			return nil, err
-		}
-		layout = remaking.Layout
-	}
-
-	keyer, err := format.NewKeyer(layout)
-	if err != nil {
-		return nil, err
-	}
+// NewInput returns the records of data, which is made of opened files. keyer describes its records,
+// which may be transformed.
+func NewInput(files []*input.Input, keyer *format.Keyer, data chunker.Dataset, m *Meter) *Input {
 	in := &Input{
 		Files:  files,
 		Header: files[0].Header,
 		Keyer:  keyer,
-		size:   layout.RecordSize,
+		unseen: data,
+		size:   keyer.Layout().RecordSize,
 		meter:  m,
-		summed: opt.Sum,
 	}
-	if opt.Slice != nil {
-		if in.Before, err = opt.Slice(files, keyer); err != nil {
-			return nil, err
-		}
-	}
-	data := chunker.NewDataset(files)
-	if opt.Wrap != nil {
-		data = opt.Wrap(data)
-	}
-	if remaking != nil {
-		if most := remaking.MaxRecords; most > 0 && in.Before+data.Records() > most {
-			return nil, fmt.Errorf(
-				"there are %d records, but positions of type u32 can number only %d: use u64",
-				in.Before+data.Records(), most,
-			)
-		}
-		data = chunker.Transformed(data, remaking, in.Before)
-	}
-
-	in.unseen = data
 	in.Data = chunker.Wrapped(data, func(src device.Source, _ int64) device.Source {
 		return &watchedSource{src, in}
 	})
-	return in, nil
+	return in
 }
 
 // ReadSize returns the size of a record in the files, before any transformation, in bytes.
@@ -151,7 +100,7 @@ func (in *Input) Overwritten() *input.Input {
 func (in *Input) countRead(recs []byte) {
 	in.records.Add(int64(len(recs) / in.size))
 	in.meter.add(atInput, len(recs))
-	if in.summed {
+	if in.Summed {
 		in.sum.add(recs, in.size)
 	}
 }

@@ -311,7 +311,7 @@ func (r *Run) complete(ctx context.Context) error {
 	if err := r.allThere(); err != nil {
 		return err
 	}
-	if r.Input.summed {
+	if r.Input.Summed {
 		if err := r.verify(ctx); err != nil {
 			return err
 		}

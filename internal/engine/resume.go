@@ -12,6 +12,11 @@ import (
 )
 
 // resume takes over the runs of a checkpoint. Their records need not be read again.
+//
+// When the blocks of a run are durable, the run is added to the manifest, the checkpoint's list of
+// runs. From time to time, the last merge records its progress there. No two records compare as
+// equal (position breaks ties), so the records written so far consist of a prefix of each run, and
+// the merge can continue from there.
 func (m *inputMerge) resume() error {
 	r := m.run
 	if r.Checkpoint == nil || r.Checkpoint.State().Runs == 0 {

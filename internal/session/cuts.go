@@ -49,18 +49,15 @@ func (o *Options) parts(files []*input.Input, k *format.Keyer) *engine.Parts {
 	return &engine.Parts{Files: files, Keyer: k, WholeKeys: wholeKeys}
 }
 
-// slice returns a function that restricts the inputs to Options.Part and returns the number of
-// records before the part.
-func (o *Options) slice(ctx context.Context) func([]*input.Input, *format.Keyer) (before int64, err error) {
-	return func(files []*input.Input, k *format.Keyer) (int64, error) {
-		switch {
-		case o.Part.N == 0:
-			return 0, nil
-		case o.merge == nil:
-			return o.Part.Slice(files)
-		}
-		before, err := o.parts(files, k).Take(ctx, o.Part, o.merge.Cuts)
-		s := &session{opt: *o, run: &engine.Run{Input: &engine.Input{Files: files, Keyer: k}}}
-		return before, s.nameDisorder(ctx, err)
+// restrict restricts the inputs to Options.Part and returns the number of records before the part.
+func (o *Options) restrict(ctx context.Context, files []*input.Input, k *format.Keyer) (before int64, err error) {
+	switch {
+	case o.Part.N == 0:
+		return 0, nil
+	case o.merge == nil:
+		return o.Part.Slice(files)
 	}
+	before, err = o.parts(files, k).Take(ctx, o.Part, o.merge.Cuts)
+	s := &session{opt: *o, run: &engine.Run{Input: &engine.Input{Files: files, Keyer: k}}}
+	return before, s.nameDisorder(ctx, err)
 }

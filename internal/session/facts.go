@@ -68,7 +68,7 @@ func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 			Unique:       opt.Unique || opt.Duplicates,
 			Limit:        opt.Limit,
 			ExtraBytes:   opt.extraBytes(in),
-			Transformed:  opt.transform() != nil,
+			Transformed:  opt.isTransformed(),
 			ReadSize:     in.ReadSize(),
 			MemoryBytes:  opt.MemoryBytes,
 			Workers:      opt.Workers,

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 
+	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
@@ -55,13 +56,7 @@ func openInputs(ctx context.Context, opt *Options, meter *engine.Meter, unpack b
 		temporary, err = unpackInputs(ctx, opt, meter, files)
 	}
 	if err == nil {
-		in, err = engine.NewInput(files, meter, engine.InputOptions{
-			Reverse: opt.Reverse,
-			Sum:     opt.Verify,
-			Wrap:    opt.faults.wrapDataset,
-			Remake:  opt.transform(),
-			Slice:   opt.slice(ctx),
-		})
+		in, err = inputOf(ctx, opt, files, meter)
 	}
 	if err != nil {
 		for _, file := range files {
@@ -69,6 +64,56 @@ func openInputs(ctx context.Context, opt *Options, meter *engine.Meter, unpack b
 		}
 	}
 	return in, temporary, err
+}
+
+// inputOf returns the records of opened files as the sort reads them: the requested slice, with the
+// requested order, and transformed if the options require it.
+func inputOf(ctx context.Context, opt *Options, files []*input.Input, meter *engine.Meter) (*engine.Input, error) {
+	layout := files[0].Header.Layout()
+	if opt.Reverse {
+		layout = layout.Reverse()
+	}
+	transform, err := opt.transform(layout)
+	if err != nil {
+		return nil, err
+	}
+	if transform != nil {
+		layout = transform.Layout
+	}
+	keyer, err := format.NewKeyer(layout)
+	if err != nil {
+		return nil, err
+	}
+	before, err := opt.restrict(ctx, files, keyer)
+	if err != nil {
+		return nil, err
+	}
+
+	data := chunker.NewDataset(files)
+	if wrap := opt.faults.wrapDataset; wrap != nil {
+		data = wrap(data)
+	}
+	if transform != nil {
+		if err := checkPositions(transform, before+data.Records()); err != nil {
+			return nil, err
+		}
+		data = chunker.Transformed(data, transform, before)
+	}
+	in := engine.NewInput(files, keyer, data, meter)
+	in.Before = before
+	in.Summed = opt.Verify
+	return in, nil
+}
+
+// checkPositions returns an error if there are more records than a transformation can number.
+func checkPositions(transform *chunker.Transform, records int64) error {
+	if most := transform.MaxRecords; most > 0 && records > most {
+		return fmt.Errorf(
+			"there are %d records, but positions of type u32 can number only %d: use u64",
+			records, most,
+		)
+	}
+	return nil
 }
 
 // checkWindows returns an error if an input needs a larger window than windowBytes. The error names

@@ -14,19 +14,18 @@ import (
 var argsortBytes = map[string]int{"u32": 4, "u64": 8}
 
 // transform returns the transformation of the records before the sort, or nil if there is none.
-func (o *Options) transform() func(format.Layout) (*chunker.Transform, error) {
+func (o *Options) transform(l format.Layout) (*chunker.Transform, error) {
 	switch {
 	case o.Argsort != "":
-		return func(l format.Layout) (*chunker.Transform, error) {
-			return chunker.Indexed(l, argsortBytes[o.Argsort])
-		}
+		return chunker.Indexed(l, argsortBytes[o.Argsort])
 	case o.Shuffle:
-		return func(l format.Layout) (*chunker.Transform, error) {
-			return chunker.Shuffled(l.RecordSize, o.Seed), nil
-		}
+		return chunker.Shuffled(l.RecordSize, o.Seed), nil
 	}
-	return nil
+	return nil, nil
 }
+
+// isTransformed reports whether the records are transformed while they are read.
+func (o *Options) isTransformed() bool { return o.Argsort != "" || o.Shuffle }
 
 // recordSpec returns the description of a record. A shuffle ignores keys, so it gets one if the
 // description has none.
