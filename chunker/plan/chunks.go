@@ -151,48 +151,82 @@ func partsOf(records, capacity int64, keys int) int {
 	return int(max(1, math.Ceil(parts/partFill(parts, keys))))
 }
 
-// FitParts returns how a pass over records fills the parts. If there is too little memory for all
-// parts, it fills fewer and larger ones, which are partitioned again. In that case it fills as few
-// as possible without needing another pass.
-func FitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit int) {
-	if opt, fit = fitParts(f, s, records, parts); fit < parts {
-		passes := Levels(parts, fit)
-		opt, fit = fitParts(f, s, records, int(math.Ceil(math.Pow(float64(parts), 1/float64(passes)))))
+// FitParts returns how a pass over records fills parts, and how many parts it fills.
+//
+// Each worker has a buffer of one block for each part, and each block that is written has an entry
+// in the index:
+//
+//	workers × (parts × block + unit) + entries ≤ memory
+//
+// So smaller blocks make room for more parts. If there are too many parts even for the smallest
+// blocks, the pass fills fewer and larger parts, and further passes divide these. The pass then
+// fills only as many parts as it must for the number of passes to stay the same: 1000 parts in two
+// passes are 32 parts, which become 32 parts each. That allows larger blocks.
+func FitParts(f *Facts, s *Sizes, records int64, parts int) (scatter Scatter, fit int) {
+	scatter, fit = mostParts(f, s, records, parts)
+	if fit >= parts {
+		return scatter, fit
 	}
-	return opt, fit
+	passes := Levels(parts, fit)
+	equalPasses := int(math.Ceil(math.Pow(float64(parts), 1/float64(passes))))
+	return mostParts(f, s, records, equalPasses)
 }
 
-// fitParts fills as many of the parts as possible. Every worker has a block of each part in memory.
-// Smaller blocks need a larger index. The part of the index that exceeds its share of the memory is
-// in a file.
-func fitParts(f *Facts, s *Sizes, records int64, parts int) (opt Scatter, fit int) {
-	memory, size := s.Budget.Chunks(), f.recordSize()
-	opt = Scatter{Workers: s.readers(f, parts), UnitBytes: MaxUnitBytes}
-	if records < 0 {
-		opt.Workers = 1 // a stream is read in order
-	}
-	for opt.UnitBytes > minScatterBlock && int64(opt.UnitBytes)*int64(16*opt.Workers) > memory {
-		opt.UnitBytes /= 2
-	}
-	largest := s.BlockBytes
-	if len(f.Devices) > 0 && f.Devices[0].Host {
-		largest = min(largest, MaxUnitBytes)
-	}
+// mostParts returns the largest blocks with which a pass can fill all parts, or else as many parts
+// as possible.
+func mostParts(f *Facts, s *Sizes, records int64, parts int) (scatter Scatter, fit int) {
+	scatter = scatterUnits(f, s, records, parts)
 	for fit = parts; ; fit -= max(fit/8, 1) {
-		for block := largest; ; block /= 2 {
-			opt.BlockBytes = max(block/size, 1) * size
-			opt.Sections = opt.sections(f, records*int64(size), fit)
-			blocks := opt.Blocks(records*int64(size), fit)
-			index := indexEntries(f, min(blocks, int64(fit*opt.Workers*LeastStored)))
-			index = max(index, min(indexEntries(f, blocks), s.IndexBytes))
-			if opt.Memory(fit)+index <= s.IndexBytes+memory || fit <= 2 {
-				return opt, fit
+		for block := maxScatterBlock(f, s); ; block /= 2 {
+			setScatterBlock(f, &scatter, block, records, fit)
+			if fit <= leastFit || scatterMemory(f, s, &scatter, records, fit) <= s.IndexBytes+s.Budget.Chunks() {
+				return scatter, fit
 			}
 			if block <= minScatterBlock {
 				break
 			}
 		}
 	}
+}
+
+// leastFit is the number of parts that a pass fills even if there is too little memory for them.
+const leastFit = 2
+
+// scatterUnits returns a pass whose workers read units of a size for which there is memory.
+func scatterUnits(f *Facts, s *Sizes, records int64, parts int) Scatter {
+	scatter := Scatter{Workers: s.readers(f, parts), UnitBytes: MaxUnitBytes}
+	if records < 0 {
+		scatter.Workers = 1 // a stream is read in order
+	}
+	for scatter.UnitBytes > minScatterBlock && int64(scatter.UnitBytes*16*scatter.Workers) > s.Budget.Chunks() {
+		scatter.UnitBytes /= 2
+	}
+	return scatter
+}
+
+// maxScatterBlock returns the size of the largest blocks that a pass may write.
+func maxScatterBlock(f *Facts, s *Sizes) int {
+	if len(f.Devices) > 0 && f.Devices[0].Host {
+		return min(s.BlockBytes, MaxUnitBytes)
+	}
+	return s.BlockBytes
+}
+
+// setScatterBlock sets the size of a block, which consists of whole records, and the number of
+// sections, which depends on it.
+func setScatterBlock(f *Facts, scatter *Scatter, block int, records int64, parts int) {
+	size := f.recordSize()
+	scatter.BlockBytes = max(block/size, 1) * size
+	scatter.Sections = scatter.sections(f, records*int64(size), parts)
+}
+
+// scatterMemory returns the memory of a pass: its buffers, and the part of the index that is in
+// memory. The rest of the index is in a file, but every writer keeps a few entries.
+func scatterMemory(f *Facts, s *Sizes, scatter *Scatter, records int64, parts int) int64 {
+	blocks := scatter.Blocks(records*int64(f.recordSize()), parts)
+	leastEntries := min(blocks, int64(parts*scatter.Workers*LeastStored))
+	index := max(indexEntries(f, leastEntries), min(indexEntries(f, blocks), s.IndexBytes))
+	return scatter.Memory(parts) + index
 }
 
 // sectionBlock is the least size of the blocks of a part if there are more workers than processors.
