@@ -173,7 +173,7 @@ func (f *finder) readKeyRecords(ctx context.Context, add func(context.Context, [
 	size := in.recordSize()
 	buffer := make([]byte, max(printBlockBytes/size, 1)*size)
 	var packed []byte
-	read := in.reader(0, -1)
+	read := in.reader(0, toEnd)
 	for ctx.Err() == nil {
 		recs, err := read(buffer)
 		if err != nil {

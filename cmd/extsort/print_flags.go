@@ -13,13 +13,21 @@ type textFlags struct {
 	form    textform.Form
 	header  string // "", yes or no
 	columns []string
-	head    int64 // -1: not given
-	tail    int64 // -1: not given
+	head    recordLimit
+	tail    recordLimit
 	span    *recordRange
-	sample  int64
+	sample  recordLimit
 	seed    uint64
 	find    findFlags
 }
+
+// A recordLimit is a number of records, or notGiven.
+type recordLimit int64
+
+// notGiven is the value of a flag that the command line does not contain.
+const notGiven recordLimit = -1
+
+func (l recordLimit) isGiven() bool { return l != notGiven }
 
 // tableForm is a form of lines for people. extsort parse cannot read it.
 const tableForm textform.Form = "table"
@@ -53,14 +61,16 @@ func columnsFlag(g group, v *flagValues) {
 		hints("select", "cut").notWith("--as=hex")
 }
 
-// A recordRange is a range of records by position, from 0. A negative end means the end of the
-// input.
+// A recordRange is a range of records by position, from 0. end may be toEnd.
 type recordRange struct{ first, end int64 }
+
+// toEnd is the end of a range that extends to the end of the input.
+const toEnd = -1
 
 // parseRange parses A:B. Either may be omitted.
 func parseRange(s string) (*recordRange, error) {
 	from, to, ok := strings.Cut(s, ":")
-	r := &recordRange{end: -1}
+	r := &recordRange{end: toEnd}
 	var bad [2]error
 	if from != "" {
 		r.first, bad[0] = parseCount(from)
@@ -79,19 +89,19 @@ func parseRange(s string) (*recordRange, error) {
 }
 
 // parseRecords parses a number of records, which may be 0.
-func parseRecords(s string) (int64, error) {
+func parseRecords(s string) (recordLimit, error) {
 	n, err := parseCount(s)
 	if err == nil && n < 0 {
 		err = fmt.Errorf("%q: must not be negative", s)
 	}
-	return n, err
+	return recordLimit(n), err
 }
 
 func selectionFlags(g group, v *flagValues) {
 	f := &v.text
-	f.head = -1
-	f.tail = -1
-	f.sample = -1
+	f.head = notGiven
+	f.tail = notGiven
+	f.sample = notGiven
 	g.add(
 		parsed(&f.head, "N", parseRecords),
 		"head",

@@ -94,11 +94,11 @@ func (in *recordInputs) recordSize() int {
 // A recordReader returns the next records in buf, or none at the end.
 type recordReader func(buf []byte) (recs []byte, err error)
 
-// reader returns a reader of the records [first, end). A negative end means all.
+// reader returns a reader of the records [first, end). end may be toEnd.
 func (in *recordInputs) reader(first, end int64) recordReader {
 	size := int64(in.recordSize())
 	if in.files != nil {
-		if end < 0 || end > in.records {
+		if end == toEnd || end > in.records {
 			end = in.records
 		}
 		return func(buf []byte) ([]byte, error) {
@@ -116,7 +116,7 @@ func (in *recordInputs) reader(first, end int64) recordReader {
 	return func(buf []byte) ([]byte, error) {
 		for {
 			want := int64(len(buf)) / size
-			if end >= 0 {
+			if end != toEnd {
 				want = min(want, end-at)
 			}
 			if want <= 0 {
@@ -158,24 +158,24 @@ func (in *recordInputs) selectedReader(
 	ctx context.Context, f *textFlags,
 ) (recordReader, error) {
 	switch {
-	case f.head >= 0:
-		return in.reader(0, f.head), nil
+	case f.head.isGiven():
+		return in.reader(0, int64(f.head)), nil
 	case f.span != nil:
 		return in.reader(f.span.first, f.span.end), nil
-	case f.tail >= 0 && in.files != nil:
-		return in.reader(max(in.records-f.tail, 0), in.records), nil
-	case f.tail >= 0:
-		if err := in.checkKept("--tail", f.tail); err != nil {
+	case f.tail.isGiven() && in.files != nil:
+		return in.reader(max(in.records-int64(f.tail), 0), in.records), nil
+	case f.tail.isGiven():
+		if err := in.checkKept("--tail", int64(f.tail)); err != nil {
 			return nil, err
 		}
-		return in.lastOf(ctx, f.tail)
-	case f.sample >= 0:
-		if err := in.checkKept("--sample", f.sample); err != nil {
+		return in.lastOf(ctx, int64(f.tail))
+	case f.sample.isGiven():
+		if err := in.checkKept("--sample", int64(f.sample)); err != nil {
 			return nil, err
 		}
-		return in.sampleOf(ctx, f.sample, f.seed)
+		return in.sampleOf(ctx, int64(f.sample), f.seed)
 	}
-	return in.reader(0, -1), nil
+	return in.reader(0, toEnd), nil
 }
 
 // lastOf returns a reader of the last n records of a stream.
@@ -184,7 +184,7 @@ func (in *recordInputs) lastOf(
 ) (recordReader, error) {
 	size := in.recordSize()
 	keep := int(n) * size
-	read := in.reader(0, -1)
+	read := in.reader(0, toEnd)
 	buf := make([]byte, max(printBlockBytes/size, 1)*size)
 	var kept []byte
 	for ctx.Err() == nil {
@@ -247,7 +247,7 @@ func (in *recordInputs) sampleOf(
 		return in.positions(chosen), nil
 	}
 
-	read := in.reader(0, -1)
+	read := in.reader(0, toEnd)
 	buf := make([]byte, max(printBlockBytes/size, 1)*size)
 	var kept []byte
 	for position := int64(0); ctx.Err() == nil; {
