@@ -322,9 +322,9 @@ func seeded(t testing.TB) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, 0))
 }
 
-// TestPartitionGivesWholeUnits checks that Partition.Cut combines several small blocks up to the
+// TestPartitionCutCombinesBlocks checks that Partition.Cut combines several small blocks up to the
 // requested size.
-func TestPartitionGivesWholeUnits(t *testing.T) {
+func TestPartitionCutCombinesBlocks(t *testing.T) {
 	k, err := format.NewKeyer(format.Bare(format.Type{Kind: format.Unsigned, Size: 4}))
 	if err != nil {
 		t.Fatal(err)

@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// TestShuffledIsUniform counts the 120 orders of 5 records over 12,000 seeds; the expected count
+// TestShuffleIsUniform counts the 120 orders of 5 records over 12,000 seeds; the expected count
 // is 100 each. Chi-square with 119 degrees of freedom exceeds 183 with probability 1/10,000, and
 // is below 70 with the same probability.
-func TestShuffledIsUniform(t *testing.T) {
+func TestShuffleIsUniform(t *testing.T) {
 	const seeds, orders, size = 12_000, 120, 1 + ShuffleKeyBytes
 	seen := map[string]int{}
 	for seed := range uint64(seeds) {

@@ -100,7 +100,7 @@ func TestBigannGuess(t *testing.T) {
 	}
 }
 
-func TestBigannIsMade(t *testing.T) {
+func TestCreateBigann(t *testing.T) {
 	h, err := Spec{Format: "u8bin", RecordSize: 3, Keys: []string{"2"}}.NewHeader()
 	if err != nil || h.Layout().String() != "3-byte records by 2:u8" || string(h.Encode(5)) != bigannHeader(5, 3) {
 		t.Fatal(h, err)
@@ -113,7 +113,7 @@ func TestBigannIsMade(t *testing.T) {
 	}
 }
 
-func TestBigannIsDescribed(t *testing.T) {
+func TestDescribeBigann(t *testing.T) {
 	a, err := ReadArray("fbin", strings.NewReader(bigannHeader(5, 100)))
 	if err != nil || a.Records != 5 || a.RecordSize != 400 || a.Columns != 100 || a.HeaderBytes != 8 ||
 		len(a.Fields) != shownColumns || a.Fields[2].Offset != 8 || a.Fields[2].Name != "2" {

@@ -39,8 +39,8 @@ func TestSuspendedReader(t *testing.T) {
 	}
 }
 
-// TestSuspendedReaderOfLess is an error where the stream has become shorter meanwhile.
-func TestSuspendedReaderOfLess(t *testing.T) {
+// TestSuspendedReaderOfShorterSource is an error where the stream has become shorter meanwhile.
+func TestSuspendedReaderOfShorterSource(t *testing.T) {
 	for _, c := range []Compression{Gzip, Zstd, S2} {
 		r := NewReader(bytes.NewReader(compressed(t, c, 1, compressible(5000))), c, CommonWindow)
 		if _, err := io.ReadFull(r, make([]byte, 4000)); err != nil {

@@ -52,9 +52,9 @@ func s2Ends(stream []byte) (ends []int) {
 	return ends
 }
 
-// TestS2OfOthers reads streams of other programs, with chunks of any kind, and lets them read
+// TestS2FromOtherPrograms reads streams of other programs, with chunks of any kind, and lets them read
 // ours. If their stream ends with a block, another block may be missing without notice.
-func TestS2OfOthers(t *testing.T) {
+func TestS2FromOtherPrograms(t *testing.T) {
 	data := compressible(2*s2Block + 5)
 	got, err := io.ReadAll(s2.NewReader(bytes.NewReader(compressed(t, S2, 2, data))))
 	if err != nil || !bytes.Equal(got, data) {

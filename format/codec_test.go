@@ -264,7 +264,7 @@ func TestLargeWindowsAreRefused(t *testing.T) {
 	}
 }
 
-func TestDetectLeavesRecordsAlone(t *testing.T) {
+func TestDetectIgnoresRecords(t *testing.T) {
 	for _, first := range []string{"", "\x1f", "\x1f\x8b", "\x1f\x8b\x08", "\x1f\x8b\x08\xff\x00\x00\x00\x00\x00\x03",
 		"\x1f\x8b\x08\x00\x00\x00\x00\x00\x01\x03",
 		"(\xb5/", "\x50\x2a\x4d", "\xff\x06\x00\x00S2sTw0", "0123456789", "\x93NUMPY\x01\x00v\x00"} {

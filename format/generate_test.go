@@ -84,7 +84,7 @@ func TestSortedIsSortedInEveryLayout(t *testing.T) {
 	}
 }
 
-func TestDistributionsAreWhatTheyAreCalled(t *testing.T) {
+func TestDistributions(t *testing.T) {
 	const n = 1 << 16
 	count := func(dist string) (values map[uint64]int, most int) {
 		values = map[uint64]int{}

@@ -314,7 +314,7 @@ func compareRecords(l Layout, a, b []byte) int {
 	return 0
 }
 
-func TestNormalizedOrderIsTheTypesOrder(t *testing.T) {
+func TestNormalizedOrderMatchesType(t *testing.T) {
 	for _, s := range layouts() {
 		k := keyer(t, s)
 		rng := rand.New(rand.NewPCG(1, 2))
@@ -341,7 +341,7 @@ func windowOf(key []byte, from, n int) uint64 {
 	return v.And(v, new(big.Int).SetUint64(lowBits(n))).Uint64()
 }
 
-func TestWindowsArePartsOfTheKey(t *testing.T) {
+func TestBitRanges(t *testing.T) {
 	for _, s := range layouts() {
 		k := keyer(t, s)
 		rng := rand.New(rand.NewPCG(3, 4))
@@ -411,7 +411,7 @@ func checkInverse(t *testing.T, k *Keyer, recs []byte, keys []uint64) {
 	}
 }
 
-func TestIdentityMeansNativeIntegers(t *testing.T) {
+func TestIdentityRequiresNativeIntegers(t *testing.T) {
 	for _, s := range layouts() {
 		k := keyer(t, s)
 		if !k.Identity() {

@@ -136,7 +136,7 @@ func TestNpyRows(t *testing.T) {
 	}
 }
 
-func TestNpyRowsGoWithTheirLike(t *testing.T) {
+func TestNpyRowsCompatible(t *testing.T) {
 	read := func(columns int) *Header {
 		h, err := Spec{Format: "npy"}.ReadHeader(bytes.NewReader(encodeNpy("'<u8'", 4, columns)), fmt.Sprint("a", columns))
 		if err != nil {
@@ -201,7 +201,7 @@ func TestNpyHeaderFaults(t *testing.T) {
 	}
 }
 
-func TestNpyOfPython2AndOtherSpacing(t *testing.T) {
+func TestNpySpacing(t *testing.T) {
 	for _, text := range []string{
 		"{'descr': '<u4', 'fortran_order': False, 'shape': (10L,), }",
 		`{"shape":(10,),"fortran_order":True,"descr":u'\x3cu4'}` + "   \n",
@@ -249,7 +249,7 @@ func TestNpyLongDoubles(t *testing.T) {
 	}
 }
 
-func TestNpyReadsNotAByteMore(t *testing.T) {
+func TestNpyReadsOnlyTheHeader(t *testing.T) {
 	for major := range byte(3) {
 		r := strings.NewReader(npyFile(major+1, npyText("'<u8'")) + "data")
 		if _, err := (Spec{Format: "npy"}).ReadHeader(r, "a"); err != nil {
@@ -262,7 +262,7 @@ func TestNpyReadsNotAByteMore(t *testing.T) {
 }
 
 // What numpy.save of NumPy 1.26 and 2.x writes for np.zeros(3, dtype) before the data.
-func TestEncodeNpyIsWhatNumPyWrites(t *testing.T) {
+func TestEncodeNpyMatchesNumPy(t *testing.T) {
 	if got := string(encodeNpy("'<f4'", 3, 4)); got != "\x93NUMPY\x01\x00v\x00"+
 		"{'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }"+strings.Repeat(" ", 58)+"\n" {
 		t.Errorf("rows: %q", got)
@@ -325,7 +325,7 @@ func TestNpyOutputOfAnInput(t *testing.T) {
 	}
 }
 
-func TestMadeNpy(t *testing.T) {
+func TestCreateNpy(t *testing.T) {
 	for typ, want := range map[string]string{"u64": "'<u8'", "i16be": "'>i2'", "u8": "'|u1'", "f32": "'<f4'",
 		"bytes10": "'|S10'", "f16": "'<f2'", "bf16": "'<V2'", "bf16be": "'>V2'", "ucs3be": "'>U3'",
 		"f80in96be": "'>f12'", "f80in128": "'<f16'"} {

@@ -47,7 +47,7 @@ func packedRecords(r *rand.Rand, n, size int) map[string][]byte {
 	return all
 }
 
-func TestPackGivesBackWhatItTook(t *testing.T) {
+func TestPackRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	packers := 0
 	for _, spec := range layouts() {
@@ -101,9 +101,9 @@ func checkPack(t *testing.T, p *Packer, what string, recs []byte) {
 	}
 }
 
-// TestPackMakesSmaller checks the compressed size: sorted keys take the bits of their mean
+// TestPackCompresses checks the compressed size: sorted keys take the bits of their mean
 // difference and a few more.
-func TestPackMakesSmaller(t *testing.T) {
+func TestPackCompresses(t *testing.T) {
 	const n = 1 << 14
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, c := range []struct {
@@ -155,9 +155,9 @@ func TestPackMakesSmaller(t *testing.T) {
 	}
 }
 
-// TestPackerIsForShortRecords checks the maximum record size: in longer records, the key is only
+// TestPackerMaxRecordSize checks the maximum record size: in longer records, the key is only
 // a small part.
-func TestPackerIsForShortRecords(t *testing.T) {
+func TestPackerMaxRecordSize(t *testing.T) {
 	for size, want := range map[int]bool{1: true, 128: true, 129: false, 1 << 16: false} {
 		if got := NewPacker(Whole(size)) != nil; got != (want && !hostBigEndian) {
 			t.Errorf("records of %d bytes: packed: %t, want %t", size, got, want)

@@ -62,9 +62,9 @@ func TestExtendedFloatsAreInOrder(t *testing.T) {
 	}
 }
 
-// TestExtendedFloatsThatNoProcessorMakes checks their positions in the order, which the comment
+// TestInvalidExtendedFloats checks their positions in the order, which the comment
 // of wideFloat describes.
-func TestExtendedFloatsThatNoProcessorMakes(t *testing.T) {
+func TestInvalidExtendedFloats(t *testing.T) {
 	type bits struct {
 		high uint16
 		low  uint64
@@ -93,8 +93,8 @@ func TestExtendedFloatsThatNoProcessorMakes(t *testing.T) {
 	}
 }
 
-// TestPaddingIsNoKey checks that floats with different padding are equal, and therefore not bare.
-func TestPaddingIsNoKey(t *testing.T) {
+// TestPaddingIsNotCompared checks that floats with different padding are equal, and therefore not bare.
+func TestPaddingIsNotCompared(t *testing.T) {
 	for _, name := range []string{"f80in96", "f80in128", "f80in96be", "f80in128be"} {
 		typ := must(ParseType(name))
 		k := must(NewKeyer(Bare(typ)))

@@ -10,9 +10,9 @@ import (
 	"github.com/extsort/extsort/chunker/spill"
 )
 
-// TestMergeGoesOnFromMarks merges the rest of the runs after each mark of a merge. The result
+// TestMergeContinuesFromMarks merges the rest of the runs after each mark of a merge. The result
 // must be the rest of the output, even though the blocks of the runs differ.
-func TestMergeGoesOnFromMarks(t *testing.T) {
+func TestMergeContinuesFromMarks(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	for _, l := range layouts(t) {

@@ -13,7 +13,7 @@ type Options struct {
 	Workers     int   // number of goroutines that merge
 	BlockBytes  int   // size limit of a block passed to the writer
 	MemoryBytes int64 // limit for all buffers of the merge together; 0 means no limit
-	Limit       int64 // number of records to write; a negative value means all
+	Limit       int64 // number of records to write; a negative value means all; see isLimited
 	// return a DisorderError if an input is not sorted; set this for files of unknown origin
 	CheckOrder bool
 
@@ -25,6 +25,11 @@ type Options struct {
 	// made in order, before the records are written.
 	Mark        func(records int64, upTo []int64)
 	MarkRecords int64
+}
+
+// isLimited reports whether the merge ends after Limit records.
+func (o *Options) isLimited() bool {
+	return o.Limit >= 0
 }
 
 // inWholeRecords returns a copy of o with BlockBytes rounded down to whole records.

@@ -85,7 +85,7 @@ func (w *worker) mergeAll(ctx context.Context, spans <-chan *span) error {
 // merge writes the records of s that are within the limit of the whole output.
 func (w *worker) merge(ctx context.Context, s *span) error {
 	left := s.records
-	if w.opt.Limit >= 0 {
+	if w.opt.isLimited() {
 		left = max(
 			0, min(left, w.opt.Limit-s.first),
 		) // the last span may begin beyond the limit

@@ -42,9 +42,9 @@ func (a *askedRecords) joined(t *testing.T) (ranges [][2]int64) {
 	return ranges
 }
 
-// TestAheadTellsDiskFromMemory reads 64 MiB in pieces, a part of them from a disk, and then data in
+// TestReadAheadOnlyFromDisk reads 64 MiB in pieces, a part of them from a disk, and then data in
 // memory.
-func TestAheadTellsDiskFromMemory(t *testing.T) {
+func TestReadAheadOnlyFromDisk(t *testing.T) {
 	const piece = 256 << 10
 	for name, c := range map[string]struct {
 		every int // one piece in this number comes from a disk; 0: none

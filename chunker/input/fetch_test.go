@@ -131,8 +131,8 @@ func (r *slowReader) ReadAt(_ []byte, off int64) (int, error) {
 	return 0, errBoom
 }
 
-// TestGivenUp gives up records while requests are in progress and a reader waits for one.
-func TestGivenUp(t *testing.T) {
+// TestCloseReaders gives up records while requests are in progress and a reader waits for one.
+func TestCloseReaders(t *testing.T) {
 	r := &slowReader{may: make(chan struct{}), asked: make(chan int64, 100)}
 	f := newFetcher()
 	f.divideMemory(4 * minRequestBytes)

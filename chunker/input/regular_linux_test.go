@@ -17,9 +17,9 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// TestSizesThatAreNone reads system files completely: those in /proc report a size of 0, and
+// TestMisreportedSizes reads system files completely: those in /proc report a size of 0, and
 // those in /sys the size of a page.
-func TestSizesThatAreNone(t *testing.T) {
+func TestMisreportedSizes(t *testing.T) {
 	for _, name := range []string{"/proc/version", "/sys/kernel/mm/transparent_hugepage/enabled",
 		"/sys/kernel/mm/transparent_hugepage/shmem_enabled"} {
 		want, err := os.ReadFile(name)

@@ -173,9 +173,9 @@ func FuzzSift(f *testing.F) {
 	})
 }
 
-// TestSiftTooMany sifts data with more strays than there is memory for, and data that change
+// TestTooManyStrays sifts data with more strays than there is memory for, and data that change
 // between the readings.
-func TestSiftTooMany(t *testing.T) {
+func TestTooManyStrays(t *testing.T) {
 	k := formattest.Keyer(t, format.Spec{RecordSize: 8, Keys: []string{"0:u32"}})
 	keys := make([]uint32, 1000)
 	for i := range keys {

@@ -73,7 +73,7 @@ func text(t *testing.T, r Report) string {
 	return b.String()
 }
 
-func TestTableOfAll(t *testing.T) {
+func TestTableOfAllAlgorithms(t *testing.T) {
 	bed := &fakeBed{seconds: func(c Case) (float64, error) {
 		switch {
 		case c.Algorithm == "split":
@@ -106,7 +106,7 @@ split, u32, uniform, n = 2^14: wrong result
 	}
 }
 
-func TestTablesOfTheSeeds(t *testing.T) {
+func TestPublishedTables(t *testing.T) {
 	scope := Scope{Min: 1 << 8, Max: 1 << 9}
 	for view, want := range map[string]string{
 		"bainville": `ParallelSelection, uniform, Mkeys/s
@@ -325,7 +325,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-func TestScopesThatCannotBe(t *testing.T) {
+func TestImpossibleScopes(t *testing.T) {
 	info := (&fakeBed{}).Info()
 	for name, c := range map[string]struct {
 		view string

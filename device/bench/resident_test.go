@@ -93,7 +93,7 @@ func TestViewsOnADevice(t *testing.T) {
 	}
 }
 
-func TestResidentRefusesWhatCannotBe(t *testing.T) {
+func TestResidentRefusesImpossibleCases(t *testing.T) {
 	bed := open(t)
 	for name, c := range map[string]Case{
 		"parameters": {Algorithm: "binning", Params: algo.Params{DigitBits: 3}, Dist: "uniform", Records: 10},

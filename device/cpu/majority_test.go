@@ -108,9 +108,9 @@ func countedIn(made device.Chunk) (n int) {
 	return n
 }
 
-// TestEqualKeysAreCounted checks that equal bare keys are counted, and that no key of a previous
+// TestMajorityKeysAreCounted checks that equal bare keys are counted, and that no key of a previous
 // Load is counted.
-func TestEqualKeysAreCounted(t *testing.T) {
+func TestMajorityKeysAreCounted(t *testing.T) {
 	r := rand.New(rand.NewPCG(61, 62))
 	for _, name := range []string{"u64", "u32", "bytes12", "bytes20"} {
 		l := layoutOf(t, name)

@@ -29,8 +29,11 @@ type order struct {
 	// unitsInProgress is the number of units that workers, except the first, are reading. Each of
 	// them may become a new segment.
 	unitsInProgress int
-	lastSegment     []int // the last segment of each worker, or -1
+	lastSegment     []int // the last segment of each worker, or noSegment
 }
+
+// noSegment is the last segment of a worker that has not read a unit yet.
+const noSegment = -1
 
 // segment consists of the records [first, end) of the source. slot is the index of its ends.
 type segment struct {
@@ -59,7 +62,7 @@ func (o *order) reset(buckets, workers int) {
 	o.buckets = buckets
 	o.unitsInProgress = 0
 	o.segments = slices.Grow(o.segments[:0], o.maxSegments)
-	o.lastSegment = slices.Repeat([]int{-1}, workers)
+	o.lastSegment = slices.Repeat([]int{noSegment}, workers)
 }
 
 func (o *order) free() error {
@@ -108,10 +111,12 @@ func (o *order) noteUnit(worker int, first, n int64) (ends []uint32) {
 	if worker != 0 {
 		o.unitsInProgress--
 	}
-	if last := o.lastSegment[worker]; last >= 0 && o.segments[last].end == first &&
-		first+n-o.segments[last].first <= maxSegment {
-		o.segments[last].end += n
-		return o.endsOf(last)
+	if last := o.lastSegment[worker]; last != noSegment {
+		s := &o.segments[last]
+		if s.end == first && first+n-s.first <= maxSegment {
+			s.end += n
+			return o.endsOf(last)
+		}
 	}
 
 	slot := len(o.segments)

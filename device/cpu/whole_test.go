@@ -144,9 +144,9 @@ func (s *tardySource) Next(limit int, place func(first int64, n int) []byte) (fi
 	return first, n, nil
 }
 
-// TestLoadTakesAll checks that after Load either the chunk is full or the source has ended,
+// TestLoadFillsChunk checks that after Load either the chunk is full or the source has ended,
 // although some workers have stopped.
-func TestLoadTakesAll(t *testing.T) {
+func TestLoadFillsChunk(t *testing.T) {
 	const n = 50_001
 	l := layoutOf(t, "bytes12")
 	recs := devicetest.Distributions["uniform"](l, 2*n, rand.New(rand.NewPCG(11, 12)))

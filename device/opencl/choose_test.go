@@ -14,7 +14,7 @@ import (
 // A chunk uses the algorithm that the user named, or the one that was measured to be the fastest
 // for its keys and their number. If a measured algorithm cannot be built, the chunk uses the
 // default.
-func TestChunksAreSortedByTheFastest(t *testing.T) {
+func TestFastestAlgorithmSorts(t *testing.T) {
 	word := KeyKind{WordBytes: 8}
 	tuning := &Tuning{
 		Sorts: []TunedSort{

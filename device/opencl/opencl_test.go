@@ -382,7 +382,7 @@ func (s *brokenSource) Next(most int, place func(int64, int) []byte) (int64, int
 	return first, n, err
 }
 
-func TestErrorsOfOthersPassThrough(t *testing.T) {
+func TestForeignErrorsPassThrough(t *testing.T) {
 	d := open(t, Options{})
 	k := keyer(t, 12, "0:u64")
 	recs := randomBytes(12*9000, "uniform")

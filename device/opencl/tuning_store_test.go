@@ -120,7 +120,7 @@ func TestStoredTuningThatIsDamaged(t *testing.T) {
 	}
 }
 
-func TestTuningThatCannotBeStored(t *testing.T) {
+func TestUnstorableTuning(t *testing.T) {
 	inCache(t)
 	name, err := tuningPath(tunedGPU)
 	if err != nil {

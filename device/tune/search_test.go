@@ -147,7 +147,7 @@ func TestSearchWithoutTime(t *testing.T) {
 }
 
 // Algorithms that are much too slow are not searched, but their rate is measured and confirmed.
-func TestSearchLeavesTheHopeless(t *testing.T) {
+func TestSearchSkipsHopelessAlgorithms(t *testing.T) {
 	h := &hill{rate: func(c bench.Case) float64 {
 		if c.Algorithm == "onesweep" {
 			return 1e8

@@ -180,9 +180,9 @@ func roundTrip(t *testing.T, r *rand.Rand, form Form, alone bool, size int, colu
 	}
 }
 
-// TestCSVIsThatOfTheLibrary reads lines of text with encoding/csv, and lines of encoding/csv with a
+// TestCSVMatchesLibrary reads lines of text with encoding/csv, and lines of encoding/csv with a
 // Decoder.
-func TestCSVIsThatOfTheLibrary(t *testing.T) {
+func TestCSVMatchesLibrary(t *testing.T) {
 	texts := []string{"plain", "a,b", `say "hi"`, " blank", "", "é", `"`, `""`, "tail "}
 	columns := []format.Column{
 		{Name: "a", Type: format.Type{Kind: format.Bytes, Size: 8}},
@@ -217,8 +217,8 @@ func TestCSVIsThatOfTheLibrary(t *testing.T) {
 	}
 }
 
-// TestJSONIsThatOfTheLibrary reads objects with encoding/json.
-func TestJSONIsThatOfTheLibrary(t *testing.T) {
+// TestJSONMatchesLibrary reads objects with encoding/json.
+func TestJSONMatchesLibrary(t *testing.T) {
 	columns := []format.Column{
 		{Name: `n"1`, Type: mustType(t, "f32")}, {Name: "s", Offset: 4, Type: mustType(t, "bytes4")},
 		{Name: "p", Offset: 8, Type: mustType(t, "packed2")}, {Name: "t", Offset: 10, Type: mustType(t, "time_s")},

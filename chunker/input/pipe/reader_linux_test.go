@@ -133,9 +133,9 @@ func TestReaderFallsBack(t *testing.T) {
 	}
 }
 
-// TestReaderOfOthers checks that readers other than pipes are returned unchanged, unless a Read
+// TestReaderOfNonPipes checks that readers other than pipes are returned unchanged, unless a Read
 // might have to be abandoned.
-func TestReaderOfOthers(t *testing.T) {
+func TestReaderOfNonPipes(t *testing.T) {
 	file, err := os.CreateTemp(t.TempDir(), "")
 	if err != nil {
 		t.Fatal(err)

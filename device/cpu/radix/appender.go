@@ -12,8 +12,12 @@ import (
 // it at a time.
 type Appender[E arena.Word] struct {
 	combiner[E]
-	waitingPart int // the part whose line is full and does not fit into its buffer; -1 if none
+	// waitingPart is the part whose line is full and does not fit into its buffer, or noPart.
+	waitingPart int
 }
+
+// noPart stands for a part if there is none.
+const noPart = -1
 
 // appenderLine is the size of a line in bytes.
 const appenderLine = LongLineBytes
@@ -38,7 +42,7 @@ func NewAppender[E arena.Word](
 	parts, bufferBytes int,
 ) *Appender[E] {
 	var e E
-	a := &Appender[E]{waitingPart: -1}
+	a := &Appender[E]{waitingPart: noPart}
 	elems := arena.View[E](memory[:parts*bufferBytes])
 	block := bufferBytes / int(unsafe.Sizeof(e))
 	a.combiner, _ = newCombiner(
@@ -78,7 +82,7 @@ func (a *Appender[E]) Append(
 		}
 	}
 
-	return done, -1
+	return done, noPart
 }
 
 // storeLine writes the first n elements of the line of a part to its buffer. It returns false if
@@ -102,7 +106,7 @@ func (a *Appender[E]) Buffered(part int) []byte {
 func (a *Appender[E]) Clear(part int) {
 	a.targets[part] = a.bufferStart(part)
 	if a.waitingPart == part {
-		a.waitingPart = -1
+		a.waitingPart = noPart
 		a.storeLine(part, a.lineElems())
 	}
 }

@@ -115,9 +115,9 @@ func TestOnesweepGivesUp(t *testing.T) {
 	}
 }
 
-// TestLeadingBitsAreEnough sorts by leading bits if that works, and falls back if too many keys
+// TestSortByLeadingBits sorts by leading bits if that works, and falls back if too many keys
 // have equal leading bits, or if the sample does not show that.
-func TestLeadingBitsAreEnough(t *testing.T) {
+func TestSortByLeadingBits(t *testing.T) {
 	ctx, q := openDevice(t)
 	tests := []struct {
 		name  string

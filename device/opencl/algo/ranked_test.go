@@ -8,9 +8,9 @@ import (
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
-// TestDefaultsFit checks that the default shapes fit the local memory of common devices. If a
+// TestDefaultsFitLocalMemory checks that the default shapes fit the local memory of common devices. If a
 // shape is too large, it must shrink instead of failing to build.
-func TestDefaultsFit(t *testing.T) {
+func TestDefaultsFitLocalMemory(t *testing.T) {
 	devices := map[string]*cl.Device{
 		"48 KiB, as NVIDIA's":             {LocalBytes: 48 << 10, MaxGroup: 1024},
 		"32 KiB, the least of OpenCL 1.2": {LocalBytes: 32 << 10, MaxGroup: 1024},
