@@ -72,10 +72,12 @@ def test_missing_program(monkeypatch):
 
 @pytest.mark.skipif(sys.platform != "linux", reason="finds the program in /proc")
 def test_interrupt_leaves_nothing_behind(tmp_path):
+    with open(tmp_path / "in", "wb") as file:
+        file.truncate(4 << 30)  # a hole: long to sort, and no disk space
     script = """
 import sys, extsort
 print("ready", flush=True)
-extsort.sort("/dev/zero", sys.argv[1] + "/out", dtype="<u8", memory="16M", temp=sys.argv[1])
+extsort.sort(sys.argv[1] + "/in", sys.argv[1] + "/out", dtype="<u8", memory="16M", temp=sys.argv[1])
 """
     process = subprocess.Popen(
         [sys.executable, "-c", script, str(tmp_path)],
@@ -92,7 +94,7 @@ extsort.sort("/dev/zero", sys.argv[1] + "/out", dtype="<u8", memory="16M", temp=
     process.send_signal(2)
     _, messages = process.communicate(timeout=30)
     assert "KeyboardInterrupt" in messages
-    assert list(tmp_path.iterdir()) == []
+    assert [path.name for path in tmp_path.iterdir()] == ["in"]
     assert not os.path.exists(children)
 
 
