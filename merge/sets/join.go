@@ -107,16 +107,19 @@ func (c *cursor) groupEnd() int {
 }
 
 // join joins two parts.
-func (w *worker) join(ctx context.Context, partA, partB *stretch) error {
+func (w *worker) join(ctx context.Context, partA, partB *part) error {
 	join := w.op.opt.Join
 	shared := choice{shared: true}
 	a := cursor{selection: partA.all()}
 	b := cursor{selection: partB.all()}
 	if !join.Type.keepsA() {
-		a.selection = w.ofA.choose(a.selection, partB, shared)
+		a.selection = w.ofA.choose(a.selection, &partB.stretch, shared)
 	}
 	if !join.Type.keepsB() {
-		b.selection = w.ofB.choose(b.selection, partA, shared)
+		b.selection = w.ofB.choose(b.selection, &partA.stretch, shared)
+	}
+	if join.Type == InnerJoin && partA.isDistinct() && partB.isDistinct() {
+		return w.joinDistinct(ctx, &a.selection, &b.selection)
 	}
 	for !a.ended() || !b.ended() {
 		order := a.compare(&b)
@@ -139,6 +142,31 @@ func (w *worker) join(ctx context.Context, partA, partB *stretch) error {
 		}
 	}
 	return nil
+}
+
+// joinDistinct writes the pairs of two selections that have the same keys, each of them once.
+func (w *worker) joinDistinct(ctx context.Context, a, b *selection) error {
+	row := &w.op.opt.Join.Row
+	if row.Both.isRecordOfA(a.of.size, row.Size) {
+		return w.addSelected(ctx, &w.buffers[result], *a)
+	}
+	for k := 0; k < len(a.keys); {
+		rows, err := w.room(ctx, &w.buffers[result], len(a.keys)-k)
+		if err != nil {
+			return err
+		}
+		for ; len(rows) > 0; rows = rows[row.Size:] {
+			row.Both.fill(rows[:row.Size], a.of.record(a.at(k)), b.of.record(b.at(k)))
+			k++
+		}
+	}
+	return nil
+}
+
+// isRecordOfA reports whether a row consists of the record of A.
+func (s *Shape) isRecordOfA(recordSize, rowSize int) bool {
+	whole := Copy{Size: recordSize}
+	return recordSize == rowSize && len(s.Copies) == 1 && s.Copies[0] == whole
 }
 
 // joinGroups writes all pairs of the next groups, which have the same key, in the order of A and

@@ -386,7 +386,7 @@ func BenchmarkRun(b *testing.B) {
 		data[i] = make([]byte, n*8)
 		keyer.Records(data[i], numbers)
 	}
-	for _, operation := range []sets.Operation{sets.Union, sets.Intersect, sets.Subtract, sets.Compare} {
+	for _, operation := range []sets.Operation{sets.Union, sets.Intersect, sets.Subtract, sets.Compare, sets.Join} {
 		b.Run(fmt.Sprint(operation), func(b *testing.B) {
 			b.SetBytes(2 * n * 8)
 			for b.Loop() {
@@ -395,6 +395,10 @@ func BenchmarkRun(b *testing.B) {
 					Outputs:      sets.Outputs{Result: full{}},
 					Workers:      2,
 					BlockRecords: 32 << 10,
+				}
+				if operation == sets.Join {
+					whole := sets.Shape{Copies: []sets.Copy{{Size: 8}}}
+					opt.Join = &sets.JoinOptions{Row: sets.Row{Size: 8, Both: whole}}
 				}
 				for _, recs := range data {
 					in := sets.Input{Records: bytes.NewReader(recs), Keyer: keyer, Read: func([]byte) {}}

@@ -72,7 +72,7 @@ func (w *worker) handle(ctx context.Context, parts []part) error {
 	case Compare:
 		return w.compare(ctx, &parts[0], &parts[1])
 	}
-	return w.join(ctx, &parts[0].stretch, &parts[1].stretch)
+	return w.join(ctx, &parts[0], &parts[1])
 }
 
 // unite merges all parts.
@@ -117,7 +117,7 @@ func (w *worker) compare(ctx context.Context, a, b *part) error {
 	w.counts.RecordsA += int64(len(a.keys) - len(bothA.keys))
 
 	recordsBothB := keysBoth
-	if b.block != nil && !b.block.distinct {
+	if !b.isDistinct() {
 		bothB := w.ofB.choose(b.all(), &a.stretch, shared)
 		recordsBothB = int64(len(bothB.keys))
 	}
@@ -140,11 +140,14 @@ func (w *worker) compare(ctx context.Context, a, b *part) error {
 
 // countKeys returns the number of different keys of selected records.
 func (p *part) countKeys(s selection) int64 {
-	if p.block == nil || p.block.distinct {
+	if p.isDistinct() {
 		return int64(len(s.keys))
 	}
 	return s.countKeys()
 }
+
+// isDistinct reports whether the records of the part are known to have different keys.
+func (p *part) isDistinct() bool { return p.block == nil || p.block.distinct }
 
 // addSelected adds the selected records to an output.
 func (w *worker) addSelected(ctx context.Context, to *buffer, s selection) error {
