@@ -113,6 +113,11 @@ var jobFields = map[option.Field]string{
 	option.Verify:        "Verify",
 	option.Workers:       "Resources.Workers",
 	option.Float:         "Record.NumericFloats",
+	option.First:         "Select.First",
+	option.Last:          "Select.Last",
+	option.Max:           "Select.Max",
+	option.Min:           "Select.Min",
+	option.Sum:           "Select.Sum",
 	option.RecordSize:    "Record.Size",
 }
 

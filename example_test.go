@@ -314,6 +314,24 @@ func ExampleCounted() {
 	// <nil>
 }
 
+// Each record is a letter and a number. The numbers of each letter are added.
+func ExampleFields() {
+	records := []byte{'b', 4, 'a', 2, 'c', 1, 'a', 3}
+	sums, _, err := extsort.SortBytes(context.Background(), records, extsort.Job{
+		Record: extsort.Record{Size: 2, Keys: []extsort.KeyField{{Type: extsort.U8}}},
+		Select: extsort.Unique(extsort.KeepFirst).Combine(extsort.Fields{Sum: []string{"1:u8"}}),
+	})
+	for ; len(sums) >= 2; sums = sums[2:] {
+		fmt.Printf("%c %d\n", sums[0], sums[1])
+	}
+	fmt.Println(err)
+	// Output:
+	// a 5
+	// b 4
+	// c 1
+	// <nil>
+}
+
 func ExamplePositions() {
 	positions, _, err := extsort.SortBytes(context.Background(), []byte("dbca"), extsort.Job{
 		Record: letters,

@@ -513,6 +513,46 @@ func TestSelections(t *testing.T) {
 	}
 }
 
+// TestCombine combines fields by a sort and by a merge of a job.
+func TestCombine(t *testing.T) {
+	record := Record{Size: 3, Keys: []KeyField{{Type: U8}}}
+	fields := Fields{Sum: []string{"1:u8"}, Max: []string{"top=1:u8"}, Last: []string{"2:u8"}, Count: true}
+	selection := Unique(KeepFirst).Combine(fields).First(2)
+	const want = "a\x05z\x03\x02\x00\x00\x00\x00\x00\x00\x00" + "b\x04p\x04\x01\x00\x00\x00\x00\x00\x00\x00"
+	got, _, err := SortBytes(t.Context(), []byte("b\x04pa\x02yc\x01pa\x03z"), Job{Record: record, Select: selection})
+	if err != nil || string(got) != want {
+		t.Errorf("sort: %q, %v", got, err)
+	}
+
+	var merged bytes.Buffer
+	_, err = Merge(t.Context(), MergeJob{
+		Input: Input{Sources: []Source{
+			{Reader: strings.NewReader("a\x02yb\x04p")},
+			{Reader: strings.NewReader("a\x03zc\x01p")},
+		}},
+		Record: record,
+		Select: selection,
+		Output: Output{Writer: &merged},
+	})
+	if err != nil || merged.String() != want {
+		t.Errorf("merge: %q, %v", merged.String(), err)
+	}
+
+	for _, c := range []struct {
+		selection Selection
+		want      string
+	}{
+		{All().Combine(fields), "Select.Sum, Select.Min, Select.Max, Select.First and Select.Last need Select.Unique"},
+		{Unique(KeepFirst).Combine(Fields{Sum: []string{"1:u8:u16"}}), "Select.Sum 1:u8:u16: a sum of another type"},
+		{Unique(KeepFirst).Combine(Fields{Sum: []string{"0:u8"}}), "Select.Sum 0:u8: is a part of the key"},
+	} {
+		_, _, err := SortBytes(t.Context(), []byte("a\x02y"), Job{Record: record, Select: c.selection})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+}
+
 // TestReports checks the report of every call.
 func TestReports(t *testing.T) {
 	ctx := context.Background()

@@ -20,6 +20,10 @@ type RecordSelection interface {
 
 	// Positions writes the positions of the selected records, as the function Positions does.
 	Positions(t Type) Selection
+
+	// Combine combines fields of all records with the same key in the record that Unique selects.
+	// Other selections than Unique are then an error.
+	Combine(fields Fields) Selection
 }
 
 // A Keep specifies which of several records with equal keys is written.
@@ -45,6 +49,24 @@ func Unique(keep Keep) RecordSelection { return records{selection{unique: true, 
 // little-endian u64. So each output record is 8 bytes longer than an input record.
 func Counted(keep Keep) Selection { return selection{unique: true, keep: keep, count: true} }
 
+// Fields lists the fields that RecordSelection.Combine combines. Each text is OFFSET:TYPE or the name of a field of
+// an array. The result replaces the field. A text NAME=FIELD appends the result to the record
+// instead, and the field stays as it is. NAME=FIELD:TYPE appends a sum of another type:
+//
+//	Fields{Sum: []string{"8:u64"}}                                    // replaces the number at byte 8
+//	Fields{Sum: []string{"total=8:u32:u64"}, Max: []string{"top=8:u32"}} // appends 8 bytes, then 4
+//
+// Appended results follow each other without gaps, in the order of the fields of this struct. Sums
+// of floats are added in input order as float64, so that each way to sort gives the same bytes.
+type Fields struct {
+	Sum   []string // the total; integers that exceed the type of the result are an error
+	Min   []string // the least value, in the order of keys
+	Max   []string // the greatest value, in the order of keys
+	First []string // the value of the first record in input order
+	Last  []string // the value of the last record in input order
+	Count bool     // append the number of records, as Counted does
+}
+
 // Duplicates selects the first record of each key that occurs more than once.
 func Duplicates() RecordSelection { return records{selection{duplicates: true}} }
 
@@ -62,6 +84,7 @@ type selection struct {
 	unique     bool
 	keep       Keep
 	count      bool
+	fields     Fields
 	duplicates bool
 	indexed    bool // write positions of type positions
 	positions  Type
@@ -82,6 +105,11 @@ func (s selection) First(n int64) Selection {
 func (s selection) apply(opt *session.Options) error {
 	opt.Unique = s.unique
 	opt.Count = s.count
+	opt.Sum = s.fields.Sum
+	opt.Min = s.fields.Min
+	opt.Max = s.fields.Max
+	opt.First = s.fields.First
+	opt.Last = s.fields.Last
 	opt.Duplicates = s.duplicates
 	opt.Shuffle = s.shuffle
 	opt.Seed = s.seed
@@ -115,6 +143,12 @@ func (s selection) apply(opt *session.Options) error {
 
 // records is a RecordSelection.
 type records struct{ selection }
+
+func (r records) Combine(fields Fields) Selection {
+	r.count = fields.Count
+	r.fields = fields
+	return r.selection
+}
 
 func (r records) Positions(t Type) Selection {
 	r.indexed = true

@@ -55,11 +55,11 @@ func bigann(v vecsFormat) *container {
 		create:   b.create,
 		describe: b.describe,
 		encode:   b.encode,
-		withCount: func(h *Header) error {
+		withAppended: func(h *Header, _ []Column) error {
 			return fmt.Errorf(
-				"a %s file has only vectors and no room for counts: use %v %d %v %d %v OFFSET:TYPE",
+				"a %s file has only vectors and no room for counts or results: use %v %d %v %d %v OFFSET:TYPE",
 				v.name, option.SkipBytes, bigannHeaderSize, option.RecordSize,
-				h.layout.RecordSize-countBytes, option.Keys,
+				h.layout.RecordSize, option.Keys,
 			)
 		},
 		maxRecords: math.MaxUint32,

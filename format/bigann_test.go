@@ -61,7 +61,7 @@ func TestBigannHeaders(t *testing.T) {
 		if h.MaxRecords() != math.MaxUint32 {
 			t.Errorf("%v: at most %d records", c.spec, h.MaxRecords())
 		}
-		if _, err := h.WithCount(); err == nil {
+		if _, err := h.WithAppended(counts); err == nil {
 			t.Errorf("%v: there is a place for counts", c.spec)
 		}
 	}

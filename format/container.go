@@ -61,9 +61,9 @@ type container struct {
 	// there is no header.
 	encode func(h *Header, records int64) []byte
 
-	// withCount adapts a header to records that are followed by a count. It is nil if nothing
-	// needs to be adapted.
-	withCount func(h *Header) error
+	// withAppended adapts a header to records that are followed by other columns. It is nil if
+	// nothing needs to be adapted.
+	withAppended func(h *Header, columns []Column) error
 
 	maxRecords int64      // maximum number of records in a header; 0 means no limit
 	written    *container // container of the output for such inputs; nil means the same

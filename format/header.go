@@ -95,22 +95,25 @@ func (h *Header) MaxRecords() int64 {
 	return most
 }
 
-// countBytes is the size of the count after a record.
+// countBytes is the size of the count after a record: a little-endian u64.
 const countBytes = 8
 
-// WithCount returns the header of an output whose records are followed by 8 bytes: a
-// little-endian count. In an npy file this is the field count, and a record without fields
-// becomes the field value.
-func (h *Header) WithCount() (*Header, error) {
-	counted := *h
-	counted.layout.RecordSize += countBytes
-	if h.kind().withCount == nil {
-		return &counted, nil
+// WithAppended returns the header of an output whose records are followed by other columns. In an
+// npy file these are fields, and a record without fields becomes the field value.
+func (h *Header) WithAppended(columns []Column) (*Header, error) {
+	longer := *h
+	if len(columns) == 0 {
+		return &longer, nil
 	}
-	if err := h.kind().withCount(&counted); err != nil {
-		return nil, fmt.Errorf("%s: %w", h.name, err)
+	if h.kind().withAppended != nil {
+		if err := h.kind().withAppended(&longer, columns); err != nil {
+			return nil, fmt.Errorf("%s: %w", h.name, err)
+		}
 	}
-	return &counted, nil
+	for _, c := range columns {
+		longer.layout.RecordSize += c.Type.Size
+	}
+	return &longer, nil
 }
 
 // CheckSize returns the number of records in a file of fileBytes bytes, including the header. It

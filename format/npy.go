@@ -54,7 +54,7 @@ var npy = container{
 	encode: func(h *Header, records int64) []byte {
 		return encodeNpy(h.dtype, records, h.columns)
 	},
-	withCount: countNpy,
+	withAppended: appendNpy,
 }
 
 func (s Spec) checkNpy() []error {
@@ -63,9 +63,9 @@ func (s Spec) checkNpy() []error {
 		option.Keys)
 }
 
-// countNpy adds a field count to the records. Records without fields become a field value.
-func countNpy(h *Header) error {
-	dtype, err := countedDtype(h.dtype, h.columns)
+// appendNpy adds fields to the records. Records without fields become a field value.
+func appendNpy(h *Header, columns []Column) error {
+	dtype, err := appendedDtype(h.dtype, h.columns, columns)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -238,13 +239,19 @@ func (a *Array) inColumns(n int64) error {
 	return nil
 }
 
-// countedDtype returns a dtype, in Python's notation, with an additional field count.
-func countedDtype(dtype string, columns int) (string, error) {
-	const count = "('count', '<u8')]"
+// appendedDtype returns a dtype, in Python's notation, with additional fields.
+func appendedDtype(dtype string, columns int, added []Column) (string, error) {
+	var entries []string
+	for _, c := range added {
+		descr, err := npyDescr(c.Type)
+		if err != nil {
+			return "", err
+		}
+		entries = append(entries, fmt.Sprintf("(%s, %s)", pyRepr(c.Name, true), pyRepr(descr, true)))
+	}
+	rest := strings.Join(entries, ", ") + "]"
 	if columns > 0 {
-		return fmt.Sprintf(
-			"[('value', %s, (%d,)), %s", dtype, columns, count,
-		), nil
+		return fmt.Sprintf("[('value', %s, (%d,)), %s", dtype, columns, rest), nil
 	}
 	descr, err := parseLiteral(dtype)
 	if err != nil {
@@ -252,19 +259,17 @@ func countedDtype(dtype string, columns int) (string, error) {
 	}
 	fields, structured := descr.([]any)
 	if !structured {
-		return "[('value', " + dtype + "), " + count, nil
+		return "[('value', " + dtype + "), " + rest, nil
 	}
 	for _, item := range fields {
 		entry, ok := item.([]any)
-		if ok && len(entry) > 0 &&
-			entry[0] == "count" {
-			return "", errors.New(
-				"the array already has a field named count: rename it",
-			)
+		isTaken := func(c Column) bool { return ok && len(entry) > 0 && entry[0] == c.Name }
+		if i := slices.IndexFunc(added, isTaken); i >= 0 {
+			return "", fmt.Errorf("the array already has a field named %s: rename it", added[i].Name)
 		}
 	}
 
-	return strings.TrimSuffix(dtype, "]") + ", " + count, nil
+	return strings.TrimSuffix(dtype, "]") + ", " + rest, nil
 }
 
 // fieldName returns a name, or the second item of a (title, name) pair.

@@ -147,7 +147,7 @@ func TestNpyRowsCompatible(t *testing.T) {
 	if err := read(0).Compatible(read(1)); err == nil || !strings.Contains(err.Error(), "'<u8' in 1 columns") {
 		t.Errorf("one dimension and two: %v", err)
 	}
-	counted, err := read(1).WithCount()
+	counted, err := read(1).WithAppended(counts)
 	if err != nil || !strings.Contains(string(counted.Encode(2)), "[('value', '<u8', (1,)), ('count', '<u8')]") ||
 		!strings.Contains(string(counted.Encode(2)), "(2,)") {
 		t.Errorf("with counts: %q, %v", counted.Encode(2), err)

@@ -42,9 +42,9 @@ var sosd = container{
 	encode: func(_ *Header, records int64) []byte {
 		return binary.LittleEndian.AppendUint64(nil, uint64(records))
 	},
-	withCount: func(*Header) error {
+	withAppended: func(*Header, []Column) error {
 		return fmt.Errorf(
-			"a sosd file has only keys and no room for counts: use %v TYPE %v 8 instead of its format",
+			"a sosd file has only keys and no room for counts or results: use %v TYPE %v 8 instead of its format",
 			option.Type, option.SkipBytes,
 		)
 	},

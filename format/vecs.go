@@ -36,11 +36,11 @@ func vecs(name string, t Type) *container {
 			)
 		},
 		read: v.read,
-		withCount: func(h *Header) error {
+		withAppended: func(h *Header, _ []Column) error {
 			return fmt.Errorf(
-				"a %s file has only vectors and no room for counts: use %v %d %v "+
+				"a %s file has only vectors and no room for counts or results: use %v %d %v "+
 					"OFFSET:TYPE",
-				name, option.RecordSize, h.layout.RecordSize-countBytes, option.Keys,
+				name, option.RecordSize, h.layout.RecordSize, option.Keys,
 			)
 		},
 	}

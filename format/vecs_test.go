@@ -61,7 +61,7 @@ func TestVecs(t *testing.T) {
 		if h.Layout().String() != c.want || h.Size() != 0 || !bytes.Equal(append(h.Begun(), rest...), c.data) {
 			t.Errorf("%v: %v, want %s; %x begun", c.spec, h.Layout(), c.want, h.Begun())
 		}
-		if _, err := h.WithCount(); err == nil {
+		if _, err := h.WithAppended(counts); err == nil {
 			t.Errorf("%v: there is a place for counts", c.spec)
 		}
 	}

@@ -1,9 +1,11 @@
 package merge
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 )
 
@@ -20,6 +22,10 @@ type Options struct {
 	// Seen is called with the records of Streams as they are read, unless it is nil.
 	Seen func(recs []byte)
 
+	// Combine returns a Combiner that writes to a merged run, unless it is nil. It is not used for
+	// the last merge.
+	Combine func(w device.BlockWriter) Combiner
+
 	// Mark is called about every MarkRecords records, unless it is nil. It receives the number of
 	// records in all spans cut so far, and the index up to which each run has been cut. Calls are
 	// made in order, before the records are written.
@@ -30,6 +36,12 @@ type Options struct {
 // isLimited reports whether the merge ends after Limit records.
 func (o *Options) isLimited() bool {
 	return o.Limit >= 0
+}
+
+// A Combiner is a filter that combines records with equal keys. Flush writes what it holds back.
+type Combiner interface {
+	device.BlockWriter
+	Flush(ctx context.Context) error
 }
 
 // inWholeRecords returns a copy of o with BlockBytes rounded down to whole records.

@@ -102,11 +102,25 @@ func nextGroup(runs []*spill.Run, size int) (from, to int) {
 func mergeGroup(
 	ctx context.Context, opt Options, group, runs []*spill.Run, w *spill.RunWriter,
 ) (*spill.Run, error) {
-	if err := mergeSome(ctx, opt, group, runs, w); err != nil {
+	if err := mergeCombined(ctx, opt, group, runs, w); err != nil {
 		w.Abort()
 		return nil, err
 	}
 	return w.Finish()
+}
+
+// mergeCombined merges a group to a run, and combines its records if opt says so.
+func mergeCombined(
+	ctx context.Context, opt Options, group, runs []*spill.Run, w *spill.RunWriter,
+) error {
+	if opt.Combine == nil {
+		return mergeSome(ctx, opt, group, runs, w)
+	}
+	combiner := opt.Combine(w)
+	if err := mergeSome(ctx, opt, group, runs, combiner); err != nil {
+		return err
+	}
+	return combiner.Flush(ctx)
 }
 
 // mergeSome merges a group. It changes the input of a DisorderError from the index in the group

@@ -23,7 +23,8 @@ var flagSamples = map[string]string{
 	"temporary-directory": ".", "checkpoint": "kept", "parallel": "1", "device": "cpu", "device-memory": "1G",
 	"algorithm": "radix", "digit-bits": "4", "batch-size": "2", "progress": "always", "stats": "text",
 	"strategy": "merge", "spill-compress": "zstd", "output": "out", "files0-from": "names", "files-from": "lines",
-	"compress": "gzip", "fields": "time=0:u64",
+	"compress": "gzip", "sum": "n=0:u8:u64", "min": "a=0:u8", "max": "b=0:u8", "first": "c=0:u8", "last": "d=0:u8",
+	"fields": "time=0:u64",
 	"format": "gensort", "keep": "last", "argsort": "u32", "nan": "first", "float": "numeric", "decompress": "none",
 }
 

@@ -83,7 +83,8 @@ var flagTable = []flagGroup{
 	{"Inputs", "dist plan", []defineFlag{files0Flag, filesFlag, skipBytesFlag, recordsFlag, skipTailFlag}},
 
 	{"Order", "sort, plan", []defineFlag{
-		reverseFlag, nanFlag, floatFlag, uniqueFlag, keepFlag, countFlag, argsortFlag, duplicatesFlag, limitFlag, stableFlag,
+		reverseFlag, nanFlag, floatFlag, uniqueFlag, keepFlag, countFlag, aggregateFlags, argsortFlag,
+		duplicatesFlag, limitFlag, stableFlag,
 	}},
 	{"Order", "union, intersect, subtract, compare, join", []defineFlag{reverseFlag, nanFlag, floatFlag}},
 	{"Order", "find, index", []defineFlag{reverseFlag, nanFlag, floatFlag}},

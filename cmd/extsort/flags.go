@@ -47,6 +47,21 @@ func countFlag(g group, v *flagValues) {
 		sets(option.Count).hints("rows").notWith("-c")
 }
 
+// aggregateFlags define the flags that combine a field of the records with equal keys.
+func aggregateFlags(g group, v *flagValues) {
+	add := func(to *[]string, name, usage string, f option.Field) definition {
+		return g.add(textList(to, "FIELD"), name, usage+"; otherwise -u keeps one record as it is").
+			sets(f).needs("-u").notWith("-c", "--argsort")
+	}
+	add(&v.opt.Sum, "sum", "replace FIELD of each record that -u writes by the sum over its key: OFFSET:TYPE or a "+
+		"name; NAME=FIELD appends the result instead, NAME=FIELD:TYPE a wider sum; repeatable", option.Sum).
+		hints("total", "aggregate", "add", "groupby", "group-by")
+	add(&v.opt.Min, "min", "replace FIELD by the least value of its key, as --sum", option.Min).hints("minimum")
+	add(&v.opt.Max, "max", "replace FIELD by the greatest value of its key, as --sum", option.Max).hints("maximum")
+	add(&v.opt.First, "first", "replace FIELD by its value in the first record of the key, as --sum", option.First)
+	add(&v.opt.Last, "last", "replace FIELD by its value in the last record of the key, as --sum", option.Last)
+}
+
 func argsortFlag(g group, v *flagValues) {
 	g.add(oneOf(&v.opt.Argsort, "TYPE", "u32", "u64"), "argsort",
 		"write positions in the input instead of records; positions start at 0 and are little-endian, without a header "+

@@ -4,12 +4,14 @@ import (
 	"context"
 
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/format"
 )
 
 // runMerge divides the input by position, sorts each chunk to a run, and merges the runs. If all
 // records fit into the first chunk, it writes them directly.
 func runMerge(ctx context.Context, r *Run, c *plan.Candidate) error {
 	m := &inputMerge{run: r, candidate: c, runs: newRunMaker(r, c, r.Input.Data)}
+	m.runs.combine = combination(r)
 	beginChunks(r, c)
 	only, err := m.readAll(ctx)
 	r.Meter.end(r.Input.Bytes())
@@ -66,7 +68,7 @@ func beginChunks(r *Run, c *plan.Candidate) {
 
 // spillRuns creates the temporary files and sorts chunks to runs, beginning with a loaded one.
 func spillRuns(ctx context.Context, runs *runMaker, first *loadedChunk, limit int) error {
-	if err := runs.run.beginSpill(runs.candidate); err != nil {
+	if err := runs.run.beginSpill(runs.candidate, runs.keyer()); err != nil {
 		runs.run.pool.put(first.chunk)
 		return err
 	}
@@ -74,11 +76,12 @@ func spillRuns(ctx context.Context, runs *runMaker, first *loadedChunk, limit in
 }
 
 // beginSpill creates the temporary files for runs or parts. It first checks that there is enough
-// memory for a merge, because a part may turn out to be too large and need one.
-func (r *Run) beginSpill(c *plan.Candidate) error {
+// memory for a merge, because a part may turn out to be too large and need one. k is the Keyer of
+// the records.
+func (r *Run) beginSpill(c *plan.Candidate, k *format.Keyer) error {
 	if !r.Plan.Sizes.Merges(r.Facts) {
 		return plan.TooLittle(r.Facts)
 	}
-	_, err := r.Spill(c.RoomBytes)
+	_, err := r.Spill(k, c.RoomBytes)
 	return err
 }

@@ -29,7 +29,7 @@ type Output struct {
 	form      Form
 	header    *format.Header
 	keyer     *format.Keyer     // of the output records
-	groups    *output.Groups    // a filter in the chain; may be nil
+	last      flusher           // the filter that must be flushed at the end; nil if there is none
 	sink      *output.Sink      // the end of the chain
 	file      *output.File      // nil unless the output is a file that appears when it is complete
 	resumable *output.Resumable // like file, if there is a checkpoint; otherwise nil
@@ -39,14 +39,25 @@ type Output struct {
 	// sum is called with the written records by the last merge of a checkpoint, unless it is nil.
 	sum  func(first int64, recs []byte)
 	tell func(first int64, recs []byte)
+	// combined is set if the records that arrive are results of Form.Aggregation.
+	combined bool
+}
+
+// A flusher is a filter that holds back its last records.
+type flusher interface {
+	device.BlockWriter
+	Flush(ctx context.Context) error
 }
 
 // Form describes a transformation of the output records.
 type Form struct {
-	Groups   output.GroupForm // for records with equal keys; the zero value follows plan.Request
-	From, To int              // the part of a record to write; To 0 means all
-	Bare     bool             // omit the header
-	RowBytes int              // size of the rows of a join, which have no key; 0: records of the input
+	Groups output.GroupForm // for records with equal keys; the zero value follows plan.Request
+	// Aggregation combines records with equal keys; nil if it is not requested. It agrees with
+	// Groups.
+	Aggregation *format.Aggregation
+	From, To    int  // the part of a record to write; To 0 means all
+	Bare        bool // omit the header
+	RowBytes    int  // size of the rows of a join, which have no key; 0: records of the input
 }
 
 // OutputOptions configures the output.
@@ -174,9 +185,9 @@ func (f *Form) Shape(in *Input) (header *format.Header, keyer *format.Keyer, siz
 			Key:        []format.Field{{Type: format.Type{Size: 1}}},
 		}
 	}
-	if f.Groups.Count {
-		layout.RecordSize += output.CountBytes
-		if header, err = in.Header.WithCount(); err != nil {
+	if f.Aggregation != nil && f.To == 0 {
+		layout.RecordSize = f.Aggregation.Size()
+		if header, err = in.Header.WithAppended(f.Aggregation.Appended()); err != nil {
 			return nil, nil, 0, err
 		}
 	}
@@ -250,12 +261,40 @@ func (o *Output) filters() device.BlockWriter {
 	if o.form.To > 0 {
 		w = output.Excerpt(o.form.From, o.form.To, in.size, w)
 	}
-	if asked.Unique || o.form.Groups != (output.GroupForm{}) {
-		o.groups = output.NewGroups(in.Keyer, o.form.Groups, w)
-		w = o.groups
+	o.last = nil
+	switch {
+	case o.folds():
+		o.last = output.NewFolds(o.foldOptions(), w)
+	case asked.Unique || o.form.Groups != (output.GroupForm{}):
+		o.last = output.NewGroups(in.Keyer, o.form.Groups, w)
 	}
-
+	if o.last != nil {
+		return o.last
+	}
 	return w
+}
+
+// folds reports whether records are combined by Folds. Groups is faster, but it cannot combine
+// fields or results.
+func (o *Output) folds() bool {
+	a := o.form.Aggregation
+	return a != nil && (o.combined || a.CombinesFields())
+}
+
+// foldOptions returns the options for the final results.
+func (o *Output) foldOptions() output.FoldOptions {
+	a := o.form.Aggregation
+	if o.combined {
+		a = a.Partial()
+	}
+	return output.FoldOptions{Aggregation: a, Limit: o.run.Facts.Request.Limit}
+}
+
+// expectCombined prepares the output for results of Form.Aggregation instead of records. REQUIRES:
+// nothing has been written to the chain
+func (o *Output) expectCombined() {
+	o.combined = true
+	o.BlockWriter = o.filters()
 }
 
 // observe counts the records at the end of the chain, and checks them if they cannot be read back.
@@ -283,6 +322,7 @@ func (o *Output) restart() {
 		o.file.Restart()
 	}
 	o.records.Store(o.sent)
+	o.combined = false
 	o.BlockWriter = o.filters()
 }
 
@@ -300,8 +340,8 @@ func (r *Run) Finish(ctx context.Context, err error) error {
 }
 
 func (r *Run) complete(ctx context.Context) error {
-	if r.Output.groups != nil {
-		if err := r.Output.groups.Flush(ctx); err != nil {
+	if r.Output.last != nil {
+		if err := r.Output.last.Flush(ctx); err != nil {
 			return err
 		}
 	}

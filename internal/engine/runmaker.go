@@ -12,6 +12,7 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/safely"
 	"github.com/extsort/extsort/merge"
 )
@@ -30,6 +31,8 @@ type runMaker struct {
 	next      *slice // the records of the next chunk; nil after the last one
 
 	keptBytes int64 // memory of the last run, if it stays in memory
+
+	combine *format.Aggregation // combines equal keys in runs; nil: runs contain all records
 
 	mu   sync.Mutex // protects runs while chunks are sorted
 	runs []*spill.Run
@@ -181,7 +184,7 @@ func (m *runMaker) sort(ctx context.Context, c *loadedChunk, i int) (run *spill.
 // stay in memory.
 func (m *runMaker) keep(ctx context.Context, c *loadedChunk, i int) (*spill.Run, error) {
 	r := m.run
-	if i == 0 || i >= r.Plan.Sizes.FanIn {
+	if i == 0 || i >= r.Plan.Sizes.FanIn || m.combine != nil && isLonger(m.combine) {
 		return nil, nil
 	}
 	kept, err := c.chunk.Retain(ctx, r.Facts.First(), r.Plan.Sizes.WithoutMerge(r.Facts, i+1))
@@ -203,11 +206,20 @@ func (m *runMaker) keep(ctx context.Context, c *loadedChunk, i int) (*spill.Run,
 func (m *runMaker) spill(ctx context.Context, c *loadedChunk) (*spill.Run, error) {
 	r := m.run
 	writer := r.spill.NewRun(c.origin)
-	if err := r.store(ctx, c.chunk, r.Meter.watched(atSpill, writer), false); err != nil {
+	store := m.store
+	if m.combine != nil {
+		store = m.storeCombined
+	}
+	if err := store(ctx, c.chunk, writer); err != nil {
 		writer.Abort()
 		return nil, err
 	}
 	return writer.Finish()
+}
+
+// store writes a sorted chunk.
+func (m *runMaker) store(ctx context.Context, chunk device.Chunk, w *spill.RunWriter) error {
+	return m.run.store(ctx, chunk, m.run.Meter.watched(atSpill, w), false)
 }
 
 // fewLevels is the minimum number of runs, as a multiple of the fan-in, before some of them are
@@ -227,7 +239,7 @@ func (m *runMaker) mergeSome(ctx context.Context) error {
 		return err
 	}
 	m.order()
-	opt := m.run.mergeOptions()
+	opt := m.mergeOptions()
 	fanIn := m.run.Plan.Sizes.FanIn
 	runs, err := merge.ReduceTo(ctx, opt, m.runs, fanIn, len(m.runs)/2, m.run.spill.NewMerged)
 	m.runs = runs
@@ -260,7 +272,7 @@ func (m *runMaker) merge(ctx context.Context, last lastMerger) error {
 	}
 	m.order()
 	fanIn := r.Plan.Sizes.FanIn
-	opt := r.mergeOptions()
+	opt := m.mergeOptions()
 	if m.keptBytes > 0 {
 		opt.MemoryBytes = r.Plan.Sizes.Without(m.keptBytes)
 	}

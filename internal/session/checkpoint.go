@@ -19,7 +19,7 @@ import (
 
 // checkpointFormat is the version of the files in a checkpoint, which includes the codecs of runs.
 // After a change, older checkpoints are rejected like checkpoints of another sort.
-const checkpointFormat = 3
+const checkpointFormat = 4
 
 // openCheckpoint opens the checkpoint that the options name, if any. With readOnly, it changes
 // nothing on disk.
@@ -69,6 +69,7 @@ func (o *Options) identity(f *plan.Facts, files []*input.Input) spill.Identity {
 		{"the format of checkpoints", strconv.Itoa(checkpointFormat)},
 		{"the layout", f.Keyer.Layout().String()},
 		{string(option.Format), cmp.Or(o.Record.Format, "none")},
+		{"the combined fields", fmt.Sprintf("%q", [][]string{o.Sum, o.Min, o.Max, o.First, o.Last})},
 		{string(option.Unique), strconv.FormatBool(o.Unique)},
 		{"what is kept of equal keys", strings.TrimSpace(fmt.Sprintln(o.Keep, o.Count, o.Duplicates))},
 		{string(option.Argsort), cmp.Or(o.Argsort, "none")},

@@ -206,8 +206,12 @@ func TestCheckpointOfAnotherSort(t *testing.T) {
 		"Options.Limit was 0":      func(o *Options) { o.Limit = 10 },
 		"Options.Verify was":       func(o *Options) { o.Verify = true },
 		"the output was":           func(o *Options) { o.Output += "2" },
-		"its compression was":      func(o *Options) { o.Compress = "zstd" },
-		"of inputs was 1":          func(o *Options) { o.Inputs = append(o.Inputs, o.Inputs[0]) },
+		"the combined fields was": func(o *Options) {
+			o.Unique = true
+			o.Sum = []string{"total=0:u8:u64"}
+		},
+		"its compression was": func(o *Options) { o.Compress = "zstd" },
+		"of inputs was 1":     func(o *Options) { o.Inputs = append(o.Inputs, o.Inputs[0]) },
 		"input ": func(o *Options) {
 			later := time.Now().Add(time.Hour)
 			if err := os.Chtimes(o.Inputs[0], later, later); err != nil {

@@ -58,6 +58,9 @@ func openInputs(ctx context.Context, opt *Options, meter *engine.Meter, unpack b
 	if err == nil {
 		in, err = inputOf(ctx, opt, files, meter)
 	}
+	if err == nil {
+		err = opt.setAggregation(in)
+	}
 	if err != nil {
 		for _, file := range files {
 			err = errors.Join(err, file.Close())

@@ -39,6 +39,7 @@ type MergeOptions struct {
 
 	Reverse, Unique, Count, Duplicates bool
 	Keep                               string
+	Sum, Min, Max, First, Last         []string
 	Limit                              int64
 
 	MemoryBytes        int64

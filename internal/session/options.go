@@ -88,7 +88,11 @@ type Options struct {
 	Count      bool   // with Unique, append the number of records with the key, as a little-endian u64
 	Argsort    string // u32 or u64: instead of records, write their positions from 0, little-endian, without a header
 	Duplicates bool   // write only the first record of each key that occurs more than once
-	Limit      int64  // write only the first Limit records of the result; 0: all; NoRecords: none
+	// With Unique, these fields of the records with equal keys are combined, as format.Aggregates
+	// describes. The zero value keeps one record as it is.
+	Sum, Min, Max, First, Last []string
+
+	Limit int64 // write only the first Limit records of the result; 0: all; NoRecords: none
 
 	Shuffle bool   // write the records in a uniformly random order; Record needs no key
 	Seed    uint64 // the seed of Shuffle; the same seed gives the same order
@@ -128,6 +132,8 @@ type Options struct {
 	// Verified receives the output records that Verify checks, each record once. Several goroutines
 	// call it concurrently.
 	Verified func(first int64, recs []byte)
+
+	aggregation *format.Aggregation // with Unique: combines records with equal keys; known once the inputs are open
 
 	merge  *MergeOptions // set if these are the options of a merge; Part then selects a part of the merged records
 	faults faults        // seams for tests; see faults_test.go

@@ -109,6 +109,10 @@ func (s *rowSort) setOptions(t *testing.T) {
 	o.Count = selection.Count
 	o.Duplicates = selection.Duplicates
 	o.Limit = selection.Limit
+	for _, c := range selection.Combined {
+		list := map[string]*[]string{"sum": &o.Sum, "min": &o.Min, "max": &o.Max, "first": &o.First, "last": &o.Last}[c.How]
+		*list = append(*list, c.String())
+	}
 	if selection.KeepLast {
 		o.Keep = "last"
 	}

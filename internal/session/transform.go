@@ -40,10 +40,31 @@ func (o *Options) recordSpec() format.Spec {
 	return spec
 }
 
+// aggregates returns what to combine in the records with equal keys.
+func (o *Options) aggregates() format.Aggregates {
+	return format.Aggregates{
+		Sum:   o.Sum,
+		Min:   o.Min,
+		Max:   o.Max,
+		First: o.First,
+		Last:  o.Last,
+		Count: o.Count,
+	}
+}
+
+// setAggregation resolves the fields to combine, in the records of opened inputs.
+func (o *Options) setAggregation(in *engine.Input) (err error) {
+	if o.Unique {
+		o.aggregation, err = format.NewAggregation(o.aggregates(), in.Header, in.Keyer, o.Keep == "last")
+	}
+	return err
+}
+
 // form returns the form in which the sorted records are written.
 func (o *Options) form(in *engine.Input) engine.Form {
 	form := engine.Form{
-		Groups: output.GroupForm{Last: o.Keep == "last", Count: o.Count, Repeated: o.Duplicates},
+		Groups:      output.GroupForm{Last: o.Keep == "last", Count: o.Count, Repeated: o.Duplicates},
+		Aggregation: o.aggregation,
 	}
 	size := in.Keyer.Layout().RecordSize
 	switch {
@@ -62,11 +83,12 @@ func (o *Options) form(in *engine.Input) engine.Form {
 // is negative if only a part of each record is written.
 func (o *Options) extraBytes(in *engine.Input) int {
 	form := o.form(in)
+	size := in.Keyer.Layout().RecordSize
 	switch {
-	case form.Groups.Count:
-		return output.CountBytes
 	case form.To > 0:
-		return form.To - form.From - in.Keyer.Layout().RecordSize
+		return form.To - form.From - size
+	case form.Aggregation != nil:
+		return form.Aggregation.Size() - size
 	}
 	return 0
 }

@@ -120,6 +120,10 @@ func (o *Options) validateSelection(p *problems) {
 	p.check(slices.Contains([]string{"", "first", "last"}, o.Keep), option.Keep, " %q: use first or last", o.Keep)
 	p.check(o.Unique || o.Keep == "", option.Keep, ": needs %v, which writes one record of each key", option.Unique)
 	p.check(o.Unique || !o.Count, option.Count, ": needs %v, which writes one record of each key", option.Unique)
+	aggregates := o.aggregates()
+	p.require(o.Unique || aggregates.IsEmpty(), option.Unique, "%v, %v, %v, %v and %v need %v, which writes one "+
+		"record of each key", option.Sum, option.Min, option.Max, option.First, option.Last, option.Unique)
+	p.add(aggregates.Validate())
 	p.check(!o.Unique || !o.Duplicates, option.Unique,
 		" and %v cannot be combined: one record of each key, or of those that occur more than once", option.Duplicates)
 }
@@ -129,6 +133,10 @@ func (o *Options) validateTransform(p *problems) {
 	p.check(o.Argsort == "" || argsortBytes[o.Argsort] > 0, option.Argsort, " %q: use u32 or u64", o.Argsort)
 	p.check(o.Argsort == "" || !o.Count && !o.KeepHeader && !o.Verify, option.Argsort,
 		" writes only positions: leave %v, %v and %v out", option.Count, option.KeepHeader, option.Verify)
+
+	p.check(o.Argsort == "" || o.aggregates().IsEmpty(), option.Argsort,
+		" writes only positions: leave %v, %v, %v, %v and %v out", option.Sum, option.Min, option.Max, option.First,
+		option.Last)
 
 	usesKeys := o.Unique || o.Duplicates || o.Argsort != "" || o.Reverse || o.Verify
 	p.check(!o.Shuffle || !usesKeys, "",

@@ -23,6 +23,8 @@ type Selection struct {
 	Count      bool // with Unique, followed by the number of records with the key
 	Duplicates bool // the first record of each key that occurs more than once
 
+	Combined []CombinedField // with Unique, fields of the record to combine
+
 	Limit int64 // the number of records to write; 0: all; negative: none
 
 	ArgsortBytes int     // write positions of that many bytes instead of records; 0: records
@@ -54,17 +56,20 @@ func NewReference(layout format.Layout, recs []byte, s Selection) Reference {
 	switch {
 	case s.ArgsortBytes > 0:
 		out.Size = s.ArgsortBytes
-	case s.Count:
-		out.Size = size + countBytes
+	default:
+		out.Size += s.appendedBytes()
 	}
 	for _, g := range groups {
-		out.Bytes = s.append(out.Bytes, recs[g.record*size:(g.record+1)*size], g)
+		out.Bytes = s.append(out.Bytes, recs, size, g)
 	}
 	return out
 }
 
-// group is a record to write and the number of records with its key.
-type group struct{ record, count int }
+// group is a record to write and all records with its key.
+type group struct {
+	record  int
+	members []int
+}
 
 // order returns the indexes of all records in their sorted order.
 func (s Selection) order(n int, key func(i int) []byte) []int {
@@ -102,7 +107,8 @@ func (s Selection) groups(order []int, key func(i int) []byte) (groups []group) 
 		for to < len(order) && s.Shuffle == nil && bytes.Equal(key(order[from]), key(order[to])) {
 			to++
 		}
-		members := order[from:to]
+		all := order[from:to]
+		members := all
 		switch {
 		case s.Duplicates && len(members) == 1:
 			continue
@@ -112,7 +118,7 @@ func (s Selection) groups(order []int, key func(i int) []byte) (groups []group) 
 			members = members[:1]
 		}
 		for _, record := range members {
-			groups = append(groups, group{record, to - from})
+			groups = append(groups, group{record, all})
 		}
 	}
 	if s.Limit > 0 {
@@ -122,14 +128,23 @@ func (s Selection) groups(order []int, key func(i int) []byte) (groups []group) 
 }
 
 // append appends the output of a group.
-func (s Selection) append(out, rec []byte, g group) []byte {
+func (s Selection) append(out, recs []byte, size int, g group) []byte {
 	if s.ArgsortBytes > 0 {
 		position := binary.LittleEndian.AppendUint64(nil, uint64(s.Before)+uint64(g.record))
 		return append(out, position[:s.ArgsortBytes]...)
 	}
-	out = append(out, rec...)
+	start := len(out)
+	out = append(out, recs[g.record*size:(g.record+1)*size]...)
+	for _, c := range s.Combined {
+		value := c.combine(recs, size, g.members)
+		if c.Name == "" {
+			copy(out[start+c.Field.Offset:], value)
+		} else {
+			out = append(out, value...)
+		}
+	}
 	if s.Count {
-		out = binary.LittleEndian.AppendUint64(out, uint64(g.count))
+		out = binary.LittleEndian.AppendUint64(out, uint64(len(g.members)))
 	}
 	return out
 }

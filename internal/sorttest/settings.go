@@ -17,7 +17,7 @@ type Settings = map[string]string
 var settingNames = []string{
 	"record", "format", "nan",
 	"records", "order", "input", "header", "names", "short-reads",
-	"reverse", "groups", "argsort", "shuffle", "limit", "part",
+	"reverse", "groups", "aggregate", "argsort", "shuffle", "limit", "part",
 	"output", "compress", "split", "verify",
 	"strategy", "devices", "memory", "chunk", "block", "workers", "batch-size", "spill-compress", "checkpoint",
 	"stop",
@@ -99,7 +99,12 @@ func SelectionOf(s Settings) (Selection, error) {
 	if !ok {
 		return Selection{}, fmt.Errorf("there are no groups=%s", s["groups"])
 	}
+	combined, err := combinedFields(s)
+	if err != nil {
+		return Selection{}, err
+	}
 	selection := Selection{
+		Combined:     combined,
 		Reverse:      Is(s, "reverse"),
 		Unique:       groups.Unique,
 		KeepLast:     groups.KeepLast,

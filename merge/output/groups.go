@@ -148,36 +148,15 @@ func (g *Groups) dropKnown(recs []byte) []byte {
 // there is only one group. It appends all other groups to buf in their written form, after free
 // space for two records.
 func (g *Groups) reduce(buf *scratch, recs []byte) (head, tail equals) {
-	size := g.keyer.Layout().RecordSize
-	wide := g.keyer.KeySize() > 8
 	buf.recs = append(buf.recs[:0], make([]byte, 2*g.recordSize())...)
-	from := 0
-	end := func(at int) {
+	eachGroup(g.keyer, buf.keys[:], recs, func(from, to int) {
 		buf.recs = g.put(buf.recs, tail)
-		if tail = g.equals(recs[from:at]); from == 0 {
+		tail = g.equals(recs[from:to])
+		if from == 0 {
 			head = tail
 			tail = equals{}
 		}
-		from = at
-	}
-	var before uint64
-	for base := 0; base < len(recs); base += len(buf.keys) * size {
-		block := recs[base:min(base+len(buf.keys)*size, len(recs))]
-		keys := buf.keys[:len(block)/size]
-		g.keyer.Prefixes(keys, block)
-
-		for i, key := range keys {
-			at := base + i*size
-			if at > 0 &&
-				(key != before ||
-					wide && g.keyer.Compare(recs[at-size:at], recs[at:at+size]) != 0) {
-				end(at)
-			}
-			before = key
-		}
-	}
-
-	end(len(recs))
+	})
 	return head, tail
 }
 

@@ -1,0 +1,209 @@
+package format
+
+import (
+	"encoding/binary"
+	"math"
+	"strings"
+	"testing"
+)
+
+// counts is the column of counts after a record.
+var counts = []Column{{Name: "count", Type: Type{Kind: Unsigned, Size: 8}}}
+
+// aggregation returns the Aggregation of records of 32 bytes with the key 0:u32.
+func aggregation(t *testing.T, a Aggregates, keepLast bool) *Aggregation {
+	t.Helper()
+	spec := Spec{RecordSize: 32, Keys: []string{"0:u32"}}
+	header, err := spec.NewHeader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyer, err := NewKeyer(header.Layout())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := NewAggregation(a, header, keyer, keepLast)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return g
+}
+
+// folded combines records whose bytes from 8 on are the given values.
+func folded(t *testing.T, g *Aggregation, values ...[]byte) ([]byte, error) {
+	t.Helper()
+	fold := g.NewFold()
+	for _, v := range values {
+		rec := make([]byte, 32)
+		copy(rec[8:], v)
+		fold.Add(rec)
+	}
+	return fold.AppendResult(nil)
+}
+
+// TestSumBoundaries adds the integers at the ends of every type, and checks which totals fit.
+func TestSumBoundaries(t *testing.T) {
+	for _, name := range NumberTypes {
+		for _, suffix := range []string{"", "be"} {
+			typ, err := ParseType(name + suffix)
+			if err != nil || !typ.isInteger() || suffix != "" && typ.Size == 1 {
+				continue
+			}
+			checkSumBoundaries(t, typ)
+		}
+	}
+}
+
+func checkSumBoundaries(t *testing.T, typ Type) {
+	t.Helper()
+	number := func(fill, top byte) []byte { // a value with the given most significant byte
+		b := make([]byte, typ.Size)
+		for i := range b {
+			b[i] = fill
+		}
+		b[typ.Place(0)] = top
+		return b
+	}
+	one := number(0, 0)
+	one[typ.Place(typ.Size-1)] = 1
+	zero := number(0, 0)
+	minusOne := number(0xff, 0xff)
+	greatest := number(0xff, 0xff)
+	least := zero
+	if typ.Kind == Signed {
+		greatest = number(0xff, 0x7f)
+		least = number(0, 0x80)
+	}
+
+	g := aggregation(t, Aggregates{Sum: []string{"8:" + typ.String()}}, false)
+	check := func(want []byte, values ...[]byte) {
+		t.Helper()
+		got, err := folded(t, g, values...)
+		if (err == nil) != (want != nil) {
+			t.Errorf("%v: the sum of %x: %v", typ, values, err)
+		}
+		if want != nil && string(got[8:8+typ.Size]) != string(want) {
+			t.Errorf("%v: the sum of %x is %x, want %x", typ, values, got[8:8+typ.Size], want)
+		}
+	}
+	check(greatest, greatest)
+	check(greatest, greatest, zero)
+	check(nil, greatest, one)
+	check(nil, greatest, greatest)
+	check(least, least, zero)
+	if typ.Kind == Signed {
+		check(nil, least, minusOne)
+		check(minusOne, least, greatest)
+		check(greatest, greatest, one, minusOne) // only the total has to fit
+		check(least, minusOne, least, one)
+	}
+}
+
+// TestOverflowNamesTheKey checks the message for a sum that does not fit.
+func TestOverflowNamesTheKey(t *testing.T) {
+	for _, c := range []struct {
+		sum, want string
+	}{
+		{"8:u8", "Options.Sum 8:u8: key 0 has the total 510, which does not fit u8: " +
+			"Options.Sum NAME=8:u8:u64 appends a wider sum"},
+		{"n=8:u8", "Options.Sum n=8:u8: key 0 has the total 510, which does not fit u8: " +
+			"Options.Sum n=8:u8:u64 appends a wider sum"},
+		{"8:u64", "Options.Sum 8:u64: key 0 has the total 36,893,488,147,419,103,230, which does not fit u64: " +
+			"Options.Sum NAME=8:u64:u128 appends a wider sum"},
+		{"8:i128", ""},
+	} {
+		g := aggregation(t, Aggregates{Sum: []string{c.sum}}, false)
+		most := []byte(strings.Repeat("\xff", 16))
+		_, err := folded(t, g, most, most)
+		if c.want == "" && err != nil || c.want != "" && (err == nil || err.Error() != c.want) {
+			t.Errorf("%s: %v, want %q", c.sum, err, c.want)
+		}
+	}
+}
+
+// TestWideSum adds narrow values to an appended sum of another type.
+func TestWideSum(t *testing.T) {
+	a := Aggregates{Sum: []string{"total=8:u16be:i64", "half=10:f16:f64", "brain=12:bf16:f32be"}, Count: true}
+	g := aggregation(t, a, true)
+	v := []byte{0xff, 0xff, 0x00, 0x3c, 0x80, 0xbf} // 65535, 1, -1
+	got, err := folded(t, g, v, v, v)
+	if err != nil || len(got) != 32+8+8+4+8 || g.Size() != len(got) {
+		t.Fatalf("%d bytes, %v", len(got), err)
+	}
+	total := binary.LittleEndian.Uint64(got[32:])
+	half := math.Float64frombits(binary.LittleEndian.Uint64(got[40:]))
+	brain := math.Float32frombits(binary.BigEndian.Uint32(got[48:]))
+	count := binary.LittleEndian.Uint64(got[52:])
+	if total != 3*65535 || half != 3 || brain != -3 || count != 3 {
+		t.Errorf("%d, %v, %v, %d", total, half, brain, count)
+	}
+	if g.InAnyGrouping() {
+		t.Error("sums of floats may not be combined in any grouping")
+	}
+}
+
+// TestHalfFloatValues compares values of binary16 with those of the keys.
+func TestHalfFloatValues(t *testing.T) {
+	typ, _ := ParseType("f16")
+	keyer, err := NewKeyer(Bare(typ))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for b := range 1 << 16 {
+		rec := binary.LittleEndian.AppendUint16(nil, uint16(b))
+		_, want := typ.float(keyer.Append(nil, rec))
+		got := halfFloat(uint16(b))
+		if got != want && !(math.IsNaN(got) && math.IsNaN(want)) ||
+			math.Signbit(got) != math.Signbit(want) && !math.IsNaN(got) {
+			t.Fatalf("%#x is %v, want %v", b, got, want)
+		}
+	}
+}
+
+// TestAggregateErrors checks the messages for wrong descriptions.
+func TestAggregateErrors(t *testing.T) {
+	header, err := Spec{Fields: "key=u32 n=u16 x=f32 name=bytes6 small=f16", Keys: []string{"key"}}.NewHeader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyer, err := NewKeyer(header.Layout())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		a    Aggregates
+		want string
+	}{
+		{Aggregates{Sum: []string{""}}, `want OFFSET:TYPE or the name of a field`},
+		{Aggregates{Sum: []string{"n:"}}, `want OFFSET:TYPE or the name of a field`},
+		{Aggregates{Sum: []string{"=n"}}, `a name begins with a letter`},
+		{Aggregates{Sum: []string{"7=n"}}, `a name begins with a letter`},
+		{Aggregates{Sum: []string{"n:u32"}}, `Options.Sum NAME=n:u32 appends it`},
+		{Aggregates{Sum: []string{"a=n:u32:u64"}}, `want [NAME=]OFFSET:TYPE`},
+		{Aggregates{Max: []string{"a=n:u32"}}, `only a sum can have another type`},
+		{Aggregates{Sum: []string{"m"}}, `no such field: want OFFSET:TYPE, or one of key, n, x, name, small`},
+		{Aggregates{Sum: []string{"4:u17"}}, `unknown type "u17"`},
+		{Aggregates{Sum: []string{"a=n:u17"}}, `unknown type "u17"`},
+		{Aggregates{Sum: []string{"99999999999999999999:u8"}}, `is not a number of bytes`},
+		{Aggregates{Sum: []string{"17:u16"}}, `needs 2 bytes from byte 17 on, but a record has only bytes 0 to 17`},
+		{Aggregates{Sum: []string{"key"}}, `is a part of the key, which must stay: Options.Sum NAME=key appends`},
+		{Aggregates{Max: []string{"3:u16"}}, `is a part of the key`},
+		{Aggregates{Sum: []string{"n"}, Max: []string{"5:u16"}}, `replaces the same bytes as Options.Sum n`},
+		{Aggregates{Sum: []string{"n=n"}}, `there is already a field n`},
+		{Aggregates{Sum: []string{"a=n"}, Max: []string{"a=n"}}, `there is already a field a`},
+		{Aggregates{Sum: []string{"count=n"}, Count: true}, `there is already a field count`},
+		{Aggregates{Sum: []string{"name"}}, `values of type bytes6 cannot be added`},
+		{Aggregates{Sum: []string{"small"}}, `NAME=small:f32 appends one of f32`},
+		{Aggregates{Sum: []string{"a=n:f32"}}, `the sum of integers is an integer, not f32`},
+		{Aggregates{Sum: []string{"a=x:u32"}}, `the sum of floats is f32 or f64, not u32`},
+	} {
+		_, err := NewAggregation(c.a, header, keyer, false)
+		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%+v: %v, want %q", c.a, err, c.want)
+		}
+	}
+	if _, err := NewAggregation(Aggregates{Sum: []string{"k=key:u64"}, Min: []string{"low=n"}, Max: []string{"n"}},
+		header, keyer, false); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,476 @@
+package format
+
+import (
+	"cmp"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/big"
+	"math/bits"
+
+	"github.com/dustin/go-humanize"
+
+	"github.com/extsort/extsort/internal/option"
+)
+
+// countName is the name of the appended number of records.
+const countName = "count"
+
+// A foldStep combines the values of one field.
+type foldStep struct {
+	kind  foldKind
+	text  string // as the user wrote it, for messages
+	wider string // the text of an appended sum, without its type, for messages
+	from  Column // in the records to combine
+	to    Column // in the result
+	keyer *Keyer // compares single values; only of foldMin and foldMax
+	value piece  // loads integers of at most 8 bytes
+}
+
+func newFoldStep(a *aggregate, layout Layout) foldStep {
+	s := foldStep{
+		kind:  a.kind,
+		text:  a.text,
+		wider: cmp.Or(a.name, "NAME") + "=" + a.field,
+		from:  a.source,
+		to:    a.result,
+	}
+	s.setValue()
+	if a.kind != foldMin && a.kind != foldMax {
+		return s
+	}
+	field := Field{Type: a.source.Type}
+	if len(layout.Key) > 0 { // all fields have the same order of NaNs
+		field.NaN = layout.Key[0].NaN
+		field.Numeric = layout.Key[0].Numeric
+	}
+	s.keyer, _ = NewKeyer(Layout{RecordSize: field.Type.Size, Key: []Field{field}}) // the type is valid
+	return s
+}
+
+// setValue prepares for loading the integers of the field.
+func (s *foldStep) setValue() {
+	if t := s.from.Type; t.isInteger() && t.Size <= 8 {
+		s.value = newPiece(Field{Type: t}, 0, t.Size)
+	}
+}
+
+// ofResults changes the step so that it combines results.
+func (s *foldStep) ofResults() {
+	if s.kind == foldCount {
+		s.kind = foldSum
+		s.text = countName
+	}
+	s.from = s.to
+	s.setValue()
+}
+
+func (s *foldStep) isFloatSum() bool { return s.kind == foldSum && s.from.Type.IsFloat() }
+
+// A Fold combines records with equal keys, in their order. The zero value is not usable.
+type Fold struct {
+	g       *Aggregation
+	records int64
+	kept    []byte   // the record that is kept
+	values  [][]byte // the value of each step so far, unless it is a sum
+	sums    []sum    // the sum of each step so far
+}
+
+// NewFold returns a Fold without records.
+func (g *Aggregation) NewFold() *Fold {
+	f := &Fold{
+		g:      g,
+		kept:   make([]byte, 0, g.keyer.Layout().RecordSize),
+		values: make([][]byte, len(g.steps)),
+		sums:   make([]sum, len(g.steps)),
+	}
+	for i := range g.steps {
+		f.values[i] = make([]byte, 0, g.steps[i].from.Type.Size)
+	}
+	return f
+}
+
+// Reset removes all records.
+func (f *Fold) Reset() { f.records = 0 }
+
+// Records returns the number of records that the Fold has combined.
+func (f *Fold) Records() int64 { return f.records }
+
+// Kept returns the record that is kept. Its key is the key of all records.
+func (f *Fold) Kept() []byte { return f.kept }
+
+// Add adds records, one after another, which all have the same key.
+func (f *Fold) Add(recs []byte) {
+	size := f.g.keyer.Layout().RecordSize
+	if len(recs) == 0 {
+		return
+	}
+	if f.records == 0 {
+		f.begin(recs[:size])
+		recs = recs[size:]
+		if len(recs) == 0 {
+			return
+		}
+	}
+	for i := range f.g.steps {
+		f.step(i, recs, size)
+	}
+	if f.g.keepLast {
+		f.kept = append(f.kept[:0], recs[len(recs)-size:]...)
+	}
+	f.records += int64(len(recs) / size)
+}
+
+// begin sets the state after one record.
+func (f *Fold) begin(rec []byte) {
+	f.records = 1
+	f.kept = append(f.kept[:0], rec...)
+	for i := range f.g.steps {
+		s := &f.g.steps[i]
+		switch s.kind {
+		case foldSum:
+			f.sums[i] = s.load(rec[s.from.Offset:])
+		case foldCount:
+			f.sums[i] = sum{low: 1}
+		default:
+			f.values[i] = append(f.values[i][:0], rec[s.from.Offset:s.from.end()]...)
+		}
+	}
+}
+
+// step adds records to the value of step i.
+func (f *Fold) step(i int, recs []byte, size int) {
+	s := &f.g.steps[i]
+	switch s.kind {
+	case foldSum:
+		f.sums[i].addAll(s, recs, size)
+	case foldCount:
+		f.sums[i].add(sum{low: uint64(len(recs) / size)})
+	case foldMin, foldMax:
+		if at := s.best(f.values[i], recs, size); at >= 0 {
+			f.values[i] = append(f.values[i][:0], recs[at+s.from.Offset:at+s.from.end()]...)
+		}
+	case foldLast:
+		last := recs[len(recs)-size:]
+		f.values[i] = append(f.values[i][:0], last[s.from.Offset:s.from.end()]...)
+	case foldFirst:
+	}
+}
+
+// best returns the offset of the first record whose value is better than any before it, or -1 if
+// none is better than the present value.
+func (s *foldStep) best(present, recs []byte, size int) int {
+	best := -1
+	if len(s.keyer.pieces) == 1 {
+		p := &s.keyer.pieces[0]
+		bestSoFar := p.value(present)
+		for at := 0; at < len(recs); at += size {
+			v := p.value(recs[at+s.from.Offset : at+s.from.end()])
+			if v < bestSoFar && s.kind == foldMin || v > bestSoFar && s.kind == foldMax {
+				bestSoFar = v
+				best = at
+			}
+		}
+		return best
+	}
+
+	for at := 0; at < len(recs); at += size {
+		v := recs[at+s.from.Offset : at+s.from.end()]
+		order := s.keyer.Compare(v, present)
+		if order < 0 && s.kind == foldMin || order > 0 && s.kind == foldMax {
+			present = v
+			best = at
+		}
+	}
+	return best
+}
+
+// Join adds the records of another Fold, which come after those of f. REQUIRES: InAnyGrouping, and
+// both have records with the same key
+func (f *Fold) Join(other *Fold) {
+	for i := range f.g.steps {
+		s := &f.g.steps[i]
+		switch s.kind {
+		case foldSum, foldCount:
+			f.sums[i].add(other.sums[i])
+		case foldMin, foldMax:
+			order := s.keyer.Compare(other.values[i], f.values[i])
+			if order < 0 && s.kind == foldMin || order > 0 && s.kind == foldMax {
+				f.values[i] = append(f.values[i][:0], other.values[i]...)
+			}
+		case foldLast:
+			f.values[i] = append(f.values[i][:0], other.values[i]...)
+		case foldFirst:
+		}
+	}
+	if f.g.keepLast {
+		f.kept = append(f.kept[:0], other.kept...)
+	}
+	f.records += other.records
+}
+
+// Fits reports whether every sum fits its result.
+func (f *Fold) Fits() bool { return f.firstOverflow(nil) < 0 }
+
+// FitsWith reports whether every sum fits its result after Join.
+func (f *Fold) FitsWith(other *Fold) bool { return f.firstOverflow(other) < 0 }
+
+// firstOverflow returns the first step whose sum, with that of another Fold unless it is nil, does
+// not fit. It returns -1 if all fit.
+func (f *Fold) firstOverflow(other *Fold) int {
+	for i := range f.g.steps {
+		s := &f.g.steps[i]
+		if s.kind != foldSum || s.isFloatSum() {
+			continue
+		}
+		total := f.sums[i]
+		if other != nil {
+			total.add(other.sums[i])
+		}
+		if !total.fits(s.to.Type) {
+			return i
+		}
+	}
+	return -1
+}
+
+// AppendResult appends the result to dst. If a sum does not fit, it returns an error that says what
+// to do. The appended bytes are then not the result.
+func (f *Fold) AppendResult(dst []byte) ([]byte, error) {
+	start := len(dst)
+	dst = append(dst, f.kept...)
+	dst = append(dst, make([]byte, f.g.size-len(f.kept))...)
+	result := dst[start:]
+	for i := range f.g.steps {
+		s := &f.g.steps[i]
+		to := result[s.to.Offset:s.to.end()]
+		switch s.kind {
+		case foldSum, foldCount:
+			if f.records == 1 && s.kind == foldSum && s.from.Type == s.to.Type {
+				copy(to, f.kept[s.from.Offset:]) // a NaN stays as it is
+				continue
+			}
+			f.sums[i].put(s, to)
+		default:
+			copy(to, f.values[i])
+		}
+	}
+	if i := f.firstOverflow(nil); i >= 0 {
+		return dst, f.overflow(i)
+	}
+	return dst, nil
+}
+
+// overflow returns the error for a sum that does not fit its result.
+func (f *Fold) overflow(i int) error {
+	s := &f.g.steps[i]
+	key := f.g.keyer.Layout().KeyText(f.g.keyer.Append(nil, f.kept))
+	advice := ""
+	if wider := s.to.Type.wider(); wider != "" {
+		advice = fmt.Sprintf(": %v %s:%s appends a wider sum", option.Sum, s.wider, wider)
+	}
+	return option.Errorf(option.Sum, " %s: key %s has the total %s, which does not fit %v%s",
+		s.text, key, humanize.BigComma(f.sums[i].number()), s.to.Type, advice)
+}
+
+// wider returns the name of an integer type with more bits, or "".
+func (t Type) wider() string {
+	letter := map[Kind]string{Unsigned: "u", Signed: "i"}[t.Kind]
+	switch {
+	case letter == "" || t.Size >= 16:
+		return ""
+	case t.Size >= 8:
+		return letter + "128"
+	}
+	return letter + "64"
+}
+
+// A sum is an integer in two's complement of 192 bits, or a float. It holds the total of 2^63
+// integers of 16 bytes.
+type sum struct {
+	low, middle, high uint64
+	float             float64
+}
+
+// load returns the value of a field as a sum.
+func (s *foldStep) load(b []byte) sum {
+	t := s.from.Type
+	switch {
+	case t.IsFloat():
+		return sum{float: s.loadFloat(b)}
+	case t.Size > 8:
+		return loadWide(t, b)
+	}
+	v, sign := s.loadWord(b)
+	return sum{low: v, middle: sign, high: sign}
+}
+
+// loadWord returns an integer of at most 8 bytes, and a word of copies of its sign.
+func (s *foldStep) loadWord(b []byte) (v, sign uint64) {
+	v = s.value.load(b)
+	if s.from.Type.Kind == Signed {
+		v = uint64(int64(v<<s.value.signShift) >> s.value.signShift)
+		sign = uint64(int64(v) >> 63)
+	}
+	return v, sign
+}
+
+// loadWide returns an integer of 16 bytes.
+func loadWide(t Type, b []byte) sum {
+	n := sum{low: binary.LittleEndian.Uint64(b), middle: binary.LittleEndian.Uint64(b[8:])}
+	if t.BigEndian {
+		n = sum{low: binary.BigEndian.Uint64(b[8:]), middle: binary.BigEndian.Uint64(b)}
+	}
+	if t.Kind == Signed {
+		n.high = uint64(int64(n.middle) >> 63)
+	}
+	return n
+}
+
+// loadFloat returns a float of at most 8 bytes.
+func (s *foldStep) loadFloat(b []byte) float64 {
+	t := s.from.Type
+	number := uint64(0)
+	for i := range t.Size {
+		at := t.Size - 1 - i
+		if t.BigEndian {
+			at = i
+		}
+		number = number<<8 | uint64(b[at])
+	}
+	switch {
+	case t.Kind == Brain:
+		return float64(math.Float32frombits(uint32(number) << 16))
+	case t.Size == 8:
+		return math.Float64frombits(number)
+	case t.Size == 4:
+		return float64(math.Float32frombits(uint32(number)))
+	}
+	return halfFloat(uint16(number))
+}
+
+// halfFloat returns the value of an IEEE 754 binary16.
+func halfFloat(b uint16) float64 {
+	exponent := int(b >> 10 & 0x1f)
+	fraction := float64(b & 0x3ff)
+	value := math.Ldexp(fraction, -24)
+	switch {
+	case exponent == 0x1f && fraction != 0:
+		value = math.NaN()
+	case exponent == 0x1f:
+		value = math.Inf(1)
+	case exponent > 0:
+		value = math.Ldexp(fraction+1024, exponent-25)
+	}
+	if b&0x8000 != 0 {
+		return -value
+	}
+	return value
+}
+
+// add adds two sums of the same kind.
+func (n *sum) add(m sum) {
+	var carry uint64
+	n.low, carry = bits.Add64(n.low, m.low, 0)
+	n.middle, carry = bits.Add64(n.middle, m.middle, carry)
+	n.high, _ = bits.Add64(n.high, m.high, carry)
+	n.float += m.float
+}
+
+// addAll adds the values of a field of records, in their order.
+func (n *sum) addAll(s *foldStep, recs []byte, size int) {
+	t := s.from.Type
+	if t.IsFloat() || t.Size > 8 {
+		for at := s.from.Offset; at < len(recs); at += size {
+			n.add(s.load(recs[at:]))
+		}
+		return
+	}
+
+	total := *n // in registers
+	for at := s.from.Offset; at < len(recs); at += size {
+		v, sign := s.loadWord(recs[at:])
+		var carry uint64
+		total.low, carry = bits.Add64(total.low, v, 0)
+		total.middle, carry = bits.Add64(total.middle, sign, carry)
+		total.high, _ = bits.Add64(total.high, sign, carry)
+	}
+	*n = total
+}
+
+// fits reports whether an integer is a value of a type.
+func (n *sum) fits(t Type) bool {
+	sign := uint64(0)
+	if t.Kind == Signed {
+		sign = uint64(int64(n.high) >> 63)
+	}
+	if n.high != sign {
+		return false
+	}
+	top := n.middle // the word with the most significant byte of the type
+	bitsOfTop := 8*t.Size - 64
+	if t.Size <= 8 {
+		if n.middle != sign {
+			return false
+		}
+		top = n.low
+		bitsOfTop = 8 * t.Size
+	}
+	unused := 64 - bitsOfTop
+	if t.Kind == Signed {
+		return int64(top)<<unused>>unused == int64(top) && uint64(int64(top)>>63) == sign
+	}
+	return top<<unused>>unused == top
+}
+
+// put stores the sum as a value of the type of the result.
+func (n *sum) put(s *foldStep, to []byte) {
+	t := s.to.Type
+	low := n.low
+	if t.IsFloat() {
+		low = floatBits(n.float, t.Size)
+	}
+	var number [16]byte
+	binary.LittleEndian.PutUint64(number[:], low)
+	binary.LittleEndian.PutUint64(number[8:], n.middle)
+	for i := range to {
+		at := i
+		if t.BigEndian {
+			at = len(to) - 1 - i
+		}
+		to[i] = number[at]
+	}
+}
+
+// floatBits returns the bits of a float of 4 or 8 bytes. All NaNs have the same bits, because the
+// bits of a NaN after an addition depend on the processor.
+func floatBits(f float64, size int) uint64 {
+	switch {
+	case size == 8 && math.IsNaN(f):
+		return 0x7ff8 << 48
+	case size == 8:
+		return math.Float64bits(f)
+	case math.IsNaN(f):
+		return 0x7fc0 << 16
+	}
+	return uint64(math.Float32bits(float32(f)))
+}
+
+// number returns an integer sum.
+func (n *sum) number() *big.Int {
+	magnitude := *n
+	isNegative := int64(n.high) < 0
+	if isNegative {
+		magnitude = sum{low: ^n.low, middle: ^n.middle, high: ^n.high}
+		magnitude.add(sum{low: 1})
+	}
+	number := new(big.Int)
+	for _, word := range []uint64{magnitude.high, magnitude.middle, magnitude.low} {
+		number.Lsh(number, 64)
+		number.Or(number, new(big.Int).SetUint64(word))
+	}
+	if isNegative {
+		number.Neg(number)
+	}
+	return number
+}

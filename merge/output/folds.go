@@ -1,0 +1,325 @@
+package output
+
+import (
+	"context"
+	"sync"
+
+	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/turns"
+)
+
+// FoldOptions describes what Folds writes.
+type FoldOptions struct {
+	Aggregation *format.Aggregation // of the records that are written to Folds
+
+	// Partial means that the results are combined again later. A sum that does not fit its result
+	// is then divided into several results with the same key. Otherwise it is an error.
+	// REQUIRES: Aggregation.InAnyGrouping
+	Partial bool
+
+	// Limit is the number of results that are needed: an error of a later one is ignored. 0 means
+	// all.
+	Limit int64
+
+	// BlockBytes collects results to blocks of at most this size, unless one is larger. 0 passes
+	// the results of each block on at once.
+	BlockBytes int
+}
+
+// Folds is a BlockWriter that combines records with equal keys, as its Aggregation says, and writes
+// the results with new consecutive indexes. Like Groups, it reduces blocks concurrently and joins
+// their ends in order:
+//
+//	block       a a b b b c │ c c c │ c d d
+//	reduced     a   b     c │ c     │ c d
+//	joined      a   b       │       │ c       … d at Flush
+//
+// Sums of floats depend on the order of their additions. So records that continue a group of an
+// earlier block are added in order as well, without reducing them first.
+type Folds struct {
+	opt  FoldOptions
+	next device.BlockWriter
+
+	mu   sync.Mutex
+	free []*reduction // the memory of finished calls
+
+	turns    turns.Queue // the call whose turn it is may access the fields below
+	written  int64       // number of results so far
+	open     *format.Fold
+	gathered []byte // results for the next block
+}
+
+// NewFolds returns a Folds that writes to next.
+func NewFolds(opt FoldOptions, next device.BlockWriter) *Folds {
+	return &Folds{opt: opt, next: next, open: opt.Aggregation.NewFold()}
+}
+
+// reduction is the state of one call of WriteBlock.
+type reduction struct {
+	folds *Folds
+	keys  [512]uint64
+
+	head, tail *format.Fold // the first and the last result; tail is empty if there is only one
+	isFirst    bool         // no result has begun
+
+	// delayed are the records of the first group, if they must be added in order. head is then
+	// empty.
+	delayed []byte
+
+	// between holds the results between head and tail, after free space for two results.
+	between []byte
+	ends    []byte // memory for the results before these
+	spare   []byte // memory for the results that Folds gathers next
+	err     error  // the first error of these
+	errAt   int64  // the number of results before it
+}
+
+// newReduction returns a reduction for one call. keep returns its memory.
+func (f *Folds) newReduction() *reduction {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var r *reduction
+	if last := len(f.free) - 1; last >= 0 {
+		r = f.free[last]
+		f.free = f.free[:last]
+	} else {
+		r = &reduction{folds: f, head: f.opt.Aggregation.NewFold(), tail: f.opt.Aggregation.NewFold()}
+	}
+	r.head.Reset()
+	r.tail.Reset()
+	r.isFirst = true
+	r.delayed = nil
+	r.between = append(r.between[:0], make([]byte, 2*f.opt.Aggregation.Size())...)
+	r.err = nil
+	return r
+}
+
+func (f *Folds) keep(r *reduction) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.free = append(f.free, r)
+}
+
+// WriteBlock writes the results that are known to be complete.
+func (f *Folds) WriteBlock(ctx context.Context, first int64, recs []byte) error {
+	if len(recs) == 0 {
+		return nil
+	}
+	r := f.newReduction()
+	defer f.keep(r)
+	r.reduce(recs)
+
+	if err := f.turns.Wait(ctx, first); err != nil {
+		return err
+	}
+	size := f.opt.Aggregation.Size()
+	out, err := f.join(r)
+	at := f.written
+	f.written += int64(len(out) / size)
+	if err == nil && f.opt.BlockBytes > 0 {
+		out, at = f.gather(out, r)
+	}
+	f.turns.Pass(first+int64(len(recs)/f.recordSize()), err)
+	if err != nil {
+		return err
+	}
+	return f.write(ctx, at, out)
+}
+
+// recordSize returns the size of the records that are combined.
+func (f *Folds) recordSize() int { return f.opt.Aggregation.Keyer().Layout().RecordSize }
+
+// Flush writes the last result. REQUIRES: all blocks have been written
+func (f *Folds) Flush(ctx context.Context) error {
+	out := f.gathered
+	f.gathered = nil
+	at := f.written - int64(len(out)/f.opt.Aggregation.Size())
+	if f.open.Records() > 0 {
+		var err error
+		if out, err = f.open.AppendResult(out); err != nil && f.isNeeded(f.written) {
+			return err
+		}
+		f.open.Reset()
+		f.written++
+	}
+	return f.write(ctx, at, out)
+}
+
+// write writes results as blocks.
+func (f *Folds) write(ctx context.Context, at int64, out []byte) error {
+	size := f.opt.Aggregation.Size()
+	most := len(out)
+	if f.opt.BlockBytes > 0 {
+		most = max(f.opt.BlockBytes/size, 1) * size
+	}
+	for len(out) > 0 {
+		n := min(most, len(out))
+		if err := f.next.WriteBlock(ctx, at, out[:n]); err != nil {
+			return err
+		}
+		at += int64(n / size)
+		out = out[n:]
+	}
+	return nil
+}
+
+// isNeeded reports whether the result with an index is within the limit.
+func (f *Folds) isNeeded(index int64) bool { return f.opt.Limit <= 0 || index < f.opt.Limit }
+
+// gather adds results to the next block. If the block is full, it returns the block and the index
+// of its first result. The block is in the memory of r.
+func (f *Folds) gather(out []byte, r *reduction) (block []byte, at int64) {
+	size := f.opt.Aggregation.Size()
+	if len(f.gathered) == 0 && len(out) >= f.opt.BlockBytes/2 {
+		return out, f.written - int64(len(out)/size)
+	}
+	f.gathered = append(f.gathered, out...)
+	if len(f.gathered) < f.opt.BlockBytes/2 {
+		return nil, 0
+	}
+	f.gathered, r.spare = r.spare[:0], f.gathered
+	return r.spare, f.written - int64(len(r.spare)/size)
+}
+
+// reduce combines the records of a block.
+func (r *reduction) reduce(recs []byte) {
+	aggregation := r.folds.opt.Aggregation
+	isDelayed := !aggregation.InAnyGrouping()
+	eachGroup(aggregation.Keyer(), r.keys[:], recs, func(from, to int) {
+		if from == 0 && isDelayed {
+			r.delayed = recs[:to]
+			r.isFirst = false
+			return
+		}
+		r.add(recs[from:to])
+	})
+}
+
+// add combines records with the same key to a new result. Partial results may become several.
+func (r *reduction) add(recs []byte) {
+	fold := r.begin()
+	fold.Add(recs)
+	size := r.folds.recordSize()
+	if !r.folds.opt.Partial || len(recs) == size || fold.Fits() {
+		return
+	}
+	fold.Reset()
+	fold.Add(recs[:size])
+	one := r.folds.opt.Aggregation.NewFold()
+	for at := size; at < len(recs); at += size {
+		rec := recs[at : at+size]
+		one.Reset()
+		one.Add(rec)
+		if !fold.FitsWith(one) {
+			fold = r.begin()
+		}
+		fold.Add(rec)
+	}
+}
+
+// begin returns an empty Fold for the next result.
+func (r *reduction) begin() *format.Fold {
+	if r.isFirst {
+		r.isFirst = false
+		return r.head
+	}
+	r.append(r.tail)
+	r.tail.Reset()
+	return r.tail
+}
+
+// append appends the result of a Fold, if it has one, to the results between head and tail.
+func (r *reduction) append(fold *format.Fold) {
+	if fold.Records() == 0 {
+		return
+	}
+	before := int64(len(r.between)/r.folds.opt.Aggregation.Size()) - 2
+	var err error
+	if r.between, err = fold.AppendResult(r.between); err != nil && r.err == nil {
+		r.err = err
+		r.errAt = before
+	}
+}
+
+// join combines a reduced block with the open result. It returns all results that are now complete.
+func (f *Folds) join(r *reduction) (out []byte, err error) {
+	c := completed{folds: f, results: r.ends[:0]}
+	defer func() { r.ends = c.results }()
+	switch {
+	case r.delayed != nil:
+		if !f.continues(r.delayed) {
+			c.add(f.open)
+			f.open.Reset()
+		}
+		f.open.Add(r.delayed)
+	case f.continues(r.head.Kept()) && (!f.opt.Partial || f.open.FitsWith(r.head)):
+		f.open.Join(r.head)
+	default:
+		c.add(f.open)
+		f.open, r.head = r.head, f.open
+	}
+	if r.tail.Records() > 0 { // the results between come after the open one
+		c.add(f.open)
+		f.open, r.tail = r.tail, f.open
+	}
+	c.note(r.err, r.errAt)
+
+	out = r.between[2*f.opt.Aggregation.Size()-len(c.results):]
+	copy(out, c.results)
+	return out, c.err
+}
+
+// completed contains the results that precede those between the head and the tail of a block.
+type completed struct {
+	folds   *Folds
+	results []byte
+	err     error
+}
+
+// add appends the result of a Fold, if it has one.
+func (c *completed) add(fold *format.Fold) {
+	if fold.Records() == 0 {
+		return
+	}
+	results, err := fold.AppendResult(c.results)
+	c.note(err, 0)
+	c.results = results
+}
+
+// note stores an error of a later result, unless that is beyond the limit.
+func (c *completed) note(err error, after int64) {
+	index := c.folds.written + int64(len(c.results)/c.folds.opt.Aggregation.Size()) + after
+	if err != nil && c.err == nil && c.folds.isNeeded(index) {
+		c.err = err
+	}
+}
+
+// continues reports whether a record has the key of the open result.
+func (f *Folds) continues(rec []byte) bool {
+	return f.open.Records() > 0 && f.opt.Aggregation.Keyer().Compare(f.open.Kept(), rec) == 0
+}
+
+// eachGroup calls group with the bounds of each group of neighbors with equal keys, in bytes. keys
+// is memory for key prefixes.
+func eachGroup(k *format.Keyer, keys []uint64, recs []byte, group func(from, to int)) {
+	size := k.Layout().RecordSize
+	isWide := k.KeySize() > 8
+	from := 0
+	var before uint64
+	for base := 0; base < len(recs); base += len(keys) * size {
+		block := recs[base:min(base+len(keys)*size, len(recs))]
+		prefixes := keys[:len(block)/size]
+		k.Prefixes(prefixes, block)
+
+		for i, key := range prefixes {
+			at := base + i*size
+			if at > 0 && (key != before || isWide && k.Compare(recs[at-size:at], recs[at:at+size]) != 0) {
+				group(from, at)
+				from = at
+			}
+			before = key
+		}
+	}
+	group(from, len(recs))
+}
