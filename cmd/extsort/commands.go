@@ -83,6 +83,7 @@ type verbRow struct {
 var verbTable = []verbRow{
 	{"show what files contain", infoCommand},
 	{"print records as text", printCommand},
+	{"print the most frequent keys", topCommand},
 	{"convert lines of text to records", parseCommand},
 	{"find records by key in a sorted file", findCommand},
 	{"make an index of a sorted file, for find", indexCommand},

@@ -17,6 +17,7 @@ type flagValues struct {
 	demo      demoFlags
 	dist      distFlags
 	text      textFlags
+	top       int64 // number of keys
 	sets      setFlags
 }
 
@@ -39,7 +40,7 @@ var flagTable = []flagGroup{
 	{"What to measure", "tune", []defineFlag{tuneTrialFlags}},
 	{"Stored measurements", "tune", []defineFlag{tuneStoreFlags}},
 
-	{"Record layout: one of -t, -R, -f", "sort, plan, union, intersect, subtract, compare, join", []defineFlag{
+	{"Record layout: one of -t, -R, -f", "sort, plan, top, union, intersect, subtract, compare, join", []defineFlag{
 		typeFlag, recordSizeFlag, fieldsFlag, keyFlag, recognizedFormatFlag, memberFlag,
 	}},
 	{"Record layout: one of -t, -R, -f", "find, index", []defineFlag{
@@ -71,6 +72,9 @@ var flagTable = []flagGroup{
 	{"Inputs", "plan", []defineFlag{
 		files0Flag, filesFlag, partFlag, skipBytesFlag, skipTailFlag, keepHeaderFlag, decompressFlag, rawFlag,
 	}},
+	{"Inputs", "top", []defineFlag{
+		files0Flag, filesFlag, skipBytesFlag, recordsFlag, skipTailFlag, decompressFlag, rawFlag,
+	}},
 	{"What to print", "print", []defineFlag{selectionFlags, columnsFlag}},
 	{"Inputs", "print", []defineFlag{skipBytesFlag, recordsFlag, skipTailFlag, decompressFlag, rawFlag}},
 	{"What to find, instead of KEY", "find", []defineFlag{findKeyFlags}},
@@ -78,6 +82,7 @@ var flagTable = []flagGroup{
 	{"Inputs", "find", []defineFlag{findIndexFlag, skipBytesFlag, recordsFlag, skipTailFlag, rawFlag}},
 	{"Inputs", "index", []defineFlag{skipBytesFlag, recordsFlag, skipTailFlag, rawFlag}},
 	{"Lines", "print", []defineFlag{printFormFlag, headerFlag}},
+	{"What to print", "top", []defineFlag{topFlags, headerFlag}},
 	{"Lines", "parse", []defineFlag{parseFormFlag, headerFlag, decompressFlag}},
 	{"Inputs", "info", []defineFlag{skipBytesFlag, recordsFlag, skipTailFlag, decompressFlag, rawFlag}},
 	{"Inputs", "dist plan", []defineFlag{files0Flag, filesFlag, skipBytesFlag, recordsFlag, skipTailFlag}},
@@ -86,7 +91,7 @@ var flagTable = []flagGroup{
 		reverseFlag, nanFlag, floatFlag, uniqueFlag, keepFlag, countFlag, aggregateFlags, argsortFlag,
 		duplicatesFlag, limitFlag, stableFlag,
 	}},
-	{"Order", "union, intersect, subtract, compare, join", []defineFlag{reverseFlag, nanFlag, floatFlag}},
+	{"Order", "top, union, intersect, subtract, compare, join", []defineFlag{reverseFlag, nanFlag, floatFlag}},
 	{"Order", "find, index", []defineFlag{reverseFlag, nanFlag, floatFlag}},
 	{"Order", "shuffle", []defineFlag{shuffleOrderFlags}},
 	{"Order", "dist plan", []defineFlag{reverseFlag, nanFlag, floatFlag}},
@@ -96,6 +101,7 @@ var flagTable = []flagGroup{
 	{"Output", "union, intersect, subtract", []defineFlag{setAllFlag, outputFlag, compressFlag}},
 	{"Output", "compare", []defineFlag{compareOutputFlags}},
 	{"Output", "join", []defineFlag{joinTypeFlag, joinRowFlags, outputFlag, compressFlag}},
+	{"Output", "top", []defineFlag{outputFlag, compressFlag}},
 	{"Output", "gen", []defineFlag{outputFlag, compressFlag}},
 	{"Output", "print, parse, find", []defineFlag{outputFlag, compressFlag, parallelFlag}},
 	{"Output", "index", []defineFlag{indexOutputFlag}},
@@ -111,7 +117,7 @@ var flagTable = []flagGroup{
 		digitBitsFlag, spillCompressFlag, batchSizeFlag,
 	}},
 	{"Resources", "dist merge", []defineFlag{memoryFlag, tempDirFlag, parallelFlag, spillCompressFlag, batchSizeFlag}},
-	{"Resources", "union, intersect, subtract, compare, join", []defineFlag{memoryFlag, tempDirFlag, parallelFlag}},
+	{"Resources", "top, union, intersect, subtract, compare, join", []defineFlag{memoryFlag, tempDirFlag, parallelFlag}},
 	{"Resources", "dist cut", []defineFlag{memoryFlag}},
 	{"Threads and progress", "gen", []defineFlag{parallelFlag, progressFlag}},
 	{"Flags", "demo", []defineFlag{demoSizeFlags, deviceFlag, parallelFlag, progressFlag}},
@@ -122,7 +128,7 @@ var flagTable = []flagGroup{
 		[]defineFlag{progressFlag, quietFlag, statsFlag, explainFlag, verifyFlag},
 	},
 	{"Reports, all on standard error", "shuffle", []defineFlag{progressFlag, quietFlag, statsFlag, explainFlag}},
-	{"Reports, all on standard error", "union, intersect, subtract, compare, join", []defineFlag{
+	{"Reports, all on standard error", "top, union, intersect, subtract, compare, join", []defineFlag{
 		progressFlag, quietFlag, statsFlag,
 	}},
 	{"Reports", "plan", []defineFlag{progressFlag, quietFlag, statsFlag, planExplainFlag, verifyFlag}},

@@ -38,14 +38,27 @@ func mistakenForm(name string) error {
 	)
 }
 
+// checkHeader returns an error if --header does not apply to the form of the lines.
+func (f *textFlags) checkHeader() error {
+	if f.header == "" || f.form == tableForm || f.form.HasHeader() {
+		return nil
+	}
+	return fmt.Errorf("--header does not apply to --as %s: leave it out", f.form)
+}
+
+// tableWidth returns the width of a table in characters. It is 0 if the width is not limited.
+func (v *flagValues) tableWidth(a *app) int {
+	if v.opt.Output == "" || isStandard(v.opt.Output, 1) {
+		return terminalColumns(a.stdout)
+	}
+	return 0
+}
+
 func printRecords(
 	ctx context.Context, a *app, v *flagValues, files []string,
 ) error {
-	if v.text.header != "" && v.text.form != tableForm &&
-		!v.text.form.HasHeader() {
-		return fmt.Errorf(
-			"--header does not apply to --as %s: leave it out", v.text.form,
-		)
+	if err := v.text.checkHeader(); err != nil {
+		return err
 	}
 	in, err := openRecords(ctx, a, v, files)
 	if err != nil {
@@ -73,11 +86,7 @@ func printRecords(
 		sink:    sink,
 	}
 	if v.text.form == tableForm {
-		room := 0
-		if v.opt.Output == "" || isStandard(v.opt.Output, 1) {
-			room = terminalColumns(a.stdout)
-		}
-		err = p.printTable(ctx, newTextTable(p.encoder, columns, room))
+		err = p.printTable(ctx, newTextTable(p.encoder, columns, v.tableWidth(a)))
 	} else {
 		err = p.printLines(ctx, v.opt.Workers)
 	}

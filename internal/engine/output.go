@@ -187,6 +187,8 @@ func (f *Form) Shape(in *Input) (header *format.Header, keyer *format.Keyer, siz
 	}
 	if f.Aggregation != nil && f.To == 0 {
 		layout.RecordSize = f.Aggregation.Size()
+	}
+	if f.Aggregation != nil && f.To == 0 && !f.Bare {
 		if header, err = in.Header.WithAppended(f.Aggregation.Appended()); err != nil {
 			return nil, nil, 0, err
 		}

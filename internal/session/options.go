@@ -135,6 +135,8 @@ type Options struct {
 
 	aggregation *format.Aggregation // with Unique: combines records with equal keys; known once the inputs are open
 
+	omitHeader bool // write only the records, without a header
+
 	merge  *MergeOptions // set if these are the options of a merge; Part then selects a part of the merged records
 	faults faults        // seams for tests; see faults_test.go
 }

@@ -11,6 +11,14 @@ import (
 // EachRecord sorts the inputs and calls yield with each sorted record. If yield returns false, the
 // sort is cancelled, and EachRecord returns neither a report nor an error.
 func EachRecord(ctx context.Context, opt Options, yield func([]byte, error) bool) (*Report, error) {
+	return eachRecord(ctx, opt, func(*session) error { return nil }, yield)
+}
+
+// eachRecord calls begin when the inputs are open, and then does the work of EachRecord. It returns
+// an error of begin.
+func eachRecord(
+	ctx context.Context, opt Options, begin func(*session) error, yield func([]byte, error) bool,
+) (*Report, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	from, to := io.Pipe()
@@ -21,6 +29,9 @@ func EachRecord(ctx context.Context, opt Options, yield func([]byte, error) bool
 	s, err := prepare(ctx, opt, false)
 	if err != nil {
 		return nil, err
+	}
+	if err := begin(s); err != nil {
+		return nil, s.end(err)
 	}
 	form := s.opt.form(s.run.Input)
 	header, _, size, err := form.Shape(s.run.Input)

@@ -65,6 +65,7 @@ func (o *Options) form(in *engine.Input) engine.Form {
 	form := engine.Form{
 		Groups:      output.GroupForm{Last: o.Keep == "last", Count: o.Count, Repeated: o.Duplicates},
 		Aggregation: o.aggregation,
+		Bare:        o.omitHeader,
 	}
 	size := in.Keyer.Layout().RecordSize
 	switch {
