@@ -32,19 +32,21 @@ type Facts struct {
 
 // A Request contains the options of the user, with the defaults filled in.
 type Request struct {
-	Strategy    Strategy
-	Unique      bool  // at most one record is written for each key
-	Selects     bool  // a set operation may write fewer records than it reads
-	ExtraBytes  int   // bytes written in addition to each record; negative: only a part is written
-	Transformed bool  // the records of the input are transformed while they are read
-	ReadSize    int   // bytes of an input record; differs from the Keyer's size if Transformed
-	Limit       int64 // 0: all records; negative: none
-	MemoryBytes int64 // the memory limit of the run
-	Workers     int
-	BatchSize   int    // most runs that are merged at once; 0: limited only by memory
-	SpillCodec  string // one of SpillCodecNames
-	Algorithm   string
-	DigitBits   int // bits per pass; 0: the device chooses
+	Strategy Strategy
+	Unique   bool // at most one record is written for each key
+	// CombinesRuns is set if a merge combines equal keys in each run.
+	CombinesRuns bool
+	Selects      bool  // a set operation may write fewer records than it reads
+	ExtraBytes   int   // bytes written in addition to each record; negative: only a part is written
+	Transformed  bool  // the records of the input are transformed while they are read
+	ReadSize     int   // bytes of an input record; differs from the Keyer's size if Transformed
+	Limit        int64 // 0: all records; negative: none
+	MemoryBytes  int64 // the memory limit of the run
+	Workers      int
+	BatchSize    int    // most runs that are merged at once; 0: limited only by memory
+	SpillCodec   string // one of SpillCodecNames
+	Algorithm    string
+	DigitBits    int // bits per pass; 0: the device chooses
 
 	ChunkRecords int64 // most records of a chunk, for tests; 0: limited only by memory
 	BlockBytes   int   // size of blocks; 0: derived from the memory limit

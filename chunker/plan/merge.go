@@ -49,8 +49,16 @@ func (c *chooser) merge() Candidate {
 	}
 
 	runs := runRecords{merged: merged, spilled: max(merged-kept, 0)}
-	a.TempBytes = int64(runs.spilled) * int64(c.f.recordSize()) * int64(max(a.Levels, 1))
-	a.RoomBytes = roomFor(a.TempBytes, c.storedBlock(a.ChunkRecords))
+	bytesOf := func(records float64) int64 {
+		return int64(records) * int64(c.f.recordSize()) * int64(max(a.Levels, 1))
+	}
+	// The keys after the sample may all be different.
+	a.RoomBytes = roomFor(bytesOf(runs.spilled), c.storedBlock(a.ChunkRecords))
+	if share := combinedShare(c, a.ChunkRecords); share < 1 {
+		runs.merged *= share
+		runs.spilled *= share
+	}
+	a.TempBytes = bytesOf(runs.spilled)
 	runs.stored = runs.spilled
 	if keeps, numbers := c.packing(a.TempBytes); keeps < 1 {
 		runs.stored = keeps * runs.spilled
