@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -18,12 +19,21 @@ const defaultTop = 10
 
 func topFlags(g group, v *flagValues) {
 	v.top = defaultTop
-	g.add(parsed(&v.top, "N", parseRecords), "limit", "print the N most frequent keys; otherwise 10").
+	g.add(parsed(&v.top, "N", parseTopLimit), "limit", "print the N most frequent keys; otherwise 10").
 		hints("head", "count", "lines")
 	v.text.form = tableForm
 	g.add(oneOf(&v.text.form, "FORM", append(textForms(), string(recordsForm))...), "as",
 		"form of the lines, or records: the fields of the key and the count as a little-endian u64").
 		hints("csv", "json", "to", "output-format")
+}
+
+// parseTopLimit parses a number of keys, which may be 0.
+func parseTopLimit(s string) (int64, error) {
+	n, err := parseCount(s)
+	if err == nil && n < 0 {
+		err = fmt.Errorf("%q: must not be negative", s)
+	}
+	return n, err
 }
 
 func topCommand(a *app) *cobra.Command {
