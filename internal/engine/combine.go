@@ -39,7 +39,7 @@ func isLonger(a *format.Aggregation) bool {
 
 // combiner returns Folds that write partial results to w as blocks for a run.
 func combiner(r *Run, a *format.Aggregation, w device.BlockWriter) *output.Folds {
-	return output.NewFolds(output.FoldOptions{
+	return output.NewFolds(output.FoldForm{
 		Aggregation: a,
 		Partial:     true,
 		BlockBytes:  runBlockBytes(r, a.Partial()),

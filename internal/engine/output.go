@@ -284,12 +284,12 @@ func (o *Output) folds() bool {
 }
 
 // foldOptions returns the options for the final results.
-func (o *Output) foldOptions() output.FoldOptions {
+func (o *Output) foldOptions() output.FoldForm {
 	a := o.form.Aggregation
 	if o.combined {
 		a = a.Partial()
 	}
-	return output.FoldOptions{Aggregation: a, Limit: o.run.Facts.Request.Limit}
+	return output.FoldForm{Aggregation: a, Limit: o.run.Facts.Request.Limit}
 }
 
 // expectCombined prepares the output for results of Form.Aggregation instead of records. REQUIRES:

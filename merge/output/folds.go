@@ -9,8 +9,8 @@ import (
 	"github.com/extsort/extsort/internal/turns"
 )
 
-// FoldOptions describes what Folds writes.
-type FoldOptions struct {
+// FoldForm describes what Folds writes.
+type FoldForm struct {
 	Aggregation *format.Aggregation // of the records that are written to Folds
 
 	// Partial means that the results are combined again later. A sum that does not fit its result
@@ -38,7 +38,7 @@ type FoldOptions struct {
 // Sums of floats depend on the order of their additions. So records that continue a group of an
 // earlier block are added in order as well, without reducing them first.
 type Folds struct {
-	opt  FoldOptions
+	opt  FoldForm
 	next device.BlockWriter
 
 	mu   sync.Mutex
@@ -51,7 +51,7 @@ type Folds struct {
 }
 
 // NewFolds returns a Folds that writes to next.
-func NewFolds(opt FoldOptions, next device.BlockWriter) *Folds {
+func NewFolds(opt FoldForm, next device.BlockWriter) *Folds {
 	return &Folds{opt: opt, next: next, open: opt.Aggregation.NewFold()}
 }
 
