@@ -37,7 +37,8 @@ type SetJob struct {
 	// Columns lists the columns of the rows of a join: a.OFFSET:TYPE or b.OFFSET:TYPE, such as
 	// b.8:u32; a.NAME for a field of an array; a or b for a whole record. Without Columns, a row is
 	// the record of A, followed by the bytes of B that are not part of the key. If a record is
-	// missing, its key has the value of the existing record, and all other bytes are zero.
+	// missing, its key has the value of the existing record, and all other bytes are zero. Rows are
+	// plain records, without a header, so Output.KeepHeader is an error.
 	Columns  []string
 	Presence bool // append a byte to each row: 1 if only A has the key, 2 if only B, 3 if both
 

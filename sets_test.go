@@ -122,6 +122,11 @@ func TestCombineErrors(t *testing.T) {
 		"Input":      func(j *extsort.SetJob) { j.Input = extsort.Input{Reader: strings.NewReader("")} },
 		"Output":     func(j *extsort.SetJob) { j.Output = extsort.Output{} },
 		"Input.Part": func(j *extsort.SetJob) { j.Input.Part = extsort.Part{Index: 2, Count: 2} },
+		"Output.KeepHeader": func(j *extsort.SetJob) {
+			j.Operation = extsort.JoinInner
+			j.Input.HeaderBytes = 1
+			j.Output.KeepHeader = true
+		},
 	} {
 		job := extsort.SetJob{
 			Operation: extsort.SetSubtract,

@@ -11,7 +11,7 @@ import (
 
 // framed returns the input whose surrounding bytes the output keeps, or nil.
 func (o *Output) framed() *input.Input {
-	if first := o.run.Input.Files[0]; first.KeepsFrame() && !o.form.Bare {
+	if first := o.run.Input.Files[0]; first.KeepsFrame() && !o.form.isBare() {
 		return first
 	}
 	return nil

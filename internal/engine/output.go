@@ -57,7 +57,7 @@ type Form struct {
 	Aggregation *format.Aggregation
 	From, To    int  // the part of a record to write; To 0 means all
 	Bare        bool // omit the header
-	RowBytes    int  // size of the rows of a join, which have no key; 0: records of the input
+	RowBytes    int  // size of the rows of a join, which have no key and no header; 0: records of the input
 }
 
 // OutputOptions configures the output.
@@ -163,6 +163,10 @@ func (o *Output) wait() (*spill.RunWriter, error) {
 	return r.waiting.NewRun(spill.Origin{}), nil
 }
 
+// isBare reports whether the output has no header. The header of an input does not describe the
+// rows of a join.
+func (f *Form) isBare() bool { return f.Bare || f.RowBytes > 0 }
+
 // hasKey reports whether the output records have the key of the input records.
 func (f *Form) hasKey() bool { return f.To == 0 && f.RowBytes == 0 }
 
@@ -172,7 +176,7 @@ func (f *Form) hasKey() bool { return f.To == 0 && f.RowBytes == 0 }
 func (f *Form) Shape(in *Input) (header *format.Header, keyer *format.Keyer, size int, err error) {
 	header = in.Header
 	layout := in.Keyer.Layout()
-	if f.Bare {
+	if f.isBare() {
 		header = &format.Header{}
 	}
 	size = f.RowBytes
@@ -188,7 +192,7 @@ func (f *Form) Shape(in *Input) (header *format.Header, keyer *format.Keyer, siz
 	if f.Aggregation != nil && f.To == 0 {
 		layout.RecordSize = f.Aggregation.Size()
 	}
-	if f.Aggregation != nil && f.To == 0 && !f.Bare {
+	if f.Aggregation != nil && f.To == 0 && !f.isBare() {
 		if header, err = in.Header.WithAppended(f.Aggregation.Appended()); err != nil {
 			return nil, nil, 0, err
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
@@ -90,6 +91,9 @@ func (opt *SetOptions) sortInputs(ctx context.Context) (stop func(), err error) 
 	if opt.Inputs.Part.N > 0 {
 		return nil, option.Errorf(option.Part, " needs inputs that are sorted already: sort them first")
 	}
+	if opt.Inputs.KeepHeader {
+		return nil, option.Errorf(option.KeepHeader, " needs inputs that are sorted already: sort them first")
+	}
 	n := len(left.sources())
 	if opt.Right != nil {
 		right := *opt.Right
@@ -141,8 +145,8 @@ func (c *combination) prepare() error {
 		a := c.left.run.Input.Keyer.Layout()
 		b := c.right.run.Input.Keyer.Layout()
 		if !sets.Comparable(a, b) {
-			return fmt.Errorf("the keys of %s and %s have different types: %v and %v", c.left.run.Input.Files[0].Name,
-				c.right.run.Input.Files[0].Name, keyTypes(a), keyTypes(b))
+			return fmt.Errorf("the keys of %s and %s have different %s", c.left.run.Input.Files[0].Name,
+				c.right.run.Input.Files[0].Name, keyDifference(a, b))
 		}
 		if c.opt.Operation == sets.Union {
 			return errors.New("a union writes records of all inputs, so they must have the same layout")
@@ -164,6 +168,9 @@ func (c *combination) prepare() error {
 
 // prepareJoin determines the rows of a join.
 func (c *combination) prepareJoin() error {
+	if c.left.opt.KeepHeader {
+		return option.Errorf(option.KeepHeader, " does not apply to a join: its rows have no header")
+	}
 	a := c.left.run.Input.Header
 	b := a
 	if c.right != nil {
@@ -178,13 +185,40 @@ func (c *combination) prepareJoin() error {
 	return nil
 }
 
-// keyTypes returns the types of the key fields of a layout.
+// keyTypes returns the types and directions of the key fields of a layout.
 func keyTypes(l format.Layout) (types []string) {
 	for _, f := range l.Key {
-		f.Offset = 0
-		types = append(types, f.Type.String())
+		name := f.Type.String()
+		if f.Desc {
+			name += ":desc"
+		}
+		types = append(types, name)
 	}
 	return types
+}
+
+// keyDifference describes in which property the keys of two layouts differ. REQUIRES: they are not
+// comparable
+func keyDifference(a, b format.Layout) string {
+	both := fmt.Sprintf("%v and %v", keyTypes(a), keyTypes(b))
+	aligned := slices.Clone(b.Key)
+	agree := func(align func(to *format.Field, from format.Field)) bool {
+		for i := range min(len(a.Key), len(aligned)) {
+			align(&aligned[i], a.Key[i])
+		}
+		return sets.Comparable(a, format.Layout{RecordSize: b.RecordSize, Key: aligned})
+	}
+	switch {
+	case agree(func(to *format.Field, from format.Field) { to.Desc = from.Desc }):
+		return "directions: " + both
+	case agree(func(to *format.Field, from format.Field) {
+		to.NaN = from.NaN
+		to.NaT = from.NaT
+		to.Numeric = from.Numeric
+	}):
+		return fmt.Sprintf("orders of NaNs or zeros: give the same %v and %v for both", option.NaN, option.Float)
+	}
+	return "types: " + both
 }
 
 // run opens the outputs and runs the operation.

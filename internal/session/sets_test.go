@@ -1,8 +1,10 @@
 package session
 
 import (
+	"archive/zip"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,9 +12,11 @@ import (
 	"runtime"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/option"
 	"github.com/extsort/extsort/merge/sets"
 )
 
@@ -174,5 +178,180 @@ func TestSetsInLittleMemory(t *testing.T) {
 	}
 	if spilled := report.BytesSpilled > 0; spilled != c.spills {
 		t.Errorf("%d bytes were spilled", report.BytesSpilled)
+	}
+}
+
+// joinContainers lists files of four records of 4 bytes, or 8 with a dimension, in each container.
+var joinContainers = []struct {
+	spec  format.Spec
+	plain format.Spec // of the same records without the container
+	file  func(t *testing.T, recs []byte) []byte
+	recs  string
+}{
+	{
+		spec:  format.Spec{Format: "npy"},
+		plain: format.Spec{Type: "u32be"},
+		file:  func(t *testing.T, recs []byte) []byte { return npyFile(t, "u32be", recs, 4) },
+		recs:  "aaaabbbbbbbbcccc",
+	},
+	{
+		spec:  format.Spec{Format: "npz"},
+		plain: format.Spec{Type: "u32be"},
+		file:  zippedArray,
+		recs:  "aaaabbbbbbbbcccc",
+	},
+	{
+		spec:  format.Spec{Format: "sosd", Type: "u32"},
+		plain: format.Spec{Type: "u32"},
+		file: func(_ *testing.T, recs []byte) []byte {
+			return append([]byte("\x04\x00\x00\x00\x00\x00\x00\x00"), recs...)
+		},
+		recs: "aaaabbbbbbbbcccc",
+	},
+	{
+		spec:  format.Spec{Format: "fbin", Keys: []string{"0"}},
+		plain: format.Spec{Type: "f32"},
+		file: func(_ *testing.T, recs []byte) []byte {
+			return append([]byte("\x04\x00\x00\x00\x01\x00\x00\x00"), recs...)
+		},
+		recs: "aaaabbbbbbbbcccc",
+	},
+	{
+		spec:  format.Spec{Format: "fvecs", Keys: []string{"0"}},
+		plain: format.Spec{RecordSize: 8, Keys: []string{"4:f32"}},
+		file:  func(_ *testing.T, recs []byte) []byte { return recs },
+		recs:  "\x01\x00\x00\x00aaaa\x01\x00\x00\x00bbbb\x01\x00\x00\x00bbbb\x01\x00\x00\x00cccc",
+	},
+}
+
+// zippedArray returns an archive with one array of big-endian numbers.
+func zippedArray(t *testing.T, recs []byte) []byte {
+	var archive bytes.Buffer
+	w := zip.NewWriter(&archive)
+	member, err := w.CreateHeader(&zip.FileHeader{Name: "keys.npy", Method: zip.Store})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := member.Write(npyFile(t, "u32be", recs, 4)); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return archive.Bytes()
+}
+
+// TestJoinRowsHaveNoHeader joins files with headers. The rows are those of a join of the same
+// records without headers: a header of an input does not describe them.
+func TestJoinRowsHaveNoHeader(t *testing.T) {
+	t.Parallel()
+	rowOptions := map[string]sets.RowOptions{
+		"all columns": {},
+		"presence":    {Presence: true},
+		"both":        {Columns: []string{"a", "b"}},
+	}
+	for _, c := range joinContainers {
+		dir := t.TempDir()
+		write := func(name string, data []byte) string {
+			path := filepath.Join(dir, name)
+			if err := os.WriteFile(path, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return path
+		}
+		recs := []byte(c.recs)
+		contained := write("contained", c.file(t, recs))
+		plain := write("plain", recs)
+
+		for name, rows := range rowOptions {
+			for _, join := range []sets.JoinType{sets.InnerJoin, sets.LeftJoin, sets.RightJoin, sets.OuterJoin} {
+				rowsOf := func(spec format.Spec, a, b string, right *MergeOptions) string {
+					t.Helper()
+					var out bytes.Buffer
+					set := SetOptions{Operation: sets.Join, JoinType: join, Rows: rows, Right: right}
+					set.Inputs = MergeOptions{Record: spec, Inputs: []string{a, b}, Stdout: &out}
+					if right != nil {
+						set.Inputs.Inputs = []string{a}
+					}
+					report, err := Combine(t.Context(), set)
+					if err != nil {
+						t.Fatalf("%v, %s, join type %v: %v", spec, name, join, err)
+					}
+					if report.BytesWritten != int64(out.Len()) {
+						t.Errorf("%v, %s, join type %v: the report has %d bytes, but the output has %d",
+							spec, name, join, report.BytesWritten, out.Len())
+					}
+					return out.String()
+				}
+				want := rowsOf(c.plain, plain, plain, nil)
+				if got := rowsOf(c.spec, contained, contained, nil); got != want {
+					t.Errorf("%v, %s, join type %v: got %q, want %q", c.spec, name, join, got, want)
+				}
+				ofPlain := &MergeOptions{Record: c.plain, Inputs: []string{plain}}
+				if got := rowsOf(c.spec, contained, "", ofPlain); got != want {
+					t.Errorf("%v and plain records, %s, join type %v: got %q, want %q", c.spec, name, join, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestSetsThatKeepNoHeader lists operations that cannot copy a header to their output.
+func TestSetsThatKeepNoHeader(t *testing.T) {
+	t.Parallel()
+	in := filepath.Join(t.TempDir(), "in")
+	if err := os.WriteFile(in, []byte("HEADaabbcc"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, set := range map[string]SetOptions{
+		"join":            {Operation: sets.Join},
+		"join with Right": {Operation: sets.Join, Right: &MergeOptions{}},
+		"sorted union":    {Operation: sets.Union, Sort: true},
+	} {
+		var out bytes.Buffer
+		set.Inputs = MergeOptions{
+			Record:     format.Spec{Type: "u16"},
+			Inputs:     []string{in, in},
+			SkipBytes:  4,
+			KeepHeader: true,
+			Stdout:     &out,
+		}
+		if set.Right != nil {
+			set.Inputs.Inputs = []string{in}
+			set.Right.Record = set.Inputs.Record
+			set.Right.Inputs = []string{in}
+			set.Right.SkipBytes = 4
+		}
+		_, err := Combine(t.Context(), set)
+		bad, ok := errors.AsType[*option.Error](err)
+		if !ok || bad.Field != option.KeepHeader || out.Len() > 0 {
+			t.Errorf("%s: %v; it wrote %q", name, err, out.Bytes())
+		}
+	}
+}
+
+// TestKeysThatDiffer compares inputs whose keys have different orders.
+func TestKeysThatDiffer(t *testing.T) {
+	t.Parallel()
+	in := filepath.Join(t.TempDir(), "in")
+	if err := os.WriteFile(in, []byte("aaaabbbb"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for want, of := range map[string][2]format.Spec{
+		"types: [f32] and [u32be]":             {{Type: "f32"}, {Type: "u32be"}},
+		"types: [f32] and [i32:desc]":          {{Type: "f32"}, {RecordSize: 4, Keys: []string{"0:i32:desc"}}},
+		"types: [f32] and [f32 u8]":            {{Type: "f32"}, {RecordSize: 8, Keys: []string{"0:f32", "4:u8"}}},
+		"directions: [f32] and [f32be:desc]":   {{Type: "f32"}, {RecordSize: 4, Keys: []string{"0:f32be:desc"}}},
+		"orders of NaNs or zeros":              {{Type: "f32"}, {Type: "f32", NaN: "first"}},
+		"orders of NaNs or zeros: give the sa": {{Type: "f32be"}, {Type: "f32", Float: "numeric"}},
+	} {
+		_, err := Combine(t.Context(), SetOptions{
+			Operation: sets.Compare,
+			Inputs:    MergeOptions{Record: of[0], Inputs: []string{in}},
+			Right:     &MergeOptions{Record: of[1], Inputs: []string{in}},
+		})
+		if err == nil || !strings.Contains(err.Error(), " have different "+want) {
+			t.Errorf("%v and %v: the error is %v, want %q", of[0], of[1], err, want)
+		}
 	}
 }
