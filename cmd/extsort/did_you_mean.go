@@ -290,10 +290,7 @@ var gnuNames = map[string]string{
 // verb with this name.
 func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 	given := unknown.GetSpecifiedName()
-	name := "--" + given
-	if unknown.GetSpecifiedShortnames() != "" {
-		name = "-" + given
-	}
+	name := unknownName(unknown)
 	others := verbsWith(given)
 	hint := flagHint(cmd, given, others)
 	if cmd.Name() == "find" && strings.Trim(given, "0123456789.") == "" {
@@ -315,6 +312,14 @@ func unknownFlag(cmd *cobra.Command, unknown *pflag.NotExistError) error {
 		)
 	}
 	return fmt.Errorf("unknown flag %s: %s", name, hint)
+}
+
+// unknownName returns the name of an unknown flag with its dashes.
+func unknownName(unknown *pflag.NotExistError) string {
+	if unknown.GetSpecifiedShortnames() != "" {
+		return "-" + unknown.GetSpecifiedName()
+	}
+	return "--" + unknown.GetSpecifiedName()
 }
 
 // flagHint returns advice for a flag that a command lacks. others lists the verbs that have it.

@@ -146,6 +146,9 @@ func memberFlag(g group, v *flagValues) {
 		sets(option.Member).notWith("--join")
 }
 
+// isFieldName reports whether a key is the name of a field rather than an offset or a column.
+func isFieldName(key string) bool { return strings.IndexAny(key, "0123456789") != 0 }
+
 // validateRecord returns errors in a record description. If there is no description at all, the
 // error refers to the help.
 func validateRecord(spec format.Spec) error {
@@ -160,10 +163,7 @@ func validateRecord(spec format.Spec) error {
 			"binary records",
 			spec.Format)
 	}
-	isName := func(key string) bool {
-		return strings.IndexAny(key, "0123456789") != 0
-	}
-	i := slices.IndexFunc(spec.Keys, isName)
+	i := slices.IndexFunc(spec.Keys, isFieldName)
 	if i >= 0 && err != nil &&
 		spec.Format+spec.Fields == "" {
 		// One error for all such keys, instead of one for each.

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/fields"
 	"github.com/extsort/extsort/internal/option"
 	"github.com/extsort/extsort/internal/session"
@@ -220,7 +222,7 @@ func (s *setRun) setOptions(a *app, files []string) (session.SetOptions, error) 
 		}
 	}
 	if s.flags.right != "" {
-		right, err := parseRight(s.flags.right)
+		right, err := s.parseRight(files[1])
 		if err != nil {
 			return opt, err
 		}
@@ -233,8 +235,10 @@ func (s *setRun) setOptions(a *app, files []string) (session.SetOptions, error) 
 	return opt, nil
 }
 
-// parseRight parses the value of --right: flags that describe a layout.
-func parseRight(text string) (session.MergeOptions, error) {
+// parseRight parses the value of --right: flags that describe the layout of the second input and of
+// all further ones.
+func (s *setRun) parseRight(second string) (session.MergeOptions, error) {
+	text := s.flags.right
 	v := &flagValues{}
 	g := newGroup("right")
 	for _, define := range []defineFlag{
@@ -244,13 +248,19 @@ func parseRight(text string) (session.MergeOptions, error) {
 	} {
 		define(g, v)
 	}
-	g.flags.SetOutput(nil)
+	g.flags.Usage = func() {} // an error is one line
 	err := g.flags.Parse(strings.Fields(text))
 	if err == nil && g.flags.NArg() > 0 {
 		err = fmt.Errorf("%q is not a flag", g.flags.Arg(0))
 	}
 	if errors.Is(err, pflag.ErrHelp) {
-		err = errors.New("it takes flags of the layout and of the inputs")
+		err = errors.New("--right takes only flags of the layout")
+	}
+	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
+		err = fmt.Errorf("%s: --right takes only flags of the layout", unknownName(unknown))
+	}
+	if err == nil {
+		err = s.checkRight(v.opt.Record, second)
 	}
 	if err == nil {
 		err = validateRecord(v.opt.Record)
@@ -259,6 +269,38 @@ func parseRight(text string) (session.MergeOptions, error) {
 		return session.MergeOptions{}, fmt.Errorf("--right %q: %w", text, err)
 	}
 	return fields.Shared[session.MergeOptions](v.opt), nil
+}
+
+// checkRight returns an error if --right relies on the layout of the first input or on the detection
+// of formats.
+func (s *setRun) checkRight(right format.Spec, second string) error {
+	left := s.opt.Record
+	isComplete := right.Type+right.Format+right.Fields != "" || right.RecordSize > 0
+	namesField := slices.ContainsFunc(right.Keys, isFieldName)
+	if isComplete && (!namesField || right.Format+right.Fields != "") {
+		return nil
+	}
+	if c, ok := format.ByMagic(beginning(second)); ok {
+		return fmt.Errorf("--right does not detect formats: add -f %s", c.Name)
+	}
+	if namesField && left.Fields != "" {
+		return errors.New("--right replaces the whole layout: repeat --fields (or -R) in it")
+	}
+	if isComplete {
+		return nil
+	}
+	repeat := "-t, -R or --fields"
+	switch {
+	case left.Fields != "":
+		repeat = "--fields (or -R)"
+	case left.Format != "":
+		repeat = "-f " + left.Format
+	case left.RecordSize > 0:
+		repeat = "-R"
+	case left.Type != "":
+		repeat = "-t (or -R)"
+	}
+	return fmt.Errorf("--right replaces the whole layout: repeat %s in it", repeat)
 }
 
 // withHint adds to an error about disorder how to sort the inputs.
@@ -286,7 +328,7 @@ func (s *setRun) keepCounts(report *session.SetReport) {
 // print prints the counts of a comparison.
 func (s *setRun) print(a *app, report *session.SetReport) {
 	line := func(keys, records int64) string {
-		return humanize.Comma(keys) + " keys, " + humanize.Comma(records) + " records"
+		return plural(keys, "key") + ", " + plural(records, "record")
 	}
 	c := report.Counts
 	both := line(c.KeysBoth, c.RecordsBoth)
