@@ -1,6 +1,7 @@
 package format
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -144,11 +145,29 @@ func (a *aggregate) resolve(columns []Column, recordSize int) error {
 			return a.errorf("%v", err)
 		}
 		a.result.Type = t
+		a.result.dtype = ""
+	}
+	if source.unordered != "" && a.kind.needsValues() {
+		return a.errorf("%s", a.unorderedText())
 	}
 	if a.kind == foldSum {
 		return a.checkSum()
 	}
 	return nil
+}
+
+// needsValues reports whether the values are compared or added. Otherwise their bytes are copied.
+func (k foldKind) needsValues() bool {
+	return k == foldSum || k == foldMin || k == foldMax
+}
+
+// unorderedText returns why the values of the field cannot be compared, and the way out.
+func (a *aggregate) unorderedText() string {
+	remedy := optionOf[a.kind].String() + " "
+	if a.name != "" {
+		remedy += a.name + "="
+	}
+	return strings.ReplaceAll(a.source.unordered, option.Keys.String()+" ", remedy)
 }
 
 func (a *aggregate) findField(columns []Column) error {
@@ -194,9 +213,15 @@ func (t Type) isInteger() bool {
 func (a *aggregate) checkSum() error {
 	from := a.source.Type
 	to := a.result.Type
+	numpy := strings.Trim(a.source.dtype, "'<>=|")
 	isBinary := func(t Type) bool { return t.Kind == Float && t.Size >= 4 }
 	isNarrow := from.Kind == Brain || from.Kind == Float && from.Size < 4
 	switch {
+	case numpy == "b1" && a.wide == "":
+		return a.errorf("a sum does not fit a bool: %v %s=%s:u64 appends it",
+			option.Sum, cmp.Or(a.name, "NAME"), a.field)
+	case strings.HasPrefix(numpy, "M8"):
+		return a.errorf("dates cannot be added: use %v or %v", option.Min, option.Max)
 	case from.isInteger() && to.isInteger():
 	case isBinary(from) && isBinary(to) || isNarrow && isBinary(to):
 	case isNarrow:

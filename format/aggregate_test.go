@@ -207,3 +207,89 @@ func TestAggregateErrors(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// combinedNpy returns the header of an array whose records are combined by a.
+func combinedNpy(t *testing.T, descr string, keys []string, a Aggregates) (*Header, *Aggregation, error) {
+	t.Helper()
+	h, err := Spec{Format: "npy", Keys: keys}.ReadHeader(strings.NewReader(npyFile(1, npyText(descr))), "a.npy")
+	if err != nil {
+		t.Fatal(err)
+	}
+	keyer, err := NewKeyer(h.Layout())
+	if err != nil {
+		t.Fatal(err)
+	}
+	g, err := NewAggregation(a, h, keyer, false)
+	return h, g, err
+}
+
+const mixedDtype = "[('id', '<u4'), ('pos', '<i2', (2,)), ('z', '>c8'), ('ok', '|b1'), ('when', '<M8[D]'), " +
+	"('raw', '|V3'), ('', '|V2'), ('in', [('x', '<f4'), ('y', '<f4')], 3)]"
+
+// TestAggregateUnorderedNpy checks that values without an order are neither compared nor added.
+func TestAggregateUnorderedNpy(t *testing.T) {
+	for _, c := range []struct {
+		a    Aggregates
+		want string
+	}{
+		{Aggregates{Max: []string{"pos"}}, "Options.Max pos: field \"pos\" is an array: " +
+			"give the element as Options.Max OFFSET:TYPE, the first of which is 4:i16"},
+		{Aggregates{Min: []string{"low=pos"}}, "give the element as Options.Min low=OFFSET:TYPE, the first"},
+		{Aggregates{Sum: []string{"pos"}}, "field \"pos\" is an array"},
+		{Aggregates{Min: []string{"z"}}, "dtype '>c8' has no order here"},
+		{Aggregates{Max: []string{"most=z"}}, "or give Options.Max most=OFFSET:TYPE"},
+		{Aggregates{Max: []string{"in"}}, "field \"in\" is an array"},
+		{Aggregates{Sum: []string{"ok"}}, "Options.Sum ok: a sum does not fit a bool: Options.Sum NAME=ok:u64 appends it"},
+		{Aggregates{Sum: []string{"n=ok"}}, "a sum does not fit a bool: Options.Sum n=ok:u64 appends it"},
+		{Aggregates{Sum: []string{"when"}}, "dates cannot be added"},
+		{Aggregates{Sum: []string{"days=when:i64"}}, "dates cannot be added"},
+	} {
+		if _, _, err := combinedNpy(t, mixedDtype, []string{"id"}, c.a); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v: %v, want %q", c.a, err, c.want)
+		}
+	}
+	if _, _, err := combinedNpy(t, "'<c8'", []string{"0:f32"}, Aggregates{Max: []string{"most=value"}}); err == nil ||
+		!strings.Contains(err.Error(), "has no order here") {
+		t.Errorf("an array of complex numbers: %v", err)
+	}
+}
+
+// TestAggregateNpyDtypes checks that appended results have the dtypes of their fields, and that a
+// field without an order has its own bytes only.
+func TestAggregateNpyDtypes(t *testing.T) {
+	a := Aggregates{
+		Sum:   []string{"oks=ok:u64"},
+		Min:   []string{"a=ok", "b=when"},
+		First: []string{"c=pos", "d=z", "e=raw", "f=in"},
+		Last:  []string{"g=ok"},
+	}
+	h, g, err := combinedNpy(t, mixedDtype, []string{"id"}, a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	longer, err := h.WithAppended(g.Appended())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := strings.TrimSuffix(mixedDtype, "]") + ", ('oks', '<u8'), ('a', '|b1'), ('b', '<M8[D]'), " +
+		"('c', '<i2', (2,)), ('d', '>c8'), ('e', '|V3'), ('f', [('x', '<f4'), ('y', '<f4')], 3), ('g', '|b1')]"
+	if longer.dtype != want {
+		t.Errorf("dtype %s, want %s", longer.dtype, want)
+	}
+	read, err := Spec{Format: "npy", Keys: []string{"id"}}.ReadHeader(strings.NewReader(string(longer.Encode(1))), "b.npy")
+	if err != nil || read.Layout().RecordSize != g.Size() {
+		t.Errorf("reads back as %+v, %v, want %d bytes", read, err, g.Size())
+	}
+	if size := h.Layout().RecordSize + 8 + 1 + 8 + 4 + 8 + 3 + 24 + 1; g.Size() != size {
+		t.Errorf("a result has %d bytes, want %d", g.Size(), size)
+	}
+
+	rows, g, err := combinedNpy(t, "'<c16'", []string{"0:f64"}, Aggregates{Last: []string{"z=value"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	longer, err = rows.WithAppended(g.Appended())
+	if err != nil || longer.dtype != "[('value', '<c16'), ('z', '<c16')]" {
+		t.Errorf("complex numbers: %v, %v", longer, err)
+	}
+}

@@ -49,6 +49,8 @@ type ArrayField struct {
 	Name  string // nested names are joined with dots
 	Why   string // why it cannot be a key; "" if it can
 	form  Form   // of a NumPy datetime64
+	dtype string // of a NumPy field, with its shape, in Python's notation
+	bytes int    // its size in a NumPy array, also without a Type
 }
 
 // ReadArray reads a header of a container that ListsFields, and not a byte more.

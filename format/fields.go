@@ -16,6 +16,9 @@ type Column struct {
 	Name   string
 	Offset int // in bytes from the start of the record
 	Type   Type
+
+	dtype     string // of a NumPy field, with its shape, in Python's notation
+	unordered string // why the values of a NumPy field have no order; "" if they have one
 }
 
 // end returns the offset of the first byte after the column.
@@ -268,39 +271,40 @@ func (l Layout) columns() (columns []Column) {
 	return columns
 }
 
-// columnsOf returns the fields of an array as columns. Fields that cannot be keys have the zero
-// type.
+// columnsOf returns the fields of an array as columns. Fields that cannot be keys are bytes.
 func (a *Array) columnsOf() []Column {
 	if a.Columns > 0 {
 		columns := make([]Column, a.Columns)
 		size := (a.RecordSize - a.Fields[0].Offset) / a.Columns
 		for i := range columns {
-			columns[i] = Column{
-				Name:   strconv.Itoa(i),
-				Offset: a.Fields[0].Offset + i*size,
-				Type:   a.Fields[0].Type,
-			}
+			columns[i] = a.Fields[0].column()
+			columns[i].Name = strconv.Itoa(i)
+			columns[i].Offset += i * size
 		}
 		return columns
 	}
 
 	var columns []Column
 	for i := range a.Fields {
-		f := &a.Fields[i]
-		columns = append(columns, Column{
-			Name:   cmp.Or(f.Name, "value"),
-			Offset: f.Offset,
-			Type:   f.columnType(),
-		})
+		columns = append(columns, a.Fields[i].column())
 	}
 	return columns
 }
 
-// columnType returns the type of a field of an array, with the unit of a NumPy time.
-func (f *ArrayField) columnType() Type {
-	t := f.Type
-	t.Form = f.form
-	return t
+// column returns the field as a column, with the unit of a NumPy time.
+func (f *ArrayField) column() Column {
+	c := Column{
+		Name:      cmp.Or(f.Name, "value"),
+		Offset:    f.Offset,
+		Type:      f.Type,
+		dtype:     f.dtype,
+		unordered: f.Why,
+	}
+	c.Type.Form = f.form
+	if f.Type.Size == 0 {
+		c.Type = Type{Kind: Bytes, Size: f.bytes}
+	}
+	return c
 }
 
 // KeyColumns returns the columns of the key, in the order of the key. They have the names and types

@@ -134,7 +134,7 @@ func TestColumnsOfArrays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const want = "t=0:time_ms z=8:bytes10 in.x=18:f32 in.y=22:i16be"
+	const want = "t=0:time_ms z=8:bytes8 byte16=16:bytes2 in.x=18:f32 in.y=22:i16be"
 	if got := fieldList(h.Columns()); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

@@ -77,8 +77,9 @@ func parseDtype(descr any) (a *Array, err error) {
 func (a *Array) addFields(name string, offset int, descr any) (size int, err error) {
 	switch descr := descr.(type) {
 	case string:
-		f := ArrayField{Name: name, Field: Field{Offset: offset}}
+		f := ArrayField{Name: name, Field: Field{Offset: offset}, dtype: pyRepr(descr, false)}
 		size, err = f.parse(descr)
+		f.bytes = size
 		a.Fields = append(a.Fields, f)
 		if len(a.Fields) > maxNpyFields || len(name) > maxNpyName {
 			return 0, fmt.Errorf(
@@ -147,6 +148,8 @@ func (a *Array) addField(
 			Name:  full,
 			Field: Field{Offset: offset},
 			Why:   why,
+			dtype: pyRepr(entry[1], false) + ", " + pyRepr(entry[2], true),
+			bytes: size * count,
 		})
 	}
 
@@ -243,11 +246,15 @@ func (a *Array) inColumns(n int64) error {
 func appendedDtype(dtype string, columns int, added []Column) (string, error) {
 	var entries []string
 	for _, c := range added {
-		descr, err := npyDescr(c.Type)
-		if err != nil {
-			return "", err
+		fieldType := c.dtype
+		if fieldType == "" {
+			descr, err := npyDescr(c.Type)
+			if err != nil {
+				return "", err
+			}
+			fieldType = pyRepr(descr, true)
 		}
-		entries = append(entries, fmt.Sprintf("(%s, %s)", pyRepr(c.Name, true), pyRepr(descr, true)))
+		entries = append(entries, fmt.Sprintf("(%s, %s)", pyRepr(c.Name, true), fieldType))
 	}
 	rest := strings.Join(entries, ", ") + "]"
 	if columns > 0 {
