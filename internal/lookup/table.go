@@ -146,8 +146,8 @@ func (t *Table) checkAll(recs []byte, first int64, before []byte) (last []byte, 
 	return last, nil
 }
 
-// compare returns an error if the key of record b is less than that of record a, which is before
-// it. nil is an unknown key.
+// compare returns an error if record b must not come after record a, which is before it. nil is an
+// unknown key.
 func (t *Table) compare(keyA, keyB []byte, a, b int64) error {
 	if keyA == nil || keyB == nil || string(keyA) <= string(keyB) {
 		return nil
@@ -155,8 +155,8 @@ func (t *Table) compare(keyA, keyB []byte, a, b int64) error {
 	return t.disorder(keyA, keyB, a, b)
 }
 
-// A DisorderError reports that a file is not sorted: record After is before Record, but its key is
-// greater.
+// A DisorderError reports that a file is not sorted: Record comes after the record After, but its
+// key belongs before it.
 type DisorderError struct {
 	File          string
 	Record, After int64 // from 0
@@ -164,7 +164,7 @@ type DisorderError struct {
 }
 
 func (e *DisorderError) Error() string {
-	return fmt.Sprintf("%s is not sorted: the key of record %d, %s, is less than that of record %d, %s",
+	return fmt.Sprintf("%s is not sorted: record %d (%s) must not come after record %d (%s) in this order",
 		e.File, e.Record+1, e.Key, e.After+1, e.AfterKey)
 }
 
