@@ -19,7 +19,7 @@ import (
 
 // checkpointFormat is the version of the files in a checkpoint, which includes the codecs of runs.
 // After a change, older checkpoints are rejected like checkpoints of another sort.
-const checkpointFormat = 4
+const checkpointFormat = 5
 
 // openCheckpoint opens the checkpoint that the options name, if any. With readOnly, it changes
 // nothing on disk.
@@ -69,12 +69,18 @@ func (o *Options) identity(f *plan.Facts, files []*input.Input) spill.Identity {
 		{"the format of checkpoints", strconv.Itoa(checkpointFormat)},
 		{"the layout", f.Keyer.Layout().String()},
 		{string(option.Format), cmp.Or(o.Record.Format, "none")},
-		{"the combined fields", fmt.Sprintf("%q", [][]string{o.Sum, o.Min, o.Max, o.First, o.Last})},
+		{string(option.Sum), fieldsText(o.Sum)},
+		{string(option.Min), fieldsText(o.Min)},
+		{string(option.Max), fieldsText(o.Max)},
+		{string(option.First), fieldsText(o.First)},
+		{string(option.Last), fieldsText(o.Last)},
 		{string(option.Unique), strconv.FormatBool(o.Unique)},
-		{"what is kept of equal keys", strings.TrimSpace(fmt.Sprintln(o.Keep, o.Count, o.Duplicates))},
+		{string(option.Keep), cmp.Or(o.Keep, "first")},
+		{string(option.Count), strconv.FormatBool(o.Count)},
+		{string(option.Duplicates), strconv.FormatBool(o.Duplicates)},
 		{string(option.Argsort), cmp.Or(o.Argsort, "none")},
-		{"the shuffle", fmt.Sprint(o.Shuffle, o.Seed)},
-		{"the split", fmt.Sprint(o.SplitFiles, o.SplitBytes)},
+		{"the shuffle", o.shuffleText()},
+		{"the split", o.splitText()},
 		{string(option.NaN), cmp.Or(o.Record.NaN, "total")},
 		{string(option.Float), cmp.Or(o.Record.Float, "total")},
 		{string(option.Part), o.Part.String()},
@@ -96,4 +102,42 @@ func (o *Options) identity(f *plan.Facts, files []*input.Input) spill.Identity {
 		fmt.Fprintln(hash, key)
 	}
 	return append(id, [2]string{"the sample of keys", fmt.Sprintf("%016x", hash.Sum64())})
+}
+
+// notGiven describes an option without a value. A field cannot have this text, because fieldsText
+// quotes blanks.
+const notGiven = "not given"
+
+// fieldsText describes the values of an option such as Sum. Different values have different texts.
+func fieldsText(fields []string) string {
+	if len(fields) == 0 {
+		return notGiven
+	}
+	texts := make([]string, len(fields))
+	for i, field := range fields {
+		texts[i] = field
+		if strings.ContainsAny(field, " ,\"\\") {
+			texts[i] = strconv.Quote(field)
+		}
+	}
+	return strings.Join(texts, ", ")
+}
+
+// shuffleText describes the random order, if the order is random.
+func (o *Options) shuffleText() string {
+	if !o.Shuffle {
+		return notGiven
+	}
+	return fmt.Sprintf("by seed %d", o.Seed)
+}
+
+// splitText describes the files of the output.
+func (o *Options) splitText() string {
+	switch {
+	case o.SplitFiles > 0:
+		return fmt.Sprintf("into %d files", o.SplitFiles)
+	case o.SplitBytes > 0:
+		return fmt.Sprintf("into files of %d bytes", o.SplitBytes)
+	}
+	return notGiven
 }

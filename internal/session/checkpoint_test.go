@@ -206,9 +206,13 @@ func TestCheckpointOfAnotherSort(t *testing.T) {
 		"Options.Limit was 0":      func(o *Options) { o.Limit = 10 },
 		"Options.Verify was":       func(o *Options) { o.Verify = true },
 		"the output was":           func(o *Options) { o.Output += "2" },
-		"the combined fields was": func(o *Options) {
+		"Options.Sum was not given and is now total=0:u8:u64, most=0:u8": func(o *Options) {
 			o.Unique = true
-			o.Sum = []string{"total=0:u8:u64"}
+			o.Sum = []string{"total=0:u8:u64", "most=0:u8"}
+		},
+		"Options.Duplicates was false": func(o *Options) { o.Duplicates = true },
+		"the split was not given and is now into 3 files": func(o *Options) {
+			o.SplitFiles = 3
 		},
 		"its compression was": func(o *Options) { o.Compress = "zstd" },
 		"of inputs was 1":     func(o *Options) { o.Inputs = append(o.Inputs, o.Inputs[0]) },
@@ -632,5 +636,18 @@ func TestCheckpointOfAnotherOutput(t *testing.T) {
 		if _, err := os.Stat(opt.Checkpoint); err != nil {
 			t.Errorf("%s: the checkpoint is gone: %v", what, err)
 		}
+	}
+}
+
+// TestFieldsText checks that different lists of fields have different texts.
+func TestFieldsText(t *testing.T) {
+	lists := [][]string{nil, {"not given"}, {"a", "b"}, {"a, b"}, {`"a`, `b"`}, {`"a, b"`}, {`a\`}, {""}}
+	seen := map[string][]string{}
+	for _, list := range lists {
+		text := fieldsText(list)
+		if other, ok := seen[text]; ok {
+			t.Errorf("%q and %q: both have the text %s", list, other, text)
+		}
+		seen[text] = list
 	}
 }
