@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 )
 
@@ -33,6 +34,33 @@ func (f *sortFlags) guessFormat(files []string) {
 	if c, ok := format.ByMagic(beginning(files[0])); ok {
 		r.Format = c.Name
 	}
+}
+
+// checkUndescribed returns an error if no flag describes the records, and the first input, which
+// may describe them, cannot be opened.
+func (f *sortFlags) checkUndescribed(files []string) error {
+	r := &f.opt.Record
+	if r.Type+r.Format+r.Fields != "" || r.RecordSize != 0 || len(files) == 0 {
+		return nil
+	}
+	name := files[0]
+	if isStandard(name, 0) || strings.Contains(name, "://") {
+		return nil
+	}
+	info, err := os.Stat(name)
+	if err == nil && info.IsDir() {
+		return fmt.Errorf("%s: is a directory", name)
+	}
+	if err == nil && info.Mode().IsRegular() {
+		var file *os.File
+		if file, err = os.Open(name); err == nil {
+			err = file.Close()
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, device.WithoutPath(err))
+	}
+	return nil
 }
 
 // beginning returns the first bytes of a file. It skips pipes, because reading would consume the

@@ -119,7 +119,8 @@ func openSorted(
 	}
 	v.guessFormat([]string{name})
 	spec := v.opt.Record
-	if err := cmp.Or(mistakenForm(spec.Format), validateRecord(spec)); err != nil {
+	undescribed := v.checkUndescribed([]string{name})
+	if err := cmp.Or(mistakenForm(spec.Format), undescribed, validateRecord(spec)); err != nil {
 		return nil, err
 	}
 	kind := input.Kind{

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -53,7 +54,7 @@ func (f *sortFlags) shuffle(
 		return err
 	}
 	f.guessFormat(files)
-	if err := a.checkInput(files); err != nil {
+	if err := cmp.Or(a.checkInput(files), f.checkUndescribed(files)); err != nil {
 		return err
 	}
 	f.opt.Shuffle = true

@@ -161,7 +161,7 @@ func (f *sortFlags) contradictions(files []string) (faults []error) {
 		)
 	}
 	if !f.mode.join {
-		faults = append(faults, validateRecord(f.opt.Record))
+		faults = append(faults, cmp.Or(f.checkUndescribed(files), validateRecord(f.opt.Record)))
 	}
 	for _, folder := range f.opt.TempDirs {
 		faults = append(faults, checkFolder(folder))
