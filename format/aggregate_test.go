@@ -244,7 +244,8 @@ func TestAggregateUnorderedNpy(t *testing.T) {
 		{Aggregates{Sum: []string{"when"}}, "dates cannot be added"},
 		{Aggregates{Sum: []string{"days=when:i64"}}, "dates cannot be added"},
 	} {
-		if _, _, err := combinedNpy(t, mixedDtype, []string{"id"}, c.a); err == nil || !strings.Contains(err.Error(), c.want) {
+		_, _, err := combinedNpy(t, mixedDtype, []string{"id"}, c.a)
+		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v, want %q", c.a, err, c.want)
 		}
 	}

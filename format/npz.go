@@ -103,7 +103,8 @@ func Members(r io.ReaderAt, size int64) (all []Member, err error) {
 }
 
 // ChooseMember returns the member with the given name, with or without .npy. If there are
-// several, it returns the last one, like NumPy. If name is "", it returns the only member.
+// several, it returns the last one, like NumPy. If name is "", it returns the only member. The error
+// is an *option.Error about Member.
 func ChooseMember(all []Member, name string) (*Member, error) {
 	if name == "" && len(all) == 1 {
 		return &all[0], nil
@@ -116,14 +117,14 @@ func ChooseMember(all []Member, name string) (*Member, error) {
 
 	has := joinNames(all, func(m Member) string { return m.Name })
 	if name == "" {
-		return nil, fmt.Errorf(
+		return nil, &option.Error{Field: option.Member, Text: fmt.Sprintf(
 			"the archive has %d arrays, so choose one with %v NAME: %s", len(all),
 			option.Member, has,
-		)
+		)}
 	}
-	return nil, fmt.Errorf(
+	return nil, &option.Error{Field: option.Member, Text: fmt.Sprintf(
 		"the archive contains no array %.99q, only %s", name, has,
-	)
+	)}
 }
 
 // Open returns a reader of the decompressed .npy file. It verifies the checksum at the end.

@@ -92,9 +92,17 @@ func stableFlag(g group, _ *flagValues) {
 
 // The flags for the output.
 
-func outputFlag(g group, v *flagValues) {
+func outputFlag(g group, v *flagValues) { addOutput(g, v, "; FILE can be an input") }
+
+// otherOutputFlag is outputFlag for verbs that do not replace an input.
+func otherOutputFlag(g group, v *flagValues) { addOutput(g, v, "; FILE must not be an input") }
+
+// newOutputFlag is outputFlag for verbs without inputs.
+func newOutputFlag(g group, v *flagValues) { addOutput(g, v, "") }
+
+func addOutput(g group, v *flagValues, aboutInputs string) {
 	g.add(text(&v.opt.Output, "FILE"), "output,o",
-		"write to FILE, completely or not at all; FILE can be an input; otherwise standard output").
+		"write to FILE, completely or not at all"+aboutInputs+"; otherwise standard output").
 		sets(option.Output).notWith("-c")
 }
 

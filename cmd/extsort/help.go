@@ -263,6 +263,6 @@ can be objects, if extsort was built with -tags s3. Release binaries are.
 
 SIGUSR1 (on BSD and macOS SIGINFO, Ctrl-T) prints one line of progress.
 
-Exit status: 0 success, 1 a check found disorder, 2 any other error; dist also
-uses 75: a temporary error, run the command again.
+Exit status: 0 success, 1 a check found disorder, or find found no key, 2 any
+other error; dist also uses 75: a temporary error, run the command again.
 `

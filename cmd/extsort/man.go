@@ -86,6 +86,13 @@ func manualStatus(cmd *cobra.Command) string {
 	if cmd.Flags().Lookup("check") != nil {
 		lines = []string{"0   success", "1   a check found disorder", "2   any other error"}
 	}
+	if cmd.Name() == "find" {
+		lines = []string{
+			"0   a record was found (with --missing: a key is missing)",
+			"1   no record was found (with --missing: no key is missing)",
+			"2   an error",
+		}
+	}
 	if cmd.Name() == "dist" ||
 		cmd.HasParent() && cmd.Parent().Name() == "dist" {
 		lines = append(lines, "75  a temporary error: run the command again")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/option"
 	"github.com/extsort/extsort/internal/remote"
 	"github.com/extsort/extsort/merge/output"
 )
@@ -70,6 +71,9 @@ func Open(ctx context.Context, opt Options) (*File, error) {
 	}
 	const maxWindow = 1 << 20 // of a decompressor, which is not used
 	opened, err := input.Open(ctx, opt.Kind, []input.Source{opt.Source}, opt.Stdin, maxWindow)
+	if bad, ok := errors.AsType[*option.Error](err); ok && bad.Field == option.Member {
+		return nil, &SequentialError{Name: name} // no array of an archive can be used
+	}
 	if err != nil {
 		return nil, err
 	}
