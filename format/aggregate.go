@@ -370,9 +370,31 @@ func (g *Aggregation) Partial() *Aggregation { return g.partial }
 // Appended returns the columns after the bytes of a record.
 func (g *Aggregation) Appended() []Column { return g.appended }
 
+// String describes how the fields are combined, by their places and types and not by their names, as
+// in "Options.Sum 4:i32 to 4:i32". It is "none" if no field is.
+func (g *Aggregation) String() string {
+	if g == nil || !g.CombinesFields() {
+		return "none"
+	}
+	var steps []string
+	for _, s := range g.steps {
+		if s.kind != foldCount {
+			steps = append(steps, fmt.Sprintf("%s %d:%s to %d:%s",
+				optionOf[s.kind], s.from.Offset, s.from.Type, s.to.Offset, s.to.Type))
+		}
+	}
+	return strings.Join(steps, ", ")
+}
+
 // CombinesFields reports whether fields are combined, in addition to keeping and counting records.
 func (g *Aggregation) CombinesFields() bool {
 	return slices.ContainsFunc(g.steps, func(s foldStep) bool { return s.kind != foldCount })
+}
+
+// CombinesRuns reports whether results can take the place of records in sorted runs: they are not
+// longer, and can be combined again. A sum of another type is appended, so a part of it always fits.
+func (g *Aggregation) CombinesRuns() bool {
+	return g.InAnyGrouping() && len(g.appended) == 0
 }
 
 // InAnyGrouping reports whether the result is the same if neighboring records are combined first.

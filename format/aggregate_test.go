@@ -294,3 +294,32 @@ func TestAggregateNpyDtypes(t *testing.T) {
 		t.Errorf("complex numbers: %v, %v", longer, err)
 	}
 }
+
+// TestAggregationsAreDescribedByPlaces checks that a checkpoint can tell two fields with the same
+// name apart, and which results can take the place of records in runs.
+func TestAggregationsAreDescribedByPlaces(t *testing.T) {
+	for _, c := range []struct {
+		aggregates   Aggregates
+		want         string
+		combinesRuns bool
+	}{
+		{Aggregates{}, "none", true},
+		{Aggregates{Count: true}, "none", false},
+		{Aggregates{Sum: []string{"8:i32"}}, "Options.Sum 8:i32 to 8:i32", true},
+		{Aggregates{Sum: []string{"8:f32"}}, "Options.Sum 8:f32 to 8:f32", false},
+		{Aggregates{Sum: []string{"total=8:i32:u64"}}, "Options.Sum 8:i32 to 32:u64", false},
+		{
+			Aggregates{Min: []string{"12:u16be"}, Last: []string{"16:u8"}},
+			"Options.Min 12:u16be to 12:u16be, Options.Last 16:u8 to 16:u8",
+			true,
+		},
+	} {
+		g := aggregation(t, c.aggregates, false)
+		if got := g.String(); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.aggregates, got, c.want)
+		}
+		if got := g.CombinesRuns(); got != c.combinesRuns {
+			t.Errorf("%+v: CombinesRuns is %t", c.aggregates, got)
+		}
+	}
+}

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 
-	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
@@ -11,30 +10,25 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// If only one record is written for each key, a merge combines equal keys early: when it writes a
-// run, and when it merges runs to another run. So data with few distinct keys needs little space
-// for temporary files.
+// If only one record is written for each key, and nothing is appended to it, a merge combines equal
+// keys early: when it writes a run, and when it merges runs to another run. So data with few distinct
+// keys needs little space for temporary files. Longer results would need more space than records if
+// most keys are different.
 //
 //	chunk ─ sort ─ Folds ─▶ run ─┐
 //	chunk ─ sort ─ Folds ─▶ run ─┴ merge ─ Folds ─▶ output
 //
-// The records of such runs are results of Form.Aggregation, which may be longer than the records of
-// the input, because they contain the count and other appended results.
+// The records of such runs are results of Form.Aggregation, which have the layout of the input.
 
 // combination returns the Aggregation for early combination, or nil if records must not be combined
 // before the last merge.
 func combination(r *Run) *format.Aggregation {
 	a := r.Output.form.Aggregation
 	isOfOtherStrategy := r.spill != nil // it has records of the input
-	if a == nil || !a.InAnyGrouping() || isOfOtherStrategy {
+	if a == nil || !a.CombinesRuns() || isOfOtherStrategy {
 		return nil
 	}
 	return a
-}
-
-// isLonger reports whether the results of an Aggregation are longer than the records.
-func isLonger(a *format.Aggregation) bool {
-	return len(a.Appended()) > 0
 }
 
 // combiner returns Folds that write partial results to w as blocks for a run.
@@ -42,20 +36,8 @@ func combiner(r *Run, a *format.Aggregation, w device.BlockWriter) *output.Folds
 	return output.NewFolds(output.FoldForm{
 		Aggregation: a,
 		Partial:     true,
-		BlockBytes:  runBlockBytes(r, a.Partial()),
+		BlockBytes:  r.Plan.Sizes.BlockBytes,
 	}, w)
-}
-
-// runBlockBytes returns the size of a block of results, such that a merge needs no more memory for
-// it than for a block of records.
-func runBlockBytes(r *Run, partial *format.Aggregation) int {
-	blockBytes := r.Plan.Sizes.BlockBytes
-	records := max(blockBytes/r.Input.size, 1)
-	memory := plan.MergeBuffer(r.Input.Keyer, records)
-	const some = 8 // a multiple of the words
-	each := plan.MergeBuffer(partial.Keyer(), some) / some
-	results := max(int(memory/max(each, 1)), 1)
-	return min(results*partial.Size(), max(blockBytes, partial.Size()))
 }
 
 // keyer returns the Keyer of the records in the runs.
@@ -74,7 +56,6 @@ func (m *runMaker) mergeOptions() merge.Options {
 	}
 	partial := m.combine.Partial()
 	opt.Keyer = partial.Keyer()
-	opt.BlockBytes = runBlockBytes(m.run, partial)
 	opt.Combine = func(w device.BlockWriter) merge.Combiner { return combiner(m.run, partial, w) }
 	return opt
 }

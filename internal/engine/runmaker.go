@@ -184,7 +184,7 @@ func (m *runMaker) sort(ctx context.Context, c *loadedChunk, i int) (run *spill.
 // stay in memory.
 func (m *runMaker) keep(ctx context.Context, c *loadedChunk, i int) (*spill.Run, error) {
 	r := m.run
-	if i == 0 || i >= r.Plan.Sizes.FanIn || m.combine != nil && isLonger(m.combine) {
+	if i == 0 || i >= r.Plan.Sizes.FanIn {
 		return nil, nil
 	}
 	kept, err := c.chunk.Retain(ctx, r.Facts.First(), r.Plan.Sizes.WithoutMerge(r.Facts, i+1))

@@ -74,6 +74,7 @@ func (o *Options) identity(f *plan.Facts, files []*input.Input) spill.Identity {
 		{string(option.Max), fieldsText(o.Max)},
 		{string(option.First), fieldsText(o.First)},
 		{string(option.Last), fieldsText(o.Last)},
+		{"the place or type of a combined field", o.aggregation.String()},
 		{string(option.Unique), strconv.FormatBool(o.Unique)},
 		{string(option.Keep), cmp.Or(o.Keep, "first")},
 		{string(option.Count), strconv.FormatBool(o.Count)},

@@ -66,7 +66,7 @@ func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 		Request: plan.Request{
 			Strategy:     opt.Strategy,
 			Unique:       opt.Unique || opt.Duplicates,
-			CombinesRuns: opt.aggregation != nil && opt.aggregation.InAnyGrouping(),
+			CombinesRuns: opt.aggregation != nil && opt.aggregation.CombinesRuns(),
 			Limit:        opt.Limit,
 			ExtraBytes:   opt.extraBytes(in),
 			Transformed:  opt.isTransformed(),

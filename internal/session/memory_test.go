@@ -107,10 +107,17 @@ var memoryCases = []struct {
 	{name: "endless file, checkpoint", spec: format.Spec{Type: "u64"}, mib: 640, limit: 16, endless: true,
 		with: func(t *testing.T, o *Options) { o.Checkpoint, o.TempDirs = filepath.Join(t.TempDir(), "kept"), nil }},
 	{name: "least memory, counts in runs", spec: format.Spec{Type: "u64"}, strategy: MergeRuns, mib: 160, limit: 16,
-		spill: 700, garbage: 300, with: func(_ *testing.T, o *Options) { o.Unique, o.Count = true, true }},
+		spill: 400, with: func(_ *testing.T, o *Options) { o.Unique, o.Count = true, true }},
 	{name: "sums in runs, many workers", spec: format.Spec{RecordSize: 16, Keys: []string{"0:u64"}}, strategy: MergeRuns,
 		mib: 160, limit: 48, spill: 420, workers: 40,
-		with: func(_ *testing.T, o *Options) { o.Unique, o.Sum = true, []string{"total=8:u32:u64", "end=12:u8:u128"} }},
+		with: func(_ *testing.T, o *Options) { o.Unique, o.Sum = true, []string{"8:u32", "12:u8"} }},
+	{name: "least memory, 40 sums", spec: format.Spec{Type: "u32"}, strategy: MergeRuns, mib: 16, limit: 16, spill: 60,
+		with: func(_ *testing.T, o *Options) {
+			o.Unique = true
+			for i := range 40 {
+				o.Sum = append(o.Sum, fmt.Sprintf("sum%d=0:u32:u128", i))
+			}
+		}},
 	{name: "past the page cache, merge", spec: gensortSpec, strategy: MergeRuns, mib: 300, limit: 96, spill: 310,
 		machine: 96},
 	{name: "past the page cache, partition", spec: gensortSpec, strategy: Partition, mib: 300, limit: 96, spill: 310,

@@ -15,7 +15,7 @@ type FoldForm struct {
 
 	// Partial means that the results are combined again later. A sum that does not fit its result
 	// is then divided into several results with the same key. Otherwise it is an error.
-	// REQUIRES: Aggregation.InAnyGrouping
+	// REQUIRES: Aggregation.CombinesRuns
 	Partial bool
 
 	// Limit is the number of results that are needed: an error of a later one is ignored. 0 means
@@ -101,11 +101,24 @@ func (f *Folds) keep(r *reduction) {
 	f.free = append(f.free, r)
 }
 
-// WriteBlock writes the results that are known to be complete.
+// WriteBlock writes the results that are known to be complete. It handles pieces of a block whose
+// results need no more memory than the block, even if they are longer than the records.
 func (f *Folds) WriteBlock(ctx context.Context, first int64, recs []byte) error {
-	if len(recs) == 0 {
-		return nil
+	size := f.recordSize()
+	most := max(len(recs)/max(f.opt.Aggregation.Size(), size), 1) * size
+	for len(recs) > 0 {
+		n := min(most, len(recs))
+		if err := f.writePiece(ctx, first, recs[:n]); err != nil {
+			return err
+		}
+		first += int64(n / size)
+		recs = recs[n:]
 	}
+	return nil
+}
+
+// writePiece writes the results of a part of a block. recs must not be empty.
+func (f *Folds) writePiece(ctx context.Context, first int64, recs []byte) error {
 	r := f.newReduction()
 	defer f.keep(r)
 	r.reduce(recs)
