@@ -32,10 +32,13 @@ func combination(r *Run) *format.Aggregation {
 }
 
 // combiner returns Folds that write partial results to w as blocks for a run.
-func combiner(r *Run, a *format.Aggregation, w device.BlockWriter) *output.Folds {
+func combiner(
+	r *Run, a *format.Aggregation, memory *output.FoldMemory, w device.BlockWriter,
+) *output.Folds {
 	return output.NewFolds(output.FoldForm{
 		Aggregation: a,
 		Partial:     true,
+		Memory:      memory,
 		BlockBytes:  r.Plan.Sizes.BlockBytes,
 	}, w)
 }
@@ -56,13 +59,13 @@ func (m *runMaker) mergeOptions() merge.Options {
 	}
 	partial := m.combine.Partial()
 	opt.Keyer = partial.Keyer()
-	opt.Combine = func(w device.BlockWriter) merge.Combiner { return combiner(m.run, partial, w) }
+	opt.Combine = func(w device.BlockWriter) merge.Combiner { return combiner(m.run, partial, &m.mergeMemory, w) }
 	return opt
 }
 
 // storeCombined writes a sorted chunk as partial results.
 func (m *runMaker) storeCombined(ctx context.Context, chunk device.Chunk, w *spill.RunWriter) error {
-	results := combiner(m.run, m.combine, w)
+	results := combiner(m.run, m.combine, &m.runMemory, w)
 	if err := m.run.store(ctx, chunk, m.run.Meter.watched(atSpill, results), false); err != nil {
 		return err
 	}

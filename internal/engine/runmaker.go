@@ -15,6 +15,7 @@ import (
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/safely"
 	"github.com/extsort/extsort/merge"
+	"github.com/extsort/extsort/merge/output"
 )
 
 // A runMaker sorts a dataset to runs and merges them. Its callers load the first chunk, because it
@@ -33,6 +34,9 @@ type runMaker struct {
 	keptBytes int64 // memory of the last run, if it stays in memory
 
 	combine *format.Aggregation // combines equal keys in runs; nil: runs contain all records
+
+	runMemory   output.FoldMemory // for combining records
+	mergeMemory output.FoldMemory // for combining results of runs
 
 	mu   sync.Mutex // protects runs while chunks are sorted
 	runs []*spill.Run

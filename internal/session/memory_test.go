@@ -111,8 +111,8 @@ var memoryCases = []struct {
 	{name: "sums in runs, many workers", spec: format.Spec{RecordSize: 16, Keys: []string{"0:u64"}}, strategy: MergeRuns,
 		mib: 160, limit: 48, spill: 420, workers: 40,
 		with: func(_ *testing.T, o *Options) { o.Unique, o.Sum = true, []string{"8:u32", "12:u8"} }},
-	{name: "least memory, 40 sums", spec: format.Spec{Type: "u32"}, strategy: MergeRuns, mib: 16, limit: 16, spill: 60,
-		with: func(_ *testing.T, o *Options) {
+	{name: "least memory, 40 sums", spec: format.Spec{Type: "u32"}, strategy: MergeRuns, mib: 8, limit: 16, spill: 30,
+		garbage: 20, with: func(_ *testing.T, o *Options) {
 			o.Unique = true
 			for i := range 40 {
 				o.Sum = append(o.Sum, fmt.Sprintf("sum%d=0:u32:u128", i))

@@ -22,6 +22,9 @@ type FoldForm struct {
 	// all.
 	Limit int64
 
+	// Memory is shared with other Folds of the same Aggregation; nil if it is not.
+	Memory *FoldMemory
+
 	// BlockBytes collects results to blocks of at most this size, unless one is larger. 0 passes
 	// the results of each block on at once.
 	BlockBytes int
@@ -41,8 +44,7 @@ type Folds struct {
 	opt  FoldForm
 	next device.BlockWriter
 
-	mu   sync.Mutex
-	free []*reduction // the memory of finished calls
+	memory *FoldMemory
 
 	turns    turns.Queue // the call whose turn it is may access the fields below
 	written  int64       // number of results so far
@@ -52,7 +54,38 @@ type Folds struct {
 
 // NewFolds returns a Folds that writes to next.
 func NewFolds(opt FoldForm, next device.BlockWriter) *Folds {
-	return &Folds{opt: opt, next: next, open: opt.Aggregation.NewFold()}
+	memory := opt.Memory
+	if memory == nil {
+		memory = &FoldMemory{}
+	}
+	return &Folds{opt: opt, next: next, memory: memory, open: opt.Aggregation.NewFold()}
+}
+
+// FoldMemory is the memory of finished calls of Folds. Folds that write one run after the other
+// share it, so that each run does not allocate its own. The zero value has no memory yet.
+type FoldMemory struct {
+	mu   sync.Mutex
+	free []*reduction
+}
+
+// takeFinished returns the memory of a finished call, or nil if there is none.
+func (m *FoldMemory) takeFinished() *reduction {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	last := len(m.free) - 1
+	if last < 0 {
+		return nil
+	}
+	r := m.free[last]
+	m.free = m.free[:last]
+	return r
+}
+
+// keepFinished keeps the memory of a finished call.
+func (m *FoldMemory) keepFinished(r *reduction) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.free = append(m.free, r)
 }
 
 // reduction is the state of one call of WriteBlock.
@@ -75,17 +108,13 @@ type reduction struct {
 	errAt   int64  // the number of results before it
 }
 
-// newReduction returns a reduction for one call. keep returns its memory.
+// newReduction returns a reduction for one call. Its memory belongs to f.memory afterwards.
 func (f *Folds) newReduction() *reduction {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var r *reduction
-	if last := len(f.free) - 1; last >= 0 {
-		r = f.free[last]
-		f.free = f.free[:last]
-	} else {
-		r = &reduction{folds: f, head: f.opt.Aggregation.NewFold(), tail: f.opt.Aggregation.NewFold()}
+	r := f.memory.takeFinished()
+	if r == nil {
+		r = &reduction{head: f.opt.Aggregation.NewFold(), tail: f.opt.Aggregation.NewFold()}
 	}
+	r.folds = f
 	r.head.Reset()
 	r.tail.Reset()
 	r.isFirst = true
@@ -93,12 +122,6 @@ func (f *Folds) newReduction() *reduction {
 	r.between = append(r.between[:0], make([]byte, 2*f.opt.Aggregation.Size())...)
 	r.err = nil
 	return r
-}
-
-func (f *Folds) keep(r *reduction) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.free = append(f.free, r)
 }
 
 // WriteBlock writes the results that are known to be complete. It handles pieces of a block whose
@@ -120,7 +143,7 @@ func (f *Folds) WriteBlock(ctx context.Context, first int64, recs []byte) error 
 // writePiece writes the results of a part of a block. recs must not be empty.
 func (f *Folds) writePiece(ctx context.Context, first int64, recs []byte) error {
 	r := f.newReduction()
-	defer f.keep(r)
+	defer f.memory.keepFinished(r)
 	r.reduce(recs)
 
 	if err := f.turns.Wait(ctx, first); err != nil {
