@@ -20,8 +20,8 @@ type line struct {
 	Why   string `json:"why"`
 }
 
-// Chunks returns the memory that the other lines leave. Chunks use it while they are sorted. Later,
-// the buffers of a merge or of a partition use it.
+// Chunks returns the memory left over by the other lines. Chunks use it during sorting. Later, the
+// buffers of a merge or a partition use it.
 func (b *Budget) Chunks() int64 { return b.Lines[len(b.Lines)-1].Bytes }
 
 // Sizes say how the engine divides its work: the number of workers, the size of blocks, and the
@@ -32,21 +32,21 @@ type Sizes struct {
 	Workers      int
 	BlockBytes   int   // size of the blocks of temporary data and of the output, whole records
 	CodecWorkers int   // number of workers that compress the output
-	SpillCoders  int   // number of spilled blocks that are coded at the same time
+	SpillCoders  int   // number of spilled blocks compressed or decompressed at once
 	Queue        Queue // direct I/O requests
-	RequestBytes int64 // memory to read remote inputs ahead
-	PartBytes    int   // size of a part of an output that is an object of a store
+	RequestBytes int64 // memory for reading ahead in remote inputs
+	PartBytes    int   // part size of an output that is uploaded to an object store
 	Parts        int   // number of parts that are filled or sent at the same time
 	MergeBytes   int64 // memory for the buffers of a merge
-	FanIn        int   // most runs that are merged at once
+	FanIn        int   // maximum number of runs merged at once
 	Slots        int   // number of chunks in flight on each GPU
 	ChunkBytes   int64 // host memory of a chunk
-	IndexBytes   int64 // memory for the indexes of runs and parts; larger ones are in a file
+	IndexBytes   int64 // memory for the indexes of runs and parts; the rest is in a file
 
-	ReadAheadBytes int64 // most bytes of input that the system may read ahead
+	ReadAheadBytes int64 // maximum number of input bytes that the system may read ahead
 }
 
-// reserved contains amounts of memory that follow from a choice, not from the facts.
+// reserved contains amounts of memory that depend on an earlier decision, not on the facts.
 type reserved struct {
 	unused int64 // memory that stays untouched
 	index  int64 // memory that the index of the chosen strategy needs; 0: not known yet
@@ -58,13 +58,13 @@ const (
 	runtimeBytes = 12 << 20
 	runtimePart  = 48
 
-	// minWorkerBytes and minWorkerRecords are the least memory per worker. With less, a merge could
-	// take so few runs at once that it needed several more levels.
+	// minWorkerBytes and minWorkerRecords are the least memory per worker. With less, the fan-in of
+	// a merge could be so low that it needs several more levels.
 	minWorkerBytes   = 512 << 10
 	minWorkerRecords = 8
 
-	// limitedBytes is the memory beyond which a sort for only the first few records does not get
-	// faster.
+	// limitedBytes is enough memory for a sort that writes only the first few records. More memory
+	// does not make it faster.
 	limitedBytes = 64 << 20
 
 	// chunkOfLimit is the least size of a chunk, as a multiple of the number of records to write.
@@ -74,18 +74,18 @@ const (
 	maxBlockBytes = 1 << 20
 	minBlockBytes = 32 << 10
 
-	// driverBytes is the memory that the driver of a device in the host's memory allocates; PoCL
-	// allocates about 24 MiB.
+	// driverBytes is the memory that the driver of a device with unified memory allocates for
+	// itself. PoCL allocates about 24 MiB.
 	driverBytes = 24 << 20
 
-	blockEntryBytes = 160 // memory of a block in an index, with the copies for sorting the index
+	blockEntryBytes = 160 // index memory per block, including copies made to sort the index
 
 	// mergePart is the denominator of the fraction of the memory that a merge leaves for indexes
 	// and garbage.
 	mergePart = 8
 )
 
-// Divide divides the memory limit, also for a merge of sorted inputs, which needs no device.
+// Divide divides the memory limit among its uses. For a merge of sorted inputs, f needs no devices.
 func Divide(f *Facts) Sizes { return divide(f, reserved{}) }
 
 func divide(f *Facts, r reserved) Sizes {
@@ -110,26 +110,26 @@ const (
 	// record is larger.
 	TransformBytes = 64 << 10
 
-	// RemoteRequests of RemoteRequestBytes keep any network busy. They get at most 1/requestShare
-	// of the memory.
+	// RemoteRequests requests of RemoteRequestBytes each keep any network busy. Together they get
+	// at most 1/requestShare of the memory.
 	RemoteRequests     = 32
 	RemoteRequestBytes = 8 << 20
 	requestShare       = 4
 
-	// RemoteReaders is the most sections of an input that are read at the same time.
+	// RemoteReaders is the maximum number of input sections that are read at the same time.
 	RemoteReaders = RemoteRequests / 2
 
-	// The parts of an output get 1/partShare of the memory, or more if they need it: a store takes
-	// at most maxParts parts of at least minPartBytes each, and one is filled while another is
-	// sent.
+	// The parts of an uploaded output get 1/partShare of the memory, or more if they need it. A
+	// store accepts at most maxParts parts, of at least minPartBytes each. At least leastParts are
+	// in memory, so that one can be filled while another is sent.
 	partShare    = 8
 	minPartBytes = 5 << 20
 	maxParts     = 10000
 	leastParts   = 2
 )
 
-// uploadParts returns the size and the number of parts of an output that is an object of a store,
-// or 0.
+// uploadParts returns the size of the parts of an uploaded output, and how many of them are in
+// memory at once. It returns 0 if the output is not uploaded.
 func (f *Facts) uploadParts(memory int64) (size, parallel int) {
 	if !f.Output.Remote {
 		return 0, 0
@@ -138,9 +138,8 @@ func (f *Facts) uploadParts(memory int64) (size, parallel int) {
 	return UploadParts(memory, max(f.OutputRecords(), f.Records, 0)*record)
 }
 
-// UploadParts divides memory for an output that is sent in parts. The parts are large enough that
-// the output does not exceed the number of parts that a store takes. An output of unknown size may
-// still exceed it.
+// UploadParts divides memory for an output that is sent in parts. The parts are so large that a
+// store accepts their number. An output of unknown size may still need too many.
 func UploadParts(memory, all int64) (size, parallel int) {
 	share := memory / partShare
 	size = int(max(min(RemoteRequestBytes, share/leastParts), minPartBytes, all/(maxParts-1)+1))
@@ -148,8 +147,8 @@ func UploadParts(memory, all int64) (size, parallel int) {
 	return size, parallel
 }
 
-// limitWorkers returns the number of workers that there is memory for, but at most the given
-// number.
+// limitWorkers returns the given number of workers, or fewer if there is not enough memory for all
+// of them.
 func limitWorkers(f *Facts, workers int, memory int64) int {
 	each := max(minWorkerBytes, minWorkerRecords*int64(f.recordSize()))
 	return int(max(1, min(int64(workers), memory/each)))
@@ -164,8 +163,8 @@ func mostWorkers(workers int, memory int64, needs func(workers int) int64) int {
 	return workers
 }
 
-// unneeded returns the memory that a sort for the first few records does not need, if not all
-// records fit in memory.
+// unneeded returns how much memory a sort does not need if it writes only the first few records. It
+// returns 0 if all records fit in memory.
 func unneeded(f *Facts, memory int64) int64 {
 	size := int64(f.recordSize())
 	limit := f.First()
@@ -196,8 +195,8 @@ func decoderBytes(f *Facts) (bytes int64) {
 	return bytes
 }
 
-// chooseBlock returns the size of blocks. Large blocks suit disks, but a merge of many runs needs a
-// buffer for a block of each.
+// chooseBlock returns the size of blocks. Large blocks suit disks, but a merge needs a buffer of
+// one block for each run.
 func chooseBlock(f *Facts, memory int64, workers int) int {
 	size := f.recordSize()
 	block := maxBlockBytes
@@ -229,9 +228,9 @@ func (d *division) indexBytes() int64 {
 // IndexEntryBytes returns the memory of a block in the index of a run.
 func IndexEntryBytes(keyBytes int) int64 { return int64(blockEntryBytes + keyBytes) }
 
-// indexBytes returns the memory for the index of all blocks if a run spills as much as it can.
-// Counted keys are not spilled. With a limit, only the first records of each chunk are spilled, and
-// a chunk takes more than half of the memory.
+// indexBytes returns the memory for the index of all blocks in the worst case, in which as many
+// records as possible are spilled. Counted keys are not spilled. With a limit, only the first
+// records of each chunk are spilled, and a chunk takes more than half of the memory.
 func indexBytes(f *Facts, blockBytes int, memory int64) int64 {
 	spilled := f.bytes()
 	limit := f.First()
@@ -250,12 +249,12 @@ func indexEntries(f *Facts, blocks int64) int64 {
 	return blocks * IndexEntryBytes(f.Keyer.KeySize())
 }
 
-// fewRuns is the fan-in below which merging more runs at once, with fewer workers, is faster than
-// more levels.
+// fewRuns is the fan-in below which it is faster to merge more runs with fewer workers than to add
+// levels.
 const fewRuns = 8
 
-// fanIn returns the most runs that one merge takes. If memory allows only a few, fanIn assumes
-// fewer workers.
+// fanIn returns the maximum number of runs that can be merged at once. If memory allows only a few,
+// fanIn assumes fewer workers.
 func fanIn(f *Facts, s *Sizes) int {
 	n := 0
 	for workers := s.Workers; workers > 0 && n < fewRuns; workers-- {

@@ -14,7 +14,7 @@ func (c *chooser) stageOf(name string, records float64, w work) Stage {
 // known returns the number of records, or 0 if it is not known.
 func (c *chooser) known() float64 { return float64(max(c.f.Records, 0)) }
 
-// written returns the most records that are written to the output.
+// written returns the maximum number of records that are written to the output.
 func (c *chooser) written() float64 {
 	if c.f.Request.Limit > 0 {
 		return min(c.known(), float64(c.f.Request.Limit))
@@ -32,8 +32,9 @@ func overlap(cpu, disk float64) float64 {
 	return max(cpu, disk) + overlapLoss*min(cpu, disk)
 }
 
-// withDiskTime adds the disk time to a candidate: to its last stage, which waits for the disk, and
-// as a final stage, which syncs the output. It returns the candidate with the sum of all stages.
+// withDiskTime adds disk time to a candidate in two places: to its last stage, which waits for the
+// disk, and as a new final stage, which syncs the output. It returns the candidate with its total
+// time.
 func (c *chooser) withDiskTime(a Candidate, writtenRecords, spilledRecords float64) Candidate {
 	last := &a.Stages[len(a.Stages)-1]
 	cpu := last.Seconds
@@ -53,7 +54,7 @@ func (c *chooser) withDiskTime(a Candidate, writtenRecords, spilledRecords float
 }
 
 // syncStage returns the stage that makes the output durable. The kernel has been writing to the
-// disk since the last stage began, so only the rest is left.
+// disk since the last stage began, so only the remaining dirty pages count.
 func (c *chooser) syncStage(writtenRecords, lastStageSeconds float64) Stage {
 	finish := Stage{Name: StageFinish}
 	if !c.f.Output.OnDisk {
@@ -72,8 +73,8 @@ func (c *chooser) syncStage(writtenRecords, lastStageSeconds float64) Stage {
 // Linux slows them down half way between a tenth and a fifth.
 const dirtyPart = 0.15
 
-// maxDirtyBytes returns the most bytes of unwritten data for which writers do not wait. It is
-// unlimited if the size of the memory was not determined, because then the data is small.
+// maxDirtyBytes returns how many bytes of unwritten data there can be before writers have to wait.
+// It is unlimited if the size of the memory was not determined, because then the data is small.
 func (f *Facts) maxDirtyBytes() float64 {
 	if f.Memory == 0 {
 		return math.Inf(1)
@@ -81,9 +82,9 @@ func (f *Facts) maxDirtyBytes() float64 {
 	return dirtyPart * float64(f.Memory)
 }
 
-// waitBytes returns how many bytes writers wait for until the disk has them. They consist of the
-// output and of the spilled records that stay in the page cache. Without direct I/O, only the part
-// beyond maxDirtyBytes counts.
+// waitBytes returns the number of bytes that must reach the disk before writers can continue. It
+// counts the output, and the spilled records if they stay in the page cache. Without direct I/O,
+// only the part beyond maxDirtyBytes counts.
 func (c *chooser) waitBytes(writtenRecords, spilledRecords float64) float64 {
 	records := 0.0
 	if c.f.Spill.OnDisk && !c.f.leavesCache() {
@@ -99,12 +100,13 @@ func (c *chooser) waitBytes(writtenRecords, spilledRecords float64) float64 {
 	return max(0, bytes-c.f.maxDirtyBytes())
 }
 
-// isOnce reports whether a sorted sample has the key at index i only once.
+// isOnce reports whether the key at index i occurs only once in a sorted sample.
 func isOnce(sorted []uint64, i int) bool {
 	return (i == 0 || sorted[i-1] != sorted[i]) && (i+1 == len(sorted) || sorted[i+1] != sorted[i])
 }
 
-// frequent reports whether a sorted sample has a key more than most times.
+// frequent reports whether any key of a sorted sample occurs more often than the given number of
+// times.
 func frequent(keys []uint64, most int) bool {
 	for i := most; i < len(keys); i++ {
 		if keys[i] == keys[i-most] {
@@ -119,13 +121,13 @@ func frequent(keys []uint64, most int) bool {
 const SampleKeys = 1 << 14
 
 // passFill returns the fraction of a chunk that a pass should fill. It leaves a margin of twice the
-// error of a sample of n keys, so that a pass rarely selects too many records. A pass that does
-// takes fewer.
+// error of a sample of n keys, so that a pass rarely selects too many records. If a pass would
+// select too many, it takes fewer.
 func passFill(passes float64, n int) float64 {
 	return 1 / (1 + 2*math.Sqrt(passes/float64(max(n, 1))))
 }
 
-// passesOf returns the number of passes for records in chunks of a capacity.
+// passesOf returns the number of passes that sort all records in chunks of the given capacity.
 func passesOf(records, capacity int64) int {
 	if records <= capacity {
 		return 1
@@ -135,8 +137,8 @@ func passesOf(records, capacity int64) int {
 }
 
 // wanted estimates how many of the first records in sorted order are needed. It returns -1 if all
-// may be needed. With unique keys, it estimates from the sorted sample how many records have that
-// many distinct keys, and assumes that keys between two different neighbors of the sample are all
+// may be needed. With unique keys, it uses the sorted sample to estimate how many records contain
+// enough distinct keys. It assumes that all keys between two different neighbors in the sample are
 // distinct.
 func (f *Facts) wanted(sorted func() []uint64) int64 {
 	if f.Request.Limit <= 0 || !f.Request.Unique {
@@ -164,16 +166,18 @@ func (c *chooser) blocksOf(records float64, blockBytes int) float64 {
 	return records * float64(c.f.recordSize()) / float64(max(blockBytes, 1))
 }
 
-// blockFill is the least average fill of the blocks of a run: a device stores whole buckets.
+// blockFill is the minimum average fill of the blocks of a run. Blocks are not always full, because
+// a device stores whole buckets.
 const blockFill = 5.0 / 8
 
-// roomFor returns the disk space for bytes in blocks of at most block bytes. Each block takes whole
-// pages.
+// roomFor returns the disk space that a number of bytes takes up in blocks of at most block bytes.
+// Each block takes whole pages.
 func roomFor(bytes int64, block int) int64 {
 	return bytes + int64(float64(bytes)*SpillAlign/(blockFill*float64(max(block, 1))))
 }
 
-// Levels returns how often a record is merged, or how many passes send it to its part.
+// Levels returns the number of merge levels for a number of runs. With parts instead of runs, it
+// returns the number of passes that distribute the records.
 func Levels(runs, fanIn int) int {
 	levels := 0
 	for fanIn = max(fanIn, 2); runs > 1; levels++ {
@@ -184,7 +188,7 @@ func Levels(runs, fanIn int) int {
 
 // rewritten returns how often a record is merged into another run before the last merge, on
 // average. All runs have the same size. This is less than the number of levels before the last: the
-// first merge takes only as many runs as are needed for all later merges to have the full fan-in.
+// first merge takes just enough runs that all later merges have the full fan-in.
 func rewritten(runs, fanIn int) float64 {
 	levels := Levels(runs, fanIn)
 	if levels < 2 {

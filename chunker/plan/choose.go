@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// memoryStep is the factor by which each further plan uses less memory.
+	// memoryStep is the ratio between the memory of a plan and that of the next plan to try.
 	memoryStep = 4
 
 	// worthLessMemory is the ratio of predicted times below which a plan with less memory replaces
 	// the best one so far.
 	worthLessMemory = 0.85
 
-	// indexRounds limits how often a plan is repeated with a larger index. Each time the index
-	// leaves less memory for chunks, so that there are a few more parts, which need a larger index.
+	// indexRounds limits how often a plan is repeated with a larger index. A larger index leaves
+	// less memory for chunks. This makes a few more parts, which again need a larger index.
 	indexRounds = 4
 )
 
@@ -47,9 +47,10 @@ func Choose(f *Facts, profile *Profile) (*Plan, error) {
 	return best, nil
 }
 
-// errTooLittle means that a memory limit is too small. Choose replaces it with a TooLittle error,
-// whose text takes longer than the plan of a small input: it searches for the least limit that is
-// enough. Plans with less memory than the limit fail without an explanation.
+// errTooLittle means that a memory limit is too small. Choose replaces it with the error of
+// TooLittle. That function is slower than planning a small input, because it searches for the
+// smallest limit that is enough. So Choose does not call it for plans with less memory than the
+// limit.
 var errTooLittle = errors.New("too little memory")
 
 // A decision holds the arguments of one call of Choose, and the data that all compared plans share.
@@ -63,9 +64,9 @@ func newDecision(f *Facts, profile *Profile) *decision {
 	return &decision{f, profile, sync.OnceValue(f.Sample.Sorted)}
 }
 
-// plan returns the best plan that leaves some of the memory unused. The index of temporary data
-// gets as much memory as the blocks of the chosen strategy need, up to a limit. Beyond the limit
-// the index is in a file.
+// plan returns the best plan that leaves the given amount of memory unused. The index of temporary
+// data gets as much memory as the blocks of the chosen strategy need, up to a limit. Beyond the
+// limit the index is in a file.
 func (d *decision) plan(unused int64) (*Plan, error) {
 	best, err := d.planWith(reserved{unused: unused})
 	for range indexRounds {
@@ -182,7 +183,7 @@ type chooser struct {
 	profile    *Profile
 	sorted     func() []uint64 // the sorted sample
 	sizes      Sizes
-	capacity   int64 // most records of a chunk on any device
+	capacity   int64 // maximum number of records in a chunk on any device
 	prices     work
 	eq         equivalents
 	outOfOrder float64 // expected number of records that are out of order, see Facts.outOfOrder
@@ -247,7 +248,7 @@ func candidates(c *chooser, directIO bool) (all []Candidate) {
 	return all
 }
 
-// requested is the reason of a candidate that the user requested.
+// requested is the reason given for a candidate that the user requested.
 const requested = "requested"
 
 // rank orders candidates: the requested one, the possible ones, the others.

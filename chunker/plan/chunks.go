@@ -31,14 +31,14 @@ func (c *chooser) shareMemory(slots int) {
 	c.capacity = c.chunkRecords(0)
 }
 
-// chunk returns a chunk with some memory. source is the number of records that it selects from; 0:
-// it takes all.
+// chunk returns a chunk with the given memory. source is the number of records from which the chunk
+// selects a key range; 0 means that it takes all records.
 func (s *Sizes) chunk(memory, source int64) Chunk {
 	return Chunk{memory, s.BlockBytes, s.Workers, source}
 }
 
-// chunkRecords returns the most records of a chunk on every device, if it selects from the records
-// of a source.
+// chunkRecords returns the number of records that a chunk can hold on every device. source is the
+// number of records from which the chunk selects; 0 means that it takes all records.
 func (c *chooser) chunkRecords(source int64) int64 {
 	capacity := int64(math.MaxInt64)
 	if c.f.Request.ChunkRecords > 0 {
@@ -50,8 +50,8 @@ func (c *chooser) chunkRecords(source int64) int64 {
 	return capacity
 }
 
-// capacityOf returns the most records of a chunk on one device. All chunks in flight on a device
-// share its memory.
+// capacityOf returns the number of records that a chunk can hold on one device. All chunks in
+// flight on a device share its memory.
 func (c *chooser) capacityOf(d *Device, source int64) int64 {
 	slots := int64(c.sizes.SlotsOf(d))
 	if d.Unified {
@@ -68,11 +68,11 @@ func (c *chooser) storedBlock(records int64) int {
 	return c.f.Devices[0].StoredBlock(c.sizes.chunk(c.sizes.ChunkBytes, 0), records)
 }
 
-// cut returns the number of runs and, if the last chunk is merged from memory, the number of
-// records in a chunk (otherwise 0). The merge needs buffers in addition to the last chunk, so the
-// chunks are smaller than one that may use all of the memory. The last chunk stays in memory only
-// if the CPU is the only device: the chunks of several devices share the host's memory, and a GPU's
-// chunks are in its own memory.
+// cut returns the number of runs. If the last chunk stays in memory for the merge, cut also returns
+// the number of records in each chunk, otherwise 0. Such chunks are smaller than the capacity,
+// because the merge needs memory for its buffers in addition to the last chunk. The last chunk
+// stays in memory only if the CPU is the only device: the chunks of several devices share the
+// host's memory, and a GPU's chunks are in its own memory.
 func (c *chooser) cut(records int64) (runs int, stays int64) {
 	least := int((records + c.capacity - 1) / max(c.capacity, 1))
 	if !c.f.onHost() || records <= c.capacity {
@@ -89,9 +89,9 @@ func (c *chooser) cut(records int64) (runs int, stays int64) {
 	return least, 0
 }
 
-// NextChunk returns the most records of the next chunk. left is the number of remaining records;
-// negative: not known. If the last chunk stays in memory, the first one is the smallest. An input
-// of 1.2 chunks, for example, spills only 0.2 of a chunk.
+// NextChunk returns the maximum number of records in the next chunk. left is the number of
+// remaining records; negative: not known. If the last chunk stays in memory, the first one is the
+// smallest. An input of 1.2 chunks, for example, spills only 0.2 of a chunk.
 func (a *Candidate) NextChunk(left int64) int64 {
 	if left <= 0 || a.KeptRecords == 0 {
 		return a.ChunkRecords
@@ -99,8 +99,9 @@ func (a *Candidate) NextChunk(left int64) int64 {
 	return (left-1)%a.KeptRecords + 1
 }
 
-// staying returns the most records of a chunk that can stay in memory during a merge of a number of
-// runs. The chunk is made for more records than that, which wastes a little memory.
+// staying returns the maximum number of records in a chunk that stays in memory while the given
+// number of runs is merged. The chunk is created for more records than that, which wastes a little
+// memory.
 func (c *chooser) staying(runs int) int64 {
 	const waste = 12
 	merge := mergeMemory(c.f.Keyer, c.sizes.BlockBytes, c.sizes.Workers, runs)
@@ -108,18 +109,18 @@ func (c *chooser) staying(runs int) int64 {
 	return min(c.f.Devices[0].Capacity(c.sizes.chunk(memory, 0)), c.capacity)
 }
 
-// WithoutMerge returns the memory that a merge of a number of runs does not need.
+// WithoutMerge returns the memory left over by a merge of the given number of runs.
 func (s *Sizes) WithoutMerge(f *Facts, runs int) int64 {
 	return s.Without(mergeMemory(f.Keyer, s.BlockBytes, s.Workers, runs))
 }
 
-// Without returns the memory that is left if some bytes are in use. The Go heap still holds a
-// little memory from the previous phase.
+// Without returns the memory that remains while the given number of bytes is in use. It leaves a
+// margin, because the Go heap still holds a little memory from the previous phase.
 func (s *Sizes) Without(bytes int64) int64 { return s.Budget.Chunks() - s.Budget.Chunks()/64 - bytes }
 
 const (
-	// maxPartFill and minPartFill limit the fraction of a chunk that a part should fill. Smaller
-	// parts than that would cost more than partitioning a few of them again.
+	// maxPartFill and minPartFill limit the fraction of a chunk that a part should fill. Parts
+	// below minPartFill would cost more than partitioning a few oversized parts again.
 	maxPartFill = 0.85
 	minPartFill = 0.7
 
@@ -136,32 +137,33 @@ const (
 )
 
 // partFill returns the fraction of a chunk that each of a number of parts should fill, so that
-// hardly any part is too large. A part has keys/parts keys of the sample on average, and its size is
-// as uncertain as the number of its keys.
+// hardly any part is too large. On average, a part contains keys/parts keys of the sample. The
+// relative error of its size is that of this number.
 func partFill(parts float64, keys int) float64 {
 	deviation := math.Sqrt(parts / float64(max(keys, 1)))
 	fill := 1 / ((1 + partSlack) * (1 + partDeviations*deviation))
 	return max(minPartFill, min(fill, maxPartFill))
 }
 
-// partsOf returns the number of parts for records in chunks of a capacity. keys is the number of
-// keys in the sample that divides them.
+// partsOf returns the number of parts, so that each part fits in a chunk of the given capacity.
+// keys is the number of sample keys from which the parts are determined.
 func partsOf(records, capacity int64, keys int) int {
 	parts := float64(records) / float64(max(capacity, 1))
 	return int(max(1, math.Ceil(parts/partFill(parts, keys))))
 }
 
-// FitParts returns how a pass over records fills parts, and how many parts it fills.
+// FitParts divides the memory of a pass that distributes records to parts. fit is the number of
+// parts that the pass fills.
 //
 // Each worker has a buffer of one block for each part, and each block that is written has an entry
 // in the index:
 //
 //	workers × (parts × block + unit) + entries ≤ memory
 //
-// So smaller blocks make room for more parts. If there are too many parts even for the smallest
-// blocks, the pass fills fewer and larger parts, and further passes divide these. The pass then
-// fills only as many parts as it must for the number of passes to stay the same: 1000 parts in two
-// passes are 32 parts, which become 32 parts each. That allows larger blocks.
+// So smaller blocks make room for more parts. If even the smallest blocks leave no room for all
+// parts, the pass fills fewer, larger parts, and further passes divide these. The pass then fills
+// the fewest parts with which no additional pass is needed. For example, if 1000 parts take two
+// passes, each pass divides by 32. Fewer parts allow larger blocks.
 func FitParts(f *Facts, s *Sizes, records int64, parts int) (scatter Scatter, fit int) {
 	scatter, fit = mostParts(f, s, records, parts)
 	if fit >= parts {
@@ -172,8 +174,8 @@ func FitParts(f *Facts, s *Sizes, records int64, parts int) (scatter Scatter, fi
 	return mostParts(f, s, records, equalPasses)
 }
 
-// mostParts returns the largest blocks with which a pass can fill all parts, or else as many parts
-// as possible.
+// mostParts returns a pass that fills all parts, with the largest blocks that fit in memory. If not
+// even the smallest blocks fit, the pass fills as many parts as possible.
 func mostParts(f *Facts, s *Sizes, records int64, parts int) (scatter Scatter, fit int) {
 	scatter = scatterUnits(f, s, records, parts)
 	for fit = parts; ; fit -= max(fit/8, 1) {
@@ -192,7 +194,8 @@ func mostParts(f *Facts, s *Sizes, records int64, parts int) (scatter Scatter, f
 // leastFit is the number of parts that a pass fills even if there is too little memory for them.
 const leastFit = 2
 
-// scatterUnits returns a pass whose workers read units of a size for which there is memory.
+// scatterUnits returns a pass with the number of workers and the size of the units that they read.
+// The units are small enough for the memory.
 func scatterUnits(f *Facts, s *Sizes, records int64, parts int) Scatter {
 	scatter := Scatter{Workers: s.readers(f, parts), UnitBytes: MaxUnitBytes}
 	if records < 0 {
@@ -270,16 +273,16 @@ func (f *Facts) CachedSpill() int64 {
 	return f.Memory / cachedSpillPart
 }
 
-// readAhead returns the most bytes of input that may be requested before they are needed.
+// readAhead returns how many bytes of input may be requested before they are needed.
 func (f *Facts) readAhead() int64 { return max(f.Memory/cachedSpillPart, SmallBytes) }
 
 // minPacked is the worst compression ratio that a plan relies on. A run decides by trials whether
 // it compresses blocks.
 const minPacked = 0.95
 
-// packing returns the compression ratio of runs that take temp bytes uncompressed, and how many
-// numbers of each record are packed. The ratio is 1 if it cannot be predicted, or if the runs stay
-// in memory uncompressed.
+// packing returns the compression ratio of runs, and how many numbers of each record are packed.
+// temp is the uncompressed size of the runs. The ratio is 1 if it cannot be predicted, or if the
+// runs stay in memory uncompressed.
 func (c *chooser) packing(temp int64) (keeps float64, numbers int) {
 	keeps, numbers = 1, 1
 	codec := c.f.Request.SpillCodec

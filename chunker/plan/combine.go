@@ -6,8 +6,9 @@ import "math"
 // estimated.
 const leastForDistinct = 1000
 
-// combinedShare estimates how many of the records of a chunk its run contains, as a fraction, if a
-// merge combines equal keys in runs. It is 1 if equal prefixes of keys may belong to different keys.
+// combinedShare estimates which fraction of the records of a chunk is left in its run after equal
+// keys are combined. It is 1 if keys are not combined in runs, or if different keys may have equal
+// prefixes.
 func combinedShare(c *chooser, chunkRecords int64) float64 {
 	if !c.f.Request.CombinesRuns || c.f.Keyer.KeySize() > 8 {
 		return 1

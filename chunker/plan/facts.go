@@ -43,12 +43,12 @@ type Request struct {
 	Limit        int64 // 0: all records; negative: none
 	MemoryBytes  int64 // the memory limit of the run
 	Workers      int
-	BatchSize    int    // most runs that are merged at once; 0: limited only by memory
+	BatchSize    int    // maximum number of runs merged at once; 0: limited only by memory
 	SpillCodec   string // one of SpillCodecNames
 	Algorithm    string
 	DigitBits    int // bits per pass; 0: the device chooses
 
-	ChunkRecords int64 // most records of a chunk, for tests; 0: limited only by memory
+	ChunkRecords int64 // maximum number of records in a chunk, for tests; 0: limited only by memory
 	BlockBytes   int   // size of blocks; 0: derived from the memory limit
 }
 
@@ -102,7 +102,8 @@ type Checkpoint struct {
 func (c *Checkpoint) begun() bool { return c != nil && c.Runs > 0 }
 
 // A Sample contains the prefixes of some keys (format.Keyer.Prefix) in the order of their
-// positions. Ascents and Descents count the keys that are greater and less than the one before.
+// positions. Ascents counts the keys that are greater than the key before them, and Descents the
+// keys that are less.
 type Sample struct {
 	Prefixes          []uint64
 	Ascents, Descents int
@@ -154,8 +155,9 @@ type Device struct {
 	Selects       bool    // can take only the records of a key range, for multi-pass sorting
 	SelectSeconds float64 // seconds for each record that it leaves out
 
-	// Capacity returns the most records of a chunk. StoredBlock returns the size of the blocks in
-	// which a chunk with a number of records is stored. Neither has side effects.
+	// Capacity returns the number of records that a chunk can hold. StoredBlock returns the size of
+	// the blocks in which a chunk with the given number of records is stored. Neither has side
+	// effects.
 	Capacity    func(Chunk) int64
 	StoredBlock func(c Chunk, records int64) int
 }
@@ -186,8 +188,8 @@ func (f *Facts) recordSize() int { return f.Keyer.Layout().RecordSize }
 // bytes returns the size of the data, or 0 if it is not known.
 func (f *Facts) bytes() int64 { return max(f.Records, 0) * int64(f.recordSize()) }
 
-// First returns the most records that are needed from the start of a sorted chunk, or -1 if all
-// are.
+// First returns how many records from the start of a sorted chunk are needed at most, or -1 if all
+// may be needed.
 func (f *Facts) First() int64 {
 	if f.Request.Limit > 0 && !f.Request.Unique {
 		return f.Request.Limit
@@ -209,7 +211,7 @@ func (f *Facts) OutputRecords() int64 {
 	return f.Records
 }
 
-// outputBytes returns the most bytes of records that are written, uncompressed, or -1 if it is not
+// outputBytes returns the maximum size of the output records, uncompressed, or -1 if it is not
 // known before the end.
 func (f *Facts) outputBytes() int64 {
 	records := f.Records

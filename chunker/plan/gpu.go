@@ -12,8 +12,8 @@ const gpuShare = 0.4
 
 // GPUPays reports whether the sort is predicted to end sooner on a GPU than on the CPU, which is
 // the device of f. Reading and writing files takes the same time with both and overlaps with the
-// work of the GPU. Data that fits in the memory of only one of them is spilled only with the other.
-// An input of unknown size is sorted on the CPU, and data in order is copied.
+// work of the GPU. If the data fits in the memory of only one of the two, a sort on the other has
+// to spill it. An input of unknown size is sorted on the CPU, and data in order is copied.
 func GPUPays(f *Facts, p *Profile, gpu Device) bool {
 	if f.Records < 0 || f.ordered() || f.Mirrored() || f.Devices[0].Histogram {
 		return false

@@ -52,7 +52,7 @@ func (c *chooser) merge() Candidate {
 	bytesOf := func(records float64) int64 {
 		return int64(records) * int64(c.f.recordSize()) * int64(max(a.Levels, 1))
 	}
-	// The keys after the sample may all be different.
+	// RoomBytes allows for keys that are all different, which cannot be combined.
 	a.RoomBytes = roomFor(bytesOf(runs.spilled), c.storedBlock(a.ChunkRecords))
 	if share := combinedShare(c, a.ChunkRecords); share < 1 {
 		runs.merged *= share
@@ -78,7 +78,7 @@ func (c *chooser) merge() Candidate {
 type runRecords struct {
 	merged  float64 // in all runs
 	spilled float64 // on disk
-	stored  float64 // their size on disk, in uncompressed records
+	stored  float64 // size of the spilled records on disk, in units of uncompressed records
 	packed  float64 // number fields to compress in the spilled records
 }
 
@@ -96,7 +96,7 @@ func mergeStream(c *chooser) Candidate {
 }
 
 // mergedRecords returns the number of records in all runs, and in the run that stays in memory. If
-// only the first records are wanted, no run needs more of them.
+// only the first records are wanted, each run contains at most that many.
 func mergedRecords(c *chooser, a *Candidate) (merged, kept float64) {
 	merged = c.known()
 	kept = float64(min(a.KeptRecords, c.f.Records))
@@ -136,7 +136,7 @@ func workOfMerge(c *chooser, a *Candidate, runs *runRecords) work {
 		blocks: read*(1+fanIn*c.eq.cut) + (1+2*again)*runs.packed*c.eq.number,
 		writes: c.written(),
 	}
-	if !c.f.Reversed() { // otherwise the runs don't overlap and are only joined
+	if !c.f.Reversed() { // runs of a reversed input don't overlap and are only concatenated
 		w[merges] = (1 + again) * runs.merged * (math.Log2(max(fanIn, 2)) + c.eq.follow)
 	}
 	return w

@@ -22,8 +22,8 @@ func MergeWorker(k *format.Keyer, blockBytes int) int64 {
 	return int64(blockBytes) + 8*int64(words*MergeTile(k, blockBytes))
 }
 
-// MergeBuffer returns the memory of a block of records: their keys and, unless these are the
-// records, the records.
+// MergeBuffer returns the memory of a block: the keys and, unless a record is nothing but its key,
+// the records.
 func MergeBuffer(k *format.Keyer, records int) int64 {
 	words := int64(records)
 	if !k.Identity() || k.KeySize() != 8 {
@@ -32,16 +32,16 @@ func MergeBuffer(k *format.Keyer, records int) int64 {
 	return 8 * words
 }
 
-// MergeSpan returns how many blocks of blockRecords begin in a span. A span fills about one block
-// of output, so that writers alternate in order. It also has enough records that finding the cut in
-// each run costs little.
+// MergeSpan returns how many blocks begin in a span. Each block has blockRecords records. A span
+// fills about one block of output, so that the writers take turns, in order. It also has so many
+// records that finding its cut in each run costs little in comparison.
 func MergeSpan(k *format.Keyer, blockBytes, blockRecords, fanIn int) int {
 	blockRecords = max(blockRecords, 1)
 	return max(1, blockBytes/k.Layout().RecordSize/blockRecords, 32*fanIn/blockRecords)
 }
 
-// mergeMemory returns the memory with which a merge of fanIn runs keeps a number of workers busy,
-// if the blocks of runs and output have blockBytes.
+// mergeMemory returns the memory that a merge of fanIn runs needs to keep all workers busy. The
+// blocks of the runs and of the output have blockBytes.
 func mergeMemory(k *format.Keyer, blockBytes, workers, fanIn int) int64 {
 	records := max(blockBytes/k.Layout().RecordSize, 1)
 	buffers := fanIn + 2*MergeSpan(k, blockBytes, records, fanIn)*(workers+1)
@@ -53,17 +53,18 @@ func leastMerge(k *format.Keyer, blockBytes int) int64 {
 	return MergeWorker(k, blockBytes) + 3*max(MergeBuffer(k, blockBytes/k.Layout().RecordSize), 8)
 }
 
-// MaxFanIn returns how many runs a number of workers can merge at once within memoryBytes, if the
-// blocks of runs and output have blockBytes. Below 2, the memory is too small for such blocks.
+// MaxFanIn returns how many runs the workers can merge at once within memoryBytes. The blocks of
+// the runs and of the output have blockBytes. A result below 2 means that the memory is too small
+// for such blocks.
 func MaxFanIn(k *format.Keyer, blockBytes, workers int, memoryBytes int64) int {
 	left := memoryBytes - int64(workers)*MergeWorker(k, blockBytes)
 	records := max(blockBytes/k.Layout().RecordSize, 1)
 	return int(max(left/MergeBuffer(k, records)-int64(workers)-1, 0))
 }
 
-// MergeGroup returns how many of more than fanIn runs are merged first: just enough for all later
-// merges, including the last, to have the full fan-in (Knuth, The Art of Computer Programming,
-// volume 3, section 5.4.9).
+// MergeGroup returns how many runs the first merge takes if there are more than fanIn. It takes
+// just enough of them that all later merges, including the last, have the full fan-in (Knuth, The
+// Art of Computer Programming, volume 3, section 5.4.9).
 func MergeGroup(runs, fanIn int) int {
 	if size := 1 + (runs-1)%(fanIn-1); size > 1 {
 		return size

@@ -22,7 +22,7 @@ const (
 )
 
 // maxDepth limits how often parts are partitioned again. Each time costs a pass over the records,
-// and helps only if the previous one made progress. A merge always makes progress.
+// and may make little progress. A merge always makes progress.
 const maxDepth = 3
 
 // OnLargePart decides how a part that does not fit in one chunk is sorted. depth is 1 for a part of
@@ -66,8 +66,8 @@ var partitioning = Properties{
 // direct I/O. With only one part, the disk would not read while the part is written.
 const partsInFlight = 2
 
-// chunkInFlight returns the records of a chunk that shares its memory with another one, or 0 if one
-// at a time is as fast.
+// chunkInFlight returns the number of records in a chunk that shares memory with another chunk. It
+// returns 0 if sorting one chunk at a time is as fast.
 func chunkInFlight(c *chooser) int64 {
 	if !c.sizes.Queue.Output {
 		return 0
@@ -84,9 +84,9 @@ type scattering struct {
 	passes int
 }
 
-// scatter returns how records are sent to parts that fit in a chunk. If there is too little memory
-// for all parts with their margins, the parts get the least margin: large ones are partitioned
-// again, with a sample of their own.
+// scatter returns how records are sent to parts that fit in a chunk. Parts have a margin for the
+// error of the sample. If one pass cannot fill them all, they get the smallest margin, because
+// large parts are partitioned again, with a sample of their own.
 func (c *chooser) scatter(chunkRecords int64) scattering {
 	keys := cmp.Or(len(c.f.Sample.Prefixes), SampleKeys)
 	s := scatterTo(c, partsOf(c.f.Records, chunkRecords, keys))
@@ -101,9 +101,9 @@ func scatterTo(c *chooser, parts int) scattering {
 	return scattering{s, parts, fit, max(Levels(parts, fit), 1)}
 }
 
-// indexBytes returns the memory for the index of all parts. If parts are partitioned again, that
-// happens one at a time, and the index of its own parts is in memory together with that of the
-// first pass.
+// indexBytes returns the memory for the index of all parts. Parts are partitioned again one at a
+// time. Meanwhile the index of the new parts is in memory together with the index of the first
+// pass.
 func (s *scattering) indexBytes(f *Facts) int64 {
 	blocks := s.Blocks(f.bytes(), s.fit)
 	if s.passes > 1 {

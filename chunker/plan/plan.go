@@ -24,16 +24,16 @@ type Plan struct {
 	Algorithm    string   `json:"algorithm"`
 	Workers      int      `json:"workers"`
 	Strategy     Strategy `json:"strategy"`
-	ChunkRecords int64    `json:"chunk_records"`        // most records of a chunk
+	ChunkRecords int64    `json:"chunk_records"`        // maximum records in a chunk
 	Chunks       int      `json:"chunks"`               // number of chunks or parts; 0: not known
-	FanIn        int      `json:"fan_in"`               // most runs that are merged at once
+	FanIn        int      `json:"fan_in"`               // maximum runs merged at once
 	MergeLevels  int      `json:"merge_levels"`         // 0: no merge
 	BlockBytes   int      `json:"block_bytes"`          // block size of temporary data and output
 	DigitBits    int      `json:"digit_bits,omitempty"` // bits per pass; 0: the device chooses
 	TempBytes    int64    `json:"temp_bytes"`           // size of the temporary data; -1: not known
 	StoredBytes  int64    `json:"stored_bytes"`         // its compressed size; 0: not compressed
 	KeptBytes    int64    `json:"kept_bytes"`           // size of the last chunk, if kept in memory
-	OutputBytes  int64    `json:"output_bytes"`         // most bytes, uncompressed; -1: not known
+	OutputBytes  int64    `json:"output_bytes"`         // maximum, uncompressed; -1: not known
 	TempDirs     []string `json:"temp_dirs"`
 	RawTempDirs  [][]byte `json:"temp_dirs_base64,omitempty"` // the same, if one is not UTF-8
 
@@ -68,8 +68,8 @@ type Candidate struct {
 	Why         string       `json:"why"`     // for instance: "does not fit in one chunk"
 	Transitions []Transition `json:"transitions,omitempty"`
 
-	ChunkRecords  int64   `json:"-"` // most records of a chunk
-	InFlight      int     `json:"-"` // CPU chunks that share its memory; 0: only one chunk
+	ChunkRecords  int64   `json:"-"` // maximum number of records in a chunk
+	InFlight      int     `json:"-"` // number of chunks that share the chunk memory; 0: only one
 	Chunks        int     `json:"-"` // number of chunks, parts or passes
 	Levels        int     `json:"-"` // number of merge levels
 	ScatterPasses int     `json:"-"` // number of passes that send records to parts
@@ -77,15 +77,15 @@ type Candidate struct {
 	MaxPassShare  float64 `json:"-"` // largest fraction that a pass may select
 	WantedRecords int64   `json:"-"` // estimated number of first records to write; -1: all
 	TempBytes     int64   `json:"-"` // size of the records that are spilled; -1: not known
-	RoomBytes     int64   `json:"-"` // most disk space for them, in whole pages; -1: not known
+	RoomBytes     int64   `json:"-"` // their maximum disk space, in whole pages; -1: not known
 	StoredBytes   int64   `json:"-"` // their size after compression; 0: they are not compressed
 	KeptBytes     int64   `json:"-"` // size of the last chunk, if it is kept in memory
-	KeptRecords   int64   `json:"-"` // most records of a chunk if the last stays in memory; 0: none
+	KeptRecords   int64   `json:"-"` // records in a chunk if the last one stays in memory; else 0
 	Stages        []Stage `json:"-"`
 	Shares        []Share `json:"-"` // the share of each device
-	BlockRecords  int     `json:"-"` // number of records that are checked for their order together
+	BlockRecords  int     `json:"-"` // number of records whose order is checked together
 
-	fetchedRecords float64 // records read back from temporary data, in units of stored records
+	fetchedRecords float64 // records read back from temporary data: see runRecords.stored
 	indexBytes     int64   // memory for the index of all spilled blocks; 0: the budget has enough
 }
 

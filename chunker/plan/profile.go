@@ -6,8 +6,8 @@ import (
 )
 
 // A Profile contains the rates of a machine, from which a plan predicts the cost of each strategy.
-// Each rate is for one worker; the powers and the numbers of workers say how the rates add up.
-// `extsort tune` writes the profile of a machine.
+// Each rate is for one worker. The powers and the numbers of workers say how it grows with more
+// workers. `extsort tune` writes the profile of a machine.
 type Profile struct {
 	Machine string `json:"machine"` // the machine, and how and when it was measured
 
@@ -32,14 +32,14 @@ type Profile struct {
 	Start    float64 `json:"start_seconds"`     // of a run
 	Sync     float64 `json:"sync_seconds"`      // to make an output durable, not counting its bytes
 	Block    float64 `json:"block_seconds"`     // a block that is read back, not counting its bytes
-	Cut      float64 `json:"cut_seconds"`       // a block, for each run that is cut at its end
+	Cut      float64 `json:"cut_seconds"`       // cutting one run at the end of a block
 	Part     float64 `json:"part_seconds"`      // a part, not counting its records
 	GPUStart float64 `json:"gpu_start_seconds"` // context, pinned memory, kernels, driver
 
 	SortPower float64 `json:"sort_power"` // n workers sort n^SortPower times as fast as one
 	LookPower float64 `json:"look_power"` // n workers read cached data n^LookPower times as fast
-	Writers   float64 `json:"writers"`    // most workers that gain from writing at the same time
-	Spillers  float64 `json:"spillers"`   // most workers that gain from spilling at the same time
+	Writers   float64 `json:"writers"`    // number of workers beyond which writing gets no faster
+	Spillers  float64 `json:"spillers"`   // number of workers beyond which spilling gets no faster
 
 	LinkBytes    float64 `json:"link_bytes"`     // bytes/s to and from an unmeasured GPU
 	GPUSortBytes float64 `json:"gpu_sort_bytes"` // bytes/s of keys that such a GPU sorts
@@ -87,8 +87,8 @@ func (p *Profile) Rates() Rates {
 // in seconds. The cost of a stage is the sum of its amounts, each times its price.
 type work [kindsOfWork]float64
 
-// The kinds of work, with their units. Work that always comes with a kind, or that costs a fixed
-// multiple of it, is counted in its units: see equivalents.
+// The kinds of work, with their units. Other work is converted to units of one of these kinds: see
+// equivalents.
 const (
 	reads    = iota // records read from the input
 	touches         // records whose memory is touched for the first time
@@ -103,17 +103,17 @@ const (
 	kindsOfWork
 )
 
-// equivalents count work that has no kind of its own in units of a kind. They follow from the same
-// rates as the prices.
+// equivalents convert work that has no kind of its own to units of another kind. They are
+// calculated from the same rates as the prices.
 type equivalents struct {
-	look   float64 // reads for a record that a pass reads and may leave out
-	sift   float64 // scatters for a record whose order is checked
-	follow float64 // merges for a record that a merge moves by reference
-	cut    float64 // blocks for a run that is cut at the end of a block
-	number float64 // blocks for a number that is packed or unpacked
+	look   float64 // in reads: reading a record that a pass may leave out
+	sift   float64 // in scatters: checking the order of a record
+	follow float64 // in merges: moving a record by reference in a merge
+	cut    float64 // in blocks: cutting a run at the end of a block
+	number float64 // in blocks: packing or unpacking a number
 
-	// waits for a record that is written to temporary files on a disk, or read back from there; 0
-	// if they stay in the page cache
+	// in waits: writing a record to temporary files on a disk, and reading it back; 0 if the files
+	// stay in the page cache
 	store, fetch float64
 }
 
@@ -133,7 +133,7 @@ const (
 )
 
 // price returns the price of each kind of work on this machine for these facts and a number of
-// workers, and what other work is worth in its units.
+// workers. It also returns the equivalents of other work.
 func (p *Profile) price(f *Facts, workers int) (prices work, eq equivalents) {
 	size, n := float64(f.recordSize()), float64(workers)
 	scaling := math.Pow(n, p.SortPower)
@@ -188,8 +188,8 @@ func (p *Profile) start(f *Facts) float64 {
 	return p.Start
 }
 
-// copies returns the seconds in which some workers copy a record, for instance to the memory of a
-// request.
+// copies returns the seconds that all workers together take to copy a record, for instance to the
+// memory of a request.
 func (p *Profile) copies(f *Facts, workers int) float64 {
 	return float64(f.recordSize()) / p.CopyBytes / float64(workers)
 }
@@ -207,7 +207,7 @@ func (p *Profile) touch(f *Facts, size, n float64) float64 {
 	return size * p.Touch / math.Pow(n, p.SortPower)
 }
 
-// sort returns the seconds in which n workers sort a record in memory.
+// sort returns the seconds per record that n workers take to sort in memory.
 func (p *Profile) sort(f *Facts, size, n float64) float64 {
 	var host Device
 	for _, d := range f.Devices {
@@ -242,7 +242,7 @@ func (p *Profile) read(f *Facts, size, times float64) float64 {
 	return size / p.ReadBytes / times
 }
 
-// look returns the seconds in which a pass reads a record that it may not take.
+// look returns the seconds that a pass takes to read a record, which it then selects or leaves out.
 func (p *Profile) look(f *Facts, size, n float64) float64 {
 	seconds := p.read(f, size, math.Pow(n, p.LookPower))
 	for _, d := range f.Devices {
@@ -251,8 +251,8 @@ func (p *Profile) look(f *Facts, size, n float64) float64 {
 	return seconds
 }
 
-// on returns the rates of a disk. A disk that was not measured is assumed not to read and write at
-// the same time, and to be no faster than the trial read of an input on it.
+// on returns the rates of a disk. If a disk was not measured, its reads and writes are assumed not
+// to overlap. It is also assumed to be no faster than a trial read from it.
 func (p *Profile) on(f *Facts, d Disk) Disk {
 	most := p.DiskBytes
 	if d.Is(&f.Disk) && p.isCold(f) {
@@ -264,9 +264,9 @@ func (p *Profile) on(f *Facts, d Disk) Disk {
 	return d
 }
 
-// spilling returns the seconds in which a byte of temporary data is written to its disk and read
-// back. If the disk reads the input or writes the output at the same time, these are the additional
-// seconds.
+// spilling returns the seconds that it takes to write a byte of temporary data to its disk, and to
+// read it back. If the disk reads the input or writes the output at the same time, these are the
+// additional seconds.
 func (p *Profile) spilling(f *Facts) (store, fetch float64) {
 	d := p.on(f, f.Spill.Disk)
 	store, fetch = 1/d.Write, 1/d.Fetch

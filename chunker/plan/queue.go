@@ -4,10 +4,10 @@ package plan
 // again gains nothing from the cache. Caching it would only cost a copy, free pages, and the pages
 // that it evicts.
 type Queue struct {
-	Requests int // half of them read; 0: no direct I/O
+	Requests int // number of requests, half of them for reads; 0: no direct I/O
 	Bytes    int // memory of each
 
-	Input, Output bool // use direct I/O, like temporary files
+	Input, Output bool // whether they use direct I/O, as temporary files do
 }
 
 const (

@@ -117,8 +117,8 @@ func passStages(c *chooser, passes int, selected float64) []Stage {
 const rereadNeeds = "needs a few chunks of records of up to 16 bytes, or plain numbers of 3 to 8 bytes, " +
 	"with few duplicates, in files that fit in the page cache"
 
-// maxWholePasses is the most passes that pay for records that are sorted whole: each pass keeps
-// track of the order of all records that it reads.
+// maxWholePasses is the maximum number of passes for records that are sorted whole. More are too
+// slow, because each pass keeps track of the order of all records that it reads.
 const maxWholePasses = 4
 
 // An input of up to 1/cachedInputPart of the memory is assumed to stay in the page cache, together

@@ -3,18 +3,18 @@ package plan
 // A Scatter says how a pass that sends records to parts divides its work and its memory.
 type Scatter struct {
 	Workers    int
-	Sections   int // number of sections of the input, at least Workers; workers take the next one
+	Sections   int // number of sections of the input, at least Workers; idle workers take the next
 	BlockBytes int // size of a buffer; every worker has one for each part
 	UnitBytes  int // bytes that a worker reads at once
 }
 
-// MaxUnitBytes is the most that a worker reads at once. It stays in the second-level cache together
-// with its keys, which take 8 bytes per record, and the numbers of its parts. For short records it
-// reads less.
+// MaxUnitBytes is the maximum size of the unit that a worker reads at once. A unit stays in the
+// second-level cache, together with its keys (8 bytes per record) and the part number of each
+// record. Units of short records are smaller.
 const MaxUnitBytes = 256 << 10
 
-// MaxLines is the most parts whose lines leave enough of the second-level cache for the unit and
-// its keys.
+// MaxLines is the maximum number of parts for which lines are useful. More lines would leave too
+// little of the second-level cache for the unit and its keys.
 const MaxLines = 2048
 
 // Memory returns the bytes that the pass allocates for its parts, without the index of their
@@ -28,15 +28,16 @@ func (s *Scatter) BufferBytes(parts int) int64 {
 	return int64(parts)*int64(s.BlockBytes) + lineBytes(min(parts, MaxLines))
 }
 
-// Blocks returns the most blocks that the pass appends: the full ones, and a short one at the end
-// of each section of each part. frequent keys get parts of their own, up to half as many again.
+// Blocks returns the maximum number of blocks that the pass appends: the full blocks, and a short
+// one for each part at the end of each section. Frequent keys get parts of their own, at most one
+// for every two other parts.
 func (s *Scatter) Blocks(bytes int64, parts int) int64 {
 	ends := int64(parts+parts/2) * int64(max(s.Sections, s.Workers))
 	return max(bytes, 0)/int64(s.BlockBytes) + ends
 }
 
-// lineBytes returns the memory of a line of each part and of its two words of state. A test of
-// package chunker compares it with the memory of radix.Appender.
+// lineBytes returns the memory of the parts' lines, including two words of state for each line. A
+// test of package chunker compares it with the memory of radix.Appender.
 func lineBytes(parts int) int64 {
 	const line, cacheLines = 256, 128
 	return int64(parts*line + 2*roundUp(8*parts, cacheLines))

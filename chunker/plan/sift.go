@@ -33,8 +33,8 @@ var sifting = Properties{
 }
 
 const (
-	// siftBytes is the memory of a record in a block in addition to the record: a prefix, an index,
-	// a mark.
+	// siftBytes is the additional memory for each record in a block: a prefix, an index, and a
+	// mark.
 	siftBytes = 8 + 4 + 1
 
 	// siftBlocks is the number of blocks in memory in addition to one for each worker. A worker

@@ -36,8 +36,9 @@ type Share struct {
 }
 
 const (
-	// maxShareBlock is the size of a device's staging slots, because every block is copied at once.
-	// maxShareRecords limits its records, whose keys take 8 bytes each while they are merged.
+	// maxShareBlock is the maximum size of a block: that of a staging slot of a device, so that
+	// each block is copied in one piece. maxShareRecords is the maximum number of records in a
+	// block, because each key takes 8 bytes during the merge.
 	maxShareBlock   = 4 << 20
 	maxShareRecords = 1 << 19
 	minShareBlocks  = 16 // least number of blocks in the host memory of a chunk
@@ -45,10 +46,11 @@ const (
 
 var errSpread = errors.New("strategy spread: needs several devices that together hold all data, and files as input")
 
-// spread returns the candidate that sorts on all devices at once, if the data fits in their
-// combined memory but in none alone. Each device sorts a share by position, so that it loads at the
-// rate of its own link and its work does not depend on the keys. The sorted shares are merged on
-// their way to the output; nothing is spilled.
+// spread returns the candidate that sorts on all devices at once. It is possible if the data fits
+// in the combined memory of the devices, but not in that of one device. Each device sorts a
+// consecutive share of the input. So each device loads at the rate of its own link, and its amount
+// of work does not depend on the keys. The sorted shares are merged on their way to the output;
+// nothing is spilled.
 func (c *chooser) spread() Candidate {
 	shares, fit := c.shares()
 	a := Candidate{Shares: shares, Chunks: len(shares), Levels: 1}

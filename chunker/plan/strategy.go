@@ -24,7 +24,7 @@ type Properties struct {
 	DirectIO      bool // its input and output may bypass the page cache
 	InMemory      bool // can be the fastest even if one chunk holds everything
 	HoldsAll      bool // needs one chunk that holds everything
-	Rereads       bool // reads the input once for each chunk, which takes a part of it
+	Rereads       bool // reads the whole input for each chunk
 	ReadsAllFirst bool // reads all input before it writes a record, so it may overwrite an input
 	Resumable     bool // a checkpoint keeps its temporary data
 	ManyDevices   bool // needs several devices
@@ -34,12 +34,12 @@ type Properties struct {
 	// the prices of direct I/O.
 	weigh func(*chooser) Candidate
 
-	// canForce reports whether the candidate can run if the user requests it; nil: if it is
-	// possible.
+	// canForce reports whether the candidate can run if the user requests the strategy. If canForce
+	// is nil, Candidate.Possible decides.
 	canForce func(*chooser, *Candidate) bool
 
-	// refuse returns an error if the user requests it and it cannot work with these facts; nil:
-	// never.
+	// refuse is called if the user requests the strategy. It returns an error if the strategy
+	// cannot work with these facts; nil: never.
 	refuse func(*chooser) error
 
 	// losesWork reports whether a candidate does work that a checkpoint cannot keep; nil: never.

@@ -21,8 +21,8 @@ const (
 	// short stream, and fewer would soon be too large in a long one.
 	minStreamParts = 128
 
-	// likelyStreamBytes is the size up to which the parts of a stream fit in a chunk, even if the
-	// memory limit is small: how long a stream is does not depend on the limit. Each part needs a
+	// likelyStreamBytes is the size of a stream whose parts still fit in a chunk. It does not
+	// depend on the memory limit, because the length of a stream does not either. Each part needs a
 	// buffer, though, and buffers of less than minStreamBlock would cost more than they save.
 	likelyStreamBytes = 512 << 20
 	minStreamBlock    = 8 << 10
@@ -35,11 +35,11 @@ const (
 func isStream(c *chooser, _ *Candidate) bool { return c.f.Records < 0 }
 
 // isChosenForStream reports whether the planner chose the strategy for a stream. If the user
-// requested it, a run does not change it.
+// requested the strategy, the run keeps it.
 func isChosenForStream(c *chooser, a *Candidate) bool { return isStream(c, a) && a.Why != requested }
 
-// partsOfStream returns the number of parts of a stream. The keys of the sorted runs divide it so
-// precisely that a part needs no margin for their error.
+// partsOfStream returns the number of parts of a stream. The parts are determined from the keys of
+// sorted runs. These are so precise that a part needs no margin for their error.
 func partsOfStream(c *chooser) int {
 	parts := partsOf(likelyStreamBytes/int64(c.f.recordSize()), c.capacity, math.MaxInt)
 	for parts > minStreamParts {
@@ -79,8 +79,8 @@ func (c *chooser) partitionStream(a Candidate) Candidate {
 	return a
 }
 
-// maxDrift is the largest difference between two samples of the same keys. They usually differ by a
-// fifth of it.
+// maxDrift is the largest difference at which two samples still count as equally distributed.
+// Samples of the same keys usually differ by a fifth of maxDrift.
 const maxDrift = 1.0 / 16
 
 // Drift reports whether the keys of two sorted samples are distributed differently. It compares the

@@ -38,8 +38,8 @@ type exit struct {
 	condition Condition
 	part      bool // see Transition.Part
 
-	// to reports whether a strategy takes over. If it is nil, the next possible candidate does,
-	// from the first record on.
+	// to reports whether a strategy is the one that takes over. If to is nil, the next possible
+	// candidate takes over and starts from the first record.
 	to func(Properties) bool
 
 	// canHappen reports whether the condition can hold; nil: always.
@@ -50,8 +50,8 @@ func holdsAll(p Properties) bool     { return p.HoldsAll }
 func isLastResort(p Properties) bool { return p.LastResort }
 func spillsAll(p Properties) bool    { return p.SpillsAll }
 
-// addTransitions completes the possible candidates, which are first and in the order in which they
-// are tried.
+// addTransitions adds transitions to the possible candidates. These come first in the list, in the
+// order in which they are tried.
 func addTransitions(c *chooser, all []Candidate) {
 	for i := range all {
 		a := &all[i]

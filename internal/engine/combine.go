@@ -11,9 +11,9 @@ import (
 )
 
 // If only one record is written for each key, and nothing is appended to it, a merge combines equal
-// keys early: when it writes a run, and when it merges runs to another run. So data with few distinct
-// keys needs little space for temporary files. Longer results would need more space than records if
-// most keys are different.
+// keys early: when it writes a run, and when it merges runs into another run. So data with few
+// distinct keys needs little space for temporary files. Results with appended fields are longer
+// than records, so they would need more space if most keys are different.
 //
 //	chunk ─ sort ─ Folds ─▶ run ─┐
 //	chunk ─ sort ─ Folds ─▶ run ─┴ merge ─ Folds ─▶ output
@@ -24,7 +24,7 @@ import (
 // before the last merge.
 func combination(r *Run) *format.Aggregation {
 	a := r.Output.form.Aggregation
-	isOfOtherStrategy := r.spill != nil // it has records of the input
+	isOfOtherStrategy := r.spill != nil // the spill files already contain uncombined records
 	if a == nil || !a.CombinesRuns() || isOfOtherStrategy {
 		return nil
 	}

@@ -14,7 +14,8 @@ import (
 // errDisorder ends the copy of an input that looked sorted but is not.
 var errDisorder error = &plan.Impossible{Why: "the input is not in order"}
 
-// runCopy writes an input that is already sorted, or one in reverse order from its end.
+// runCopy writes an input that is already in order. If it is in reverse order, runCopy writes it
+// from its end to its beginning.
 //
 // If the output is a regular file, whose blocks can be written again, runCopy checks the order
 // while it writes. Otherwise it checks the order in a pass of its own first.

@@ -44,8 +44,9 @@ func (c *cutter) next() (*slice, error) {
 	return &slice{source, origin}, nil
 }
 
-// skipFinished skips the records of finished runs that come next. It returns how many of the given
-// number of records come before the finished run after them.
+// skipFinished skips the records of finished runs that come next. If another finished run begins
+// within the given number of records, it returns the number of records before that run, and
+// otherwise the given number.
 func (c *cutter) skipFinished(most int64) (int64, error) {
 	for len(c.finished) > 0 {
 		next := c.finished[0].Origin

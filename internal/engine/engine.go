@@ -195,11 +195,12 @@ func (r *Run) Close() error {
 	return errors.Join(append(errs, r.direct.Close())...)
 }
 
-// demandReads is the number of reads that never read ahead, so that data needed now can always be
-// read.
+// demandReads is the number of requests that are never used to read ahead, so that data needed now
+// can always be read.
 const demandReads = 4
 
-// useDirectIO creates the requests of direct I/O, if the plan has some. Half of them read.
+// useDirectIO creates the direct I/O requests of the plan, if it has any. Half of them are for
+// reads.
 func (r *Run) useDirectIO() {
 	q := r.Plan.Sizes.Queue
 	if q.Requests == 0 {
@@ -219,7 +220,7 @@ func (r *Run) useDirectIO() {
 // leastIndexBytes is the minimum memory for indexes, for a plan that expected not to spill.
 const leastIndexBytes = 64 << 10
 
-// Spill creates the temporary files for records with a Keyer, once.
+// Spill creates the temporary files for records with a Keyer. Later calls return the same files.
 func (r *Run) Spill(k *format.Keyer, expectBytes int64) (*spill.Spill, error) {
 	if r.spill != nil {
 		return r.spill, nil

@@ -9,7 +9,7 @@ import (
 	"github.com/extsort/extsort/chunker/input"
 )
 
-// framed returns the input whose surrounding bytes the output keeps, or nil.
+// framed returns the input whose header and trailing bytes the output keeps, or nil.
 func (o *Output) framed() *input.Input {
 	if first := o.run.Input.Files[0]; first.KeepsFrame() && !o.form.isBare() {
 		return first

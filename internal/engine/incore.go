@@ -29,8 +29,8 @@ func runInCore(ctx context.Context, r *Run, c *plan.Candidate) error {
 	return writeOnly(ctx, r, only.chunk)
 }
 
-// readOn reads the remaining chunks and drops them, because the error of a stream that is longer
-// than it announces comes at some later read.
+// readOn reads the remaining chunks and drops them. If a stream is longer than announced, one of
+// these reads returns the error.
 func (m *runMaker) readOn(ctx context.Context, chunk *loadedChunk) (err error) {
 	for chunk != nil && err == nil {
 		m.run.pool.put(chunk.chunk)

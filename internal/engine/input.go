@@ -45,8 +45,8 @@ func (in *Input) LimitOfPart(limit int64) int64 {
 	return limit - in.Before
 }
 
-// NewInput returns the records of data, which is made of opened files. keyer describes its records,
-// which may be transformed.
+// NewInput returns an Input that reads data, the records of the opened files. keyer describes its
+// records, which may be transformed.
 func NewInput(files []*input.Input, keyer *format.Keyer, data chunker.Dataset, m *Meter) *Input {
 	in := &Input{
 		Files:  files,

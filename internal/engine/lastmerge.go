@@ -206,8 +206,8 @@ func (l *lastMerge) mark(records int64, upTo []int64) {
 	l.marks = append(l.marks, at)
 }
 
-// noteBlock records the checksum of a block that is about to be written, in the form it has in the
-// file.
+// noteBlock records the checksum of a block that is about to be written. recs contains exactly the
+// bytes to write to the file.
 func (l *lastMerge) noteBlock(first int64, recs []byte) {
 	sum := spill.SumOf(recs)
 	l.mu.Lock()

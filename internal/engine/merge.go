@@ -7,7 +7,7 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// runMerge divides the input by position, sorts each chunk to a run, and merges the runs. If all
+// runMerge divides the input by position, sorts each chunk into a run, and merges the runs. If all
 // records fit into the first chunk, it writes them directly.
 func runMerge(ctx context.Context, r *Run, c *plan.Candidate) error {
 	m := &inputMerge{run: r, candidate: c, runs: newRunMaker(r, c, r.Input.Data)}
@@ -37,8 +37,8 @@ type inputMerge struct {
 	runs      *runMaker
 }
 
-// readAll sorts the input to runs. If it consists of a single chunk, readAll returns the chunk,
-// loaded, and makes no runs.
+// readAll sorts the input into runs. If the input fits in a single chunk, readAll makes no runs and
+// returns the loaded chunk.
 func (m *inputMerge) readAll(ctx context.Context) (only *loadedChunk, err error) {
 	if err := m.resume(); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func beginChunks(r *Run, c *plan.Candidate) {
 	}
 }
 
-// spillRuns creates the temporary files and sorts chunks to runs, beginning with a loaded one.
+// spillRuns creates the temporary files and sorts chunks into runs, beginning with a loaded one.
 func spillRuns(ctx context.Context, runs *runMaker, first *loadedChunk, limit int) error {
 	if err := runs.run.beginSpill(runs.candidate, runs.keyer()); err != nil {
 		runs.run.pool.put(first.chunk)

@@ -20,8 +20,8 @@ type Parts struct {
 	WholeKeys bool // records with equal keys belong to the same part
 }
 
-// Cuts returns where each file is cut before the parts from to to (inclusive) of n. The last cut
-// is thus the end of part to-1.
+// Cuts returns the position in each file at which part k of n begins, for all k from the argument
+// from to the argument to, inclusive. So the last position is the end of part to-1.
 func (p *Parts) Cuts(ctx context.Context, from, to, n int64) ([][]int64, error) {
 	total, err := input.Total(p.Files)
 	if err != nil {

@@ -65,8 +65,8 @@ func (m *Meter) add(at place, bytes int) {
 	}
 }
 
-// end ends the open stage. Bytes that pass before the next one are not reported: the last group of
-// records with equal keys, for instance, is written after all stages that sort.
+// end ends the open stage. Bytes counted before the next stage begins are not reported: the last
+// group of records with equal keys, for instance, is written after all stages that sort.
 func (m *Meter) end(bytes int64) {
 	m.counted.Store(int32(nowhere))
 	s := &m.Stages[len(m.Stages)-1]

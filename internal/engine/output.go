@@ -32,11 +32,11 @@ type Output struct {
 	last      flusher           // the filter that must be flushed at the end; nil if there is none
 	sink      *output.Sink      // the end of the chain
 	file      *output.File      // nil unless the output is a file that appears when it is complete
-	resumable *output.Resumable // like file, if there is a checkpoint; otherwise nil
-	sent      int64             // number of records that a stream already has, and which are skipped
+	resumable *output.Resumable // state of a file that a checkpoint keeps; nil without one
+	sent      int64             // number of records already sent to a stream; they are skipped
 	records   atomic.Int64      // number of records that have reached the end
 	checked   *orderWatch       // nil unless the output is verified while it is written
-	// sum is called with the written records by the last merge of a checkpoint, unless it is nil.
+	// sum, if not nil, is called with the records to write. The last merge of a checkpoint sets it.
 	sum  func(first int64, recs []byte)
 	tell func(first int64, recs []byte)
 	// combined is set if the records that arrive are results of Form.Aggregation.
@@ -75,8 +75,8 @@ type OutputOptions struct {
 	Verified func(first int64, recs []byte) // called with the verified records unless it is nil
 }
 
-// OpenOutput begins the output. It appears under its name only with Finish. If OpenOutput fails,
-// it leaves nothing behind.
+// OpenOutput begins the output. The file gets its name only when Finish completes it. If OpenOutput
+// fails, it leaves nothing behind.
 func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 	o := &Output{
 		run:  r,
@@ -137,8 +137,8 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 	return nil
 }
 
-// wait begins a run for output records, which may have a different size than the sorted ones. It
-// uses no memory of the sort, and a checkpoint does not keep the run.
+// wait begins a run for output records, which may have a different size than the sorted ones. The
+// run takes no memory from the sort, and a checkpoint does not keep it.
 func (o *Output) wait() (*spill.RunWriter, error) {
 	r := o.run
 	opt := spill.Options{
@@ -153,7 +153,7 @@ func (o *Output) wait() (*spill.RunWriter, error) {
 	if r.Checkpoint != nil {
 		opt.Store = nil
 	}
-	err := safely.Call(func() (err error) { // the output is open and would stay after a panic
+	err := safely.Call(func() (err error) { // a panic would leave the open output behind
 		r.waiting, err = spill.New(opt)
 		return err
 	})
@@ -170,9 +170,8 @@ func (f *Form) isBare() bool { return f.Bare || f.RowBytes > 0 }
 // hasKey reports whether the output records have the key of the input records.
 func (f *Form) hasKey() bool { return f.To == 0 && f.RowBytes == 0 }
 
-// Shape returns the header of the output, and the size and the Keyer of its records. If only a
-// part of each record is written, or rows of a join, they have no key, and the Keyer uses their
-// first byte.
+// Shape returns the header of the output, and the size and the Keyer of its records. Parts of
+// records and rows of a join have no key, so their Keyer uses the first byte.
 func (f *Form) Shape(in *Input) (header *format.Header, keyer *format.Keyer, size int, err error) {
 	header = in.Header
 	layout := in.Keyer.Layout()
@@ -304,8 +303,8 @@ func (o *Output) expectCombined() {
 }
 
 // observe counts the records at the end of the chain, and checks them if they cannot be read back.
-// The Meter counts the bytes of sorted records, as stages announce them, even if the output records
-// have another size.
+// The Meter counts the bytes of the sorted records, even if the output records have another size,
+// because the totals of stages do so, too.
 func (o *Output) observe(first int64, recs []byte) error {
 	n := len(recs) / o.Size
 	o.records.Add(int64(n))

@@ -202,7 +202,7 @@ func (p *partitioning) sortOversized(
 	return inner.sortParts(ctx, split, w)
 }
 
-// mergePart sorts a part to runs and merges them.
+// mergePart sorts a part into runs and merges them.
 func (p *partitioning) mergePart(
 	ctx context.Context, part *chunker.Partition, w device.BlockWriter,
 ) error {

@@ -120,10 +120,10 @@ func (p *passes) enough() bool {
 	return limit > 0 && p.r.Output.Records() >= limit
 }
 
-// high returns the greatest prefix that the next pass selects, so that the remaining passes have
-// equal shares. If only the first records are wanted, the first pass selects only its share. A
-// pass must select all records with the same prefix. So a prefix at the cut is left to the next
-// pass, unless the sample has no smaller one left.
+// high returns the greatest prefix that the next pass selects. It divides the remaining keys
+// equally among the remaining passes. If only the first records are wanted, the first pass selects
+// only its share. A pass must select all records with the same prefix. So it leaves a prefix at the
+// cut to the next pass, unless the sample has no smaller remaining prefix.
 func (p *passes) high() uint64 {
 	from, _ := slices.BinarySearch(p.keys, p.low)
 	left := float64(len(p.keys) - from)

@@ -18,8 +18,8 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// A runMaker sorts a dataset to runs and merges them. Its callers load the first chunk, because it
-// may turn out to be the only one, and then choose what to do:
+// A runMaker sorts a dataset into runs and merges them. Its callers load the first chunk, because
+// it may turn out to be the only one, and then choose what to do:
 //
 //	first ─┬─▶ the only chunk: it is written without any run
 //	       └─▶ makeRuns ─▶ merge
@@ -126,7 +126,7 @@ func (m *runMaker) makeRuns(ctx context.Context, chunk *loadedChunk, limit int) 
 	return err
 }
 
-// makeRest sorts the remaining chunks to runs.
+// makeRest sorts the remaining chunks into runs.
 func (m *runMaker) makeRest(ctx context.Context) error {
 	chunk, err := m.load(ctx)
 	if err != nil {
@@ -135,8 +135,8 @@ func (m *runMaker) makeRest(ctx context.Context) error {
 	return m.makeRuns(ctx, chunk, allRuns)
 }
 
-// start sorts a chunk to the next run, concurrently with the caller. Meanwhile the system reads the
-// records of the chunk after it.
+// start sorts a chunk into the next run, concurrently with the caller. Meanwhile the system reads
+// the records of the chunk after it.
 func (m *runMaker) start(ctx context.Context, group *safely.Group, c *loadedChunk) {
 	i := m.reserve()
 	group.Go(func() error {
@@ -168,7 +168,7 @@ func (m *runMaker) set(i int, run *spill.Run) {
 	m.runs[i] = run
 }
 
-// sort sorts a chunk to run i. The last run stays in memory if possible; the others are spilled.
+// sort sorts a chunk into run i. The last run stays in memory if possible; the others are spilled.
 func (m *runMaker) sort(ctx context.Context, c *loadedChunk, i int) (run *spill.Run, err error) {
 	err = c.chunk.Sort(ctx)
 	if err == nil && c.isLast {
@@ -231,13 +231,14 @@ func (m *runMaker) store(ctx context.Context, chunk device.Chunk, w *spill.RunWr
 const fewLevels = 4
 
 // isFull reports whether the runs need too much memory even though their indexes are in a file. It
-// returns false as long as one more level of merging could handle several times more runs.
+// returns false below fewLevels times the fan-in, because one more merge level can handle several
+// times more runs.
 func (m *runMaker) isFull(limit int) bool {
 	runs := len(m.runs)
 	return limit == allRuns && runs >= fewLevels*m.run.Plan.Sizes.FanIn && m.run.spill.IndexIsFull(runs)
 }
 
-// mergeSome merges the runs so far to half as many. REQUIRES: no chunk is in use
+// mergeSome merges some of the runs, so that half as many remain. REQUIRES: no chunk is in use
 func (m *runMaker) mergeSome(ctx context.Context) error {
 	if err := m.run.pool.closeFree(); err != nil {
 		return err

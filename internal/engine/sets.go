@@ -9,11 +9,11 @@ import (
 	"github.com/extsort/extsort/merge/sets"
 )
 
-// groupShare is the share of the memory limit for one group of records of a join.
+// One group of records of a join gets 1/groupShare of the memory limit.
 const groupShare = 8
 
-// Combine runs a set operation on the inputs of a run and of others. The output of the run, if it
-// has one, receives the result.
+// Combine runs a set operation on the inputs of r and of other runs. The output of r, if it has
+// one, receives the result.
 func Combine(ctx context.Context, opt sets.Options, r *Run, others ...*Run) (sets.Counts, error) {
 	r.Result.Strategy = r.Plan.Strategy
 	r.Result.MergeLevels = 1

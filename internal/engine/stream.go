@@ -11,11 +11,11 @@ import (
 	"github.com/extsort/extsort/device"
 )
 
-// streamSort sorts a stream of unknown length. It sorts the first chunks to runs. If the stream
+// streamSort sorts a stream of unknown length. It sorts the first chunks into runs. If the stream
 // ends there, it merges them. Otherwise it partitions these records and the rest of the stream,
-// using the keys of the runs to define the parts. If their distribution differs from that of the
-// start of the stream, the keys drift, and the rest of the stream cannot be predicted. It then
-// sorts the rest to more runs and merges them.
+// using the keys of the runs to define the parts. But if the distribution of these keys differs
+// from that at the start of the stream, the keys drift, and later keys cannot be predicted. Then it
+// sorts the rest of the stream into more runs and merges all runs.
 type streamSort struct {
 	*partitioning
 	runs *runMaker

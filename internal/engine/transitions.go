@@ -7,7 +7,7 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 )
 
-// candidateAfter returns the candidate that starts over if c turns out to be impossible, or nil.
+// candidateAfter returns the candidate to try next if c turns out to be impossible, or nil.
 func candidateAfter(p *plan.Plan, c *plan.Candidate) *plan.Candidate {
 	again := slices.IndexFunc(c.Transitions, func(t plan.Transition) bool { return t.Restart })
 	if again < 0 {
@@ -20,7 +20,7 @@ func candidateAfter(p *plan.Plan, c *plan.Candidate) *plan.Candidate {
 	return &all[next]
 }
 
-// follow makes the transition that the plan of a candidate has for a condition.
+// follow records the transition that the plan prescribes if a condition holds for a candidate.
 func follow(r *Run, c *plan.Candidate, condition plan.Condition) error {
 	t, err := transition(c, condition)
 	if err != nil {
@@ -31,7 +31,8 @@ func follow(r *Run, c *plan.Candidate, condition plan.Condition) error {
 	return nil
 }
 
-// followPart is follow for a part of a partition.
+// followPart records the transition of one part of a partition. It counts the parts that meet the
+// same condition.
 func followPart(r *Run, c *plan.Candidate, condition plan.Condition) error {
 	t, err := transition(c, condition)
 	if err != nil {
