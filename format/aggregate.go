@@ -10,16 +10,17 @@ import (
 	"github.com/extsort/extsort/internal/option"
 )
 
-// Aggregates describes how the records with equal keys are combined to one record. Each text is
+// Aggregates describes how the records with equal keys are combined into one record. Each text is
 // FIELD, or NAME=FIELD, where FIELD is OFFSET:TYPE or the name of a field.
 //
 // The result replaces the field in the record that is kept. With NAME=, the record keeps its field,
-// and the result is appended to the record. The appended results have the order of this struct, and
-// the order of the texts. The type of an appended sum may be another one: NAME=FIELD:TYPE.
+// and the result is appended to the record. Results are appended in the order of the fields of this
+// struct, and for each of them in the order of its texts. An appended sum can have a type of its
+// own: NAME=FIELD:TYPE.
 type Aggregates struct {
 	Sum   []string // the total of the values
-	Min   []string // the least value, in the order of keys
-	Max   []string // the greatest value, in the order of keys
+	Min   []string // the smallest value, in the sort order of its type
+	Max   []string // the largest value, in the sort order of its type
 	First []string // the value of the first record, in the order of the input
 	Last  []string // the value of the last record, in the order of the input
 	Count bool     // append the number of records
@@ -50,7 +51,7 @@ var optionOf = map[foldKind]option.Field{
 type aggregate struct {
 	kind   foldKind
 	text   string // as the user wrote it
-	name   string // of the appended result; "": the result replaces the field
+	name   string // name of the appended result; "": the result replaces the field
 	field  string // OFFSET:TYPE or the name of a field
 	wide   string // the type of an appended sum; "": that of the field
 	source Column // the field
@@ -103,7 +104,7 @@ func parseAggregate(kind foldKind, text string) (*aggregate, error) {
 	}
 
 	words := strings.Split(countForm.ReplaceAllString(rest, "$1$2"), ":")
-	count := 1 // words of the field
+	count := 1 // number of words in the field
 	if isDigits(words[0]) && len(words) > 1 {
 		words[1] = strings.Join(words[1:], ":")
 		words[1] = countForm.ReplaceAllString(words[1], "$1$2")
@@ -161,7 +162,7 @@ func (k foldKind) needsValues() bool {
 	return k == foldSum || k == foldMin || k == foldMax
 }
 
-// unorderedText returns why the values of the field cannot be compared, and the way out.
+// unorderedText says why the values of the field cannot be compared, and what to do instead.
 func (a *aggregate) unorderedText() string {
 	remedy := optionOf[a.kind].String() + " "
 	if a.name != "" {
@@ -236,25 +237,25 @@ func (a *aggregate) checkSum() error {
 	return nil
 }
 
-// An Aggregation combines the records with equal keys to one record. NewAggregation makes it from
+// An Aggregation combines the records with equal keys into one record. NewAggregation makes it from
 // Aggregates for records of one layout.
 //
-// The result of combining records is a record of Size bytes. Such results can be combined in turn,
-// by the Aggregation that Partial returns. So a sort can combine records as soon as it has them in
-// memory:
+// The result of combining records is a record of Size bytes. The Aggregation that Partial returns
+// combines such results. So a sort can combine records early, while they are in memory:
 //
 //	records ─ Aggregation ─▶ results of each run ─ Partial ─▶ result
 type Aggregation struct {
-	keyer    *Keyer // of the records that are combined
+	keyer    *Keyer // keyer of the records to combine
 	keepLast bool
-	size     int // of a result in bytes
+	size     int // size of a result in bytes
 	steps    []foldStep
 	appended []Column
 	partial  *Aggregation
 }
 
-// NewAggregation returns the Aggregation of records with the Keyer. header names their fields. With
-// keepLast, the last record of each key is kept, and otherwise the first.
+// NewAggregation returns the Aggregation that a describes, for records with the Keyer k. header
+// names their fields. The result keeps the first record of each key or, with keepLast, the last
+// one.
 func NewAggregation(a Aggregates, header *Header, k *Keyer, keepLast bool) (*Aggregation, error) {
 	all, err := a.parse()
 	if err != nil {
@@ -297,14 +298,14 @@ func NewAggregation(a Aggregates, header *Header, k *Keyer, keepLast bool) (*Agg
 	return g, g.setPartial()
 }
 
-// appendColumn gives a column the place after the record.
+// appendColumn places a column at the end of the result.
 func (g *Aggregation) appendColumn(c *Column) {
 	c.Offset = g.size
 	g.size += c.Type.Size
 	g.appended = append(g.appended, *c)
 }
 
-// setPartial makes the Aggregation of results.
+// setPartial sets g.partial, which combines results of g.
 func (g *Aggregation) setPartial() error {
 	layout := g.keyer.Layout()
 	layout.RecordSize = g.size
@@ -370,8 +371,8 @@ func (g *Aggregation) Partial() *Aggregation { return g.partial }
 // Appended returns the columns after the bytes of a record.
 func (g *Aggregation) Appended() []Column { return g.appended }
 
-// String describes how the fields are combined, by their places and types and not by their names, as
-// in "Options.Sum 4:i32 to 4:i32". It is "none" if no field is.
+// String describes the combined fields by offset and type, not by name, for example "Options.Sum
+// 4:i32 to 4:i32". Without combined fields, it returns "none".
 func (g *Aggregation) String() string {
 	if g == nil || !g.CombinesFields() {
 		return "none"
@@ -391,14 +392,15 @@ func (g *Aggregation) CombinesFields() bool {
 	return slices.ContainsFunc(g.steps, func(s foldStep) bool { return s.kind != foldCount })
 }
 
-// CombinesRuns reports whether results can take the place of records in sorted runs: they are not
-// longer, and can be combined again. A sum of another type is appended, so a part of it always fits.
+// CombinesRuns reports whether results can replace records in sorted runs. This requires that
+// results are not longer than records and can be combined again. Without appended results, each sum
+// has the type of its field, so the value of a single record always fits.
 func (g *Aggregation) CombinesRuns() bool {
 	return g.InAnyGrouping() && len(g.appended) == 0
 }
 
 // InAnyGrouping reports whether the result is the same if neighboring records are combined first.
-// This is not so for sums of floats.
+// This is false for sums of floats.
 func (g *Aggregation) InAnyGrouping() bool {
 	return !slices.ContainsFunc(g.steps, func(s foldStep) bool { return s.isFloatSum() })
 }

@@ -21,9 +21,9 @@ type foldStep struct {
 	kind  foldKind
 	text  string // as the user wrote it, for messages
 	wider string // the text of an appended sum, without its type, for messages
-	from  Column // in the records to combine
-	to    Column // in the result
-	keyer *Keyer // compares single values; only of foldMin and foldMax
+	from  Column // field in the records to combine
+	to    Column // field in the result
+	keyer *Keyer // compares single values; set only for foldMin and foldMax
 	value piece  // loads integers of at most 8 bytes
 }
 
@@ -99,7 +99,7 @@ func (f *Fold) Records() int64 { return f.records }
 // Kept returns the record that is kept. Its key is the key of all records.
 func (f *Fold) Kept() []byte { return f.kept }
 
-// Add adds records, one after another, which all have the same key.
+// Add adds records, which must all have the same key, in their order.
 func (f *Fold) Add(recs []byte) {
 	size := f.g.keyer.Layout().RecordSize
 	if len(recs) == 0 {
@@ -121,7 +121,7 @@ func (f *Fold) Add(recs []byte) {
 	f.records += int64(len(recs) / size)
 }
 
-// begin sets the state after one record.
+// begin sets the state to that of a Fold with one record.
 func (f *Fold) begin(rec []byte) {
 	f.records = 1
 	f.kept = append(f.kept[:0], rec...)
@@ -157,8 +157,8 @@ func (f *Fold) step(i int, recs []byte, size int) {
 	}
 }
 
-// best returns the offset of the first record whose value is better than any before it, or -1 if
-// none is better than the present value.
+// best returns the offset of the record with the best value, or of the first one if several are
+// equal. It returns -1 if no value is better than present.
 func (s *foldStep) best(present, recs []byte, size int) int {
 	best := -1
 	if len(s.keyer.pieces) == 1 {
@@ -185,8 +185,8 @@ func (s *foldStep) best(present, recs []byte, size int) int {
 	return best
 }
 
-// Join adds the records of another Fold, which come after those of f. REQUIRES: InAnyGrouping, and
-// both have records with the same key
+// Join adds the records of another Fold, which come after those of f. REQUIRES: InAnyGrouping; both
+// Folds have records, and all of these have the same key
 func (f *Fold) Join(other *Fold) {
 	for i := range f.g.steps {
 		s := &f.g.steps[i]
@@ -215,8 +215,8 @@ func (f *Fold) Fits() bool { return f.firstOverflow(nil) < 0 }
 // FitsWith reports whether every sum fits its result after Join.
 func (f *Fold) FitsWith(other *Fold) bool { return f.firstOverflow(other) < 0 }
 
-// firstOverflow returns the first step whose sum, with that of another Fold unless it is nil, does
-// not fit. It returns -1 if all fit.
+// firstOverflow returns the first step whose sum does not fit its result, or -1 if all fit. If
+// other is not nil, its sums are added first.
 func (f *Fold) firstOverflow(other *Fold) int {
 	for i := range f.g.steps {
 		s := &f.g.steps[i]
@@ -235,7 +235,7 @@ func (f *Fold) firstOverflow(other *Fold) int {
 }
 
 // AppendResult appends the result to dst. If a sum does not fit, it returns an error that says what
-// to do. The appended bytes are then not the result.
+// to do. The appended bytes are then invalid.
 func (f *Fold) AppendResult(dst []byte) ([]byte, error) {
 	start := len(dst)
 	dst = append(dst, f.kept...)
@@ -285,8 +285,8 @@ func (t Type) wider() string {
 	return letter + "64"
 }
 
-// A sum is an integer in two's complement of 192 bits, or a float. It holds the total of 2^63
-// integers of 16 bytes.
+// A sum is an integer in two's complement of 192 bits, or a float. It is large enough for the total
+// of 2^63 integers of 16 bytes.
 type sum struct {
 	low, middle, high uint64
 	float             float64
@@ -305,7 +305,7 @@ func (s *foldStep) load(b []byte) sum {
 	return sum{low: v, middle: sign, high: sign}
 }
 
-// loadWord returns an integer of at most 8 bytes, and a word of copies of its sign.
+// loadWord returns an integer of at most 8 bytes, and a word filled with copies of its sign bit.
 func (s *foldStep) loadWord(b []byte) (v, sign uint64) {
 	v = s.value.load(b)
 	if s.from.Type.Kind == Signed {
@@ -377,7 +377,7 @@ func (n *sum) add(m sum) {
 	n.float += m.float
 }
 
-// addAll adds the values of a field of records, in their order.
+// addAll adds the values of one field of all records, in their order.
 func (n *sum) addAll(s *foldStep, recs []byte, size int) {
 	t := s.from.Type
 	if t.IsFloat() || t.Size > 8 {

@@ -12,8 +12,9 @@
 //	}
 //
 // A [Table] is safe for concurrent use. It does not read the file into memory: a look-up reads
-// about four pieces of 4 to 64 KiB if the keys are uniform, and never many more than a binary search
-// would. With an index, it reads one piece. [WriteIndex] and the command extsort index make indexes.
+// about four pieces of 4 to 64 KiB if the keys are uniform. For other keys, it reads at most a few
+// pieces more than a binary search. With an index, it reads one piece. [WriteIndex] and the command
+// extsort index make indexes.
 //
 //   - [Table.Find] finds the records with a key. The key may consist of the first fields only.
 //   - [Table.Between] finds the records of a range of keys.

@@ -7,8 +7,8 @@ import (
 	"github.com/extsort/extsort/internal/lookup"
 )
 
-// A DisorderError reports that a file is not sorted: the record After is before Record, but its key
-// is greater.
+// A DisorderError reports that a file is not sorted: the record at index Record follows the record
+// at index After, but has a smaller key.
 type DisorderError struct {
 	Path          string
 	Record, After int64  // positions of the two records, from 0; the message counts from 1
@@ -19,7 +19,7 @@ type DisorderError struct {
 func (e *DisorderError) Error() string { return e.err.Error() }
 func (e *DisorderError) Unwrap() error { return e.err }
 
-// An IndexError reports an index that cannot be used. It has to be made again, or removed.
+// An IndexError reports an index that cannot be used. Build the index again, or remove it.
 type IndexError struct {
 	Path  string
 	Stale bool // it belongs to another version of the file, or to another order; otherwise, it is damaged
@@ -56,13 +56,13 @@ type sourceError struct{ err error }
 func (e *sourceError) Error() string { return "lookup.Source: " + e.err.Error() }
 func (e *sourceError) Unwrap() error { return e.err }
 
-// A keyError reports a value that is no key of the table.
+// A keyError reports a value that cannot be a key of the table.
 type keyError struct{ err error }
 
 func (e keyError) Error() string { return "lookup: key " + e.err.Error() }
 func (e keyError) Unwrap() error { return e.err }
 
-// A rangeError reports a range that a table does not have.
+// A rangeError reports a range that exceeds a table.
 type rangeError struct {
 	r       Range
 	records int64

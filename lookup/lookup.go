@@ -19,8 +19,9 @@ const NoIndex = "none"
 type Source struct {
 	Path string // the name of a file, or a URL
 
-	// ReaderAt contains Size bytes. Several goroutines read it at once. It stays open. Version
-	// identifies its contents: an index is only used for the version that it was made from.
+	// ReaderAt contains Size bytes. It must be safe for concurrent use. Table.Close does not close
+	// it. Version identifies its contents: an index is only used for the version that it was made
+	// from.
 	ReaderAt io.ReaderAt
 	Size     int64
 	Version  string
@@ -31,8 +32,8 @@ type Source struct {
 	HeaderBytes int64 // bytes to skip before the records, as in extsort.Input
 	Raw         bool  // take the bytes as they are, even if they look like a compressed file
 
-	// Index is the path of the index. "" means Path with the suffix .idx, if that file exists; a
-	// URL or a ReaderAt then has no index.
+	// Index is the path of the index. "" means Path with the suffix .idx if that file exists. For a
+	// URL or a ReaderAt, "" means no index.
 	Index string
 }
 
@@ -41,8 +42,8 @@ type Table struct {
 	file *lookup.File
 }
 
-// A Range contains consecutive records: First, and those after it before End. Positions count from
-// 0.
+// A Range contains the consecutive records from First (inclusive) to End (exclusive). Positions
+// count from 0.
 type Range struct{ First, End int64 }
 
 // Len returns the number of records.
@@ -62,8 +63,8 @@ func Open(ctx context.Context, source Source) (*Table, error) {
 }
 
 // WriteIndex writes the index of a sorted file. It reads all records, and returns a *DisorderError
-// if they are not sorted. path "" is source.Path with the suffix .idx. The index appears under its
-// name only when it is complete.
+// if they are not sorted. If path is "", the index is source.Path with the suffix .idx. The index
+// appears under its name only when it is complete.
 func WriteIndex(ctx context.Context, source Source, path string) error {
 	if path == "" && source.Path == "" {
 		return errors.New("lookup: the index of a ReaderAt needs a path")
@@ -176,16 +177,16 @@ func (t *Table) Find(key Key) (Range, error) {
 	return Range(found), public(err)
 }
 
-// Between returns the records from the first one that is not less than from, and before the first
-// one that is not less than to, in the order of the file. nil is the beginning or the end of the
-// file.
+// Between returns the records whose keys k satisfy from <= k < to, in the order of the file. If
+// from is nil, they start with the first record of the file. If to is nil, they end with the last
+// one.
 func (t *Table) Between(from, to Key) (Range, error) {
 	found, err := t.file.Between(from, to)
 	return Range(found), public(err)
 }
 
 // FindAll iterates over the results of Find for many keys. If the keys are in ascending order, it
-// reads records that are close to each other once. It checks the order of fewer records than Find.
+// does not read nearby records again for each key. It checks the order of fewer records than Find.
 func (t *Table) FindAll(ctx context.Context, keys iter.Seq[Key]) iter.Seq2[Range, error] {
 	return func(yield func(Range, error) bool) {
 		cursor := t.file.NewCursor(true)

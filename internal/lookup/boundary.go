@@ -7,14 +7,14 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// A boundary is a place between two consecutive records of a sorted table: the first record that
-// begins with a key, or, with after, the first record behind all of them.
+// A boundary is the start or, with after, the end of the range of records whose keys begin with
+// key. If there are no such records, both are the position where they would be.
 type boundary struct {
 	key   []byte // the beginning of a normalized key
 	after bool
 
 	prefix uint64 // the first bits of key
-	shift  int    // removes the bits of a record's prefix that key does not have
+	shift  int    // right shift that cuts a record's prefix to the length of key
 	isWord bool   // prefix contains all of key
 }
 
@@ -29,7 +29,8 @@ func newBoundary(k *format.Keyer, key []byte, after bool) boundary {
 	}
 }
 
-// precedes reports whether a record is before the boundary. It may use scratch, which it returns.
+// precedes reports whether a record is before the boundary. It uses scratch as a buffer and returns
+// it, possibly grown.
 func (b *boundary) precedes(k *format.Keyer, rec, scratch []byte) (before bool, _ []byte) {
 	order := cmp.Compare(k.Prefix(rec)>>b.shift, b.prefix)
 	if order == 0 && !b.isWord {
@@ -44,8 +45,8 @@ func (b *boundary) precedesKey(key []byte) bool {
 	return b.isBehind(bytes.Compare(key[:len(b.key)], b.key))
 }
 
-// isBehind reports whether the boundary is behind records whose keys compare with b.key as order
-// says.
+// isBehind reports whether the boundary is after a record. order is the result of comparing the
+// beginning of the record's key with b.key.
 func (b *boundary) isBehind(order int) bool {
 	return order < 0 || order == 0 && b.after
 }
@@ -70,8 +71,8 @@ func (b *boundary) fraction(low, high []byte) float64 {
 	return min(float64(at-from)/float64(to-from), 1)
 }
 
-// numberAt returns the 8 bytes of a key from an offset on as a number. Bytes behind the end of the
-// key are padding.
+// numberAt returns the 8 bytes of key at offset as a big-endian number. Bytes after the end of key
+// have the value padding.
 func numberAt(key []byte, offset int, padding byte) (n uint64) {
 	rest := key[min(offset, len(key)):]
 	rest = rest[:min(len(rest), 8)]

@@ -7,16 +7,16 @@ import (
 )
 
 const (
-	pageBytes  = 4 << 10  // the least to read at once
-	blockBytes = 64 << 10 // a search reads this much at once rather than search further
+	pageBytes  = 4 << 10  // minimum size of a read
+	blockBytes = 64 << 10 // a range of at most this size is read as a whole
 )
 
-// maxMisses is the number of windows that may fail to halve the range of a search, before it falls
-// back to binary search.
+// maxMisses is the maximum number of windows that do not halve the range of a search. After more of
+// them, the search falls back to binary search.
 const maxMisses = 8
 
-// A Cursor looks up keys in ascending order. It keeps the records that it has read last, so that
-// look-ups of keys that are close to each other read them once. It is not safe for concurrent use.
+// A Cursor looks up keys in ascending order. It keeps the last window that it read, so that
+// look-ups of nearby keys do not read the same records again. It is not safe for concurrent use.
 type Cursor struct {
 	table *Table
 	// batch is set for many look-ups. Windows are then as small as possible, and only the order of
@@ -24,10 +24,10 @@ type Cursor struct {
 	batch bool
 
 	previous []byte // the previous key
-	next     int64  // its lower boundary
+	next     int64  // position at which Find found it
 
 	window window
-	state  search // of the current search
+	state  search // state of the current search
 
 	// memory for normalized keys
 	scratch, lowKey, highKey []byte
@@ -61,7 +61,7 @@ func (c *Cursor) Find(key []byte) (Range, error) {
 	return r, nil
 }
 
-// find returns the records with a key, none of which is before from.
+// find returns the records with a key. None of them may be before from.
 func (c *Cursor) find(key []byte, from int64) (r Range, err error) {
 	b := newBoundary(c.table.keyer, key, false)
 	r.First, err = c.search(b, from)
@@ -82,14 +82,14 @@ type search struct {
 	lowKey, highKey []byte
 
 	missed    bool // the last window did not halve the range
-	misses    int  // the number of such windows
+	misses    int  // number of windows that did not halve the range
 	overshoot int  // consecutive misses of windows that were expected to contain the boundary
 	indexed   bool // the index has limited the range to a few blocks
 }
 
 func (s *search) span() int64 { return s.high - s.low }
 
-// search returns the position of a boundary that is not before from.
+// search returns the position of a boundary. The boundary must not be before from.
 func (c *Cursor) search(b boundary, from int64) (int64, error) {
 	t := c.table
 	s := &c.state
@@ -217,9 +217,9 @@ func (c *Cursor) guess(s *search) (first, n int64, final bool) {
 	return min(max(first, s.low), s.high-n), n, final
 }
 
-// farther returns a greater distance than near if the last window has missed: interpolation between
-// keys that grow unevenly can approach a boundary from one side only, in many small steps. n is the
-// number of records of the next window.
+// farther returns the distance to use for the next window, which has n records. It is greater than
+// near if the last window missed: if keys grow unevenly, interpolation can approach a boundary from
+// one side only, in many small steps.
 func (s *search) farther(near float64, n int64, final bool) float64 {
 	const growth = 16
 	switch {
@@ -231,7 +231,7 @@ func (s *search) farther(near float64, n int64, final bool) float64 {
 	return min(near, float64(s.span())/2)
 }
 
-// read reads a window and compares it with the records that the search knows.
+// read reads a window and checks its order, also against the keys that the search knows.
 func (c *Cursor) read(s *search, first, n int64) error {
 	t := c.table
 	w := &c.window

@@ -18,13 +18,13 @@
 //
 // # Search
 //
-// A search knows two records: the boundary is after the first and not after the second. It reads
-// a window of records between them, which either contains the boundary or is on one side of it. The
-// window is placed by linear interpolation between the two keys, as numbers of 64 bits. For uniform
-// keys, a guess that is d records away from a known record is off by about √d records (Perl, Itai
-// and Avni 1978), so the second or third window contains the boundary. If the guesses fail, the
-// search falls back to binary search: it never reads more than [maxMisses] windows more than a
-// binary search does.
+// A search knows two records: the boundary is after the first and not after the second. It reads a
+// window of records between them, which either contains the boundary or is on one side of it. The
+// window is placed by linear interpolation between the two keys, which it treats as 64-bit numbers.
+// For uniform keys, a guess that is d records away from a known record is off by about √d records
+// (Perl, Itai and Avni 1978), so the second or third window contains the boundary. If the guesses
+// fail, the search falls back to binary search. In total, it reads at most [maxMisses] windows more
+// than a binary search.
 //
 // # Disorder
 //

@@ -28,8 +28,8 @@ import (
 //	4        CRC-32C of the table of pages
 //	…        pages: the first keys of up to 8,192 blocks each, normalized and cut to keyBytes
 //
-// A look-up reads the table of pages once, and one page. So the index of a file of any size can be
-// used without reading all of it, and damage is found wherever it is read.
+// The table of pages is read once. A look-up then reads one page, so it never reads the whole index
+// of a large file. Each part has a checksum, which is compared when the part is read.
 const magic = "extsort index 1\n"
 
 const (
@@ -41,10 +41,10 @@ const (
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// Identity identifies the file of an index and its records.
+// An Identity identifies the sorted file that an index belongs to, and the layout of its records.
 type Identity struct {
-	Stamp   string `json:"stamp"`  // the size and the time of modification of the file
-	Layout  string `json:"layout"` // its records, their order, and their place in the file
+	Stamp   string `json:"stamp"`  // size and modification time of the file
+	Layout  string `json:"layout"` // layout, order and position of its records
 	Records int64  `json:"records"`
 }
 
@@ -101,8 +101,8 @@ func (e *DamagedError) Error() string {
 	return fmt.Sprintf("index %s is damaged (%s): build the index again, or remove it", e.Index, e.Reason)
 }
 
-// readIndex opens an index of a file with an identity. from contains the index. Several goroutines
-// read it later.
+// readIndex opens the index in from, and checks that it belongs to the file with the given
+// identity. from must be safe for concurrent reads.
 func readIndex(name string, from io.ReaderAt, size int64, identity Identity, keyer *format.Keyer) (*Index, error) {
 	x := &Index{name: name, from: from}
 	if err := x.readDescription(size); err != nil {
@@ -205,7 +205,7 @@ func (x *Index) readTable(size int64) error {
 	return nil
 }
 
-// page returns a page, which it reads once.
+// page returns a page. It reads each page only once.
 func (x *Index) page(number int64) ([]byte, error) {
 	if p := x.pages[number].Load(); p != nil {
 		return *p, nil
@@ -231,13 +231,14 @@ func (x *Index) entry(page int64) []byte {
 
 // narrow limits a search to the blocks that may contain its boundary.
 func (x *Index) narrow(s *search) error {
-	// Keys that were cut, and equal the key of the boundary as far as they go, are on either side.
+	// A key of the index may be cut. If it is equal to the beginning of s.key, its record can be on
+	// either side of the boundary.
 	exact := len(s.key) <= x.desc.KeyBytes
 	before := func(key []byte) bool { // certainly before the boundary
 		order := x.compare(key, s.key)
 		return order < 0 || order == 0 && exact && s.after
 	}
-	notBehind := func(key []byte) bool { // not certainly behind it
+	notBehind := func(key []byte) bool { // possibly before the boundary
 		order := x.compare(key, s.key)
 		return order < 0 || order == 0 && (!exact || s.after)
 	}
@@ -264,7 +265,7 @@ func (x *Index) narrow(s *search) error {
 	return nil
 }
 
-// raise raises the lower end of a search. key is that of the record before it.
+// raise raises the lower end of a search to low. key is the key of record low-1.
 func (x *Index) raise(s *search, low int64, key []byte) {
 	if low <= s.low {
 		return
@@ -276,7 +277,7 @@ func (x *Index) raise(s *search, low int64, key []byte) {
 	}
 }
 
-// lower lowers the upper end of a search. key is that of the record at it.
+// lower lowers the upper end of a search to high. key is the key of record high.
 func (x *Index) lower(s *search, high int64, key []byte) {
 	if high >= s.high {
 		return
@@ -294,8 +295,8 @@ func (x *Index) compare(key, beginning []byte) int {
 	return bytes.Compare(key[:n], beginning[:n])
 }
 
-// last returns the last block whose key satisfies a condition that only the first keys satisfy, or
-// -1.
+// last returns the last block whose key satisfies holds, or -1 if there is none. All keys that
+// satisfy holds must precede all others.
 func (x *Index) last(holds func(key []byte) bool) (block int64, key []byte, err error) {
 	pages := len(x.pages)
 	page := sort.Search(pages, func(i int) bool { return !holds(x.entry(int64(i))[:x.desc.KeyBytes]) }) - 1
@@ -371,7 +372,7 @@ func (d *description) write(to io.Writer, keys []byte) error {
 
 // blockKeys returns the first key of each block. It reads and checks all records.
 func (t *Table) blockKeys(ctx context.Context, d *description) ([]byte, error) {
-	const readBytes = 1 << 20 // at once
+	const readBytes = 1 << 20 // size of one read
 	size := int64(t.size)
 	perRead := max(readBytes/(d.BlockRecords*size), 1) * d.BlockRecords
 	keys := make([]byte, d.blocks()*int64(d.KeyBytes))

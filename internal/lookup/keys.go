@@ -24,10 +24,10 @@ type Keys struct {
 type keyFields struct {
 	keyer   *format.Keyer
 	decoder *textform.Decoder
-	columns []format.Column // of the packed key
+	columns []format.Column // columns of the packed key
 }
 
-// NewKeys returns the conversion for a layout. columns contains the column of each key field.
+// NewKeys returns the Keys of a layout. columns contains the column of each key field.
 func NewKeys(layout format.Layout, columns []format.Column) (*Keys, error) {
 	k := &Keys{columns: columns, fields: layout.Key}
 	packed := format.Layout{}
@@ -75,8 +75,8 @@ func (k *Keys) Pack(dst, rec []byte) []byte {
 	return dst
 }
 
-// Parse returns the normalized key of a line of CSV with the values of the key fields, or of the
-// first of them.
+// Parse returns the normalized key of a line of CSV. The line contains the values of all key
+// fields, or of the first ones only.
 func (k *Keys) Parse(text string) ([]byte, error) {
 	cells := cellsOf(text)
 	if cells > len(k.prefixes) {
@@ -119,8 +119,8 @@ func (k *Keys) names() string {
 	return strings.Join(names, ", ")
 }
 
-// ParsePrefix returns the beginning of the normalized keys whose first field begins with a text. The
-// field contains bytes or characters.
+// ParsePrefix returns the common beginning of all normalized keys whose first field begins with
+// text. The field must contain bytes or characters.
 func (k *Keys) ParsePrefix(text string) ([]byte, error) {
 	column := k.columns[0]
 	width := 1 // bytes per character
@@ -165,12 +165,12 @@ func quoted(text string) string {
 	return `"` + strings.ReplaceAll(text, `"`, `""`) + `"`
 }
 
-// Decoder returns a decoder of lines to packed keys.
+// Decoder returns a decoder that turns lines of text into packed keys.
 func (k *Keys) Decoder(form textform.Form) *textform.Decoder {
 	return textform.NewDecoder(form, k.PackedSize(), k.Columns())
 }
 
-// Encoder returns an encoder of packed keys.
+// Encoder returns an encoder that turns packed keys into lines of text.
 func (k *Keys) Encoder(form textform.Form) *textform.Encoder {
 	return textform.NewEncoder(form, k.PackedSize(), k.Columns())
 }

@@ -69,10 +69,10 @@ func Open(ctx context.Context, opt Options) (*File, error) {
 	if opt.Source.IsConsumed(opt.Stdin) {
 		return nil, &SequentialError{name, true}
 	}
-	const maxWindow = 1 << 20 // of a decompressor, which is not used
+	const maxWindow = 1 << 20 // for decompressors, which are not used here
 	opened, err := input.Open(ctx, opt.Kind, []input.Source{opt.Source}, opt.Stdin, maxWindow)
 	if bad, ok := errors.AsType[*option.Error](err); ok && bad.Field == option.Member {
-		return nil, &SequentialError{Name: name} // no array of an archive can be used
+		return nil, &SequentialError{Name: name} // an archive does not support look-ups
 	}
 	if err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func (f *File) Close() error {
 
 // WriteIndex writes the index of the file to a new file or object.
 func (f *File) WriteIndex(ctx context.Context, name string) error {
-	const part, parts = 16 << 20, 4 // of an upload
+	const part, parts = 16 << 20, 4 // part size of an upload, and parts uploaded in parallel
 	if err := remote.Writable(name); err != nil {
 		return err
 	}

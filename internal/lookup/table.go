@@ -14,17 +14,17 @@ import (
 // Source.
 type Source interface {
 	Records() int64
-	// ReadRecords fills p with the records from index first on.
+	// ReadRecords fills p with consecutive records, starting with the record at index first.
 	ReadRecords(p []byte, first int64) error
 }
 
 // A Table finds records in a source. It is safe for concurrent use.
 type Table struct {
-	name    string // in messages
+	name    string // name of the file, for messages
 	source  Source
 	records int64
 	keyer   *format.Keyer
-	size    int    // of a record
+	size    int    // record size in bytes
 	index   *Index // nil if there is none
 
 	ends    atomic.Pointer[ends]
@@ -52,7 +52,7 @@ func (t *Table) Records() int64 { return t.records }
 // Keyer returns the keyer of the records.
 func (t *Table) Keyer() *format.Keyer { return t.keyer }
 
-// A Range is a range of consecutive records: First and those after it, without End.
+// A Range contains the consecutive records from First (inclusive) to End (exclusive).
 type Range struct{ First, End int64 }
 
 // Len returns the number of records.
@@ -66,8 +66,8 @@ func (t *Table) Find(key []byte) (Range, error) {
 	return c.find(key, 0)
 }
 
-// Between returns the records from the first one that is not less than from, up to the first one
-// that is not less than to. nil is the beginning or the end of the table.
+// Between returns the records whose keys k satisfy from <= k < to. If from is nil, they start with
+// the first record of the table. If to is nil, they end with the last one.
 func (t *Table) Between(from, to []byte) (Range, error) {
 	c := t.cursor()
 	defer t.cursors.Put(c)
@@ -122,7 +122,8 @@ func (t *Table) All(ctx context.Context, r Range) iter.Seq2[[]byte, error] {
 	}
 }
 
-// Read fills p with the records from index first on. It checks their order.
+// Read fills p with consecutive records, starting with the record at index first. It checks their
+// order.
 func (t *Table) Read(p []byte, first int64) error {
 	if err := t.source.ReadRecords(p, first); err != nil {
 		return err
@@ -131,8 +132,8 @@ func (t *Table) Read(p []byte, first int64) error {
 	return err
 }
 
-// checkAll checks the order of records that follow a record with the key before, or no record if
-// before is nil. It returns the key of the last one.
+// checkAll checks the order of records. before is the key of the record before them, or nil if
+// there is none. It returns the key of the last record.
 func (t *Table) checkAll(recs []byte, first int64, before []byte) (last []byte, err error) {
 	order := format.CheckBlock(t.keyer, first, recs)
 	from, last := order.Ends()
@@ -146,8 +147,8 @@ func (t *Table) checkAll(recs []byte, first int64, before []byte) (last []byte, 
 	return last, nil
 }
 
-// compare returns an error if record b must not come after record a, which is before it. nil is an
-// unknown key.
+// compare returns an error if record a, which is before record b, has a greater key. A nil key is
+// unknown, and is not compared.
 func (t *Table) compare(keyA, keyB []byte, a, b int64) error {
 	if keyA == nil || keyB == nil || string(keyA) <= string(keyB) {
 		return nil
@@ -155,8 +156,8 @@ func (t *Table) compare(keyA, keyB []byte, a, b int64) error {
 	return t.disorder(keyA, keyB, a, b)
 }
 
-// A DisorderError reports that a file is not sorted: Record comes after the record After, but its
-// key belongs before it.
+// A DisorderError reports that a file is not sorted: the record at index Record follows the record
+// at index After, but has a smaller key.
 type DisorderError struct {
 	File          string
 	Record, After int64 // from 0

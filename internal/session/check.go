@@ -39,7 +39,7 @@ type CheckOptions struct {
 	faults faults
 }
 
-// options returns the same options in the form of a sort.
+// options converts the options to those of a sort.
 func (c CheckOptions) options() Options {
 	opt := fields.Shared[Options](c)
 	opt.faults = c.faults

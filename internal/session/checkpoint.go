@@ -124,7 +124,7 @@ func fieldsText(fields []string) string {
 	return strings.Join(texts, ", ")
 }
 
-// shuffleText describes the random order, if the order is random.
+// shuffleText describes the options Shuffle and Seed.
 func (o *Options) shuffleText() string {
 	if !o.Shuffle {
 		return notGiven

@@ -19,8 +19,8 @@ type Part = input.Part
 // parts. For the result c, part k consists of the records c[k][i] to c[k+1][i]-1 of each input i.
 // The sizes of the parts differ by at most one record. Records are ordered by key, input and
 // position. With Unique or Duplicates, records with equal keys are in the same part. Cuts reads
-// only single records. With opt.Part, it returns only the cuts for that share of the parts, as
-// c[0], c[1] and so on.
+// only single records. If opt.Part is set, Cuts returns only the cuts of its share of the n parts,
+// and c[0] is the first of them.
 func Cuts(ctx context.Context, opt MergeOptions, n int64) ([][]int64, error) {
 	if err := opt.Part.Validate(); err != nil {
 		return nil, err

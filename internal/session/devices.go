@@ -26,7 +26,7 @@ func Devices(ctx context.Context) DeviceList {
 	found, err := drivers.List(ctx)
 	list := DeviceList{Devices: found}
 	if err != nil {
-		list.Note = strings.ReplaceAll(err.Error(), "\n", "; ") // of several drivers
+		list.Note = strings.ReplaceAll(err.Error(), "\n", "; ") // errors of several drivers
 	}
 	return list
 }
@@ -48,7 +48,7 @@ func withNote(err error, note string) error {
 	return fmt.Errorf("%w (%s)", err, note)
 }
 
-// namedDevices returns the devices that the options name; none: the planner chooses.
+// namedDevices returns the devices that the options name. If there are none, the planner chooses.
 func (o *Options) namedDevices() []string {
 	return slices.DeleteFunc(slices.Clone(o.Devices), func(name string) bool { return name == "auto" })
 }
@@ -147,8 +147,9 @@ func (s *session) deviceOptions() device.OpenOptions {
 	}
 }
 
-// chooseDevices opens the devices other than the CPU that shorten the predicted time of the sort,
-// or else the CPU. It starts no driver if not even the fastest device would pay off.
+// chooseDevices opens each device other than the CPU that shortens the predicted time of the sort.
+// If there is none, it opens the CPU. It starts no driver if not even the fastest device would pay
+// off.
 func (o *deviceOpener) chooseDevices(ctx context.Context, profile *plan.Profile) error {
 	host := drivers.Host()
 	onHost := *o.facts
@@ -188,7 +189,7 @@ func (s *session) canSort(info device.Info, layout format.Layout) error {
 	return drivers.Supports(info, layout)
 }
 
-// openIfFaster opens a device with which the sort is predicted to end sooner. If the prediction
+// openIfFaster opens a device if it shortens the predicted time of the sort. If the prediction
 // depends on rates that are unknown, the device measures them.
 func (o *deviceOpener) openIfFaster(ctx context.Context, info device.Info, pays func(plan.Device) bool) {
 	if o.canSort(info, o.facts.Keyer.Layout()) != nil {

@@ -34,8 +34,8 @@ var (
 	isOnDisk = func(dir string) bool { return !spill.InMemory(dir) }
 )
 
-// tailBuffers is the size of the buffer that holds back the tail of a stream, as a multiple of
-// the tail: the bytes held back, and room to move them.
+// tailBuffers is the size of the buffer that holds back the tail of a stream, in multiples of the
+// tail. One half contains the tail, and the other half is room to move it.
 const tailBuffers = 2
 
 // gatherFacts returns all facts. It opens the devices that will sort, which depend on the other
@@ -153,8 +153,8 @@ func addDirs(f *plan.Facts, opt *Options, store spill.Store, diskOf func(string)
 }
 
 // freeForSpill returns the free space in the temporary directories; negative: unknown. Files in a
-// directory in memory use the memory of the machine, so they can take at most the memory beyond
-// the memory limit.
+// directory in memory use the memory of the machine, so they can use only memory beyond the memory
+// limit.
 func freeForSpill(f *plan.Facts, opt *Options, store spill.Store) int64 {
 	inMemory, onDisk := splitDirs(opt.TempDirs)
 	if len(inMemory) == 0 || f.Memory == 0 {

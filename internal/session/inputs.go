@@ -15,8 +15,8 @@ import (
 	"github.com/extsort/extsort/merge/output"
 )
 
-// windowShare is the divisor of the memory limit that gives the largest zstd window of an input.
-// Windows of the common size are always accepted.
+// windowShare limits the zstd window of an input to 1/windowShare of the memory limit. Windows of
+// the common size are always accepted.
 const windowShare = 4
 
 // openInputs opens the inputs and determines the layout of a record.

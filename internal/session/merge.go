@@ -27,7 +27,7 @@ type MergeOptions struct {
 	SkipTail   int64
 	KeepHeader bool
 	Part       Part      // write only this part of the merged records
-	Cuts       [][]int64 // with Part, the result of Cuts, which Merge otherwise computes
+	Cuts       [][]int64 // with Part: the result of Cuts; nil: Merge computes it
 	Decompress string
 
 	Output     string
@@ -58,7 +58,7 @@ type MergeOptions struct {
 	faults       faults
 }
 
-// options returns the same options in the form of a sort.
+// options converts the options to those of a sort.
 func (m MergeOptions) options() Options {
 	opt := fields.Shared[Options](m)
 	opt.merge = &m

@@ -75,8 +75,8 @@ type Options struct {
 	Sink   Sink      // custom output, instead of Output and Stdout
 
 	// SplitFiles and SplitBytes split the output into several files (Output.000, Output.001 …) with
-	// different key ranges. Output.index lists their first keys. Either all files appear or none.
-	// The names keep the suffix of a compression.
+	// different key ranges. Output.index lists their first keys. Either all files appear or none. A
+	// suffix that selects a compression stays at the end of each name.
 	SplitFiles int   // number of files, with about the same number of records each
 	SplitBytes int64 // target size of each file before compression; a file may exceed it to keep equal keys together
 
@@ -88,8 +88,8 @@ type Options struct {
 	Count      bool   // with Unique, append the number of records with the key, as a little-endian u64
 	Argsort    string // u32 or u64: instead of records, write their positions from 0, little-endian, without a header
 	Duplicates bool   // write only the first record of each key that occurs more than once
-	// With Unique, these fields of the records with equal keys are combined, as format.Aggregates
-	// describes. The zero value keeps one record as it is.
+	// With Unique, Sort combines these fields of the records with equal keys, as format.Aggregates
+	// describes. If all are empty, it keeps one record unchanged.
 	Sum, Min, Max, First, Last []string
 
 	Limit int64 // write only the first Limit records of the result; 0: all; NoRecords: none
@@ -180,7 +180,7 @@ func (o Options) withDefaults() Options {
 // may be nil.
 func warnTo(callback func(message string), logger *slog.Logger) func(message string) {
 	return func(message string) {
-		message = strings.ReplaceAll(message, "\n", "; ") // between joined errors
+		message = strings.ReplaceAll(message, "\n", "; ") // joined errors have several lines
 		if callback != nil {
 			callback(message)
 		}

@@ -14,8 +14,8 @@ func EachRecord(ctx context.Context, opt Options, yield func([]byte, error) bool
 	return eachRecord(ctx, opt, func(*session) error { return nil }, yield)
 }
 
-// eachRecord calls begin when the inputs are open, and then does the work of EachRecord. It returns
-// an error of begin.
+// eachRecord calls begin when the inputs are open, and then does the work of EachRecord. If begin
+// fails, eachRecord returns its error.
 func eachRecord(
 	ctx context.Context, opt Options, begin func(*session) error, yield func([]byte, error) bool,
 ) (*Report, error) {

@@ -19,8 +19,8 @@ type Rates = plan.Rates
 // are measurements, and Predicted is the prediction.
 type Phase = plan.Stage
 
-// A Change describes a change of strategy during a run: the strategy that was Planned or requested,
-// Why it was impossible, and the strategy that Ran instead.
+// A Change describes a change of strategy during a run. Planned is the strategy that was planned or
+// requested, Why is the reason why it was impossible, and Ran is the strategy that replaced it.
 type Change = engine.Change
 
 // A Report describes a finished sort or merge.

@@ -77,8 +77,8 @@ func prepare(ctx context.Context, opt Options, onlyPlan bool) (*session, error) 
 	return s, nil
 }
 
-// choosePlan gathers the facts, opens the devices and chooses the plan. A complete checkpoint needs
-// no other plan.
+// choosePlan gathers the facts, opens the devices and chooses the plan. If the checkpoint is
+// complete, the plan contains only the checkpoint.
 func (s *session) choosePlan(ctx context.Context) error {
 	profile, diskOf := machineProfile()
 	facts, err := s.gatherFacts(ctx, profile, diskOf)

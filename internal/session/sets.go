@@ -28,8 +28,8 @@ type SetOptions struct {
 	// inputs are used.
 	Right *MergeOptions
 
-	JoinType sets.JoinType   // of a join
-	Rows     sets.RowOptions // of a join
+	JoinType sets.JoinType   // type of a join
+	Rows     sets.RowOptions // rows of a join
 
 	// OnlyA, OnlyB and Both are the names of outputs of Compare; "": none, "-": Inputs.Stdout.
 	OnlyA, OnlyB, Both string
@@ -38,7 +38,7 @@ type SetOptions struct {
 // A SetReport describes a finished set operation.
 type SetReport struct {
 	*Report
-	*sets.Counts // of Compare; otherwise nil
+	*sets.Counts // counts of Compare; nil for other operations
 }
 
 // A combination is a set operation.
@@ -197,7 +197,7 @@ func keyTypes(l format.Layout) (types []string) {
 	return types
 }
 
-// keyDifference describes in which property the keys of two layouts differ. REQUIRES: they are not
+// keyDifference names the property in which the keys of two layouts differ. REQUIRES: they are not
 // comparable
 func keyDifference(a, b format.Layout) string {
 	both := fmt.Sprintf("%v and %v", keyTypes(a), keyTypes(b))
@@ -258,7 +258,8 @@ func (c *combination) run(ctx context.Context) (counts sets.Counts, err error) {
 	return engine.Combine(ctx, opt, c.left.run)
 }
 
-// anotherOutput returns a run with the inputs of the session and its own output.
+// anotherOutput returns a run that reads the inputs of the session and writes to an output of its
+// own.
 func (s *session) anotherOutput(ctx context.Context, name string, meter *engine.Meter) (*engine.Run, error) {
 	opt := s.opt
 	opt.Output = name

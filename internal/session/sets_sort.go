@@ -20,7 +20,7 @@ type presort struct {
 	cancel context.CancelFunc
 	group  safely.Group
 	ends   []*io.PipeReader
-	bytes  int64 // of memory for each sort
+	bytes  int64 // memory for each sort
 }
 
 // newPresort divides the memory limit among the sorts of n inputs and the operation itself.

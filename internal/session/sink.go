@@ -12,8 +12,8 @@ import (
 
 // A Sink is a custom output. Write receives the bytes of the output in order and is never called
 // concurrently. At the end, Commit completes the output, or Abort discards it. Abort is called
-// after an error, including an error of Commit, and if nothing was written. A slow Write or Commit
-// should return when the context of the call is cancelled.
+// after any error, including an error of Commit, even if nothing was written. A slow Write or
+// Commit should return when the context of the call is cancelled.
 type Sink interface {
 	io.Writer
 	Commit(ctx context.Context) error

@@ -87,7 +87,7 @@ func (s *session) retriesOnCPU(ctx context.Context, err error) bool {
 	return isChosen && canRepeat && s.canSort(drivers.Host().Info(), s.run.Facts.Keyer.Layout()) == nil
 }
 
-// sortOnCPU repeats a sort on the CPU after the GPU that the plan chose failed with cause.
+// sortOnCPU repeats a sort on the CPU. cause is the error of the GPU that the plan had chosen.
 func sortOnCPU(ctx context.Context, opt Options, failed *session, cause error) (*Report, error) {
 	failed.opt.Warn(fmt.Sprintf("%s failed, sorting on the CPU instead: %v", failed.run.Plan.Device, cause))
 	if err := failed.close(); err != nil {

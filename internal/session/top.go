@@ -16,18 +16,18 @@ type TopReport struct {
 
 	// Columns are the columns of Records: the fields of the key, and the count.
 	Columns    []format.Column
-	RecordSize int    // of Records in bytes
-	Records    []byte // one for each of the most frequent keys, the most frequent first
+	RecordSize int    // size in bytes of a record in Records
+	Records    []byte // one record for each key, the most frequent key first
 }
 
-// topShare is the divisor of the memory limit that gives the memory for the most frequent keys.
+// topShare limits the memory for the most frequent keys to 1/topShare of the memory limit.
 const topShare = 16
 
 // topOverhead is the memory of a key in addition to its bytes.
 const topOverhead = 64
 
 // Top sorts the inputs, counts the records of each key, and returns the n keys with the most
-// records. Keys with equal counts are in the order of keys.
+// records. Keys with equal counts are in ascending order.
 func Top(ctx context.Context, opt Options, n int64) (*TopReport, error) {
 	opt.Unique = true
 	opt.Count = true
@@ -49,7 +49,7 @@ type topKeys struct {
 	most    int64
 	fields  []format.Field
 	columns []format.Column
-	size    int // of a result in bytes
+	size    int // size of a result in bytes
 
 	seen int64 // number of keys so far
 	keys []topKey
@@ -59,7 +59,7 @@ type topKeys struct {
 type topKey struct {
 	record   []byte // the fields of the key, and the count
 	count    uint64
-	position int64 // in the order of keys
+	position int64 // number of keys up to this one, in sort order
 }
 
 // begin sets the columns of the results. It returns an error if they need too much memory.
@@ -81,8 +81,8 @@ func (k *topKeys) begin(s *session) error {
 	return nil
 }
 
-// nameColumns gives the fields of the key the names that print shows for them. If one of them is
-// called count, the number of records is called records.
+// nameColumns names the fields of the key as the command print does. If one of them has the name
+// count, the number of records gets the name records.
 func (k *topKeys) nameColumns(columns, shown []format.Column) {
 	count := &columns[len(columns)-1]
 	for i := range columns[:len(columns)-1] {
@@ -136,7 +136,8 @@ func (k *topKeys) records() []byte {
 
 func (k *topKeys) Len() int { return len(k.keys) }
 
-// Less reports whether key i is less frequent than key j, or comes after it.
+// Less reports whether key i is less frequent than key j. Of two keys with equal counts, the later
+// one counts as less frequent.
 func (k *topKeys) Less(i, j int) bool {
 	a := &k.keys[i]
 	b := &k.keys[j]

@@ -27,8 +27,8 @@ func (o *Options) transform(l format.Layout) (*chunker.Transform, error) {
 // isTransformed reports whether the records are transformed while they are read.
 func (o *Options) isTransformed() bool { return o.Argsort != "" || o.Shuffle }
 
-// recordSpec returns the description of a record. A shuffle ignores keys, so it gets one if the
-// description has none.
+// recordSpec returns the description of a record. A description needs a key, so a shuffle, which
+// ignores keys, adds one if there is none.
 func (o *Options) recordSpec() format.Spec {
 	spec := o.Record
 	if o.Shuffle && len(spec.Keys) == 0 && spec.Type == "" && spec.RecordSize > 0 {
@@ -40,7 +40,7 @@ func (o *Options) recordSpec() format.Spec {
 	return spec
 }
 
-// aggregates returns what to combine in the records with equal keys.
+// aggregates returns the fields to combine in records with equal keys.
 func (o *Options) aggregates() format.Aggregates {
 	return format.Aggregates{
 		Sum:   o.Sum,
@@ -52,7 +52,7 @@ func (o *Options) aggregates() format.Aggregates {
 	}
 }
 
-// setAggregation resolves the fields to combine, in the records of opened inputs.
+// setAggregation finds the fields to combine in the records of the opened inputs.
 func (o *Options) setAggregation(in *engine.Input) (err error) {
 	if o.Unique {
 		o.aggregation, err = format.NewAggregation(o.aggregates(), in.Header, in.Keyer, o.Keep == "last")

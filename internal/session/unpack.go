@@ -58,8 +58,8 @@ func decodingOf(opt *Options, files []*input.Input) decoding {
 	return d
 }
 
-// heldMemory returns how much memory the decompressors hold at a time, if all of them are open at
-// once or only one.
+// heldMemory returns the memory that the decompressors hold at a time. With atOnce, all of them are
+// open together; otherwise, they are open one after another.
 func heldMemory(memory []int64, atOnce bool) (bytes int64) {
 	for _, one := range memory {
 		if atOnce {

@@ -14,9 +14,9 @@ import (
 // A CombinedField is a field whose values are combined in all records with equal keys.
 type CombinedField struct {
 	How   string // sum, min, max, first or last
-	Name  string // of the appended result; "": it replaces the field
+	Name  string // name of the appended result; "": the result replaces the field
 	Field format.Field
-	Sum   format.Type // of a sum
+	Sum   format.Type // type of the result of a sum
 }
 
 // String returns the field in the notation of the command.
@@ -31,7 +31,7 @@ func (c CombinedField) String() string {
 	return text
 }
 
-// appendedBytes returns by how much a written record is longer than a sorted one.
+// appendedBytes returns the size of a written record minus the size of a sorted one.
 func (s Selection) appendedBytes() int {
 	n := 0
 	for _, c := range s.Combined {
@@ -49,8 +49,8 @@ func (s Selection) appendedBytes() int {
 	return n
 }
 
-// combinedFields returns the fields of the setting aggregate, which depend on the size of a record
-// and on the bytes outside of its key.
+// combinedFields returns the fields that the setting aggregate combines. They depend on the size of
+// a record and on the bytes outside its key.
 func combinedFields(s Settings) ([]CombinedField, error) {
 	if !Is(s, "aggregate") {
 		return nil, nil
@@ -96,8 +96,8 @@ func typeOf(name string) format.Type {
 	return t
 }
 
-// choices combines each byte outside of the key in another way, and appends results of the first
-// byte.
+// choices returns fields that combine the bytes outside the key by min, max, first and last in
+// turn. It also appends a result of each kind for the last byte.
 func choices(layout format.Layout) (all []CombinedField) {
 	ways := []string{"min", "max", "first", "last"}
 	for at := range layout.RecordSize {
@@ -117,7 +117,8 @@ func choices(layout format.Layout) (all []CombinedField) {
 	return all
 }
 
-// floats adds the bytes of a record as floats, whose sums depend on the order of the additions.
+// floats returns sums of the bytes of a record as floats. Such sums depend on the order of the
+// additions.
 func floats(layout format.Layout) []CombinedField {
 	size := layout.RecordSize
 	if size < 4 {
@@ -133,7 +134,7 @@ func floats(layout format.Layout) []CombinedField {
 	return all
 }
 
-// combine returns the result for some records, which are given in their order.
+// combine returns the result for the records with the indexes members, in this order.
 func (c CombinedField) combine(recs []byte, size int, members []int) []byte {
 	var values [][]byte
 	for _, i := range members {

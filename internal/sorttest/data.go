@@ -10,8 +10,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// orders are the orders of test data, each as a distribution of format.NewGenerator and a change of
-// its records.
+// orders maps the name of each order of test data to a distribution of format.NewGenerator and a
+// change to the generated records.
 var orders = map[string]struct {
 	distribution string
 	change       func(d *data)

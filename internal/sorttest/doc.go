@@ -1,5 +1,6 @@
 // Package sorttest is the harness of the end-to-end tests. It reads tests from text files,
-// generates their data, computes the expected output, and compares.
+// generates their data, computes the expected output, and compares it with the output of the
+// product.
 //
 // A row of testdata/sort describes a test in words:
 //
@@ -9,8 +10,8 @@
 //	----
 //	merge, 4 levels
 //
-// "sort" sorts once for every combination of the listed values. "pairs" sorts with few combinations
-// that contain every pair of values. The text below ---- is the outcome;
+// "sort" sorts once for every combination of the listed values. "pairs" sorts for only a few
+// combinations, which together contain every pair of values. The text below ---- is the outcome;
 // `go test -run TestRows ./internal/session -update` rewrites it. A wrong output, a wrong count in
 // the report or a file left behind fails the test in any case and can't be recorded.
 //

@@ -6,7 +6,8 @@ import (
 	"strings"
 )
 
-// An Axis is a setting with its values. The first value must go with all values of the other axes.
+// An Axis is a setting with its values. The first value must be compatible with all values of the
+// other axes.
 type Axis struct {
 	Name   string
 	Values []string
@@ -15,10 +16,10 @@ type Axis struct {
 // A Contradiction names values of two axes that can't be combined, each as "axis=value,value".
 type Contradiction struct{ A, B string }
 
-// choice is one value of one axis, by their indexes.
+// choice is one value of one axis. Both fields are indexes.
 type choice struct{ axis, value int }
 
-// pair is two choices, that of the lower axis first.
+// pair is two choices. The axis of a is before the axis of b.
 type pair struct{ a, b choice }
 
 // Crossing combines the values of several axes.
@@ -96,8 +97,8 @@ func (c *Crossing) pairsOf(a, b int) (all []pair) {
 }
 
 // Pairwise returns few combinations that contain every pair of values that can be combined. It
-// works greedily: each combination starts with the first pair that no other has, and takes the
-// value of every other axis that adds the most new pairs.
+// works greedily: each combination starts with the first pair that is still missing. On every other
+// axis, it takes the value that adds the most new pairs.
 func (c *Crossing) Pairwise() (rows []map[string]string) {
 	all := c.pairs()
 	missing := map[pair]bool{}
@@ -187,7 +188,8 @@ func (c *Crossing) All() []map[string]string {
 	return c.Product(names...)
 }
 
-// filled fills in the missing values of a row, which take turns, and returns the row as settings.
+// filled fills in the missing values of a row, and returns the row as settings. The values take
+// turns as number increases.
 func (c *Crossing) filled(row []int, number int) map[string]string {
 	row = slices.Clone(row)
 	for at := range row {
@@ -229,8 +231,8 @@ func (c *Crossing) named(row []int) map[string]string {
 	return named
 }
 
-// Contradicting returns a combination for each refused pair. Its other values are the first of
-// their axes.
+// Contradicting returns a combination for each refused pair. On all other axes, it has the first
+// value.
 func (c *Crossing) Contradicting() (rows []map[string]string) {
 	for a := range c.Axes {
 		for b := a + 1; b < len(c.Axes); b++ {

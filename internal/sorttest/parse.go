@@ -83,8 +83,9 @@ func (r *row) parse() error {
 	return cmp.Or(err, refusalErr)
 }
 
-// setting returns the axis that a word sets, if it is one for the sort. Without a value, a setting
-// is yes.
+// setting returns the axis that a word such as "name=value,value" sets. If the word does not set an
+// axis of the sort but an option of the row, setting stores the option in t. The value of a word
+// without "=" is yes.
 func (t *task) setting(word string, before []Axis) ([]Axis, error) {
 	name, value, hasValue := strings.Cut(word, "=")
 	if !hasValue {

@@ -28,21 +28,21 @@ type Selection struct {
 	Limit int64 // the number of records to write; 0: all; negative: none
 
 	ArgsortBytes int     // write positions of that many bytes instead of records; 0: records
-	Shuffle      *uint64 // the seed of a random order, which replaces that of the keys
-	Before       int64   // the number of records before the first one: positions count from there
+	Shuffle      *uint64 // seed of a random order; nil: the order of the keys
+	Before       int64   // number of records before recs, added to all positions
 }
 
 // A Reference is the expected output of a sort.
 type Reference struct {
 	Bytes []byte // all records of the output
-	Size  int    // of each
+	Size  int    // record size in bytes
 }
 
 // Records returns the number of records to write.
 func (r Reference) Records() int64 { return int64(len(r.Bytes) / r.Size) }
 
-// NewReference sorts records by the standard library. It shares no code with the product except the
-// description of the key fields: it takes their bytes apart itself. NaNs are in IEEE 754 total
+// NewReference sorts records with the standard library. It shares no code with the product except
+// the description of the key fields: it decodes the fields itself. NaNs are in IEEE 754 total
 // order.
 func NewReference(layout format.Layout, recs []byte, s Selection) Reference {
 	size := layout.RecordSize
@@ -149,8 +149,8 @@ func (s Selection) append(out, recs []byte, size int, g group) []byte {
 	return out
 }
 
-// keysOf returns the keys of all records as strings of bytes in the order of the keys, each of the
-// same width.
+// keysOf returns the keys of all records as byte strings of the same width, one after another.
+// bytes.Compare orders them like the keys.
 func keysOf(layout format.Layout, recs []byte) (keys []byte, width int) {
 	for _, f := range layout.Key {
 		width += f.Type.Size
@@ -164,8 +164,8 @@ func keysOf(layout format.Layout, recs []byte) (keys []byte, width int) {
 	return keys, width
 }
 
-// appendKey appends the digits of a value, most significant first, changed so that their order is
-// that of the values.
+// appendKey appends the bytes of a value, most significant first. It changes them so that
+// bytes.Compare orders them like the values.
 func appendKey(keys, value []byte, f format.Field) []byte {
 	start := len(keys)
 	keys = append(keys, value...)

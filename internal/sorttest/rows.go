@@ -9,22 +9,22 @@ import (
 	"testing"
 )
 
-// An Outcome contains the properties of a finished sort, by the names that a row can show. "error"
-// is shown in any case.
+// An Outcome maps the names of the properties of a finished sort to their values. A row selects the
+// properties to show, but "error" is always shown.
 type Outcome map[string]string
 
 // A Runner runs the rows of files.
 type Runner struct {
 	Sort   func(t *testing.T, s Settings, r *rand.Rand) Outcome // sorts once and checks the output
-	Seed   uint64                                               // of the random data; 0: a new seed
+	Seed   uint64                                               // seed of the data; 0: a new seed
 	Update bool                                                 // write the outcomes into the files
 
-	// Every leaves sorts out to save time: it runs one in Every sorts of a row of pairs, and skips
-	// any other row that sorts more than fewSorts times. 0 or 1: all of them.
+	// Every skips sorts to save time: it runs one in Every sorts of a row of pairs, and skips any
+	// other row that sorts more than fewSorts times. 0 or 1: all of them.
 	Every int
 }
 
-// fewSorts is the number of sorts that Runner.Every does not skip.
+// fewSorts is the maximum number of sorts for which Runner.Every does not skip a row.
 const fewSorts = 30
 
 // Refused is a setting that the runner adds to combinations that must be refused.
@@ -47,7 +47,7 @@ type row struct {
 type task struct {
 	command  string
 	crossing *Crossing
-	refusals *Crossing // its contradictions must be refused by the product
+	refusals *Crossing // contradictions that the product must refuse
 	show     []string  // properties of an outcome
 	cross    []string  // settings to combine fully; the values of other settings take turns
 }
@@ -113,7 +113,7 @@ func (run Runner) rewrite(t *testing.T, name string, rows []*row, end string) {
 	}
 }
 
-// outcome sorts in all ways that a row lists and describes what happened.
+// outcome runs all sorts of a row and describes what happened.
 func (run Runner) outcome(t *testing.T, r *row) string {
 	t.Helper()
 	seed := run.Seed

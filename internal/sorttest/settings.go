@@ -31,7 +31,8 @@ func checkSetting(name string) error {
 	return fmt.Errorf("there is no setting %q: use %s", name, strings.Join(settingNames, ", "))
 }
 
-// Spec returns the description of bare records, and that of the files, which may have a container.
+// Spec returns two descriptions: that of the plain records, and that of the files, which may have a
+// container.
 func Spec(s Settings) (records, files format.Spec, err error) {
 	size, keys, _ := strings.Cut(s["record"], "/")
 	n, notNumber := strconv.Atoi(size)

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// errorPrefix starts an outcome without an output.
+// errorPrefix is the beginning of the outcome of a sort that failed.
 const errorPrefix = "error: "
 
 // shown returns the properties of an outcome that a row wants to see, on one line.
@@ -32,8 +32,8 @@ func varied(s Settings, axes []Axis) string {
 	return strings.Join(parts, " ")
 }
 
-// summarize returns one line if all outcomes are the same. Otherwise each line starts with the
-// values of the fewest settings that decide the outcome.
+// summarize returns one line if all outcomes are the same. Otherwise, it looks for the smallest set
+// of settings that decide the outcome, and each line starts with their values.
 func summarize(axes []Axis, settings []map[string]string, outcomes []string) string {
 	var many []Axis
 	for _, a := range axes {
@@ -59,7 +59,7 @@ func summarize(axes []Axis, settings []map[string]string, outcomes []string) str
 // lines returns one line for all sorts with the same outcome that differ only in the last axis.
 func lines(axes []Axis, settings []map[string]string, outcomes []string) (all []string) {
 	last := axes[len(axes)-1].Name
-	values := map[string][]string{} // of the last axis, by the start and the end of the line
+	values := map[string][]string{} // values of the last axis for each line
 	for i, s := range settings {
 		start := varied(s, axes[:len(axes)-1])
 		line := strings.TrimPrefix(start+" "+last+"=\x00: "+outcomes[i]+"\n", " ")
@@ -105,7 +105,7 @@ func decides(axes []Axis, settings []map[string]string, outcomes []string) bool 
 	return true
 }
 
-// distinctErrors returns the errors among outcomes, each once and on a line.
+// distinctErrors returns the different errors among outcomes, one on each line.
 func distinctErrors(outcomes []string) string {
 	errs := map[string]bool{}
 	for _, o := range outcomes {

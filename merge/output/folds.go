@@ -9,24 +9,25 @@ import (
 	"github.com/extsort/extsort/internal/turns"
 )
 
-// FoldForm describes what Folds writes.
+// FoldForm describes the output of Folds.
 type FoldForm struct {
-	Aggregation *format.Aggregation // of the records that are written to Folds
+	Aggregation *format.Aggregation // combines the records that are written to Folds
 
 	// Partial means that the results are combined again later. A sum that does not fit its result
-	// is then divided into several results with the same key. Otherwise it is an error.
-	// REQUIRES: Aggregation.CombinesRuns
+	// is then divided into several results with the same key. Without Partial, such a sum is an
+	// error. REQUIRES: Aggregation.CombinesRuns
 	Partial bool
 
-	// Limit is the number of results that are needed: an error of a later one is ignored. 0 means
-	// all.
+	// Limit is the number of results that are needed. Errors of later results are ignored. 0 means
+	// that all results are needed.
 	Limit int64
 
-	// Memory is shared with other Folds of the same Aggregation; nil if it is not.
+	// Memory is shared with other Folds of the same Aggregation. nil means that it is not shared.
 	Memory *FoldMemory
 
-	// BlockBytes collects results to blocks of at most this size, unless one is larger. 0 passes
-	// the results of each block on at once.
+	// BlockBytes is the maximum size of the blocks in which results are collected. Only a block
+	// with a single result may be larger. With 0, the results of each block are written
+	// immediately.
 	BlockBytes int
 }
 
@@ -38,8 +39,8 @@ type FoldForm struct {
 //	reduced     a   b     c │ c     │ c d
 //	joined      a   b       │       │ c       … d at Flush
 //
-// Sums of floats depend on the order of their additions. So records that continue a group of an
-// earlier block are added in order as well, without reducing them first.
+// Sums of floats depend on the order of their additions. Therefore, records that continue a group
+// of an earlier block are not reduced first, but added one after another.
 type Folds struct {
 	opt  FoldForm
 	next device.BlockWriter
@@ -102,13 +103,14 @@ type reduction struct {
 
 	// between holds the results between head and tail, after free space for two results.
 	between []byte
-	ends    []byte // memory for the results before these
+	ends    []byte // memory for the results before those in between
 	spare   []byte // memory for the results that Folds gathers next
-	err     error  // the first error of these
-	errAt   int64  // the number of results before it
+	err     error  // first error of the results in between
+	errAt   int64  // number of results in between before the one with err
 }
 
-// newReduction returns a reduction for one call. Its memory belongs to f.memory afterwards.
+// newReduction returns a reduction for one call. When the call is finished, its memory returns to
+// f.memory.
 func (f *Folds) newReduction() *reduction {
 	r := f.memory.takeFinished()
 	if r == nil {
@@ -124,8 +126,9 @@ func (f *Folds) newReduction() *reduction {
 	return r
 }
 
-// WriteBlock writes the results that are known to be complete. It handles pieces of a block whose
-// results need no more memory than the block, even if they are longer than the records.
+// WriteBlock writes the results that are known to be complete. It splits a block into pieces, so
+// that the results of a piece need no more memory than the block, even if a result is longer than a
+// record.
 func (f *Folds) WriteBlock(ctx context.Context, first int64, recs []byte) error {
 	size := f.recordSize()
 	most := max(len(recs)/max(f.opt.Aggregation.Size(), size), 1) * size
@@ -232,7 +235,8 @@ func (r *reduction) reduce(recs []byte) {
 	})
 }
 
-// add combines records with the same key to a new result. Partial results may become several.
+// add combines records with the same key into a new result. With Partial, it makes several results
+// if a sum does not fit into one.
 func (r *reduction) add(recs []byte) {
 	fold := r.begin()
 	fold.Add(recs)
@@ -306,7 +310,7 @@ func (f *Folds) join(r *reduction) (out []byte, err error) {
 	return out, c.err
 }
 
-// completed contains the results that precede those between the head and the tail of a block.
+// completed contains the results that come before the results between the head and tail of a block.
 type completed struct {
 	folds   *Folds
 	results []byte
@@ -323,7 +327,8 @@ func (c *completed) add(fold *format.Fold) {
 	c.results = results
 }
 
-// note stores an error of a later result, unless that is beyond the limit.
+// note stores the first error, unless its result is beyond the limit. after is the number of
+// results between c.results and the result with the error.
 func (c *completed) note(err error, after int64) {
 	index := c.folds.written + int64(len(c.results)/c.folds.opt.Aggregation.Size()) + after
 	if err != nil && c.err == nil && c.folds.isNeeded(index) {

@@ -34,7 +34,7 @@ type block struct {
 // newBlock returns a block with room for the given number of records.
 func newBlock(k *format.Keyer, records int, free chan<- *block) *block {
 	size := k.Layout().RecordSize
-	memory := make([]uint64, (records*size+7)/8) // aligned, for records that are their own keys
+	memory := make([]uint64, (records*size+7)/8) // aligned, because b.keys may be a view of it
 	b := &block{stretch: stretch{keyer: k, size: size}, free: free}
 	b.recs = arena.ByteView(memory)[: 0 : records*size]
 	if !isNative(k) {
@@ -46,7 +46,7 @@ func newBlock(k *format.Keyer, records int, free chan<- *block) *block {
 // isNative reports whether a record is a single word that is its own key.
 func isNative(k *format.Keyer) bool { return k.Identity() && k.KeySize() == prefixBytes }
 
-// setRecords makes the first n records of the memory the content of the block.
+// setRecords sets the content of the block to the first n records of its memory.
 func (b *block) setRecords(n int) {
 	b.recs = b.recs[:n*b.size]
 	b.open = false
@@ -184,7 +184,7 @@ func (s *stretch) lastGroup() int {
 }
 
 // countUpTo returns the number of records whose keys are at most the key of record j of another
-// stretch or, with less, are less than this key.
+// stretch. With less, it counts only smaller keys.
 func (s *stretch) countUpTo(other *stretch, j int, less bool) int {
 	bound := 1
 	if less {

@@ -35,7 +35,7 @@ type head struct {
 	ended bool   // there are no more records
 }
 
-// fill takes the next block unless there is one.
+// fill takes the next block of the input if the head has none.
 func (h *head) fill(ctx context.Context) error {
 	if h.block != nil || h.ended {
 		return nil
@@ -72,7 +72,8 @@ type cutter struct {
 	turns *turns.Queue
 	next  int64 // number of the next span
 
-	// large handles a group that is larger than a block, when it is its turn.
+	// large handles a group that is larger than a block. It is called after all spans before the
+	// group have been placed.
 	large func(ctx context.Context, groups []*group) error
 }
 
@@ -105,8 +106,8 @@ func (c *cutter) run(ctx context.Context) error {
 	}
 }
 
-// lowestEnd returns the head whose block ends with the lowest key, and of several such heads one
-// with an open block. It returns nil at the end of all inputs.
+// lowestEnd returns the head whose block ends with the lowest key. If several end with this key, it
+// prefers a head with an open block. It returns nil at the end of all inputs.
 func (c *cutter) lowestEnd() (lowest *head) {
 	for _, h := range c.heads {
 		if h.block == nil {
@@ -124,8 +125,8 @@ func (c *cutter) lowestEnd() (lowest *head) {
 	return lowest
 }
 
-// cut returns a span of all records in the blocks whose keys are at most the key of end or, with
-// less, are less than it. It returns nil if there are none.
+// cut returns a span of all records in the blocks whose keys are at most the key of end. With less,
+// it contains only smaller keys. It returns nil if there are no such records.
 func (c *cutter) cut(end *stretch, less bool) *span {
 	s := &span{number: c.next, parts: make([]part, len(c.heads))}
 	isEmpty := true
@@ -181,7 +182,7 @@ func (c *cutter) largeGroup(ctx context.Context, end *stretch) error {
 	return err
 }
 
-// A group is the rest of a group whose records may be in several blocks.
+// A group contains the remaining records of an input with one key. They may be in several blocks.
 type group struct {
 	input int
 	head  *head

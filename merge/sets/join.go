@@ -27,8 +27,8 @@ type JoinOptions struct {
 	Type JoinType
 	Row  Row
 
-	// GroupBytes limits the memory for the records of B with one key, if they are more than fit
-	// into a block. The rest goes to a temporary run that NewRun returns.
+	// GroupBytes limits the memory for the records of B with the same key, if they do not fit into
+	// one block. The rest goes to a temporary run that NewRun returns.
 	GroupBytes int64
 	NewRun     func(ctx context.Context) (TemporaryRun, error)
 }
@@ -52,7 +52,7 @@ type Copy struct {
 	FromB    bool // from the record of B; otherwise from that of A
 	From, To int  // offsets in bytes
 	Size     int
-	Word     int // size of the words whose bytes are reversed, for another byte order; 0: none
+	Word     int // size of the words whose bytes are swapped; 0: same byte order
 }
 
 // fill makes a row from a record of A and a record of B. One of them may be nil if the shape does
@@ -144,7 +144,8 @@ func (w *worker) join(ctx context.Context, partA, partB *part) error {
 	return nil
 }
 
-// joinDistinct writes the pairs of two selections that have the same keys, each of them once.
+// joinDistinct writes the pairs of two selections with the same keys. No key may occur twice in a
+// selection.
 func (w *worker) joinDistinct(ctx context.Context, a, b *selection) error {
 	row := &w.op.opt.Join.Row
 	if row.Both.isRecordOfA(a.of.size, row.Size) {

@@ -2,7 +2,8 @@ package sets
 
 import "context"
 
-// large handles one key of which an input has more records than fit into a block.
+// large handles the records with one key. At least one input has more of them than fit into a
+// block.
 func (op *operation) large(ctx context.Context, groups []*group) error {
 	isEverywhere := len(groups) == len(op.opt.Inputs)
 	ofA := groups[0].input == 0
@@ -54,7 +55,8 @@ func skipAll(ctx context.Context, groups []*group) error {
 	return nil
 }
 
-// intersectLarge writes as many records of the first group as each group has.
+// intersectLarge writes the first n records of the first group, where n is the number of records in
+// the smallest group.
 func (op *operation) intersectLarge(ctx context.Context, groups []*group) error {
 	for {
 		n := groups[0].n

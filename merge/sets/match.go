@@ -8,8 +8,8 @@ import (
 
 // A choice says which records of a stretch are selected, depending on another stretch.
 type choice struct {
-	shared    bool // select the records whose keys the other stretch has; otherwise the rest
-	oneForOne bool // each record of the other stretch counts for one record only
+	shared    bool // select records whose keys are in the other stretch; false: the others
+	oneForOne bool // each record of the other stretch matches at most one record
 }
 
 // A selection is a list of records of a stretch, in order.
@@ -30,16 +30,16 @@ func (s *selection) at(k int) int {
 	return int(s.refs[k])
 }
 
-// A matcher selects records. It has memory for one result, and for the next one that is made from
-// it.
+// A matcher selects records. It has memory for two results, because a result may be selected from
+// the previous one.
 type matcher struct {
 	refs [2][]uint32
 	turn int // index of the memory in refs for the next result
 	keys []uint64
 }
 
-// choose selects from a selection by comparing it with b. The result is valid until the next call;
-// it may replace the selection.
+// choose selects from a selection by comparing it with b. The result is valid until the next call.
+// It may overwrite the memory of from.
 func (m *matcher) choose(from selection, b *stretch, c choice) selection {
 	room := len(from.keys) + 1
 	refs := slices.Grow(m.refs[m.turn][:0], room)[:room]
@@ -63,7 +63,7 @@ func (m *matcher) choose(from selection, b *stretch, c choice) selection {
 	return m.selected(from, refs[:k])
 }
 
-// selected returns a selection from another one, by indexes in it.
+// selected returns the records of a selection that have the given indexes in this selection.
 func (m *matcher) selected(from selection, indexes []uint32) selection {
 	result := selection{
 		of:   from.of,
@@ -93,7 +93,7 @@ func (m *matcher) gather(keys []uint64, refs []uint32) []uint64 {
 // the selected keys of a to dst. It returns the number of keys of a that it has handled, and the
 // number of selected ones. One step handles a key of a if it is at most the next key of b, and
 // otherwise skips the key of b. There is no branch that depends on the keys. REQUIRES: dst has room
-// for one more index than a has keys
+// for len(a)+1 indexes
 func chooseSteps(dst []uint32, a, b []uint64, c choice) (handled, selected int) {
 	if len(a) == 0 || len(b) == 0 {
 		return 0, 0

@@ -7,8 +7,8 @@ import (
 // maxBlockBytes limits the size of a block, so that a span fits into the cache of a core.
 const maxBlockBytes = 256 << 10
 
-// RecordsPerBlock returns the number of records in a block with which the operation uses about the
-// given memory.
+// RecordsPerBlock returns the block size, in records, at which the operation uses about the given
+// memory.
 func (opt *Options) RecordsPerBlock(memory int64) int {
 	largest := 1
 	var perRecord int64

@@ -23,8 +23,8 @@ type RowOptions struct {
 	Presence bool
 }
 
-// NewRow returns the description of rows that are made from records with two headers. The key of a
-// row always has the value of the existing record.
+// NewRow returns the Row for records with the headers a and b. If one of the records is missing,
+// the key fields of the row have the values of the other record.
 func NewRow(a, b *format.Header, opt RowOptions) (Row, error) {
 	builder := rowBuilder{opt: opt}
 	builder.sides[0] = newSide("a", a)
@@ -61,7 +61,7 @@ func NewRow(a, b *format.Header, opt RowOptions) (Row, error) {
 // append adds bytes to the rest of a shape.
 func (s *Shape) append(rest []byte) { s.Rest = append(s.Rest, rest...) }
 
-// copyTo adds a copy. It extends the last copy if both are neighbors.
+// copyTo adds a copy. If c starts where the last copy ends, it extends the last copy.
 func (s *Shape) copyTo(c Copy) {
 	if n := len(s.Copies); n > 0 {
 		last := &s.Copies[n-1]
@@ -243,7 +243,8 @@ func (s *side) isKey(c format.Column) bool {
 	return slices.ContainsFunc(s.keys, func(f format.Field) bool { return f.Offset == c.Offset && f.Type == c.Type })
 }
 
-// addKeys copies the key fields in a piece at a position of the row from the other side.
+// addKeys fills the key fields of a piece from the record of the other side. at is the position of
+// the piece in the row.
 func (r *rowBuilder) addKeys(p piece, to *Shape, at int) error {
 	c := p.column
 	end := c.Offset + c.Type.Size
@@ -271,7 +272,7 @@ func (r *rowBuilder) addKeys(p piece, to *Shape, at int) error {
 	return nil
 }
 
-// wordBytes returns the size of the words of a type whose bytes depend on the byte order.
+// wordBytes returns the size of the words to which the byte order of a type applies.
 func wordBytes(t format.Type) int {
 	const character = 4
 	if t.Kind == format.UCS {

@@ -5,8 +5,8 @@
 //
 // A group consists of all records of an input with the same key. Each input has a goroutine, its
 // feed, that reads blocks, computes the first 8 bytes of each key, and checks the order. A block
-// ends at the end of a group. Therefore all groups with keys up to the lowest end of all blocks are
-// complete. The cutter makes a span of them:
+// ends at the end of a group. Therefore, all groups are complete up to the lowest key with which a
+// current block ends. The cutter makes a span of them:
 //
 //	A  1 2 2 3 │ 7 7 8          the block of B ends with 3, so the span contains the keys up to 3:
 //	B  1 3     │                1 2 2 3 of A, and 1 3 of B
@@ -32,9 +32,8 @@ import (
 	"github.com/extsort/extsort/internal/turns"
 )
 
-// An Operation says which records are written. A key is selected or not; for a selected key, all
-// records of the first input that has it are written. With Options.All, occurrences are counted as
-// by SQL's ALL.
+// An Operation says which keys are selected. For each selected key, all records of the first input
+// with this key are written. With Options.All, occurrences are counted as SQL's ALL does.
 type Operation int
 
 // The operations.
@@ -56,10 +55,12 @@ type Input struct {
 // Options describes an operation.
 type Options struct {
 	Operation Operation
-	All       bool // Union keeps all records; Intersect keeps the fewest that an input has; Subtract subtracts counts
-	Inputs    []Input
-	Outputs   Outputs
-	Join      *JoinOptions
+	// All counts records with equal keys: Union keeps all of them, Intersect the smallest number in
+	// any input, and Subtract the difference between the inputs.
+	All     bool
+	Inputs  []Input
+	Outputs Outputs
+	Join    *JoinOptions
 
 	Workers      int // number of spans that are handled concurrently
 	BlockRecords int // number of records in a block
@@ -84,8 +85,8 @@ type Counts struct {
 	KeysB       int64 `json:"keys_only_b"`
 	RecordsB    int64 `json:"records_only_b"`
 	KeysBoth    int64 `json:"keys_both"`
-	RecordsBoth int64 `json:"records_both"`   // of A
-	OtherBoth   int64 `json:"records_both_b"` // of B
+	RecordsBoth int64 `json:"records_both"`   // records of A
+	OtherBoth   int64 `json:"records_both_b"` // records of B
 }
 
 // add adds the counts of other keys.
@@ -118,7 +119,7 @@ type operation struct {
 	opt     Options
 	turns   turns.Queue
 	workers []*worker
-	counts  Counts      // of large groups
+	counts  Counts      // counts of large groups
 	groups  *groupStore // for a join
 	sinks   [outputs]*sink
 }

@@ -6,13 +6,13 @@ import (
 	"github.com/extsort/extsort/device"
 )
 
-// A sink gives positions to the records of an output. Except for write, its methods must be called
-// by the goroutine whose turn it is.
+// A sink assigns positions in an output to records. Except for write, its methods must be called by
+// the goroutine whose turn it is.
 type sink struct {
 	to    device.BlockWriter
 	size  int    // record size in bytes
 	first int64  // number of records that have a position
-	small []byte // records without a position, which wait for others
+	small []byte // records without a position, to be written with later ones
 }
 
 // newSink returns a sink that stores up to the given number of records. If the writer is nil, so is
@@ -24,8 +24,8 @@ func newSink(to device.BlockWriter, size, records int) *sink {
 	return &sink{to: to, size: size, small: make([]byte, 0, records*size)}
 }
 
-// place returns the position of records that the caller must write with write. If there are only a
-// few of them, it stores them and returns a negative position.
+// place returns the position at which the caller must write recs. If recs contains only a few
+// records, place stores them for later and returns a negative position.
 func (s *sink) place(ctx context.Context, recs []byte) (first int64, err error) {
 	if s == nil || len(recs) == 0 {
 		return -1, nil

@@ -17,7 +17,7 @@ type worker struct {
 
 	buffers [outputs]buffer
 
-	number   int64 // of the current span
+	number   int64 // number of the current span
 	isMyTurn bool  // all spans before it have been placed
 }
 
@@ -27,7 +27,8 @@ type buffer struct {
 	recs []byte
 }
 
-// outputBlocks is the size of a buffer in blocks. The result of a span of two inputs fits.
+// outputBlocks is the size of a buffer in blocks. This is enough for the result of a span of two
+// inputs.
 const outputBlocks = 2
 
 func newWorker(op *operation) *worker {
@@ -166,7 +167,7 @@ func (w *worker) addSelected(ctx context.Context, to *buffer, s selection) error
 	return nil
 }
 
-// copyRecords fills dst with selected records, from index k on.
+// copyRecords fills dst with selected records, starting with the k-th.
 func (s *selection) copyRecords(dst []byte, k int) {
 	size := s.of.size
 	n := len(dst) / size
@@ -188,8 +189,8 @@ func (s *selection) copyRecords(dst []byte, k int) {
 	}
 }
 
-// room adds up to n records to a buffer, which the caller must fill in. If the buffer is full, it
-// writes the records in it first.
+// room adds space for up to n records to a buffer. The caller must fill all of it. If the buffer is
+// full, it writes the records in it first.
 func (w *worker) room(ctx context.Context, b *buffer, n int) ([]byte, error) {
 	size := b.sink.size
 	left := (cap(b.recs) - len(b.recs)) / size
