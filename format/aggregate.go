@@ -240,17 +240,14 @@ func (a *aggregate) checkSum() error {
 // An Aggregation combines the records with equal keys into one record. NewAggregation makes it from
 // Aggregates for records of one layout.
 //
-// The result of combining records is a record of Size bytes. The Aggregation that Partial returns
-// combines such results. So a sort can combine records early, while they are in memory:
-//
-//	records ─ Aggregation ─▶ results of each run ─ Partial ─▶ result
+// The result of combining records is a record of Size bytes. If CombinesRuns, results can be combined
+// like records, so a sort can combine records early, while they are in memory.
 type Aggregation struct {
 	keyer    *Keyer // keyer of the records to combine
 	keepLast bool
 	size     int // size of a result in bytes
 	steps    []foldStep
 	appended []Column
-	partial  *Aggregation
 }
 
 // NewAggregation returns the Aggregation that a describes, for records with the Keyer k. header
@@ -295,7 +292,7 @@ func NewAggregation(a Aggregates, header *Header, k *Keyer, keepLast bool) (*Agg
 	if g.size > MaxRecordSize {
 		return nil, fmt.Errorf("a record with its results has %d bytes: the maximum is %d", g.size, MaxRecordSize)
 	}
-	return g, g.setPartial()
+	return g, nil
 }
 
 // appendColumn places a column at the end of the result.
@@ -303,25 +300,6 @@ func (g *Aggregation) appendColumn(c *Column) {
 	c.Offset = g.size
 	g.size += c.Type.Size
 	g.appended = append(g.appended, *c)
-}
-
-// setPartial sets g.partial, which combines results of g.
-func (g *Aggregation) setPartial() error {
-	layout := g.keyer.Layout()
-	layout.RecordSize = g.size
-	keyer, err := NewKeyer(layout)
-	if err != nil {
-		return err
-	}
-	partial := *g
-	partial.keyer = keyer
-	partial.steps = slices.Clone(g.steps)
-	for i := range partial.steps {
-		partial.steps[i].ofResults()
-	}
-	partial.partial = &partial
-	g.partial = &partial
-	return nil
 }
 
 // checkPlaces returns an error if results replace the same bytes or a part of the key, or if names
@@ -364,9 +342,6 @@ func (g *Aggregation) Size() int { return g.size }
 
 // Keyer returns the Keyer of the records to combine.
 func (g *Aggregation) Keyer() *Keyer { return g.keyer }
-
-// Partial returns the Aggregation that combines results.
-func (g *Aggregation) Partial() *Aggregation { return g.partial }
 
 // Appended returns the columns after the bytes of a record.
 func (g *Aggregation) Appended() []Column { return g.appended }

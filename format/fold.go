@@ -55,16 +55,6 @@ func (s *foldStep) setValue() {
 	}
 }
 
-// ofResults changes the step so that it combines results.
-func (s *foldStep) ofResults() {
-	if s.kind == foldCount {
-		s.kind = foldSum
-		s.text = countName
-	}
-	s.from = s.to
-	s.setValue()
-}
-
 func (s *foldStep) isFloatSum() bool { return s.kind == foldSum && s.from.Type.IsFloat() }
 
 // A Fold combines records with equal keys, in their order. The zero value is not usable.

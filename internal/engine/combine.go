@@ -32,40 +32,27 @@ func combination(r *Run) *format.Aggregation {
 }
 
 // combiner returns Folds that write partial results to w as blocks for a run.
-func combiner(
-	r *Run, a *format.Aggregation, memory *output.FoldMemory, w device.BlockWriter,
-) *output.Folds {
+func (m *runMaker) combiner(w device.BlockWriter) *output.Folds {
 	return output.NewFolds(output.FoldForm{
-		Aggregation: a,
+		Aggregation: m.combine,
 		Partial:     true,
-		Memory:      memory,
-		BlockBytes:  r.Plan.Sizes.BlockBytes,
+		Memory:      &m.foldMemory,
+		BlockBytes:  m.run.Plan.Sizes.BlockBytes,
 	}, w)
-}
-
-// keyer returns the Keyer of the records in the runs.
-func (m *runMaker) keyer() *format.Keyer {
-	if m.combine != nil {
-		return m.combine.Partial().Keyer()
-	}
-	return m.run.Input.Keyer
 }
 
 // mergeOptions returns the options for merging the runs.
 func (m *runMaker) mergeOptions() merge.Options {
 	opt := m.run.mergeOptions()
-	if m.combine == nil {
-		return opt
+	if m.combine != nil {
+		opt.Combine = func(w device.BlockWriter) merge.Combiner { return m.combiner(w) }
 	}
-	partial := m.combine.Partial()
-	opt.Keyer = partial.Keyer()
-	opt.Combine = func(w device.BlockWriter) merge.Combiner { return combiner(m.run, partial, &m.mergeMemory, w) }
 	return opt
 }
 
 // storeCombined writes a sorted chunk as partial results.
 func (m *runMaker) storeCombined(ctx context.Context, chunk device.Chunk, w *spill.RunWriter) error {
-	results := combiner(m.run, m.combine, &m.runMemory, w)
+	results := m.combiner(w)
 	if err := m.run.store(ctx, chunk, m.run.Meter.watched(atSpill, results), false); err != nil {
 		return err
 	}

@@ -220,8 +220,8 @@ func (r *Run) useDirectIO() {
 // leastIndexBytes is the minimum memory for indexes, for a plan that expected not to spill.
 const leastIndexBytes = 64 << 10
 
-// Spill creates the temporary files for records with a Keyer. Later calls return the same files.
-func (r *Run) Spill(k *format.Keyer, expectBytes int64) (*spill.Spill, error) {
+// Spill creates the temporary files for records of the input. Later calls return the same files.
+func (r *Run) Spill(expectBytes int64) (*spill.Spill, error) {
 	if r.spill != nil {
 		return r.spill, nil
 	}
@@ -233,7 +233,7 @@ func (r *Run) Spill(k *format.Keyer, expectBytes int64) (*spill.Spill, error) {
 		Checkpoint:  r.Checkpoint,
 		Folders:     r.Facts.Spill.Dirs,
 		Codec:       asked.SpillCodec,
-		Keyer:       k,
+		Keyer:       r.Input.Keyer,
 		ExpectBytes: expectBytes,
 		IndexBytes:  max(s.IndexBytes, leastIndexBytes),
 		OutputBytes: r.Facts.Spill.Output,

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/extsort/extsort/chunker/plan"
-	"github.com/extsort/extsort/format"
 )
 
 // runMerge divides the input by position, sorts each chunk into a run, and merges the runs. If all
@@ -68,7 +67,7 @@ func beginChunks(r *Run, c *plan.Candidate) {
 
 // spillRuns creates the temporary files and sorts chunks into runs, beginning with a loaded one.
 func spillRuns(ctx context.Context, runs *runMaker, first *loadedChunk, limit int) error {
-	if err := runs.run.beginSpill(runs.candidate, runs.keyer()); err != nil {
+	if err := runs.run.beginSpill(runs.candidate); err != nil {
 		runs.run.pool.put(first.chunk)
 		return err
 	}
@@ -76,12 +75,11 @@ func spillRuns(ctx context.Context, runs *runMaker, first *loadedChunk, limit in
 }
 
 // beginSpill creates the temporary files for runs or parts. It first checks that there is enough
-// memory for a merge, because a part may turn out to be too large and need one. k is the Keyer of
-// the records.
-func (r *Run) beginSpill(c *plan.Candidate, k *format.Keyer) error {
+// memory for a merge, because a part may turn out to be too large and need one.
+func (r *Run) beginSpill(c *plan.Candidate) error {
 	if !r.Plan.Sizes.Merges(r.Facts) {
 		return plan.TooLittle(r.Facts)
 	}
-	_, err := r.Spill(k, c.RoomBytes)
+	_, err := r.Spill(c.RoomBytes)
 	return err
 }

@@ -39,8 +39,6 @@ type Output struct {
 	// sum, if not nil, is called with the records to write. The last merge of a checkpoint sets it.
 	sum  func(first int64, recs []byte)
 	tell func(first int64, recs []byte)
-	// combined is set if the records that arrive are results of Form.Aggregation.
-	combined bool
 }
 
 // A flusher is a filter that holds back its last records.
@@ -259,6 +257,7 @@ func (o *Output) CanRestart() bool {
 func (o *Output) filters() device.BlockWriter {
 	asked := &o.run.Facts.Request
 	in := o.run.Input
+	combined := o.form.Aggregation
 	w := output.Observe(o.observe, o.sink.BlockWriter)
 	if o.sent > 0 || asked.Limit > 0 {
 		w = output.Clip(o.sent, cmp.Or(asked.Limit, math.MaxInt64), w, o.Size)
@@ -268,8 +267,8 @@ func (o *Output) filters() device.BlockWriter {
 	}
 	o.last = nil
 	switch {
-	case o.folds():
-		o.last = output.NewFolds(o.foldOptions(), w)
+	case combined != nil && combined.CombinesFields(): // Groups is faster, but it combines no fields
+		o.last = output.NewFolds(output.FoldForm{Aggregation: combined, Limit: asked.Limit}, w)
 	case asked.Unique || o.form.Groups != (output.GroupForm{}):
 		o.last = output.NewGroups(in.Keyer, o.form.Groups, w)
 	}
@@ -277,29 +276,6 @@ func (o *Output) filters() device.BlockWriter {
 		return o.last
 	}
 	return w
-}
-
-// folds reports whether records are combined by Folds. Groups is faster, but it cannot combine
-// fields or results.
-func (o *Output) folds() bool {
-	a := o.form.Aggregation
-	return a != nil && (o.combined || a.CombinesFields())
-}
-
-// foldOptions returns the options for the final results.
-func (o *Output) foldOptions() output.FoldForm {
-	a := o.form.Aggregation
-	if o.combined {
-		a = a.Partial()
-	}
-	return output.FoldForm{Aggregation: a, Limit: o.run.Facts.Request.Limit}
-}
-
-// expectCombined prepares the output for results of Form.Aggregation instead of records. REQUIRES:
-// nothing has been written to the chain
-func (o *Output) expectCombined() {
-	o.combined = true
-	o.BlockWriter = o.filters()
 }
 
 // observe counts the records at the end of the chain, and checks them if they cannot be read back.
@@ -327,7 +303,6 @@ func (o *Output) restart() {
 		o.file.Restart()
 	}
 	o.records.Store(o.sent)
-	o.combined = false
 	o.BlockWriter = o.filters()
 }
 

@@ -66,7 +66,7 @@ func (p *partitioning) scatter(
 	r := p.run
 	opt, fit := plan.FitParts(r.Facts, &r.Plan.Sizes, data.Records(), parts)
 	c := chunker.NewClassifier(keys, fit)
-	if err := r.beginSpill(p.candidate, r.Input.Keyer); err != nil {
+	if err := r.beginSpill(p.candidate); err != nil {
 		return nil, err
 	}
 	if err := r.pool.closeFree(); err != nil {

@@ -22,7 +22,7 @@ func (m *inputMerge) resume() error {
 	if r.Checkpoint == nil || r.Checkpoint.State().Runs == 0 {
 		return nil
 	}
-	s, err := r.Spill(m.runs.keyer(), m.candidate.RoomBytes)
+	s, err := r.Spill(m.candidate.RoomBytes)
 	if err != nil {
 		return err
 	}
@@ -44,9 +44,6 @@ func (m *inputMerge) resume() error {
 // as written.
 func (m *inputMerge) mergeLast(ctx context.Context, opt merge.Options, runs []*spill.Run) error {
 	r := m.run
-	if m.runs.combine != nil {
-		r.Output.expectCombined()
-	}
 	if r.Checkpoint == nil || r.Output.resumable == nil {
 		return merge.Merge(ctx, opt, runs, r.Output)
 	}

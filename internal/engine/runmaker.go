@@ -35,8 +35,7 @@ type runMaker struct {
 
 	combine *format.Aggregation // combines equal keys in runs; nil: runs contain all records
 
-	runMemory   output.FoldMemory // for combining records
-	mergeMemory output.FoldMemory // for combining results of runs
+	foldMemory output.FoldMemory // for combining them
 
 	mu   sync.Mutex // protects runs while chunks are sorted
 	runs []*spill.Run

@@ -48,7 +48,7 @@ func Combine(ctx context.Context, opt sets.Options, r *Run, others ...*Run) (set
 		}
 		opt.Join.GroupBytes = groupBytes
 		opt.Join.NewRun = func(context.Context) (sets.TemporaryRun, error) {
-			s, err := ofB.Spill(ofB.Input.Keyer, -1)
+			s, err := ofB.Spill(-1)
 			if err != nil {
 				return nil, err
 			}

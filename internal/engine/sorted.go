@@ -47,7 +47,7 @@ func (r *Run) MergeSorted(ctx context.Context) error {
 	}
 
 	if len(runs) > s.FanIn {
-		if _, err := r.Spill(r.Input.Keyer, r.Input.DataBytes()); err != nil {
+		if _, err := r.Spill(r.Input.DataBytes()); err != nil {
 			return err
 		}
 		r.Result.MergeLevels = plan.Levels(len(runs), s.FanIn)
