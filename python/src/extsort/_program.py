@@ -186,14 +186,20 @@ def feed(pipe: BinaryIO, data: memoryview) -> None:
         pass
 
 
-def read_into(pipe: BinaryIO, room: memoryview) -> int:
-    """Fill room from a pipe and return the number of bytes. More bytes than room are an error."""
+def fill(pipe: BinaryIO, room: memoryview) -> int:
+    """Fill room from a pipe as far as there is data, and return the number of bytes."""
     filled = 0
     while filled < len(room):
         n = pipe.readinto(room[filled : filled + (1 << 20)])  # type: ignore[attr-defined]
         if not n:
-            return filled
+            break
         filled += n
-    if pipe.read(1):
+    return filled
+
+
+def read_into(pipe: BinaryIO, room: memoryview) -> int:
+    """Fill room from a pipe and return the number of bytes. More bytes than room are an error."""
+    filled = fill(pipe, room)
+    if filled == len(room) and pipe.read(1):
         raise ValueError(f"the result is longer than the {len(room)} bytes of dst")
     return filled

@@ -12,7 +12,7 @@ from typing import Any, Iterator, NamedTuple, Optional, Sequence, Union
 
 from ._data import Input, Output, array_bytes, is_array, is_path
 from ._layout import Key, Layout
-from ._program import Run, query
+from ._program import Run, fill, query
 
 Size = Union[int, str, None]
 
@@ -231,7 +231,7 @@ def iter_sorted(
         given.start(run)
         while True:
             part = numpy.empty(block, kind)
-            filled = _fill(run.stdout, array_bytes(part))
+            filled = fill(run.stdout, array_bytes(part))
             if filled:
                 yield part[: filled // kind.itemsize]
             if filled < part.nbytes:
@@ -339,14 +339,3 @@ def _resource_flags(memory: Size, temp: Any, threads: Optional[int], device: Opt
 
 def _paths(src: Any) -> list:
     return [os.fspath(path) for path in ([src] if is_path(src) else src)]
-
-
-def _fill(pipe: Any, room: memoryview) -> int:
-    """Fill room from a pipe as far as there is data, and return the number of bytes."""
-    filled = 0
-    while filled < len(room):
-        n = pipe.readinto(room[filled:])
-        if not n:
-            break
-        filled += n
-    return filled
