@@ -121,8 +121,8 @@ func newScatterer(
 
 func (s *scatterer) run(ctx context.Context, src device.Source) error {
 	for {
-		_, n, err := src.Next(len(s.keys), func(int64, int) []byte {
-			return s.unit
+		_, n, err := src.Next(len(s.keys), func(_ int64, n int) []byte {
+			return s.unit[:n*s.recordBytes]
 		})
 		if err != nil {
 			return err

@@ -64,3 +64,27 @@ func TestFullBlocksFail(t *testing.T) {
 		}
 	}
 }
+
+// TestCopy copies sources with a partial last block and with short blocks.
+func TestCopy(t *testing.T) {
+	recs := make([]byte, 3*1000)
+	for i := range recs {
+		recs[i] = byte(i * i)
+	}
+	for _, short := range [][]int{nil, {1, 5}} {
+		src := &devicetest.Source{Recs: recs, Size: 3, Short: short} // checks the memory it gets
+		got := make([]byte, len(recs))
+		w := blockFunc(func(first int64, block []byte) { copy(got[first*3:], block) })
+		if err := device.Copy(t.Context(), src, 2, 64, 3, w); err != nil || !bytes.Equal(got, recs) {
+			t.Errorf("short blocks %v: %v", short, err)
+		}
+	}
+}
+
+// blockFunc is a BlockWriter that calls a function.
+type blockFunc func(first int64, block []byte)
+
+func (f blockFunc) WriteBlock(_ context.Context, first int64, block []byte) error {
+	f(first, block)
+	return nil
+}

@@ -318,8 +318,8 @@ func Copy(
 	return Each(ctx, workers, func(ctx context.Context, _ int) error {
 		buffer := make([]byte, blockRecords*size)
 		for ctx.Err() == nil {
-			first, n, err := src.Next(blockRecords, func(int64, int) []byte {
-				return buffer
+			first, n, err := src.Next(blockRecords, func(_ int64, n int) []byte {
+				return buffer[:n*size]
 			})
 			if err != nil || n == 0 {
 				return err

@@ -108,8 +108,8 @@ func (s *Sieve) readView(ctx context.Context, src device.Source) (*view, error) 
 		return nil, context.Cause(ctx)
 	}
 
-	first, n, err := src.Next(s.opt.BlockRecords, func(int64, int) []byte {
-		return v.recs
+	first, n, err := src.Next(s.opt.BlockRecords, func(_ int64, n int) []byte {
+		return v.recs[:n*s.recordBytes]
 	})
 	if n == 0 || err != nil {
 		s.views <- v

@@ -65,8 +65,8 @@ func readRate(
 ) float64 {
 	block := max(len(memory)/readers/recordSize, 1)
 	rate, _ := rateOf(ctx, readers, bytes, trialTime, func(i int) (int, error) {
-		_, n, err := src.Next(block, func(int64, int) []byte {
-			return memory[i*block*recordSize:]
+		_, n, err := src.Next(block, func(_ int64, n int) []byte {
+			return memory[i*block*recordSize:][:n*recordSize]
 		})
 		return n * recordSize, err
 	})
