@@ -95,9 +95,12 @@ func run(
 
 func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 	var caught interruption
+	damage, isDamage := errors.AsType[*session.OverwriteError](err)
 	switch {
 	case errors.As(context.Cause(ctx), &caught):
-		if os.Getpid() == 1 { // otherwise the parent reports the signal
+		if isDamage {
+			printError(stderr, damage)
+		} else if os.Getpid() == 1 { // otherwise the parent reports the signal
 			printError(stderr, caught)
 		}
 		return dieOf(caught.signal)
@@ -107,7 +110,7 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 		return exitDisorder
 	case errors.Is(err, errNotFound):
 		return exitNotFound
-	case errors.Is(err, syscall.EPIPE):
+	case errors.Is(err, syscall.EPIPE) && !isDamage:
 		return dieOf(syscall.SIGPIPE)
 	}
 	printError(stderr, err)

@@ -66,11 +66,24 @@ func mostRecords(r *Run) int64 {
 	return records
 }
 
-// damaged adds to an error that the run has started to overwrite an input.
+// An OverwriteError reports that a run ended after it had started to overwrite one of its inputs.
+// The input is incomplete.
+type OverwriteError struct {
+	File string // the name of the input
+	Err  error  // the reason why the run ended
+}
+
+func (e *OverwriteError) Error() string {
+	return fmt.Sprintf("%v; %s was being overwritten and is now incomplete", e.Err, e.File)
+}
+
+func (e *OverwriteError) Unwrap() error { return e.Err }
+
+// damaged wraps an error in an OverwriteError if the run has started to overwrite an input.
 func (r *Run) damaged(err error) error {
 	in := r.Input.Overwritten()
 	if in == nil || !r.Output.sink.Begun() {
 		return err
 	}
-	return fmt.Errorf("%w; %s was being overwritten and is now incomplete", err, in.Name)
+	return &OverwriteError{File: in.Name, Err: err}
 }

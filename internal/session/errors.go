@@ -3,6 +3,7 @@ package session
 import (
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/engine"
 	"github.com/extsort/extsort/internal/option"
 	"github.com/extsort/extsort/internal/safely"
 )
@@ -23,6 +24,10 @@ type (
 	// caller. Such a panic does not end the program: the call returns this error, which contains
 	// the stack.
 	PanicError = safely.PanicError
+
+	// An OverwriteError reports that a run ended, for whatever reason, after it had started to
+	// overwrite one of its inputs.
+	OverwriteError = engine.OverwriteError
 
 	// A MemoryError reports that Options.MemoryBytes is too small. It contains a value that is
 	// sufficient.

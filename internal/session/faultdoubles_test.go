@@ -21,6 +21,8 @@ type injector struct {
 	// With panics, the operation panics with the error instead. Close operations don't panic,
 	// because they would leave files open.
 	panics bool
+	// With cancel, the operation succeeds and cancels the context of the run instead.
+	cancel context.CancelCauseFunc
 	count  atomic.Int64
 	failed atomic.Pointer[string] // name of the operation that failed
 }
@@ -35,6 +37,10 @@ func (i *injector) step(operation string) error {
 	i.failed.Store(&operation)
 	if i.panics {
 		panic(errInjected)
+	}
+	if i.cancel != nil {
+		i.cancel(errInjected)
+		return nil
 	}
 	return errInjected
 }

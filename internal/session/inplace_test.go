@@ -2,6 +2,7 @@ package session
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -118,12 +119,13 @@ func checkUndamaged(t *testing.T, what, file string, old []byte, err error) {
 	if readErr != nil {
 		t.Fatal(readErr)
 	}
-	if said := strings.Contains(err.Error(), incomplete); said == bytes.Equal(got, old) {
+	damage, said := errors.AsType[*OverwriteError](err)
+	if said == bytes.Equal(got, old) || said && (damage.File != file || !strings.Contains(err.Error(), incomplete)) {
 		t.Errorf("%s: the file is as before: %t, and the error is: %v", what, bytes.Equal(got, old), err)
 	}
 }
 
-// TestInPlaceFaults fails each operation of a sort over its input. Until the first byte is
+// TestInPlaceFaults fails each operation of a sort over its input, or cancels the sort. Until the first byte is
 // overwritten, the file stays as it was, header included. After that, the error says that it is
 // damaged.
 func TestInPlaceFaults(t *testing.T) {
@@ -131,10 +133,12 @@ func TestInPlaceFaults(t *testing.T) {
 	recs := words.make(t, "uniform", 300, seeded(t))
 	npy := Options{Record: format.Spec{Format: "npy"}}
 	for name, opt := range map[string]Options{
-		"merge":     {Record: npy.Record, Strategy: MergeRuns, BatchSize: 2},
-		"partition": {Record: npy.Record, Strategy: Partition},
-		"in core":   {Record: npy.Record},
-		"waiting":   {Record: npy.Record, Strategy: MergeRuns, Unique: true},
+		"merge":                {Record: npy.Record, Strategy: MergeRuns, BatchSize: 2},
+		"merge, cancelled":     {Record: npy.Record, Strategy: MergeRuns, BatchSize: 2},
+		"partition":            {Record: npy.Record, Strategy: Partition},
+		"partition, cancelled": {Record: npy.Record, Strategy: Partition},
+		"in core":              {Record: npy.Record},
+		"waiting":              {Record: npy.Record, Strategy: MergeRuns, Unique: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -142,6 +146,10 @@ func TestInPlaceFaults(t *testing.T) {
 			before, after := 0, 0
 			for failAt := int64(0); ; failAt += int64(2 / effort(2)) {
 				in := &injector{failAt: failAt}
+				ctx, cancel := context.WithCancelCause(t.Context())
+				if strings.HasSuffix(name, "cancelled") {
+					in.cancel = cancel
+				}
 				attempt := opt
 				attempt.Workers, attempt.TempDirs = 2, []string{t.TempDir()}
 				attempt.faults = in.faults(true)
@@ -151,8 +159,9 @@ func TestInPlaceFaults(t *testing.T) {
 				attempt.Inputs = []string{writeFile(t, old)}
 				f := openToWrite(t, attempt.Inputs[0], 0)
 				attempt.Stdout = f
-				_, err := Sort(t.Context(), attempt)
+				_, err := Sort(ctx, attempt)
 				f.Close()
+				cancel(nil)
 				if in.failed.Load() == nil && err == nil {
 					break
 				}
