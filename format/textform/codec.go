@@ -20,6 +20,10 @@ type codec struct {
 	encode func(dst, value []byte) []byte
 	// decode parses a text and stores its value. REQUIRES: the value was zero
 	decode func(value, text []byte) problem
+	// scan parses the value at the beginning of a text and returns the length of its text, or 0 if
+	// only decode can tell. nil means that decode parses all values.
+	// REQUIRES: len(text) > scanBytes
+	scan func(value, text []byte) int
 }
 
 // A problem describes why a text is invalid, as the end of a sentence. "" means that it is valid.

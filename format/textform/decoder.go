@@ -132,6 +132,12 @@ func (d *Decoder) Append(
 	dst, text []byte, line int64,
 ) (recs []byte, lines int64, err error) {
 	for len(text) > 0 {
+		var fast int64
+		dst, text, fast = d.appendSimple(dst, text)
+		lines += fast
+		if len(text) == 0 {
+			break
+		}
 		one := d.firstLine(text)
 		text = text[len(one):]
 		content := trimEnd(one)
@@ -145,6 +151,82 @@ func (d *Decoder) Append(
 		lines += 1 + int64(bytes.Count(content, []byte{'\n'}))
 	}
 	return dst, lines, nil
+}
+
+// appendSimple appends the records of the lines before the first one that is unusual: one with
+// quotes, blanks or an error, or the last one. It returns the text from that line on, and the
+// number of lines before it.
+func (d *Decoder) appendSimple(dst, text []byte) (recs, rest []byte, lines int64) {
+	if !d.form.HasHeader() {
+		return dst, text, 0
+	}
+	for {
+		start := len(dst)
+		dst = append(dst, make([]byte, d.recordSize)...)
+		length := d.decodeSimple(dst[start:], text)
+		if length == 0 {
+			return dst[:start], text, lines
+		}
+		text = text[length:]
+		lines++
+	}
+}
+
+// decodeSimple fills a record of zeros from the line at the beginning of text. It returns the length
+// of the line with its end, or 0 if the line is not a simple one.
+func (d *Decoder) decodeSimple(rec, text []byte) (length int) {
+	if len(text) == 0 || text[0] == '\n' || text[0] == '\r' {
+		return 0 // an empty line is not always a record
+	}
+	separator := d.form.separator()
+	last := len(d.columns) - 1
+	for i := range d.columns {
+		n := d.columns[i].decodeSimple(rec, text[length:], separator)
+		if n < 0 {
+			return 0
+		}
+		length += n
+		if i < last {
+			if text[length] != separator {
+				return 0
+			}
+			length++
+		}
+	}
+	if text[length] == '\r' {
+		length++
+	}
+	if length == len(text) || text[length] != '\n' {
+		return 0
+	}
+	return length + 1
+}
+
+// decodeSimple decodes the cell at the beginning of a text and returns its length, or -1 if the cell
+// is not a simple one. Other characters follow the cell.
+func (c *columnCodec) decodeSimple(rec, text []byte, separator byte) int {
+	value := c.valueIn(rec)
+	if c.scan != nil {
+		if len(text) <= scanBytes {
+			return -1
+		}
+		if n := c.scan(value, text); n > 0 {
+			return n
+		}
+		return -1
+	}
+	for n, char := range text {
+		switch char {
+		case '"':
+			return -1
+		case separator, '\n', '\r':
+			if c.decode(value, text[:n]) != "" {
+				return -1
+			}
+			return n
+		}
+	}
+	return -1
 }
 
 // firstLine returns the first line of text, with its end.

@@ -21,7 +21,7 @@ type floatForm struct {
 	appendValue func(dst []byte, bits uint64) []byte
 	// round returns the bits of a number, which may be an infinity, and reports whether a finite
 	// number is too large.
-	round func(text string) (bits uint64, fault problem)
+	round func(text []byte) (bits uint64, fault problem)
 }
 
 var (
@@ -88,7 +88,7 @@ func (f *floatForm) append(dst []byte, bits uint64) []byte {
 func (f *floatForm) parse(text []byte) (bits uint64, fault problem) {
 	const shortestName = 3
 	if len(text) < shortestName || digitOf(text[len(text)-1]) < 10 {
-		return f.round(string(text))
+		return f.round(text)
 	}
 	lower := strings.ToLower(string(text))
 	if digits, ok := strings.CutPrefix(lower, "nan(0x"); ok {
@@ -108,15 +108,15 @@ func (f *floatForm) parse(text []byte) (bits uint64, fault problem) {
 	case "-nan":
 		return f.quietNaN() | f.sign(), ""
 	}
-	return f.round(lower)
+	return f.round([]byte(lower))
 }
 
 func appendDouble(dst []byte, bits uint64) []byte {
 	return strconv.AppendFloat(dst, math.Float64frombits(bits), 'g', -1, 64)
 }
 
-func roundDouble(text string) (bits uint64, fault problem) {
-	v, err := strconv.ParseFloat(text, 64)
+func roundDouble(text []byte) (bits uint64, fault problem) {
+	v, err := strconv.ParseFloat(string(text), 64)
 	return math.Float64bits(v), problemOf(err)
 }
 
@@ -130,8 +130,8 @@ func appendSingle(dst []byte, bits uint64) []byte {
 	)
 }
 
-func roundSingle(text string) (bits uint64, fault problem) {
-	v, err := strconv.ParseFloat(text, 32)
+func roundSingle(text []byte) (bits uint64, fault problem) {
+	v, err := strconv.ParseFloat(string(text), 32)
 	return uint64(math.Float32bits(float32(v))), problemOf(err)
 }
 
@@ -189,7 +189,7 @@ func (f *smallFloat) shortest() []string {
 		}
 		for digits := 1; digits <= enoughDigits; digits++ {
 			text := strconv.FormatFloat(f.value(bits), 'g', digits, 64)
-			if back, fault := f.round(text); fault == "" && back == bits {
+			if back, fault := f.round([]byte(text)); fault == "" && back == bits {
 				texts[bits] = text
 				break
 			}
@@ -199,8 +199,8 @@ func (f *smallFloat) shortest() []string {
 }
 
 // round rounds a number to the nearest float, and a tie to the even one.
-func (f *smallFloat) round(text string) (bits uint64, fault problem) {
-	v, err := strconv.ParseFloat(text, 64)
+func (f *smallFloat) round(text []byte) (bits uint64, fault problem) {
+	v, err := strconv.ParseFloat(string(text), 64)
 	if fault := problemOf(err); fault != "" {
 		return 0, fault
 	}

@@ -32,6 +32,10 @@ func load(value []byte, bigEndian bool) uint64 {
 
 // store writes the low bytes of a number.
 func store(value []byte, bigEndian bool, n uint64) {
+	if !bigEndian && len(value) == 8 {
+		binary.LittleEndian.PutUint64(value, n)
+		return
+	}
 	for i := range value {
 		at := i
 		if bigEndian {
@@ -52,7 +56,15 @@ func unsignedCodec(t format.Type) codec {
 	return codec{
 		isNumber: true,
 		encode: func(dst, value []byte) []byte {
-			return strconv.AppendUint(dst, load(value, t.BigEndian), 10)
+			return appendUint(dst, load(value, t.BigEndian))
+		},
+		scan: func(value, text []byte) int {
+			n, length := scanUint(text)
+			if size < 8 && n>>(8*size) != 0 {
+				return 0
+			}
+			store(value, t.BigEndian, n)
+			return length
 		},
 		decode: func(value, text []byte) problem {
 			n, negative, fault := parseInteger(text)
@@ -70,18 +82,30 @@ func unsignedCodec(t format.Type) codec {
 
 func signedCodec(t format.Type) codec {
 	size := t.Size
+	limit := uint64(1) << (8*size - 1)
 	return codec{
 		isNumber: true,
 		encode: func(dst, value []byte) []byte {
-			return strconv.AppendInt(
-				dst,
-				signExtend(load(value, t.BigEndian), size),
-				10,
-			)
+			return appendInt(dst, signExtend(load(value, t.BigEndian), size))
+		},
+		scan: func(value, text []byte) int {
+			if text[0] == '-' {
+				n, length := scanUint(text[1:])
+				if length == 0 || n > limit {
+					return 0
+				}
+				store(value, t.BigEndian, -n)
+				return 1 + length
+			}
+			n, length := scanUint(text)
+			if n >= limit {
+				return 0
+			}
+			store(value, t.BigEndian, n)
+			return length
 		},
 		decode: func(value, text []byte) problem {
 			n, negative, fault := parseInteger(text)
-			limit := uint64(1) << (8*size - 1)
 			switch {
 			case fault != "":
 				return fault
@@ -195,15 +219,15 @@ func negated(high, low uint64) (newHigh, newLow uint64) {
 // appendWide appends a number of 128 bits: at most three groups of 19 digits.
 func appendWide(dst []byte, high, low uint64) []byte {
 	if high == 0 {
-		return strconv.AppendUint(dst, low, 10)
+		return appendUint(dst, low)
 	}
 	top, rest := bits.Div64(0, high, tenTo19)
 	middle, last := bits.Div64(rest, low, tenTo19)
 	if over, group := bits.Div64(top, middle, tenTo19); over > 0 { // 2^128 has 39 digits
-		dst = strconv.AppendUint(dst, over, 10)
+		dst = appendUint(dst, over)
 		dst = appendPadded(dst, group)
 	} else {
-		dst = strconv.AppendUint(dst, group, 10)
+		dst = appendUint(dst, group)
 	}
 	return appendPadded(dst, last)
 }
