@@ -441,22 +441,7 @@ func (f *finder) writeLines(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	size := f.file.Header.Layout().RecordSize
-	p := &printer{
-		flags:   &f.flags.text,
-		size:    size,
-		encoder: textform.NewEncoder(f.flags.text.form, size, columns),
-		read:    f.reader(),
-		sink:    sink,
-	}
-	if f.flags.text.form == tableForm {
-		room := 0
-		if f.flags.opt.Output == "" || isStandard(f.flags.opt.Output, 1) {
-			room = terminalColumns(f.app.stdout)
-		}
-		err = p.printTable(ctx, newTextTable(p.encoder, columns, room))
-	} else {
-		err = p.printLines(ctx, f.flags.opt.Workers)
-	}
+	p := newPrinter(f.app, f.flags, printed{f.file.Header.Layout().RecordSize, columns, f.reader()}, sink)
+	err = p.print(ctx, f.flags.opt.Workers)
 	return f.finish(ctx, sink, p.written, err)
 }

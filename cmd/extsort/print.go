@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/extsort/extsort/format"
-	"github.com/extsort/extsort/format/textform"
 	"github.com/extsort/extsort/merge/output"
 )
 
@@ -78,18 +77,8 @@ func printRecords(
 		return err
 	}
 
-	p := &printer{
-		flags:   &v.text,
-		size:    in.recordSize(),
-		encoder: textform.NewEncoder(v.text.form, in.recordSize(), columns),
-		read:    read,
-		sink:    sink,
-	}
-	if v.text.form == tableForm {
-		err = p.printTable(ctx, newTextTable(p.encoder, columns, v.tableWidth(a)))
-	} else {
-		err = p.printLines(ctx, v.opt.Workers)
-	}
+	p := newPrinter(a, v, printed{in.recordSize(), columns, read}, sink)
+	err = p.print(ctx, v.opt.Workers)
 	if err == nil {
 		err = in.checkUnchanged(a.warn)
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 
+	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/format/textform"
 	"github.com/extsort/extsort/merge/output"
 )
@@ -10,14 +11,34 @@ import (
 // printBlockBytes is the number of bytes of records to convert at a time.
 const printBlockBytes = 256 << 10
 
+// printed describes the records to print.
+type printed struct {
+	size    int // of a record
+	columns []format.Column
+	read    recordReader
+}
+
 // A printer writes the text of records to a sink.
 type printer struct {
+	printed
 	flags   *textFlags
-	size    int // of a record
 	encoder *textform.Encoder
-	read    recordReader
+	table   *textTable // nil unless the text is a table
 	sink    *output.Sink
 	written int64 // in bytes
+}
+
+func newPrinter(a *app, v *flagValues, what printed, sink *output.Sink) *printer {
+	p := &printer{
+		printed: what,
+		flags:   &v.text,
+		encoder: textform.NewEncoder(v.text.form, what.size, what.columns),
+		sink:    sink,
+	}
+	if v.text.form == tableForm {
+		p.table = newTextTable(p.encoder, what.columns, v.tableWidth(a))
+	}
+	return p
 }
 
 func (p *printer) write(ctx context.Context, lines []byte) error {
@@ -29,60 +50,59 @@ func (p *printer) write(ctx context.Context, lines []byte) error {
 	return p.sink.WriteBlock(ctx, first, lines)
 }
 
-// blockBytes returns the number of bytes of records to convert at a time.
-func (p *printer) blockBytes() int {
-	return max(printBlockBytes/p.size, 1) * p.size
+// measuredRows is the number of records that determine the widths of the columns of a table.
+const measuredRows = 200
+
+// begin returns the line of titles. recs are the first records.
+func (p *printer) begin(recs []byte) []byte {
+	if p.table != nil {
+		p.table.fitWidths(recs[:min(len(recs), measuredRows*p.size)], p.size)
+	}
+	switch {
+	case p.flags.header == "no":
+		return nil
+	case p.table != nil:
+		return p.table.appendCells(nil, p.table.titles)
+	}
+	return p.encoder.Header(nil)
 }
 
-// printLines converts blocks of records in parallel.
-func (p *printer) printLines(ctx context.Context, workers int) error {
-	if p.flags.header != "no" {
-		if err := p.write(ctx, p.encoder.Header(nil)); err != nil {
-			return err
-		}
+// append appends the text of records.
+func (p *printer) append(dst, recs []byte) []byte {
+	if p.table != nil {
+		return p.table.appendRows(dst, recs, p.size)
+	}
+	return p.encoder.Append(dst, recs)
+}
+
+// print writes all records. It converts blocks of them in parallel.
+func (p *printer) print(ctx context.Context, workers int) error {
+	blockBytes := max(printBlockBytes/p.size, 1) * p.size
+	first, err := p.read(make([]byte, blockBytes))
+	if err != nil {
+		return err
+	}
+	if err := p.write(ctx, p.begin(first)); err != nil {
+		return err
 	}
 	return runInOrder(ctx, workers, conversion{
 		read: func(b *textBlock) (more bool, err error) {
+			if b.number == 0 {
+				b.in = first
+				return len(b.in) > 0, nil
+			}
 			if b.buffer == nil {
-				b.buffer = make([]byte, p.blockBytes())
+				b.buffer = make([]byte, blockBytes)
 			}
 			b.in, err = p.read(b.buffer)
 			return len(b.in) > 0, err
 		},
 		convert: func(b *textBlock) error {
-			b.out = p.encoder.Append(b.out[:0], b.in)
+			b.out = p.append(b.out[:0], b.in)
 			return nil
 		},
 		write: func(ctx context.Context, b *textBlock) error {
 			return p.write(ctx, b.out)
 		},
 	})
-}
-
-// measuredRows is the number of records that determine the widths of the columns of a table.
-const measuredRows = 200
-
-// printTable prints records in columns. The first records determine the widths of the columns.
-func (p *printer) printTable(ctx context.Context, table *textTable) error {
-	buf := make([]byte, p.blockBytes())
-	var out []byte
-	for isFirst := true; ; isFirst = false {
-		recs, err := p.read(buf)
-		if err != nil {
-			return err
-		}
-		if isFirst {
-			table.fitWidths(recs[:min(len(recs), measuredRows*p.size)], p.size)
-			if p.flags.header != "no" {
-				out = table.appendCells(out, table.titles)
-			}
-		}
-		for rest := recs; len(rest) > 0; rest = rest[p.size:] {
-			out = table.appendRow(out, rest[:p.size])
-		}
-		if err := p.write(ctx, out); err != nil || len(recs) == 0 {
-			return err
-		}
-		out = out[:0]
-	}
 }

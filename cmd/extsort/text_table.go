@@ -15,7 +15,6 @@ type textTable struct {
 	widths       []int // in characters
 	maxWidth     int   // of the terminal; 0: any number of characters
 	shownColumns int   // the number of columns that fit
-	cells        []string
 }
 
 func newTextTable(
@@ -43,9 +42,10 @@ const (
 // fitWidths sets the widths of the columns according to some records, and makes the table fit the
 // terminal.
 func (t *textTable) fitWidths(recs []byte, size int) {
+	var cells []string
 	for ; len(recs) > 0; recs = recs[size:] {
-		t.cells = t.encoder.Cells(t.cells[:0], recs[:size])
-		for i, cell := range t.cells {
+		cells = t.encoder.Cells(cells[:0], recs[:size])
+		for i, cell := range cells {
 			t.widths[i] = max(t.widths[i], utf8.RuneCountInString(cell))
 		}
 	}
@@ -83,9 +83,14 @@ func (t *textTable) rowWidth() int {
 	return total
 }
 
-func (t *textTable) appendRow(dst, rec []byte) []byte {
-	t.cells = t.encoder.Cells(t.cells[:0], rec)
-	return t.appendCells(dst, t.cells)
+// appendRows appends the rows of records.
+func (t *textTable) appendRows(dst, recs []byte, size int) []byte {
+	var cells []string
+	for ; len(recs) > 0; recs = recs[size:] {
+		cells = t.encoder.Cells(cells[:0], recs[:size])
+		dst = t.appendCells(dst, cells)
+	}
+	return dst
 }
 
 func (t *textTable) appendCells(dst []byte, cells []string) []byte {

@@ -31,9 +31,7 @@ func TestTableFitsTheTerminal(t *testing.T) {
 		table := newTextTable(textform.NewEncoder(tableForm, size, columns), columns, room)
 		table.fitWidths(recs, size)
 		lines := table.appendCells(nil, table.titles)
-		for rest := recs; len(rest) > 0; rest = rest[size:] {
-			lines = table.appendRow(lines, rest[:size])
-		}
+		lines = table.appendRows(lines, recs, size)
 		for line := range strings.Lines(string(lines)) {
 			if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > max(room, 24) {
 				t.Errorf("%d columns: %d in %q", room, n, line)

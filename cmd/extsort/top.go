@@ -96,20 +96,11 @@ func writeTop(ctx context.Context, a *app, v *flagValues, files []string, top *s
 	if err != nil {
 		return err
 	}
-	p := &printer{
-		flags:   &v.text,
-		size:    top.RecordSize,
-		encoder: textform.NewEncoder(v.text.form, top.RecordSize, top.Columns),
-		read:    readerOf(top.Records, top.RecordSize),
-		sink:    sink,
-	}
-	switch v.text.form {
-	case recordsForm:
+	p := newPrinter(a, v, printed{top.RecordSize, top.Columns, readerOf(top.Records, top.RecordSize)}, sink)
+	if v.text.form == recordsForm {
 		err = p.write(ctx, top.Records)
-	case tableForm:
-		err = p.printTable(ctx, newTextTable(p.encoder, top.Columns, v.tableWidth(a)))
-	default:
-		err = p.printLines(ctx, 1)
+	} else {
+		err = p.print(ctx, 1)
 	}
 	if err != nil {
 		return errors.Join(err, sink.Abort())
