@@ -78,10 +78,15 @@ func (m *Meter) end(bytes int64) {
 }
 
 // inStage measures a function as a stage of the run in which totalBytes will pass a place; -1 means
-// not known.
+// not known. Stages that pass the output begin when the whole input has been read.
 func inStage(r *Run, name string, at place, totalBytes int64, do func() error) error {
 	r.Meter.begin(name, at, totalBytes)
 	defer func() { r.Meter.end(r.Input.Bytes()) }()
+	if at == atOutput {
+		if err := r.Output.expect(r.Input.Records()); err != nil {
+			return err
+		}
+	}
 	return do()
 }
 

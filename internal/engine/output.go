@@ -278,6 +278,22 @@ func (o *Output) filters() device.BlockWriter {
 	return w
 }
 
+// expect announces the size of a file that was unknown until the end of the input, which has read
+// records. It does nothing for a resumable file, which may contain records already.
+func (o *Output) expect(read int64) error {
+	facts := *o.run.Facts
+	if facts.Records >= 0 || o.resumable != nil || o.file == nil || !o.Placed() {
+		return nil
+	}
+	facts.Records = read
+	records := facts.OutputRecords()
+	if records <= 0 {
+		return nil
+	}
+	size := int64(len(o.header.Encode(0))) + records*int64(o.Size)
+	return o.file.Expect(size, o.run.Plan.Sizes.Workers)
+}
+
 // observe counts the records at the end of the chain, and checks them if they cannot be read back.
 // The Meter counts the bytes of the sorted records, even if the output records have another size,
 // because the totals of stages do so, too.

@@ -74,6 +74,23 @@ func (f *File) Write(p []byte) (int, error) {
 	return n, err
 }
 
+// Expect announces the size of a file that was opened without one. It reserves the space and may
+// choose a better way to write the file for the given number of concurrent writers. REQUIRES: no
+// write is in progress
+func (f *File) Expect(bytes int64, writers int) error {
+	if err := reserveFor(f.rawFile, f.naming.path, bytes); err != nil {
+		return err
+	}
+	huge, ok := newHugePages(f.rawFile, bytes, writers)
+	if !ok {
+		return nil
+	}
+	err := f.writer.flush()
+	f.writer.close()
+	f.writer = huge
+	return err
+}
+
 // ReadAt reads data that was written but not yet committed. REQUIRES: no write is in progress
 func (f *File) ReadAt(p []byte, offset int64) (n int, err error) {
 	if err := f.writer.flush(); err != nil {

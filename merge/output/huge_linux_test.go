@@ -37,11 +37,27 @@ func memoryFolder(t *testing.T) string {
 func openHuge(t *testing.T, folder string, size int64) (*File, *hugePages) {
 	t.Helper()
 	out := openFile(t, filepath.Join(folder, "out"), FileOptions{Bytes: size, Writers: 2})
+	return out, mapping(t, out, size)
+}
+
+// expectHuge is openHuge for an output whose size is announced after it has been opened.
+func expectHuge(t *testing.T, folder string, size int64) (*File, *hugePages) {
+	t.Helper()
+	out := openFile(t, filepath.Join(folder, "out"), FileOptions{Writers: 2})
+	if err := out.Expect(size, 2); err != nil {
+		t.Fatal(err)
+	}
+	return out, mapping(t, out, size)
+}
+
+// mapping returns the writer of an output that is written with huge pages.
+func mapping(t *testing.T, out *File, size int64) *hugePages {
+	t.Helper()
 	h, ok := out.writer.(*hugePages)
 	if !ok || int64(len(h.bytes)) != size/arena.HugePage*arena.HugePage {
 		t.Fatal("the output is not mapped")
 	}
-	return out, h
+	return h
 }
 
 // someBytes returns size random bytes.
@@ -96,25 +112,29 @@ func sharedMemory(t *testing.T) int {
 }
 
 // TestHugeOutput writes outputs with headers to a tmpfs. Some exceed the reserved size, and they
-// keep more or less than was reserved. Their pages are huge if the system can make huge pages,
-// and plain after the writer gives up on them.
+// keep more or less than was reserved. The size of some is announced late. Their pages are huge if
+// the system can make huge pages, and plain after the writer gives up on them.
 func TestHugeOutput(t *testing.T) {
 	folder := memoryFolder(t)
 	data := someBytes(17*arena.HugePage + 4321)
 	const reserved = 16*arena.HugePage + 12345
 	for _, c := range []struct {
 		reserved, kept, header, block, writers int
-		givenUp                                bool
+		givenUp, late                          bool
 	}{
-		{reserved, reserved, 0, 1 << 20, 16, false},
-		{reserved, reserved - 3<<20, 128, 1<<20 - 24, 2, false},
-		{reserved, len(data), 1001, 100_000, 16, false},
-		{arena.HugePage, arena.HugePage, 0, 1 << 16, 2, false},
-		{arena.HugePage, arena.HugePage - 1, 77, 999, 2, false},
-		{reserved, reserved, 128, 1<<20 + 8, 16, true},
+		{reserved, reserved, 0, 1 << 20, 16, false, false},
+		{reserved, reserved - 3<<20, 128, 1<<20 - 24, 2, false, true},
+		{reserved, len(data), 1001, 100_000, 16, false, false},
+		{arena.HugePage, arena.HugePage, 0, 1 << 16, 2, false, true},
+		{arena.HugePage, arena.HugePage - 1, 77, 999, 2, false, false},
+		{reserved, reserved, 128, 1<<20 + 8, 16, true, false},
 	} {
 		before := sharedMemory(t)
-		out, h := openHuge(t, folder, int64(c.reserved))
+		open := openHuge
+		if c.late {
+			open = expectHuge
+		}
+		out, h := open(t, folder, int64(c.reserved))
 		h.givenUp.Store(c.givenUp)
 		writeInBlocks(t, out, data[:max(c.reserved, c.kept)], c.header, c.block, c.writers)
 		huge := 0
