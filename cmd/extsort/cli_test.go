@@ -47,6 +47,7 @@ func commandLinePage() string {
 			"definitions.\nThe [cookbook](cookbook.md) has examples, [records.md](records.md) the types.\n",
 	)
 	root := (&app{}).sortCommand()
+	root.Long = rootLong((&app{}).verbs())
 	writeCommand(&b, root, nil)
 	shared := map[string]string{}
 	root.Flags().VisitAll(func(f *pflag.Flag) { shared[f.Name] = flagRow(f) })

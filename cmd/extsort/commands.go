@@ -31,10 +31,12 @@ type app struct {
 
 func (a *app) execute(ctx context.Context, args []string) error {
 	root := a.sortCommand()
-	verbs := a.verbs()
-	args, isVerb := verbFirst(args, root, verbs)
-	if isVerb {
-		root.AddCommand(verbs...)
+	if slices.ContainsFunc(args, isVerb) {
+		var found bool
+		if args, found = verbFirst(args, root, a.verbs()); found {
+			root.Long = rootLong(a.verbs()) // for the manual page
+			root.AddCommand(a.verbs()...)
+		}
 	}
 	if len(args) > 0 && isCompletion(args[0]) {
 		hideConflicts(root)
@@ -46,7 +48,7 @@ func (a *app) execute(ctx context.Context, args []string) error {
 			return nil, cobra.ShellCompDirectiveDefault
 		}
 		var offers []string
-		for _, c := range verbs {
+		for _, c := range a.verbs() {
 			offers = append(offers, cobra.CompletionWithDesc(c.Name(), c.Short))
 		}
 		return offers, cobra.ShellCompDirectiveDefault
@@ -73,41 +75,55 @@ func (w *stickyWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// A verbRow is a row of verbTable: a short description for lists of verbs, and the command.
+// A verbRow is a row of verbTable: a verb, a short description for lists of verbs, and the command.
 type verbRow struct {
+	name    string
 	short   string
 	command func(*app) *cobra.Command
 }
 
 // verbTable lists the verbs in the order of the help.
 var verbTable = []verbRow{
-	{"show what files contain", infoCommand},
-	{"print records as text", printCommand},
-	{"print the most frequent keys", topCommand},
-	{"convert lines of text to records", parseCommand},
-	{"find records by key in a sorted file", findCommand},
-	{"make an index of a sorted file, for find", indexCommand},
-	{"put records into a random order", shuffleCommand},
-	{"write the records of all sorted files", unionCommand},
-	{"write records whose keys are in all files", intersectCommand},
-	{"write records whose keys are not in others", subtractCommand},
-	{"count the keys that two files share", compareCommand},
-	{"pair the records of two files by key", joinCommand},
-	{"write test data", (*app).genCommand},
-	{"predict how a sort would run", (*app).planCommand},
-	{"list the devices a sort can use", (*app).devicesCommand},
-	{"time the sorting algorithms of a device", (*app).benchCommand},
-	{"measure this machine for better plans", (*app).tuneCommand},
-	{"sort on many machines, with a scheduler", distCommand},
-	{"take a tour: generate, sort, verify", (*app).demoCommand},
-	{"show this help, or help for a verb", func(*app) *cobra.Command { return helpCommand() }},
-	{"print the version", func(*app) *cobra.Command { return versionCommand() }},
-	{"print a manual page", func(*app) *cobra.Command { return manCommand() }},
-	{"print a completion script for a shell", (*app).completionCommand},
+	{"info", "show what files contain", infoCommand},
+	{"print", "print records as text", printCommand},
+	{"top", "print the most frequent keys", topCommand},
+	{"parse", "convert lines of text to records", parseCommand},
+	{"find", "find records by key in a sorted file", findCommand},
+	{"index", "make an index of a sorted file, for find", indexCommand},
+	{"shuffle", "put records into a random order", shuffleCommand},
+	{"union", "write the records of all sorted files", unionCommand},
+	{"intersect", "write records whose keys are in all files", intersectCommand},
+	{"subtract", "write records whose keys are not in others", subtractCommand},
+	{"compare", "count the keys that two files share", compareCommand},
+	{"join", "pair the records of two files by key", joinCommand},
+	{"gen", "write test data", (*app).genCommand},
+	{"plan", "predict how a sort would run", (*app).planCommand},
+	{"devices", "list the devices a sort can use", (*app).devicesCommand},
+	{"bench", "time the sorting algorithms of a device", (*app).benchCommand},
+	{"tune", "measure this machine for better plans", (*app).tuneCommand},
+	{"dist", "sort on many machines, with a scheduler", distCommand},
+	{"demo", "take a tour: generate, sort, verify", (*app).demoCommand},
+	{"help", "show this help, or help for a verb", func(*app) *cobra.Command { return helpCommand() }},
+	{"version", "print the version", func(*app) *cobra.Command { return versionCommand() }},
+	{"man", "print a manual page", func(*app) *cobra.Command { return manCommand() }},
+	{"completion", "print a completion script for a shell", (*app).completionCommand},
 }
 
-// verbs returns the command of each verb. It caches the commands, because it is called several
-// times at start-up.
+// namesOfVerbs returns the names of all verbs.
+func namesOfVerbs() (names []string) {
+	for _, row := range verbTable {
+		names = append(names, row.name)
+	}
+	return names
+}
+
+// isVerb reports whether a word is the name of a verb.
+func isVerb(word string) bool {
+	return slices.ContainsFunc(verbTable, func(row verbRow) bool { return row.name == word })
+}
+
+// verbs returns the command of each verb. It takes longer to make the commands than to sort a small
+// file, so they are made once, and only if the command line may contain a verb or asks for help.
 func (a *app) verbs() []*cobra.Command {
 	if a.verbCommands != nil {
 		return a.verbCommands
@@ -175,7 +191,7 @@ func verbFirst(args []string, root *cobra.Command, verbs []*cobra.Command) ([]st
 		from, to = 1, len(args)-1
 	}
 	at := firstOperand(args[from:to], append([]*cobra.Command{root}, verbs...))
-	if at < 0 || !slices.Contains(verbNames(verbs), args[from+at]) {
+	if at < 0 || !isVerb(args[from+at]) {
 		return args, false
 	}
 	at += from

@@ -98,7 +98,7 @@ var missingVerbs = map[string]string{
 
 // mistakenVerb returns an error if the first operand is not a file but looks like a verb. It
 // recognizes verbs of other tools and, if no flag describes a record, misspelled verbs of extsort.
-func (f *sortFlags) mistakenVerb(files []string, verbs []*cobra.Command) error {
+func (f *sortFlags) mistakenVerb(files []string) error {
 	if len(files) == 0 {
 		return nil
 	}
@@ -121,7 +121,7 @@ func (f *sortFlags) mistakenVerb(files []string, verbs []*cobra.Command) error {
 	case missing(first) && r.Type+r.Format+r.Fields == "" &&
 		r.RecordSize == 0 &&
 		len(r.Keys) == 0:
-		if near := nearestWord(first, verbNames(verbs)); near != "" {
+		if near := nearestWord(first, namesOfVerbs()); near != "" {
 			return fmt.Errorf(
 				"%s: no such file or command: did you mean extsort %s?",
 				first,

@@ -33,7 +33,6 @@ func (a *app) sortCommand() *cobra.Command {
 	f := &v.sortFlags
 	cmd := &cobra.Command{
 		Use:               "extsort",
-		Long:              rootLong(a.verbs()),
 		Example:           rootExample,
 		Args:              cobra.ArbitraryArgs,
 		SilenceErrors:     true,
@@ -45,6 +44,11 @@ func (a *app) sortCommand() *cobra.Command {
 		Hidden: true,
 	}) // extsort has its own verb help
 	addGroups(cmd, v.groups("sort")...)
+	showHelp := cmd.HelpFunc()
+	cmd.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		cmd.Long = rootLong(a.verbs())
+		showHelp(cmd, args)
+	})
 	f.flags = cmd.Flags()
 	cmd.RunE = func(cmd *cobra.Command, files []string) error {
 		if f.mode.version {
@@ -76,7 +80,7 @@ func (a *app) sortCheckOrMerge(
 	contradictions := errors.Join(
 		append(f.contradictions(files), conflicts(f.flags)...)...,
 	)
-	if err := cmp.Or(f.mistakenVerb(files, a.verbs()), contradictions); err != nil {
+	if err := cmp.Or(f.mistakenVerb(files), contradictions); err != nil {
 		return err
 	}
 	if f.mode.join {

@@ -8,6 +8,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// TestVerbsHaveTheirNames checks the names in verbTable against those of the commands.
+func TestVerbsHaveTheirNames(t *testing.T) {
+	if got := verbNames((&app{}).verbs()); !slices.Equal(got, namesOfVerbs()) {
+		t.Errorf("the commands are %v, their rows %v", got, namesOfVerbs())
+	}
+}
+
 // TestAFlagAndAVerbAreRows adds a flag and a verb to the tables and finds them wherever flags and
 // verbs appear.
 func TestAFlagAndAVerbAreRows(t *testing.T) {
@@ -21,7 +28,7 @@ func TestAFlagAndAVerbAreRows(t *testing.T) {
 	}
 	plainFlag := func(g group, _ *flagValues) { g.bool(new(bool), "toy-plain", "leave the toy as it is") }
 	flagTable = append(flagTable, flagGroup{"Toys", "sort, toy", []defineFlag{colourFlag, plainFlag}})
-	verbTable = append(verbTable, verbRow{"play with the toy", func(*app) *cobra.Command {
+	verbTable = append(verbTable, verbRow{"toy", "play with the toy", func(*app) *cobra.Command {
 		return verb("toy [flags]", "Play with the toy for a while.", "  extsort toy", &flagValues{},
 			func(*cobra.Command, []string) error { ran = "toy " + colour; return nil })
 	}})
