@@ -6,16 +6,12 @@ import contextlib
 import mmap
 import os
 import subprocess
-from typing import Any, Optional, Union
+from typing import Any, BinaryIO, NamedTuple, Optional, Sequence
 
+from ._layout import Layout, as_dtype
+from ._npy import Header, make_header, parse_header, read_header
+from ._options import is_path
 from ._program import Run, feed, read_into
-
-Path = Union[str, "os.PathLike[str]"]
-
-
-def is_path(data: Any) -> bool:
-    """Report whether data is the path of a file."""
-    return isinstance(data, (str, os.PathLike))
 
 
 def is_array(data: Any) -> bool:
@@ -27,8 +23,10 @@ def check_array(array: Any, name: str) -> None:
     """Raise if the program can't read an array, or write into it.
 
     Raises:
-        ValueError: the array is not one block of memory with one dimension.
+        ValueError: the array is not one block of memory with one dimension, or has a mask.
     """
+    if hasattr(array, "mask") and hasattr(array, "compressed"):
+        raise ValueError(f"{name} has a mask, which a sort would ignore: give array.compressed() or array.filled()")
     if array.ndim != 1:
         raise ValueError(f"{name} has {array.ndim} dimensions: give one, such as the rows as records of a dtype")
     if not array.flags.c_contiguous:
@@ -81,6 +79,13 @@ class Place:
         """
         return self.offset + self.length == os.path.getsize(self.path)
 
+    def is_npy_file(self, dtype: Any) -> bool:
+        """Report whether the place is all that an npy file contains, with this dtype."""
+        header = read_header(self.path)
+        if header is None or header.size != self.offset or len(header.shape) != 1 or not self.ends_file():
+            return False
+        return as_dtype(header.descr) == dtype
+
     def shares_file(self, src: Any) -> bool:
         """Report whether src is an array in the same file."""
         other = Place.of(src) if is_array(src) else None
@@ -99,7 +104,10 @@ class Input:
     Attributes:
         arguments: the arguments for the input.
         stdin: what the program gets as its standard input.
+        inherited: the other descriptors that the program needs: none.
     """
+
+    inherited: Sequence[int] = ()
 
     def __init__(self, src: Any, files: contextlib.ExitStack, in_memory: bool = False):
         """Open src.
@@ -148,6 +156,134 @@ class Input:
             run.start(_send, self._stream, run.stdin)
 
 
+class Source(NamedTuple):
+    """One of several inputs.
+
+    Attributes:
+        data: a path, a binary file or an array.
+        dtype: the dtype of its records.
+        path: a file with the records, or None for a stream or an array in memory.
+        skip: bytes of the file before the first record.
+        records: the number of records, or None for all until the end of the file.
+    """
+
+    data: Any
+    dtype: Any
+    path: Optional[str]
+    skip: int = 0
+    records: Optional[int] = None
+
+    @classmethod
+    def of(cls, data: Any, dtype: Any, name: str) -> "Source":
+        """Describe an input. dtype is for an input that is neither an array nor an npy file.
+
+        Raises:
+            ValueError: the dtype is missing, or the input can't be read.
+            TypeError: data is none of these.
+        """
+        if is_array(data):
+            check_array(data, name)
+            place = Place.of(data)
+            if place is None:
+                return cls(data, data.dtype, None)
+            return cls(data, data.dtype, place.path, place.offset, None if place.ends_file() else len(data))
+        if not is_path(data) and not hasattr(data, "read"):
+            raise TypeError(f"{name} is {type(data).__name__}: give a path, a binary file or an array")
+        header = read_header(data)
+        if header is not None:
+            return cls(data, file_dtype(header, data), os.fspath(data), header.size)
+        if dtype is None:
+            raise ValueError(f"dtype is missing: {name} is neither an array nor an uncompressed npy file")
+        return cls(data, dtype, os.fspath(data) if is_path(data) else None)
+
+
+def file_dtype(header: Header, path: Any, dtype: Any = None) -> Any:
+    """Return the dtype of an npy file with one dimension.
+
+    Raises:
+        ValueError: the file has more dimensions, or a dtype was given, too.
+    """
+    if dtype is not None:
+        raise ValueError(f"{os.fspath(path)} is an npy file with a dtype of its own: leave dtype out")
+    if len(header.shape) != 1:
+        raise ValueError(f"{os.fspath(path)} has the shape {header.shape}: only arrays with one dimension have records")
+    return header.descr
+
+
+class Group:
+    """Several inputs with the same layout, as arguments of the program.
+
+    Attributes:
+        layout: the layout of the records.
+        flags: flags for the records' places in the files.
+        names: the arguments for the inputs.
+        inherited: the descriptors that the program needs.
+        stdin: what the program gets as its standard input.
+    """
+
+    stdin = subprocess.DEVNULL
+
+    def __init__(self, sources: Sequence[Source], files: contextlib.ExitStack, random_access: bool = False):
+        """Open the inputs.
+
+        Args:
+            random_access: write an array into a temporary file instead of a pipe.
+
+        Raises:
+            ValueError: the inputs have different layouts.
+        """
+        self.layout = Layout(sources[0].dtype)
+        for source in sources[1:]:
+            other = Layout(source.dtype)
+            if other.size != self.layout.size or _kinds(other) != _kinds(self.layout):
+                raise ValueError(f"the inputs have different dtypes: {self.layout.dtype} and {other.dtype}")
+        self.names: list[str] = []
+        self.flags: list[str] = []
+        self.inherited: list[int] = []
+        self._feeds: list[tuple[BinaryIO, Source]] = []
+        self._files = files
+        self._random_access = random_access
+        files.callback(self._close_inherited)
+
+        places = {(source.path is None, source.skip, source.records) for source in sources}
+        share_flags = len(places) == 1 and sources[0].path is not None
+        if share_flags:
+            self._add_place(sources[0])
+        elif any(is_array(source.data) or source.skip for source in sources):
+            self.flags.append("--raw")
+        for source in sources:
+            plain = source.path is not None and not source.skip and source.records is None
+            self.names.append(source.path if share_flags or plain else self._pass(source))
+
+    def _add_place(self, source: Source) -> None:
+        if source.skip or is_array(source.data):
+            self.flags.append("--raw")
+        if source.skip:
+            self.flags.append(f"--skip-bytes={source.skip}")
+        if source.records is not None:
+            self.flags.append(f"--records={source.records}")
+
+    def _pass(self, source: Source) -> str:
+        """Return a name under which the program finds an input that is not a whole file."""
+        if self._random_access or not os.path.isdir("/dev/fd"):
+            return _temporary_copy(source, self._files)
+        theirs, ours = os.pipe()
+        self.inherited.append(theirs)
+        pipe = self._files.enter_context(_closing_quietly(os.fdopen(ours, "wb")))
+        self._feeds.append((pipe, source))
+        return f"/dev/fd/{theirs}"
+
+    def start(self, run: Run) -> None:
+        """Start to pass the data that is in no file."""
+        self._close_inherited()  # else a program that ends early would not break the pipe
+        for pipe, source in self._feeds:
+            run.start(_feed_source, pipe, source)
+
+    def _close_inherited(self) -> None:
+        while self.inherited:
+            os.close(self.inherited.pop())
+
+
 class Output:
     """Where the program writes: a path as an argument, anything else as its standard output.
 
@@ -157,10 +293,19 @@ class Output:
         stdout: what the program gets as its standard output, or None for a pipe to this process.
     """
 
-    def __init__(self, dst: Any, src: Any, most: Optional[int], same: bool, files: contextlib.ExitStack):
+    def __init__(
+        self,
+        dst: Any,
+        files: contextlib.ExitStack,
+        dtype: Any = None,
+        src: Any = None,
+        most: Optional[int] = None,
+        same: bool = False,
+    ):
         """Open dst.
 
         Args:
+            dtype: the dtype of the result if the program writes no header, or None if it does.
             src: what the program reads.
             most: number of bytes that the result has at most, or None if that is unknown.
             same: the result has exactly that number of bytes.
@@ -168,11 +313,16 @@ class Output:
         self.arguments: list[str] = []
         self.stdout: Any = subprocess.DEVNULL
         self.writes_source = False
+        self._dtype = dtype
         self._memory: Optional[memoryview] = None
         self._stream: Any = None
+        self._npy: Optional[_NpyFile] = None
+        self._collects = dst is None
 
-        if is_path(dst):
-            self.arguments = ["-o", os.fspath(dst)]
+        if self._collects:
+            self.stdout = None
+        elif is_path(dst):
+            self._open_path(dst, files)
         elif is_array(dst):
             self._open_array(dst, src, most, same, files)
         elif _has_descriptor(dst):
@@ -183,6 +333,13 @@ class Output:
             self._stream = dst
         else:
             raise TypeError(f"dst is {type(dst).__name__}: give a path, a binary file or an array")
+
+    def _open_path(self, path: Any, files: contextlib.ExitStack) -> None:
+        if self._dtype is None or not os.fspath(path).endswith(".npy"):
+            self.arguments = ["--output", os.fspath(path)]
+            return
+        self._npy = files.enter_context(_NpyFile(os.fspath(path), as_dtype(self._dtype)))
+        self.stdout = self._npy.descriptor
 
     def _open_array(self, array: Any, src: Any, most: Optional[int], same: bool, files: contextlib.ExitStack) -> None:
         check_array(array, "dst")
@@ -200,12 +357,129 @@ class Output:
         self.writes_source = shares
         self._memory = array_bytes(array)
 
-    def receive(self, run: Run) -> None:
-        """Receive the data that the program does not write into a file itself."""
+    def receive(self, run: Run) -> Any:
+        """Receive the data that the program does not write into a file itself.
+
+        Returns:
+            the result as an array if dst is None.
+        """
         if self._memory is not None:
             read_into(run.stdout, self._memory)
         elif self._stream is not None:
             _receive(run.stdout, self._stream)
+        elif self._collects:
+            return read_array(run.stdout, self._dtype)
+        return None
+
+    def commit(self, records: int) -> None:
+        """Complete an npy file that has this number of records."""
+        if self._npy is not None:
+            self._npy.commit(records)
+
+
+class _NpyFile:
+    """An npy file that appears under its name when it is complete.
+
+    The program writes the records, and commit the header before them. Leaving the block without
+    commit removes the file.
+    """
+
+    def __init__(self, path: str, dtype: Any):
+        self._path = path
+        self._dtype = dtype
+        self._header_bytes = len(make_header(dtype, 1 << 63))
+        folder, name = os.path.split(os.path.realpath(path))
+        self._temporary = os.path.join(folder, f".{name}.{os.urandom(6).hex()}.tmp")
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
+        self.descriptor = os.open(self._temporary, flags, 0o666)
+
+    def __enter__(self) -> "_NpyFile":
+        os.lseek(self.descriptor, self._header_bytes, os.SEEK_SET)
+        return self
+
+    def commit(self, records: int) -> None:
+        """Write the header, and give the file its name and the mode of the file that it replaces."""
+        os.lseek(self.descriptor, 0, os.SEEK_SET)
+        os.write(self.descriptor, make_header(self._dtype, records, self._header_bytes))
+        os.fsync(self.descriptor)
+        target = os.path.realpath(self._path)
+        if os.path.exists(target):
+            os.chmod(self._temporary, os.stat(target).st_mode & 0o7777)
+        self._close()
+        os.replace(self._temporary, target)
+
+    def _close(self) -> None:
+        if self.descriptor >= 0:
+            os.close(self.descriptor)
+            self.descriptor = -1
+
+    def __exit__(self, kind: Any, failure: Any, trace: Any) -> None:
+        self._close()
+        with contextlib.suppress(FileNotFoundError):  # committed
+            os.remove(self._temporary)
+
+
+def read_array(pipe: BinaryIO, dtype: Any = None) -> Any:
+    """Read records to the end of a stream and return them as a writable array of shape (n,).
+
+    Args:
+        dtype: the dtype of the records. Without one, the stream begins with the header of an npy file.
+
+    Raises:
+        ValueError: there is no such header.
+    """
+    import numpy
+
+    if dtype is None:
+        header = parse_header(pipe)
+        if header is None:
+            pipe.read()  # the program's error, if it has one, says more
+            return None
+        dtype = header.descr
+    data = bytearray()
+    while True:
+        block = pipe.read(1 << 20)
+        if not block:
+            break
+        data += block
+    kind = as_dtype(dtype)
+    return numpy.frombuffer(data, kind, len(data) // kind.itemsize)
+
+
+def _kinds(layout: Layout) -> list:
+    """Return what has to be equal if two inputs share flags."""
+    return [(field.offset, field.size, field.kind, field.unit) for field in layout.fields.values()]
+
+
+@contextlib.contextmanager
+def _closing_quietly(pipe: BinaryIO) -> Any:
+    try:
+        yield pipe
+    finally:
+        with contextlib.suppress(BrokenPipeError):
+            pipe.close()
+
+
+def _feed_source(pipe: BinaryIO, source: Source) -> None:
+    """Write the records of an input into a pipe and close it."""
+    if is_array(source.data):
+        feed(pipe, array_bytes(source.data))
+    elif source.path is None:
+        _send(source.data, pipe)
+    else:
+        with open(source.path, "rb") as file:
+            file.seek(source.skip)
+            _send(file, pipe)
+
+
+def _temporary_copy(source: Source, files: contextlib.ExitStack) -> str:
+    """Write the records of an input into a file that exists until the call ends."""
+    import tempfile
+
+    descriptor, name = tempfile.mkstemp()
+    files.callback(os.remove, name)
+    _feed_source(os.fdopen(descriptor, "wb"), source)
+    return name
 
 
 def _has_descriptor(data: Any) -> bool:

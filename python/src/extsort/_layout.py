@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-import ast
-import functools
-import json
 import re
-from typing import Any, NamedTuple, Optional, Sequence, Union
-
-from ._program import query
+import sys
+from typing import Any, Iterator, NamedTuple, Optional, Sequence, Union
 
 Key = Union[str, Sequence[str], None]
 
-# A time or a difference of times, such as '<M8[ms]'. NaT is its least integer.
-_TIME = re.compile(r"([<>|=])[mM]8(\[.*\])?$")
+# The dtypes that need no NumPy, such as '<u8' and 'M8[ms]'.
+_SIMPLE = re.compile(r"([<>|=]?)([uifbcSUVMm])(\d+)(\[.*\])?$")
 
 # NumPy compares floats as numbers, and puts NaN and NaT last.
-_NUMPY_ORDER = ("--float", "numeric", "--nan", "last")
+NUMPY_ORDER = ["--float", "numeric", "--nan", "last"]
 
 
 class Field(NamedTuple):
     """A field of a record."""
 
     offset: int  # in bytes
+    size: int  # in bytes
+    dtype: Any  # as NumPy describes it
     kind: Optional[str]  # the program's type, or None if it has no order
     reason: str  # why it has no order
+
+    @property
+    def unit(self) -> str:
+        """The unit of a time, such as "[ms]", or ""."""
+        found = _SIMPLE.match(_text(self.dtype))
+        return found[4] or "" if found else ""
 
 
 class Layout:
@@ -33,81 +37,170 @@ class Layout:
     Attributes:
         dtype: the dtype as it was given.
         size: bytes of a record.
-        fields: the fields by their names. A dtype without names has one field, named "".
+        fields: the fields by their names. A dtype without names has one field, named "". A field
+            of a nested record is named "outer.inner".
     """
 
     def __init__(self, dtype: Any):
         self.dtype = dtype
-        described = _describe(repr(_descr(dtype)))
-        self.size: int = described["record_size"]
-        self.fields: dict[str, Field] = described["fields"]
+        if isinstance(dtype, str) and _SIMPLE.match(dtype):
+            self.size = _size(dtype)
+            fields = [("", _field(0, self.size, dtype))]
+        elif isinstance(dtype, list) and _is_simple(dtype):
+            fields = list(_described_fields(dtype))
+            self.size = sum(_size(kind) for _, kind in dtype)
+        else:
+            full = as_dtype(dtype)
+            fields = list(_dtype_fields(full))
+            self.size = full.itemsize
+        self.fields = dict(fields)
+        if not self.size:
+            raise ValueError(f"dtype {dtype!r} has no bytes")
 
     def flags(self, key: Key = None) -> list[str]:
-        """Return the flags that describe the record and its keys, in NumPy's order of values.
+        """Return the flags that describe the record and its keys, in NumPy's order of values."""
+        return ["--record-size", str(self.size), *self.key_flags(key)]
+
+    def key_flags(self, key: Key = None) -> list[str]:
+        """Return the flags for the keys.
 
         Args:
             key: the names of the fields to sort by, the most significant first. "-" before a name
-                reverses its order. A structured dtype without a key is sorted by all its fields, in
-                their order, as NumPy does.
+                reverses its order. A dtype without a key is sorted by all its fields, in their
+                order, as NumPy does.
 
         Raises:
             KeyError: there is no such field.
+            TypeError: a field has no order.
         """
-        names = [key] if isinstance(key, str) else list(key or self.fields)
-        flags = ["--raw", "-R", str(self.size), *_NUMPY_ORDER]
-        for name in names:
-            flags += ["-k", self._key(name)]
+        flags = list(NUMPY_ORDER)
+        for name, descending in self.keys(key):
+            flags += ["--key", self.place(name) + (":desc" if descending else "")]
         return flags
 
-    def _key(self, name: str) -> str:
-        descending = name not in self.fields and name.startswith("-")
-        field = name[1:] if descending else name
-        if field not in self.fields:
+    def place(self, name: str) -> str:
+        """Return OFFSET:TYPE of a field that has an order."""
+        field = self.field(name)
+        if not field.kind:
+            raise TypeError(f"field {name!r} can't be a key: {field.reason}")
+        return f"{field.offset}:{field.kind}"
+
+    def field(self, name: str) -> Field:
+        """Return the field of a name."""
+        if name not in self.fields:
             known = ", ".join(repr(one) for one in self.fields if one) or "none: use '' or '-'"
-            raise KeyError(f"no field {field!r}; the fields are {known}")
-        found = self.fields[field]
-        if not found.kind:
-            raise TypeError(f"field {field!r} can't be a key: {found.reason}")
-        return f"{found.offset}:{found.kind}" + (":desc" if descending else "")
+            raise KeyError(f"no field {name!r}; the fields are {known}")
+        return self.fields[name]
+
+    def keys(self, key: Key = None) -> Iterator[tuple[str, bool]]:
+        """Yield the name of each key field, and whether it is descending.
+
+        The name of a nested record stands for all its fields.
+        """
+        for name in [key] if isinstance(key, str) else list(key or self.fields):
+            found = self._expand(name)
+            descending = not found and name.startswith("-")
+            if descending:
+                found = self._expand(name[1:])
+            for field in found or [name]:
+                yield field, descending
+
+    def _expand(self, name: str) -> list[str]:
+        if name in self.fields:
+            return [name]
+        return [field for field in self.fields if field.startswith(name + ".")]
 
 
-def _descr(dtype: Any) -> Any:
-    """Return the description of a dtype as it stands in an npy file."""
-    if isinstance(dtype, str) and re.match(r"[<>|=]?[a-zA-Z]\d*(\[\w+\])?$", dtype):
-        return dtype if dtype[0] in "<>|" else "<" + dtype.lstrip("=")
-    if isinstance(dtype, list):
-        return dtype
+def as_dtype(dtype: Any) -> Any:
+    """Return a numpy.dtype.
+
+    Args:
+        dtype: what numpy.dtype takes, or the description of an npy file, which names padding "".
+
+    Raises:
+        ValueError: NumPy is not installed, or the records contain Python objects.
+    """
     try:
         import numpy
     except ImportError:
         raise ValueError(f"dtype {dtype!r} needs NumPy; without it, write '<u8' or [('name', '<u8'), ...]") from None
+    if isinstance(dtype, list):
+        dtype = numpy.lib.format.descr_to_dtype(dtype) if _has_padding(dtype) else dtype
     full = numpy.dtype(dtype)
     if full.hasobject:
-        raise ValueError(f"dtype {full} contains Python objects: only values of a fixed size can be sorted in a file")
-    return numpy.lib.format.dtype_to_descr(full)
+        raise ValueError(
+            f"dtype {full} contains Python objects, which a file can't hold: convert them, such as to 'S20' or 'f8'"
+        )
+    return full
 
 
-@functools.lru_cache(maxsize=256)
-def _describe(descr: str) -> dict[str, Any]:
-    """Ask the program for the layout of a description: it reads the header of an empty array."""
-    header = f"{{'descr': {descr}, 'fortran_order': False, 'shape': (0,), }}".encode("latin-1")
-    header += b" " * (-(len(header) + 11) % 64) + b"\n"
-    array = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header
-    info = json.loads(query(["info", "--json", "-"], array))
-    times = _times(ast.literal_eval(descr))
-    fields = {}
-    for field in info["fields"]:
-        kind = times.get(field["name"], field.get("type"))
-        fields[field["name"]] = Field(field["offset"], kind, field.get("reason", ""))
-    return {"record_size": info["record_size"], "fields": fields}
+def _has_padding(descr: list) -> bool:
+    return any(isinstance(field, tuple) and field[0] == "" for field in descr)
 
 
-def _times(descr: Any, name: str = "") -> dict[str, str]:
-    """Return the program's type for each time in a description. The unit does not alter the order."""
-    if isinstance(descr, str):
-        found = _TIME.match(descr)
-        return {name: "time_sbe" if found[1] == ">" else "time_s"} if found else {}
-    times = {}
-    for field, kind, *_ in descr:
-        times.update(_times(kind, f"{name}.{field}" if name else field))
-    return times
+def _is_simple(descr: list) -> bool:
+    """Report whether each field has a name and a dtype that needs no NumPy."""
+    return all(
+        len(field) == 2 and isinstance(field[0], str) and isinstance(field[1], str) and _SIMPLE.match(field[1])
+        for field in descr
+    )
+
+
+def _described_fields(descr: list) -> Iterator[tuple[str, Field]]:
+    offset = 0
+    for name, kind in descr:
+        size = _size(kind)
+        if name:  # without a name it is padding
+            yield name, _field(offset, size, kind)
+        offset += size
+
+
+def _dtype_fields(dtype: Any, name: str = "", offset: int = 0) -> Iterator[tuple[str, Field]]:
+    if dtype.names is None:
+        yield name, _field(offset, dtype.itemsize, dtype)
+        return
+    for inner in dtype.names:
+        kind, at = dtype.fields[inner][:2]
+        yield from _dtype_fields(kind, f"{name}.{inner}" if name else inner, offset + at)
+
+
+def _text(dtype: Any) -> str:
+    return dtype if isinstance(dtype, str) else dtype.str
+
+
+def _size(simple: str) -> int:
+    _, kind, count, _ = _SIMPLE.match(simple).groups()  # type: ignore[union-attr]
+    return int(count) * (4 if kind == "U" else 1)
+
+
+def _field(offset: int, size: int, dtype: Any) -> Field:
+    kind, reason = _order(dtype)
+    return Field(offset, size, dtype, kind, reason)
+
+
+def _order(dtype: Any) -> tuple[Optional[str], str]:
+    """Return the program's type of a dtype, or None and the reason why the dtype has no order."""
+    if getattr(dtype, "subdtype", None):
+        return None, "it is an array: make each element a field of its own, such as ('x0', '<f4'), with array.view"
+    found = _SIMPLE.match(_text(dtype))
+    if not found or found[2] == "c" or found[3] == "0":
+        return None, f"{dtype} has no order here: numbers, times, bool, bytes and text have one"
+    order, kind, size = found[1], found[2], int(found[3])
+    is_big = order == ">" or order in ("", "=") and sys.byteorder == "big"
+    suffix = "be" if is_big and (size > 1 or kind == "U") else ""
+    if kind in "uif" and size <= 8:
+        return f"{kind}{8 * size}{suffix}", ""
+    if kind == "f":
+        return _long_double(size, suffix)
+    # The unit of a time does not matter for its order.
+    types = {"b": "u8", "S": f"bytes{size}", "V": f"bytes{size}", "U": f"ucs{size}{suffix}"}
+    return types.get(kind, f"time_s{suffix}"), ""
+
+
+def _long_double(size: int, suffix: str) -> tuple[Optional[str], str]:
+    """Return the type of numpy.longdouble, which has 80 bits and padding on x86 processors."""
+    import numpy
+
+    if numpy.finfo(numpy.longdouble).nmant == 63:
+        return f"f80in{8 * size}{suffix}", ""
+    return None, "the long double of this processor has no order here: convert it to '<f8'"

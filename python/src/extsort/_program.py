@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
-import signal
 import subprocess
 import sys
 import threading
-from pathlib import Path
 from typing import Any, BinaryIO, Callable, Optional, Sequence
 
 # The program gets this many seconds to remove its temporary files after an interrupt.
 _SECONDS_TO_CLEAN_UP = 10
+
+# Only this process interrupts the program. Otherwise Ctrl-C in a terminal would reach it twice, and
+# the second signal ends it before it has removed its temporary files.
+_OWN_GROUP: dict[str, Any] = (
+    {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}  # type: ignore[attr-defined]
+    if os.name == "nt"
+    else {"start_new_session": True}
+)
 
 
 class ExtsortError(Exception):
@@ -21,21 +25,32 @@ class ExtsortError(Exception):
 
     Attributes:
         status: the exit status of the program; 2 for most errors, negative for a signal.
+        message: the text of the exception.
     """
 
     def __init__(self, message: str, status: int):
-        super().__init__(message)
+        super().__init__(message, status)
+        self.message = message
         self.status = status
+
+    def __str__(self) -> str:
+        return self.message
 
 
 def program() -> str:
     """Return the path of the program: $EXTSORT, the one of this package, or the one in PATH."""
     name = "extsort.exe" if os.name == "nt" else "extsort"
-    packaged = Path(__file__).parent / "bin" / name
-    found = os.environ.get("EXTSORT") or (str(packaged) if packaged.exists() else shutil.which(name))
+    packaged = os.path.join(os.path.dirname(__file__), "bin", name)
+    found = os.environ.get("EXTSORT") or (packaged if os.path.exists(packaged) else _in_path(name))
     if not found:
         raise FileNotFoundError("no extsort program: install the wheel of your platform, or set EXTSORT to its path")
     return found
+
+
+def _in_path(name: str) -> Optional[str]:
+    import shutil
+
+    return shutil.which(name)
 
 
 def main() -> None:
@@ -61,7 +76,6 @@ class Run:
         inherited: Sequence[int] = (),
         progress: bool = False,
     ):
-        self._progress = progress
         self._messages: list[str] = []
         self._threads: list[threading.Thread] = []
         self._failures: list[BaseException] = []
@@ -72,8 +86,9 @@ class Run:
             stdout=subprocess.PIPE if stdout is None else stdout,
             stderr=subprocess.PIPE,
             **options,
+            **_OWN_GROUP,
         )
-        self.start(self._read_messages)
+        self.start(self._read_messages, progress)
 
     @property
     def stdin(self) -> BinaryIO:
@@ -112,35 +127,31 @@ class Run:
         for thread in self._threads:
             thread.join()
         if status not in accepted:
-            raise ExtsortError(self._error_message(status), status)
+            raise ExtsortError(_error_message(self._messages, status), status)
         if self._failures:
             raise self._failures[0]
         return status
 
     def report(self) -> dict[str, Any]:
         """Return the report that --stats=json made the program print last."""
+        import json
+
         for line in reversed(self._messages):
             if line.startswith("{"):
                 return json.loads(line)
         return {}
 
-    def _read_messages(self) -> None:
+    def _read_messages(self, progress: bool) -> None:
         assert self._process.stderr is not None
+        show = _new_progress() if progress else None
         with self._process.stderr:
             for raw in self._process.stderr:
                 line = raw.decode("utf-8", "replace").rstrip("\r\n")
                 self._messages.append(line)
-                if self._progress and not line.startswith(("{", "extsort: ")):
-                    print(line, file=sys.stderr, flush=True)
-
-    def _error_message(self, status: int) -> str:
-        lines = [line for line in self._messages if line and not line.startswith("{")]
-        errors = [line for line in lines if line.startswith("extsort: ")] or lines
-        if errors:
-            return errors[-1].removeprefix("extsort: ")
-        if status < 0:
-            return f"extsort was ended by {signal.Signals(-status).name}"
-        return f"extsort ended with status {status}"
+                if show and not line.startswith(("{", "extsort: ")):
+                    show(line)
+        if show:
+            show("")
 
     def __enter__(self) -> "Run":
         return self
@@ -158,22 +169,69 @@ class Run:
             thread.join()
 
     def _interrupt(self) -> None:
-        """Ask the program to stop, so that it removes its temporary files."""
-        self._process.send_signal(signal.SIGTERM if os.name == "nt" else signal.SIGINT)
+        """Ask the program once to stop, so that it removes its temporary files."""
+        if os.name == "nt":
+            import signal
+
+            self._process.send_signal(signal.CTRL_BREAK_EVENT)  # type: ignore[attr-defined]
+        else:
+            self._process.terminate()
         try:
             self._process.wait(_SECONDS_TO_CLEAN_UP)
-        except subprocess.TimeoutExpired:
+        except BaseException:  # it takes too long, or the user interrupts again
             self._process.kill()
             self._process.wait()
 
 
-def query(arguments: Sequence[str], data: bytes = b"") -> str:
+def query(arguments: Sequence[str], data: bytes = b"", accepted: Sequence[int] = (0,)) -> bytes:
     """Run a short command with `data` as standard input and return what it prints."""
     done = subprocess.run([program(), *arguments], input=data, capture_output=True)
-    if done.returncode != 0:
-        message = done.stderr.decode("utf-8", "replace").strip().removeprefix("extsort: ")
-        raise ExtsortError(message, done.returncode)
-    return done.stdout.decode("utf-8", "surrogateescape")
+    if done.returncode not in accepted:
+        messages = done.stderr.decode("utf-8", "replace").splitlines()
+        raise ExtsortError(_error_message(messages, done.returncode), done.returncode)
+    return done.stdout
+
+
+def _error_message(messages: Sequence[str], status: int) -> str:
+    """Return the last error among the lines that the program printed on standard error."""
+    lines = [line for line in messages if line and not line.startswith("{")]
+    errors = [line for line in lines if line.startswith("extsort: ")] or lines
+    if errors:
+        return errors[-1].removeprefix("extsort: ")
+    if status < 0:
+        import signal
+
+        return f"extsort was ended by {signal.Signals(-status).name}"
+    return f"extsort ended with status {status}"
+
+
+def _new_progress() -> Callable[[str], None]:
+    """Return a function that shows a line of progress. An empty line ends the progress."""
+    try:
+        from tqdm import tqdm  # type: ignore[import-untyped]
+    except ImportError:
+        return _print_progress
+    import re
+
+    bar = tqdm(total=100, unit="%", bar_format="{desc}: {percentage:3.0f}%|{bar}| {elapsed}<{remaining}")
+
+    def show(line: str) -> None:
+        stage = re.match(r"stage [^,]*, ([^:(]*)", line)
+        percent = re.search(r"\((\d+)%", line)
+        if stage:
+            bar.set_description_str(stage[1].strip(), refresh=False)
+        if percent:
+            bar.n = int(percent[1])
+            bar.refresh()
+        if not line:
+            bar.close()
+
+    return show
+
+
+def _print_progress(line: str) -> None:
+    if line:
+        print(line, file=sys.stderr, flush=True)
 
 
 def feed(pipe: BinaryIO, data: memoryview) -> None:

@@ -1,38 +1,18 @@
-"""The verbs of the package. Each runs the program once."""
+"""The functions that sort, merge and check. Each runs the program once."""
 
 from __future__ import annotations
 
-import ast
-import contextlib
-import json
-import os
-import subprocess
-import tempfile
-from typing import Any, Iterator, NamedTuple, Optional, Sequence, Union
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Optional, Sequence
 
-from ._data import Input, Output, array_bytes, is_array, is_path
-from ._layout import Key, Layout
+from ._calls import Report, describe, execute, paths_of, transform, whole_file
+from ._data import Input, array_bytes, is_array
+from ._layout import Key, as_dtype
+from ._options import Options, is_path, option_flags
 from ._program import Run, fill, query
 
-Size = Union[int, str, None]
-
-
-class Report(NamedTuple):
-    """What a run did.
-
-    Attributes:
-        records: number of records read.
-        records_out: number of records written.
-        seconds: how long the run took.
-        strategy: how the program sorted, such as "in-core" or "merge".
-        details: all fields of the program's JSON report.
-    """
-
-    records: int
-    records_out: int
-    seconds: float
-    strategy: str
-    details: dict
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class Order(NamedTuple):
@@ -58,15 +38,9 @@ def sort(
     *,
     dtype: Any = None,
     key: Key = None,
-    reverse: bool = False,
     unique: bool = False,
     limit: Optional[int] = None,
-    memory: Size = None,
-    temp: Any = None,
-    threads: Optional[int] = None,
-    device: Optional[str] = None,
-    progress: bool = False,
-    options: Sequence[str] = (),
+    **options: Unpack[Options],
 ) -> Report:
     """Sort records within a memory limit. The sort is stable.
 
@@ -77,19 +51,14 @@ def sort(
             A numpy.memmap is read by the program itself: its records never pass through this process.
         dst: a path, a binary file object, or an array with room for the result. None sorts an array
             in place. A file is replaced when the result is complete, or left as it is; an array has
-            undefined contents after an error. dst may be src.
-        dtype: the dtype of a record. An array has its own. Not needed for npy files.
-        key: the name of a field, or names, the most significant first; "-name" is descending.
-            Without key, all fields count, in their order.
-        reverse: reverse the order. Equal records keep theirs.
+            undefined contents after an error. dst may be src. A path that ends with ".npy" becomes
+            a NumPy file.
+        dtype: the dtype of a record. Arrays and npy files have their own.
+        key: the name of a field, or names, the most significant first; "-name" is descending, and
+            "outer.inner" is a field of a nested record. Without key, all fields count, in their order.
         unique: keep only the first record of each key.
         limit: write only this many records.
-        memory: the limit, in bytes or as "2G" or "10%"; half of the machine's memory by default.
-        temp: a directory, or several, for temporary files.
-        threads: number of worker threads.
-        device: "cpu", "gpu", or a number or name from `extsort devices`.
-        progress: print the stages of the run on standard error.
-        options: more flags of the command, such as ["--compress", "zstd"].
+        **options: memory, temp, threads, reverse, progress and others: see Options.
 
     Returns:
         a Report.
@@ -100,7 +69,7 @@ def sort(
 
     >>> import numpy as np
     >>> a = np.array([(3, 0.5), (1, 2.5)], dtype=[("id", "<u4"), ("mass", "<f8")])
-    >>> sort(a, key="-mass").records
+    >>> sort(a, key="-mass", memory="100M").records
     2
     >>> a["id"].tolist()
     [1, 3]
@@ -109,26 +78,18 @@ def sort(
         if not is_array(src):
             raise TypeError("dst is missing: only an array can be sorted in place")
         dst = src
-    flags = _record_flags(src, dtype, key)
-    if is_array(dst):
-        _, flags = _headerless(src, dtype, key)
-    flags += _selection_flags(reverse, unique, limit)
-    flags += _resource_flags(memory, temp, threads, device)
-    return _run(flags + list(options), src, dst, progress)
+    if is_path(dst):
+        src = whole_file(src)
+    flags = ["--unique"] if unique else []
+    if limit is not None:
+        flags += ["--limit", str(limit)]
+    records = describe(src, dtype, headerless=is_array(dst))
+    result = None if records.has_header or records.layout is None else records.layout.dtype
+    most = src.nbytes if is_array(src) and is_array(dst) else None
+    return transform(flags + records.key_flags(key), src, dst, records, result, options, most, same=not flags)
 
 
-def argsort(
-    src: Any,
-    *,
-    dtype: Any = None,
-    key: Key = None,
-    reverse: bool = False,
-    memory: Size = None,
-    temp: Any = None,
-    threads: Optional[int] = None,
-    device: Optional[str] = None,
-    options: Sequence[str] = (),
-) -> Any:
+def argsort(src: Any, *, dtype: Any = None, key: Key = None, **options: Unpack[Options]) -> Any:
     """Return the positions of the records in sorted order, as numpy.argsort(kind="stable") does.
 
     The arguments are those of sort. The result has shape (n,) and dtype uint64, and is in memory:
@@ -138,20 +99,8 @@ def argsort(
     >>> argsort(np.array([30, 10, 20])).tolist()
     [1, 2, 0]
     """
-    import numpy
-
-    flags = _record_flags(src, dtype, key)
-    flags += _selection_flags(reverse, False, None)
-    flags += _resource_flags(memory, temp, threads, device)
-    flags += ["--argsort", "u64", *options]
-    if is_array(src):
-        positions = numpy.empty(len(src), "<u8")
-        _run(flags, src, positions, False)
-        return positions
-    with tempfile.TemporaryFile() as file:
-        _run(flags, src, file, False)
-        file.seek(0)
-        return numpy.fromfile(file, "<u8")
+    records = describe(src, dtype)
+    return transform(["--argsort", "u64", *records.key_flags(key)], src, None, records, "<u8", options)
 
 
 def merge(
@@ -160,56 +109,41 @@ def merge(
     *,
     dtype: Any = None,
     key: Key = None,
-    reverse: bool = False,
     unique: bool = False,
-    memory: Size = None,
-    temp: Any = None,
-    progress: bool = False,
-    options: Sequence[str] = (),
+    **options: Unpack[Options],
 ) -> Report:
     """Merge sorted files into one. The arguments are those of sort; srcs is a list of paths.
 
     Raises:
         ExtsortError: an input is not sorted, or the program failed.
+
+    >>> merge(["monday.npy", "tuesday.npy"], "week.npy", key="time")  # doctest: +SKIP
     """
     paths = list(srcs)
     if not all(is_path(src) for src in paths):
-        raise TypeError("srcs are paths: write arrays to files first, or sort them together")
-    flags = ["-m", *_record_flags(paths, dtype, key)]
-    flags += _selection_flags(reverse, unique, None)
-    flags += _resource_flags(memory, temp, None, None)
-    return _run(flags + list(options), paths, dst, progress)
+        raise TypeError("srcs are paths: write arrays to files first, or use union with count_all=True")
+    records = describe(paths, dtype, headerless=is_array(dst))
+    flags = ["--merge", *records.key_flags(key), *(["--unique"] if unique else [])]
+    result = None if records.has_header or records.layout is None else records.layout.dtype
+    return transform(flags, paths, dst, records, result, options)
 
 
-def check(
-    src: Any, *, dtype: Any = None, key: Key = None, reverse: bool = False, options: Sequence[str] = ()
-) -> Order:
+def check(src: Any, *, dtype: Any = None, key: Key = None, **options: Unpack[Options]) -> Order:
     """Report whether records are in order. The arguments are those of sort.
 
     >>> import numpy as np
     >>> check(np.array([1, 3, 2])).record
     2
     """
-    flags = ["-C", "--stats=json", *_record_flags(src, dtype, key), *_selection_flags(reverse, False, None)]
-    with contextlib.ExitStack() as files:
-        given = Input(src, files)
-        run = files.enter_context(Run([*flags, *options, *given.arguments], given.stdin, subprocess.DEVNULL))
-        given.start(run)
-        run.finish(accepted=(0, 1))
-        details = run.report()
+    records = describe(src, dtype)
+    with ExitStack() as files:
+        flags = ["--check-quiet", *records.flags, *records.key_flags(key)]
+        _, details = execute(flags, [Input(src, files)], None, options, files, accepted=(0, 1))
     return Order(details["sorted"], details.get("record"), details)
 
 
 def iter_sorted(
-    src: Any,
-    *,
-    dtype: Any = None,
-    key: Key = None,
-    reverse: bool = False,
-    block: int = 1 << 16,
-    memory: Size = None,
-    temp: Any = None,
-    options: Sequence[str] = (),
+    src: Any, *, dtype: Any = None, key: Key = None, block: int = 1 << 16, **options: Unpack[Options]
 ) -> Iterator[Any]:
     """Yield the records in order, in arrays of up to `block` records, without an output file.
 
@@ -221,121 +155,44 @@ def iter_sorted(
     """
     import numpy
 
-    kind, flags = _headerless(src, dtype, key)
-    kind = numpy.dtype(kind)
-    flags += _selection_flags(reverse, False, None)
-    flags += _resource_flags(memory, temp, None, None)
-    with contextlib.ExitStack() as files:
+    records = describe(src, dtype, headerless=True)
+    kind = as_dtype(records.require_layout().dtype)
+    flags = [*records.flags, *records.key_flags(key), *option_flags(options)]
+    with ExitStack() as files:
         given = Input(src, files)
-        run = files.enter_context(Run([*flags, *options, *given.arguments], given.stdin))
+        run = files.enter_context(
+            Run([*flags, *given.arguments], given.stdin, progress=bool(options.get("progress")))
+        )
         given.start(run)
         while True:
             part = numpy.empty(block, kind)
-            filled = fill(run.stdout, array_bytes(part))
+            filled = fill(run.stdout, array_bytes(part)) // kind.itemsize
             if filled:
-                yield part[: filled // kind.itemsize]
-            if filled < part.nbytes:
+                yield part[:filled]
+            if filled < block:
                 break
         run.finish()
 
 
-def plan(
-    src: Any,
-    *,
-    dtype: Any = None,
-    key: Key = None,
-    memory: Size = None,
-    temp: Any = None,
-    options: Sequence[str] = (),
-) -> dict:
-    """Predict how sort would run: strategy, temporary bytes, seconds. src is a path or paths."""
-    flags = [*_record_flags(src, dtype, key), *_resource_flags(memory, temp, None, None)]
-    return json.loads(query(["plan", "--stats=json", *flags, *options, "--", *_paths(src)]))
+def plan(src: Any, *, dtype: Any = None, key: Key = None, **options: Unpack[Options]) -> dict:
+    """Predict how sort would run: strategy, temporary bytes, seconds. src is a path or paths.
+
+    >>> plan("trades.npy", key="price", memory="1G")["strategy"]  # doctest: +SKIP
+    'merge'
+    """
+    import json
+
+    records = describe(src, dtype)
+    flags = [*records.flags, *records.key_flags(key), *option_flags(options)]
+    return json.loads(query(["plan", "--stats=json", *flags, "--", *paths_of(src)]))
 
 
-def info(src: Any, *, options: Sequence[str] = ()) -> dict:
-    """Describe a file: its format, the layout of its records, whether it is in order."""
-    return json.loads(query(["info", "--json", *options, "--", *_paths(src)]).splitlines()[0])
+def info(src: Any, *, flags: Sequence[str] = ()) -> dict:
+    """Describe a file: its format, the layout of its records, whether it is in order.
 
+    >>> info("trades.npy")["records"]  # doctest: +SKIP
+    1000000
+    """
+    import json
 
-def _run(flags: list, src: Any, dst: Any, progress: bool) -> Report:
-    """Run the program from src to dst."""
-    most = None
-    if is_array(src) and is_array(dst):
-        record = 8 if "--argsort" in flags else src.dtype.itemsize
-        most = len(src) * record
-    with contextlib.ExitStack() as files:
-        same = not {"--unique", "--limit"} & set(flags)
-        wanted = Output(dst, src, most, same, files)
-        given = Input(src, files, in_memory=wanted.writes_source)
-        arguments = [*flags, "--stats=json", "--progress", "always" if progress else "never"]
-        arguments += [*wanted.arguments, *given.arguments]
-        run = files.enter_context(Run(arguments, given.stdin, wanted.stdout, progress))
-        given.start(run)
-        wanted.receive(run)
-        run.finish()
-        details = run.report()
-    return Report(details["records"], details["records_out"], details["seconds"], details["strategy"], details)
-
-
-def _record_flags(src: Any, dtype: Any, key: Key) -> list:
-    """Return the flags for the layout of the records."""
-    dtype = _dtype_of(src, dtype)
-    if dtype is not None:
-        return Layout(dtype).flags(key)
-    names = [key] if isinstance(key, str) else list(key or ())
-    flags = ["--float", "numeric", "--nan", "last"]
-    for name in names:
-        flags += ["-k", f"{name[1:]}:desc" if name.startswith("-") else name]
-    return flags
-
-
-def _headerless(src: Any, dtype: Any, key: Key) -> tuple:
-    """Return the dtype of the records, and flags with which the program writes no header."""
-    dtype = _dtype_of(src, dtype)
-    if dtype is not None:
-        return dtype, Layout(dtype).flags(key)
-    if not is_path(src):
-        raise ValueError("dtype is missing: only an array and the path of an npy file have one")
-    found = info(src)
-    if found.get("container") != "npy" or found.get("compression"):
-        raise ValueError(f"dtype is missing: {os.fspath(src)} is not an uncompressed npy file")
-    dtype = ast.literal_eval(found["dtype"])
-    return dtype, ["--skip-bytes", str(found["header_bytes"]), *Layout(dtype).flags(key)]
-
-
-def _dtype_of(src: Any, dtype: Any) -> Any:
-    """Return the dtype of an array, or the one given."""
-    if not is_array(src):
-        return dtype
-    if dtype is not None:
-        raise ValueError("an array has a dtype of its own: leave dtype out, or give array.view(dtype)")
-    return src.dtype
-
-
-def _selection_flags(reverse: bool, unique: bool, limit: Optional[int]) -> list:
-    flags = []
-    if reverse:
-        flags.append("--reverse")
-    if unique:
-        flags.append("--unique")
-    if limit is not None:
-        flags += ["--limit", str(limit)]
-    return flags
-
-
-def _resource_flags(memory: Size, temp: Any, threads: Optional[int], device: Optional[str]) -> list:
-    flags = []
-    if memory is not None:
-        flags += ["--buffer-size", f"{memory}b" if isinstance(memory, int) else memory]
-    for directory in [temp] if is_path(temp) else temp or ():
-        flags += ["--temporary-directory", os.fspath(directory)]
-    if threads is not None:
-        flags += ["--parallel", str(threads)]
-    if device is not None:
-        flags += ["--device", device]
-    return flags
-
-
-def _paths(src: Any) -> list:
-    return [os.fspath(path) for path in ([src] if is_path(src) else src)]
+    return json.loads(query(["info", "--json", *flags, "--", *paths_of(src)]).splitlines()[0])
