@@ -17,6 +17,7 @@ type tiler struct {
 	tie     func(ra, rb ref) bool // nil if equal words are always equal keys
 	order   func(ra, rb ref) int  // compares records with equal words; nil if they are equal
 	union   bool                  // of equal keys, keep only the records of the first input
+	marks   []byte                // for a union
 	inputs  []stretch
 	offsets []int // of the first record of each input within the tile
 	scratch [2]sequence
@@ -93,7 +94,7 @@ func (t *tiler) build(from, to, level int) sequence {
 	b := t.build(middle, to, level+1)
 	if t.union {
 		half := t.scratch[(level+1)%2].slice(t.offsets[middle], t.offsets[to])
-		b = without(half.slice(0, len(b.keys)), b, a, t.order)
+		b = t.without(half.slice(0, len(b.keys)), b, a)
 		dst = dst.slice(0, len(a.keys)+len(b.keys))
 	}
 	switch {

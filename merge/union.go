@@ -1,9 +1,11 @@
 package merge
 
 import (
-	"math/bits"
+	"cmp"
+	"slices"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/merge/match"
 )
 
 // A Tile merges sorted records that are in memory. It is not safe for concurrent use.
@@ -16,16 +18,23 @@ type Tile struct {
 // NewTile returns a tile for about the given number of records. It allocates more memory when it is
 // needed.
 func NewTile(k *format.Keyer, records int) *Tile {
-	return &Tile{tiler: newTiler(k, records, make([]uint64, TileBytes(k, records)/8))}
+	t := &Tile{tiler: newTiler(k, records, make([]uint64, tileWords(k)*records))}
+	t.tiler.marks = make([]byte, 0, records)
+	return t
 }
 
 // TileBytes returns the memory of a tile for the given number of records.
 func TileBytes(k *format.Keyer, records int) int {
-	words := 2 // two buffers for keys
-	if !isWord(k) {
-		words = 4 // and two for references
+	const mark = 1
+	return (8*tileWords(k) + mark) * records
+}
+
+// tileWords returns the number of words that a tile needs for each record.
+func tileWords(k *format.Keyer) int {
+	if isWord(k) {
+		return 2 // two buffers for keys
 	}
-	return 8 * words * records
+	return 4 // and two for references
 }
 
 // Add adds an input: sorted records, with their prefixes. Nothing is copied.
@@ -60,30 +69,37 @@ func (t *Tile) Reset() {
 }
 
 // without removes the keys of b that a has, and returns the rest in dst. b may be in dst already.
-// If two keys are equal prefixes, order compares their records.
-func without(dst, b, a sequence, order func(ofB, ofA ref) int) sequence {
-	i, j, k := 0, 0, 0
-	for i < len(b.keys) && j < len(a.keys) {
-		x := b.keys[i]
-		y := a.keys[j]
-		_, less := bits.Sub64(x, y, 0)
-		_, more := bits.Sub64(y, x, 0)
-		if order != nil && x == y {
-			switch c := order(b.refs[i], a.refs[j]); {
-			case c < 0:
-				less = 1
-			case c > 0:
-				more = 1
-			}
-		}
-		dst.keys[k] = x
-		if dst.refs != nil {
-			dst.refs[k] = b.refs[i]
-		}
-		k += int(less)
-		i += int(1 - more)
-		j += int(more)
+func (t *tiler) without(dst, b, a sequence) sequence {
+	t.marks = slices.Grow(t.marks[:0], len(a.keys)+len(b.keys))[:len(a.keys)+len(b.keys)]
+	clear(t.marks)
+	ofB := t.marks[:len(b.keys)]
+	if t.order == nil {
+		match.Mark(ofB, t.marks[len(b.keys):], b.keys, a.keys)
+	} else {
+		t.markWide(ofB, b, a)
 	}
-	rest := dst.slice(k, len(dst.keys)).copyFrom(b.slice(i, len(b.keys)))
-	return dst.slice(0, len(dst.keys)-len(rest.keys))
+	n := match.Keep(dst.keys, b.keys, ofB, 0)
+	if dst.refs != nil {
+		match.Keep(dst.refs, b.refs, ofB, 0)
+	}
+	return dst.slice(0, n)
+}
+
+// markWide marks the keys of b that a has, for keys that are longer than a word.
+func (t *tiler) markWide(ofB []byte, b, a sequence) {
+	i, j := 0, 0
+	for i < len(b.keys) && j < len(a.keys) {
+		order := cmp.Compare(b.keys[i], a.keys[j])
+		if order == 0 {
+			order = t.order(b.refs[i], a.refs[j])
+		}
+		if order > 0 {
+			j++
+			continue
+		}
+		if order == 0 {
+			ofB[i] = 1
+		}
+		i++
+	}
 }

@@ -63,6 +63,7 @@ var packageLayers = []struct{ folder, layer string }{
 
 	{"merge", "merge"},
 	{"merge/output", "merge"},
+	{"merge/match", "merge"},
 	{"merge/sets", "merge"},
 
 	{"internal/engine", "engine"},

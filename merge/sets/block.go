@@ -2,12 +2,12 @@ package sets
 
 import (
 	"bytes"
-	"math/bits"
 	"sort"
 	"sync/atomic"
 
 	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/merge/match"
 )
 
 // prefixBytes is the number of bytes of a key in block.keys.
@@ -75,7 +75,7 @@ func (b *block) release() {
 // check returns the index of the first record that is less than its predecessor, or -1. It also
 // determines whether the keys are distinct.
 func (b *block) check() (disorder int) {
-	descends, repeats := compareNeighbors(b.keys)
+	descends, repeats := match.Order(b.keys)
 	b.distinct = !repeats
 	if !descends && (!repeats || !b.isWide()) {
 		return -1
@@ -94,24 +94,6 @@ func (b *block) check() (disorder int) {
 	return -1
 }
 
-// compareNeighbors reports whether a key is less than its predecessor, and whether one is equal to
-// it. The loop has no branch that depends on the keys.
-func compareNeighbors(keys []uint64) (descends, repeats bool) {
-	if len(keys) == 0 {
-		return false, false
-	}
-	var anyLess, anyEqual uint64
-	before := keys[0]
-	for _, key := range keys[1:] {
-		difference, less := bits.Sub64(key, before, 0)
-		_, equal := bits.Sub64(difference, 1, 0)
-		anyLess |= less
-		anyEqual |= equal
-		before = key
-	}
-	return anyLess != 0, anyEqual != 0
-}
-
 // A stretch is a sequence of records in key order.
 type stretch struct {
 	keyer *format.Keyer
@@ -119,6 +101,9 @@ type stretch struct {
 	keys  []uint64 // the first 8 bytes of the normalized keys
 	recs  []byte
 }
+
+// isWord reports whether a record is a single word, which can be moved as one.
+func (s *stretch) isWord() bool { return s.size == prefixBytes }
 
 // isWide reports whether a key is longer than its prefix.
 func (s *stretch) isWide() bool { return s.keyer.KeySize() > prefixBytes }

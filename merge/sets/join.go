@@ -2,7 +2,10 @@ package sets
 
 import (
 	"context"
+	"encoding/binary"
 	"slices"
+
+	"github.com/extsort/extsort/merge/match"
 )
 
 // A JoinType says which rows a join writes.
@@ -65,14 +68,47 @@ func (s *Shape) fill(row, a, b []byte) {
 		if c.FromB {
 			from = b
 		}
-		to := row[c.To : c.To+c.Size]
-		copy(to, from[c.From:c.From+c.Size])
-		if c.Word > 0 {
-			for word := range slices.Chunk(to, c.Word) {
-				slices.Reverse(word)
-			}
+		c.fill(row[c.To:c.To+c.Size], from)
+	}
+}
+
+// fill copies bytes of a record to their place in a row.
+func (c *Copy) fill(to, record []byte) {
+	copy(to, record[c.From:c.From+c.Size])
+	if c.Word > 0 {
+		for word := range slices.Chunk(to, c.Word) {
+			slices.Reverse(word)
 		}
 	}
+}
+
+// A selection is a list of records of a stretch, in order.
+type selection struct {
+	of   *stretch
+	refs []uint32 // their indexes; nil for all records
+}
+
+// len returns the number of selected records.
+func (s *selection) len() int {
+	if s.refs == nil {
+		return len(s.of.keys)
+	}
+	return len(s.refs)
+}
+
+// at returns the index of the k-th selected record.
+func (s *selection) at(k int) int {
+	if s.refs == nil {
+		return k
+	}
+	return int(s.refs[k])
+}
+
+// marked returns the marked records of a stretch. It stores their indexes in memory.
+func (s *stretch) marked(marks []byte, memory *[]uint32) selection {
+	refs := slices.Grow((*memory)[:0], len(marks)+1)[:len(marks)]
+	*memory = refs
+	return selection{of: s, refs: refs[:match.Indexes(refs, marks, 1)]}
 }
 
 // A cursor is a position in a selection.
@@ -81,7 +117,7 @@ type cursor struct {
 	next int
 }
 
-func (c *cursor) ended() bool { return c.next == len(c.keys) }
+func (c *cursor) ended() bool { return c.next == c.len() }
 
 // record returns selected record k.
 func (c *cursor) record(k int) []byte { return c.of.record(c.at(k)) }
@@ -100,7 +136,7 @@ func (c *cursor) compare(other *cursor) int {
 // groupEnd returns the index after the last selected record with the next key.
 func (c *cursor) groupEnd() int {
 	end := c.next + 1
-	for end < len(c.keys) && c.of.compare(c.at(c.next), c.of, c.at(end)) == 0 {
+	for end < c.len() && c.of.compare(c.at(c.next), c.of, c.at(end)) == 0 {
 		end++
 	}
 	return end
@@ -109,22 +145,37 @@ func (c *cursor) groupEnd() int {
 // join joins two parts.
 func (w *worker) join(ctx context.Context, partA, partB *part) error {
 	join := w.op.opt.Join
-	shared := choice{shared: true}
-	a := cursor{selection: partA.all()}
-	b := cursor{selection: partB.all()}
-	if !join.Type.keepsA() {
-		a.selection = w.ofA.choose(a.selection, &partB.stretch, shared)
+	isOneForOne := partB.isDistinct() && join.Type == InnerJoin
+	if isOneForOne && join.Row.Both.isRecordOfA(partA.size, join.Row.Size) {
+		ofA := w.ofA.none(&partA.stretch)
+		w.addMarks(ofA, &partA.stretch, &partB.stretch, false)
+		return w.addMarked(ctx, &w.buffers[result], &partA.stretch, ofA, 1)
 	}
-	if !join.Type.keepsB() {
-		b.selection = w.ofB.choose(b.selection, &partA.stretch, shared)
+
+	a := cursor{selection: selection{of: &partA.stretch}}
+	b := cursor{selection: selection{of: &partB.stretch}}
+	if !join.Type.keepsA() || !join.Type.keepsB() {
+		ofA, ofB := w.markBoth(partA, partB)
+		if !join.Type.keepsA() {
+			a.selection = partA.marked(ofA, &w.refsA)
+		}
+		if !join.Type.keepsB() {
+			b.selection = partB.marked(ofB, &w.refsB)
+		}
 	}
-	if join.Type == InnerJoin && partA.isDistinct() && partB.isDistinct() {
+	if isOneForOne && partA.isDistinct() {
 		return w.joinDistinct(ctx, &a.selection, &b.selection)
 	}
+	return w.joinCursors(ctx, &a, &b)
+}
+
+// joinCursors writes the rows of two selections.
+func (w *worker) joinCursors(ctx context.Context, a, b *cursor) error {
+	join := w.op.opt.Join
 	for !a.ended() || !b.ended() {
-		order := a.compare(&b)
+		order := a.compare(b)
 		if order == 0 {
-			if err := w.joinGroups(ctx, &a, &b); err != nil {
+			if err := w.joinGroups(ctx, a, b); err != nil {
 				return err
 			}
 			continue
@@ -145,23 +196,48 @@ func (w *worker) join(ctx context.Context, partA, partB *part) error {
 }
 
 // joinDistinct writes the pairs of two selections with the same keys. No key may occur twice in a
-// selection.
+// selection. It fills one column of many rows after another.
 func (w *worker) joinDistinct(ctx context.Context, a, b *selection) error {
 	row := &w.op.opt.Join.Row
-	if row.Both.isRecordOfA(a.of.size, row.Size) {
-		return w.addSelected(ctx, &w.buffers[result], *a)
-	}
-	for k := 0; k < len(a.keys); {
-		rows, err := w.room(ctx, &w.buffers[result], len(a.keys)-k)
+	for k := 0; k < len(a.refs); {
+		rows, err := w.room(ctx, &w.buffers[result], len(a.refs)-k)
 		if err != nil {
 			return err
 		}
-		for ; len(rows) > 0; rows = rows[row.Size:] {
-			row.Both.fill(rows[:row.Size], a.of.record(a.at(k)), b.of.record(b.at(k)))
-			k++
+		n := len(rows) / row.Size
+		if rest := row.Both.Rest; rest != nil {
+			for at := 0; at < len(rows); at += row.Size {
+				copy(rows[at:at+row.Size], rest)
+			}
 		}
+		for i := range row.Both.Copies {
+			c := &row.Both.Copies[i]
+			from := a
+			if c.FromB {
+				from = b
+			}
+			c.fillColumn(rows, row.Size, from.of, from.refs[k:k+n])
+		}
+		k += n
 	}
 	return nil
+}
+
+// fillColumn copies bytes of the records with the given indexes, each to one row.
+func (c *Copy) fillColumn(rows []byte, rowSize int, from *stretch, refs []uint32) {
+	at := c.To
+	if c.Size == prefixBytes && c.Word == 0 {
+		for _, ref := range refs {
+			word := binary.NativeEndian.Uint64(from.recs[int(ref)*from.size+c.From:])
+			binary.NativeEndian.PutUint64(rows[at:], word)
+			at += rowSize
+		}
+		return
+	}
+	for _, ref := range refs {
+		c.fill(rows[at:at+c.Size], from.record(int(ref)))
+		at += rowSize
+	}
 }
 
 // isRecordOfA reports whether a row consists of the record of A.

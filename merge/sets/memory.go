@@ -31,8 +31,8 @@ func (opt *Options) RecordsPerBlock(memory int64) int {
 	if opt.Operation == Compare {
 		outputs = 3
 	}
-	const matchers = 2 * (2*4 + prefixBytes)
-	perWorker += outputs*outputBlocks*out + matchers
+	const ofMarks = 3 + 2*4 // worker.ofA, ofB and more, refsA and refsB
+	perWorker += outputs*outputBlocks*out + ofMarks
 	perRecord += int64(max(opt.Workers, 1)*perWorker + 2*outputs*out)
 	return int(max(min(memory/perRecord, int64(maxBlockBytes/largest)), 1))
 }

@@ -2,18 +2,20 @@ package sets
 
 import (
 	"context"
-	"encoding/binary"
 
+	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/merge"
+	"github.com/extsort/extsort/merge/match"
 )
 
 // A worker handles spans, one after another.
 type worker struct {
 	op     *operation
 	counts Counts
-	ofA    matcher
-	ofB    matcher
 	tile   *merge.Tile // for a union; otherwise nil
+
+	ofA, ofB, more marks
+	refsA, refsB   []uint32 // indexes of records, for a join
 
 	buffers [outputs]buffer
 
@@ -40,7 +42,8 @@ func newWorker(op *operation) *worker {
 	for i, s := range op.sinks {
 		w.buffers[i].sink = s
 		if s != nil {
-			w.buffers[i].recs = make([]byte, 0, outputBlocks*op.opt.BlockRecords*s.size)
+			words := make([]uint64, (outputBlocks*op.opt.BlockRecords*s.size+prefixBytes-1)/prefixBytes)
+			w.buffers[i].recs = arena.ByteView(words)[: 0 : outputBlocks*op.opt.BlockRecords*s.size]
 		}
 	}
 	return w
@@ -66,10 +69,8 @@ func (w *worker) handle(ctx context.Context, parts []part) error {
 	switch w.op.opt.Operation {
 	case Union:
 		return w.unite(ctx, parts)
-	case Intersect:
-		return w.filter(ctx, parts, choice{shared: true, oneForOne: w.op.opt.All})
-	case Subtract:
-		return w.filter(ctx, parts, choice{oneForOne: w.op.opt.All})
+	case Intersect, Subtract:
+		return w.filter(ctx, parts)
 	case Compare:
 		return w.compare(ctx, &parts[0], &parts[1])
 	}
@@ -95,102 +96,155 @@ func (w *worker) unite(ctx context.Context, parts []part) error {
 }
 
 // filter writes the records of the first part that remain after a comparison with each other part.
-func (w *worker) filter(ctx context.Context, parts []part, c choice) error {
-	remaining := parts[0].all()
-	for i := range parts[1:] {
-		remaining = w.ofA.choose(remaining, &parts[i+1].stretch, c)
+func (w *worker) filter(ctx context.Context, parts []part) error {
+	a := &parts[0].stretch
+	all := w.op.opt.All
+	if w.op.opt.Operation == Subtract {
+		found := w.ofA.none(a)
+		for i := range parts[1:] {
+			w.addMarks(found, a, &parts[i+1].stretch, all)
+		}
+		return w.addMarked(ctx, &w.buffers[result], a, found, 0)
 	}
-	return w.addSelected(ctx, &w.buffers[result], remaining)
+
+	found := w.ofA.none(a)
+	w.addMarks(found, a, &parts[1].stretch, all)
+	for i := range parts[2:] {
+		more := w.more.none(a)
+		w.addMarks(more, a, &parts[i+2].stretch, all)
+		for k, mark := range more {
+			found[k] &= mark
+		}
+	}
+	return w.addMarked(ctx, &w.buffers[result], a, found, 1)
+}
+
+// addMarks marks the records of a whose keys are in b. If once is set, each record of b marks at
+// most one record, which had no mark before.
+func (w *worker) addMarks(ofA []byte, a, b *stretch, once bool) {
+	switch {
+	case a.isWide():
+		markWide(ofA, a, b, once)
+	case once:
+		match.MarkOnce(ofA, a.keys, b.keys)
+	default:
+		match.Mark(ofA, w.ofB.none(b), a.keys, b.keys)
+	}
+}
+
+// markBoth returns the marks of the records of two parts whose keys are in the other part.
+func (w *worker) markBoth(a, b *part) (ofA, ofB []byte) {
+	ofA = w.ofA.none(&a.stretch)
+	ofB = w.ofB.none(&b.stretch)
+	switch {
+	case a.isWide():
+		markWide(ofA, &a.stretch, &b.stretch, false)
+		markWide(ofB, &b.stretch, &a.stretch, false)
+	case b.isDistinct():
+		match.Mark(ofA, ofB, a.keys, b.keys)
+	case a.isDistinct():
+		match.Mark(ofB, ofA, b.keys, a.keys)
+	default:
+		match.Mark(ofA, w.more.none(&b.stretch), a.keys, b.keys)
+		match.Mark(ofB, w.more.none(&a.stretch), b.keys, a.keys)
+	}
+	return ofA, ofB
 }
 
 // compare counts the keys of two parts and separates their records.
 func (w *worker) compare(ctx context.Context, a, b *part) error {
-	shared := choice{shared: true}
-	bothA := w.ofA.choose(a.all(), &b.stretch, shared)
-	if err := w.addSelected(ctx, &w.buffers[both], bothA); err != nil {
+	ofA, ofB := w.markBoth(a, b)
+	keysA, keysBoth := a.countKeys(ofA)
+	keysB, _ := b.countKeys(ofB)
+	recordsA := int64(match.Count(ofA))
+	recordsB := int64(match.Count(ofB))
+	w.counts.add(&Counts{
+		KeysA:       keysA - keysBoth,
+		RecordsA:    int64(len(ofA)) - recordsA,
+		KeysB:       keysB - keysBoth,
+		RecordsB:    int64(len(ofB)) - recordsB,
+		KeysBoth:    keysBoth,
+		RecordsBoth: recordsA,
+		OtherBoth:   recordsB,
+	})
+
+	if err := w.addMarked(ctx, &w.buffers[both], &a.stretch, ofA, 1); err != nil {
 		return err
 	}
-	keysBoth := a.countKeys(bothA)
-	allA := a.all()
-	w.counts.KeysBoth += keysBoth
-	w.counts.RecordsBoth += int64(len(bothA.keys))
-	w.counts.KeysA += a.countKeys(allA) - keysBoth
-	w.counts.RecordsA += int64(len(a.keys) - len(bothA.keys))
-
-	recordsBothB := keysBoth
-	if !b.isDistinct() {
-		bothB := w.ofB.choose(b.all(), &a.stretch, shared)
-		recordsBothB = int64(len(bothB.keys))
+	if err := w.addMarked(ctx, &w.buffers[onlyA], &a.stretch, ofA, 0); err != nil {
+		return err
 	}
-	w.counts.OtherBoth += recordsBothB
-	w.counts.KeysB += b.countKeys(b.all()) - keysBoth
-	w.counts.RecordsB += int64(len(b.keys)) - recordsBothB
-
-	if w.buffers[onlyA].sink != nil {
-		rest := w.ofA.choose(a.all(), &b.stretch, choice{})
-		if err := w.addSelected(ctx, &w.buffers[onlyA], rest); err != nil {
-			return err
-		}
-	}
-	if w.buffers[onlyB].sink == nil {
-		return nil
-	}
-	rest := w.ofB.choose(b.all(), &a.stretch, choice{})
-	return w.addSelected(ctx, &w.buffers[onlyB], rest)
+	return w.addMarked(ctx, &w.buffers[onlyB], &b.stretch, ofB, 0)
 }
 
-// countKeys returns the number of different keys of selected records.
-func (p *part) countKeys(s selection) int64 {
+// countKeys returns the number of different keys, and how many of them are marked. Records with the
+// same key have the same mark.
+func (p *part) countKeys(marks []byte) (all, marked int64) {
 	if p.isDistinct() {
-		return int64(len(s.keys))
+		return int64(len(marks)), int64(match.Count(marks))
 	}
-	return s.countKeys()
+	for i, mark := range marks {
+		if i > 0 && p.keys[i] == p.keys[i-1] && (!p.isWide() || p.compareRest(i-1, &p.stretch, i) == 0) {
+			continue
+		}
+		all++
+		marked += int64(mark)
+	}
+	return all, marked
 }
 
 // isDistinct reports whether the records of the part are known to have different keys.
 func (p *part) isDistinct() bool { return p.block == nil || p.block.distinct }
 
-// addSelected adds the selected records to an output.
-func (w *worker) addSelected(ctx context.Context, to *buffer, s selection) error {
+// addMarked adds the records whose mark is want to an output.
+func (w *worker) addMarked(ctx context.Context, to *buffer, s *stretch, marks []byte, want byte) error {
 	if to.sink == nil {
 		return nil
 	}
-	for k := 0; k < len(s.keys); {
-		dst, err := w.room(ctx, to, len(s.keys)-k)
-		if err != nil {
+	if s.isWord() {
+		return w.addWords(ctx, to, arena.View[uint64](s.recs), marks, want)
+	}
+	for at := 0; at < len(marks); {
+		from, end := match.Stretch(marks[at:], want)
+		if err := w.addRecords(ctx, to, s.recs[(at+from)*s.size:(at+end)*s.size]); err != nil {
 			return err
 		}
-		n := len(dst) / s.of.size
-		s.copyRecords(dst, k)
-		k += n
+		at += end
 	}
 	return nil
 }
 
-// copyRecords fills dst with selected records, starting with the k-th.
-func (s *selection) copyRecords(dst []byte, k int) {
-	size := s.of.size
-	n := len(dst) / size
-	if s.refs == nil {
-		copy(dst, s.of.recs[k*size:])
-		return
-	}
-	refs := s.refs[k : k+n]
-	recs := s.of.recs
-	if size == prefixBytes {
-		for i, ref := range refs {
-			word := binary.NativeEndian.Uint64(recs[int(ref)*prefixBytes:])
-			binary.NativeEndian.PutUint64(dst[i*prefixBytes:], word)
+// addRecords adds records to an output.
+func (w *worker) addRecords(ctx context.Context, to *buffer, recs []byte) error {
+	for len(recs) > 0 {
+		dst, err := w.room(ctx, to, len(recs)/to.sink.size)
+		if err != nil {
+			return err
 		}
-		return
+		recs = recs[copy(dst, recs):]
 	}
-	for i, ref := range refs {
-		copy(dst[i*size:(i+1)*size], recs[int(ref)*size:])
-	}
+	return nil
 }
 
-// room adds space for up to n records to a buffer. The caller must fill all of it. If the buffer is
-// full, it writes the records in it first.
+// addWords is addMarked for records that are words. It copies them piece by piece, because each
+// piece needs room for all of its records.
+func (w *worker) addWords(ctx context.Context, to *buffer, words []uint64, marks []byte, want byte) error {
+	for len(words) > 0 {
+		dst, err := w.room(ctx, to, len(words))
+		if err != nil {
+			return err
+		}
+		n := len(dst) / prefixBytes
+		kept := match.Keep(arena.View[uint64](dst), words[:n], marks[:n], want)
+		to.recs = to.recs[:len(to.recs)-(n-kept)*prefixBytes]
+		words = words[n:]
+		marks = marks[n:]
+	}
+	return nil
+}
+
+// room adds space for up to n records to a buffer, which the caller must fill or give back. If the
+// buffer is full, room writes the records in it first.
 func (w *worker) room(ctx context.Context, b *buffer, n int) ([]byte, error) {
 	size := b.sink.size
 	left := (cap(b.recs) - len(b.recs)) / size
