@@ -12,7 +12,10 @@ import (
 	"unicode"
 )
 
-const pagesFile = "pages.txt"
+const (
+	pagesFile  = "pages.txt"
+	pythonPage = "python/README.md"
+)
 
 // A markdownPage is a Markdown file of the module.
 type markdownPage struct {
@@ -32,7 +35,8 @@ var (
 	conflictLine = regexp.MustCompile(`(?m)^(?:<{7} |={7}$|>{7} ).*`)
 )
 
-// markdownPages reads the pages at the root of the module and below docs.
+// markdownPages reads the pages at the root of the module and below docs, and the page of the Python
+// package.
 func markdownPages(t *testing.T) map[string]*markdownPage {
 	t.Helper()
 	pages := map[string]*markdownPage{}
@@ -55,7 +59,7 @@ func markdownPages(t *testing.T) map[string]*markdownPage {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range atRoot {
+	for _, file := range append(atRoot, root+"/"+pythonPage) {
 		if err := add(file); err != nil {
 			t.Fatal(err)
 		}
@@ -207,5 +211,28 @@ func TestCommentsNamePages(t *testing.T) {
 	}
 	if seen < 5 {
 		t.Errorf("found only %d names of pages", seen)
+	}
+}
+
+// TestPythonPage checks that the page and the help of the Python package name each of its functions.
+func TestPythonPage(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join(root, "python/src/extsort/__init__.py"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	help, code, _ := strings.Cut(string(text), "\n\"\"\"\n")
+	page := markdownPages(t)[pythonPage].text
+	functions := regexp.MustCompile(`(?m)^    "([a-z_]+)",$`).FindAllStringSubmatch(code, -1)
+	if len(functions) < 15 {
+		t.Fatalf("found only %d functions", len(functions))
+	}
+	for _, function := range functions {
+		name := function[1]
+		if !regexp.MustCompile(`(?m)^\| .*\b` + name + `\b.* \|`).MatchString(help) {
+			t.Errorf("help(extsort) does not list %s", name)
+		}
+		if !strings.Contains(page, "`"+name+"`") {
+			t.Errorf("%s does not name %s", pythonPage, name)
+		}
 	}
 }

@@ -29,10 +29,12 @@ the program.
 | aggregate | sums, extremes and counts per key |
 | top | the most frequent keys |
 | plan, info | predict a sort; describe a file |
+| program | the path of the program |
 
 key names one field or several, the most significant first; "-name" is descending. All functions
 take the keyword arguments of Options: memory, temp, threads, device, reverse, progress, flags.
 Values have NumPy's order: NaN and NaT come last. An error of the program is an ExtsortError.
+help(extsort.find) describes one function, and help(extsort.Options) the common arguments.
 """
 
 from ._calls import Report

@@ -23,6 +23,9 @@ _OWN_GROUP: dict[str, Any] = (
 class ExtsortError(Exception):
     """The program failed. The message says what went wrong, where, and what to do.
 
+    A flag in the message is a keyword argument here, such as sort=True for --sort. Flags without
+    one are given as flags=["--keep", "last"].
+
     Attributes:
         status: the exit status of the program; 2 for most errors, negative for a signal.
         message: the text of the exception.
