@@ -169,3 +169,14 @@ func (in *Input) Close() error {
 	in.decoder = nil
 	return joinErrors(closers, io.Closer.Close)
 }
+
+// CloseReplaced closes the inputs that the output replaces, because Windows cannot replace a file
+// that is open or mapped. REQUIRES: all records have been read
+func CloseReplaced(all []*Input) error {
+	return joinErrors(all, func(in *Input) error {
+		if !in.Replaced || in.Overwritten {
+			return nil
+		}
+		return in.Close()
+	})
+}

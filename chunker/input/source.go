@@ -213,7 +213,7 @@ func openNamed(ctx context.Context, name string) (*os.File, error) {
 	case info.IsDir():
 		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.EISDIR}
 	case info.Mode().IsRegular():
-		return os.Open(name)
+		return openRegular(name)
 	}
 
 	var file *os.File

@@ -54,7 +54,7 @@ func (Disk) Free(folders []string) (free int64) {
 	return free
 }
 
-// Create creates an unlinked file.
+// Create creates a file that disappears when it is closed or when the process ends.
 func (Disk) Create(folder string) (File, error) {
 	f, err := openUnlinked(folder)
 	if err != nil {
@@ -86,23 +86,7 @@ func (d *diskFile) Release(offset, bytes int64) {
 // punchBytes is the minimum length of a hole.
 const punchBytes = 8 << 20
 
-func (d *diskFile) Close() error {
-	err := d.file.Close()
-	if runtime.GOOS == "windows" {
-		os.Remove(d.file.Name())
-	}
-	return err
-}
-
-// createAndRemove creates a file that only this user may open. If the system allows it, it
-// removes the name at once.
-func createAndRemove(folder string) (*os.File, error) {
-	f, err := os.CreateTemp(folder, "extsort-") // with mode 0600
-	if err == nil && runtime.GOOS != "windows" {
-		os.Remove(f.Name())
-	}
-	return f, err
-}
+func (d *diskFile) Close() error { return d.file.Close() }
 
 // SyncFolder makes the names in a directory durable. It ignores file systems that do not support
 // or need this. On Windows it does nothing.

@@ -4,10 +4,6 @@ package spill
 
 import "os"
 
-func openUnlinked(folder string) (*os.File, error) {
-	return createAndRemove(folder)
-}
-
 func punch(*os.File, int64, int64) {}
 
 // InMemory returns false: on this system it is not known.

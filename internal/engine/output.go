@@ -357,6 +357,9 @@ func (r *Run) complete(ctx context.Context) error {
 	}
 	r.Meter.begin(plan.StageFinish, atOutput, -1)
 	defer r.Meter.end(0)
+	if err := input.CloseReplaced(r.Input.Files); err != nil {
+		return err
+	}
 	return r.Output.sink.Commit(ctx, r.Output.Records())
 }
 

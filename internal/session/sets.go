@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
 	"github.com/extsort/extsort/internal/option"
@@ -124,6 +125,7 @@ func (c *combination) open(ctx context.Context, left Options) (err error) {
 		right := *c.opt.Right
 		right.MemoryBytes = left.MemoryBytes
 		right.TempDirs = left.TempDirs
+		right.Output = left.Output // to know whether it replaces an input
 		right.Warn = left.Warn
 		right.Logger = left.Logger
 		if c.right, err = begin(ctx, right.options(), true); err != nil {
@@ -292,7 +294,10 @@ func (c *combination) nameDisorder(err error) error {
 // finish completes the outputs if err is nil, and otherwise discards them. It closes the inputs.
 func (c *combination) finish(ctx context.Context, err error) (*Report, error) {
 	if c.right != nil && err == nil {
-		err = safely.Call(func() error { return c.right.run.Input.Data.Check(c.right.run.Warn) })
+		err = safely.Call(func() error {
+			in := c.right.run.Input
+			return errors.Join(in.Data.Check(c.right.run.Warn), input.CloseReplaced(in.Files))
+		})
 	}
 	runs := c.extra
 	if c.left.run.Output != nil {

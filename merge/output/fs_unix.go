@@ -24,6 +24,11 @@ func checkSizeLimit(bytes int64) error {
 	return nil
 }
 
+// notReplaceable is the message for a file that checkRemovable refuses. Its arguments are the
+// directory and the error.
+const notReplaceable = "directory %s does not allow replacing it: in a sticky directory only its owner " +
+	"may (name another output): %w"
+
 // checkRemovable returns an error if a file of the directory may not be removed or replaced. It
 // does not remove the file: it asks the system to remove it as a directory. The system may check
 // the permissions before it checks the type of the file.

@@ -93,11 +93,7 @@ func (n *naming) checkReplaceable() error {
 		return checkRemovable(n.parent.folder, n.base)
 	})
 	if err != nil {
-		return fmt.Errorf(
-			"directory %s does not allow replacing it: in a sticky directory only its owner "+
-				"may (name another output): %w",
-			filepath.Dir(n.path), err,
-		)
+		return fmt.Errorf(notReplaceable, filepath.Dir(n.path), err)
 	}
 	return nil
 }
