@@ -20,7 +20,7 @@
 //   - [Records] iterates over the sorted records instead of writing them.
 //   - [Merge] merges inputs that are already sorted. [Cuts] divides a merge among several
 //     processes.
-//   - [Combine] unites, intersects, subtracts, compares and joins sorted inputs by their keys.
+//   - Package sets unites, intersects, subtracts, compares and joins sorted inputs by their keys.
 //   - [Check] reports whether an input is in order.
 //   - [Plan] predicts how a sort will run. [PlanFor] does so for an input that does not exist yet.
 //   - [Devices] lists the devices that can sort.

@@ -72,9 +72,11 @@ var packageLayers = []struct{ folder, layer string }{
 	{"internal/profile", "engine"},
 
 	{"internal/session", "session"},
+	{"internal/bridge", "session"},
 
 	{".", "root"},
 	{"lookup", "root"},
+	{"sets", "root"},
 
 	{"cmd/compare", "cmd"},
 	{"cmd/extsort", "cmd"},
@@ -159,7 +161,7 @@ var never = []struct {
 	{
 		from:   []string{"..."},
 		to:     []string{modulePath},
-		except: []string{"lookup"}, // it is for other programs as well
+		except: []string{"lookup", "sets"}, // they are for other programs as well
 		reason: "the root is for other programs: import internal/session",
 	},
 }

@@ -1,4 +1,4 @@
-package extsort_test
+package sets_test
 
 import (
 	"bytes"
@@ -11,7 +11,11 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/sets"
 )
+
+// letters are records of one character.
+var letters = extsort.Record{Type: extsort.Bytes(1)}
 
 // twoStreams returns inputs of one-letter records.
 func twoStreams(a, b string) extsort.Input {
@@ -22,9 +26,9 @@ func twoStreams(a, b string) extsort.Input {
 }
 
 // New words since yesterday.
-func ExampleCombine() {
-	_, err := extsort.Combine(context.Background(), extsort.SetJob{
-		Operation: extsort.SetSubtract,
+func ExampleRun() {
+	_, err := sets.Run(context.Background(), sets.Job{
+		Operation: sets.Subtract,
 		Input:     twoStreams("abcde", "ace"),
 		Record:    letters,
 		Output:    extsort.Output{Writer: os.Stdout},
@@ -34,10 +38,10 @@ func ExampleCombine() {
 }
 
 // Each record of A, a letter and a digit, is paired with the records of B that begin with the letter.
-func ExampleCombine_join() {
+func ExampleRun_join() {
 	letter := extsort.KeyField{Type: extsort.U8}
-	_, err := extsort.Combine(context.Background(), extsort.SetJob{
-		Operation:   extsort.JoinInner,
+	_, err := sets.Run(context.Background(), sets.Job{
+		Operation:   sets.InnerJoin,
 		Input:       extsort.Input{Reader: strings.NewReader("a1a2c3")},
 		Record:      extsort.Record{Size: 2, Keys: []extsort.KeyField{letter}},
 		Right:       &extsort.Input{Reader: strings.NewReader("aXXbYYcZZ")},
@@ -49,12 +53,12 @@ func ExampleCombine_join() {
 	// Output: a1XXa2XXc3ZZ <nil>
 }
 
-// TestCombineCounts compares two inputs and writes all outputs of the comparison.
-func TestCombineCounts(t *testing.T) {
+// TestCounts compares two inputs and writes all outputs of the comparison.
+func TestCounts(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name string) string { return filepath.Join(dir, name) }
-	report, err := extsort.Combine(t.Context(), extsort.SetJob{
-		Operation: extsort.SetCompare,
+	report, err := sets.Run(t.Context(), sets.Job{
+		Operation: sets.Compare,
 		Input:     twoStreams("aabcc", "bbcd"),
 		Record:    letters,
 		OnlyA:     path("a"),
@@ -66,7 +70,7 @@ func TestCombineCounts(t *testing.T) {
 	}
 	got := *report
 	got.Report = nil
-	want := extsort.SetReport{
+	want := sets.Report{
 		KeysOnlyA: 1, RecordsOnlyA: 2, KeysOnlyB: 1, RecordsOnlyB: 1,
 		KeysInBoth: 2, RecordsOfAInBoth: 3, RecordsOfBInBoth: 3,
 	}
@@ -80,25 +84,25 @@ func TestCombineCounts(t *testing.T) {
 	}
 }
 
-// TestCombine lists operations on two inputs of letters.
-func TestCombine(t *testing.T) {
-	for operation, want := range map[extsort.SetOperation]string{
-		extsort.SetUnion:     "aabccd",
-		extsort.SetIntersect: "bcc",
-		extsort.SetSubtract:  "aa",
-		extsort.JoinInner:    "bbcc",
-		extsort.JoinLeft:     "aabbcc",
-		extsort.JoinRight:    "bbccd",
-		extsort.JoinOuter:    "aabbccd",
+// TestRun lists operations on two inputs of letters.
+func TestRun(t *testing.T) {
+	for operation, want := range map[sets.Operation]string{
+		sets.Union:     "aabccd",
+		sets.Intersect: "bcc",
+		sets.Subtract:  "aa",
+		sets.InnerJoin: "bbcc",
+		sets.LeftJoin:  "aabbcc",
+		sets.RightJoin: "bbccd",
+		sets.OuterJoin: "aabbccd",
 	} {
 		var out bytes.Buffer
-		job := extsort.SetJob{
+		job := sets.Job{
 			Operation: operation,
 			Input:     twoStreams("aabcc", "bbcd"),
 			Record:    letters,
 			Output:    extsort.Output{Writer: &out},
 		}
-		if _, err := extsort.Combine(t.Context(), job); err != nil || out.String() != want {
+		if _, err := sets.Run(t.Context(), job); err != nil || out.String() != want {
 			t.Errorf("%s: %q, %v; want %q", operation, out.String(), err, want)
 		}
 
@@ -106,48 +110,48 @@ func TestCombine(t *testing.T) {
 		job.Input = twoStreams("cbaca", "dbbc")
 		job.Sort = true
 		job.Resources.Memory = 64 << 20
-		if _, err := extsort.Combine(t.Context(), job); err != nil || out.String() != want {
+		if _, err := sets.Run(t.Context(), job); err != nil || out.String() != want {
 			t.Errorf("%s of unsorted inputs: %q, %v; want %q", operation, out.String(), err, want)
 		}
 	}
 }
 
-// TestCombineErrors lists jobs that cannot run.
-func TestCombineErrors(t *testing.T) {
-	for want, change := range map[string]func(*extsort.SetJob){
-		"Operation":  func(j *extsort.SetJob) { j.Operation = "minus" },
-		"All":        func(j *extsort.SetJob) { j.Operation = extsort.JoinInner; j.All = true },
-		"Columns":    func(j *extsort.SetJob) { j.Presence = true },
-		"OnlyA":      func(j *extsort.SetJob) { j.Both = "x" },
-		"Input":      func(j *extsort.SetJob) { j.Input = extsort.Input{Reader: strings.NewReader("")} },
-		"Output":     func(j *extsort.SetJob) { j.Output = extsort.Output{} },
-		"Input.Part": func(j *extsort.SetJob) { j.Input.Part = extsort.Part{Index: 2, Count: 2} },
-		"Output.KeepHeader": func(j *extsort.SetJob) {
-			j.Operation = extsort.JoinInner
+// TestErrors lists jobs that cannot run.
+func TestErrors(t *testing.T) {
+	for want, change := range map[string]func(*sets.Job){
+		"Operation":  func(j *sets.Job) { j.Operation = "minus" },
+		"All":        func(j *sets.Job) { j.Operation = sets.InnerJoin; j.All = true },
+		"Columns":    func(j *sets.Job) { j.Presence = true },
+		"OnlyA":      func(j *sets.Job) { j.Both = "x" },
+		"Input":      func(j *sets.Job) { j.Input = extsort.Input{Reader: strings.NewReader("")} },
+		"Output":     func(j *sets.Job) { j.Output = extsort.Output{} },
+		"Input.Part": func(j *sets.Job) { j.Input.Part = extsort.Part{Index: 2, Count: 2} },
+		"Output.KeepHeader": func(j *sets.Job) {
+			j.Operation = sets.InnerJoin
 			j.Input.HeaderBytes = 1
 			j.Output.KeepHeader = true
 		},
 	} {
-		job := extsort.SetJob{
-			Operation: extsort.SetSubtract,
+		job := sets.Job{
+			Operation: sets.Subtract,
 			Input:     twoStreams("a", "b"),
 			Record:    letters,
 			Output:    extsort.Output{Writer: &bytes.Buffer{}},
 		}
 		change(&job)
-		_, err := extsort.Combine(t.Context(), job)
+		_, err := sets.Run(t.Context(), job)
 		if option, ok := errors.AsType[*extsort.OptionError](err); !ok || option.Option != want {
 			t.Errorf("%s: the error is %v", want, err)
 		}
 	}
 
-	job := extsort.SetJob{
-		Operation: extsort.SetUnion,
+	job := sets.Job{
+		Operation: sets.Union,
 		Input:     twoStreams("ab", "bda"),
 		Record:    letters,
 		Output:    extsort.Output{Writer: &bytes.Buffer{}},
 	}
-	_, err := extsort.Combine(t.Context(), job)
+	_, err := sets.Run(t.Context(), job)
 	if disorder, ok := errors.AsType[*extsort.DisorderError](err); !ok || disorder.File != "b" || disorder.Record != 2 {
 		t.Errorf("the error is %v", err)
 	}
