@@ -172,3 +172,10 @@ def test_importing_loads_only_what_every_call_needs():
     loaded = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
     slow = {"numpy", "tqdm", "json", "ast", "inspect", "pathlib", "shutil", "tempfile", "typing_extensions"}
     assert not slow & set(loaded)
+
+
+def test_plan_needs_files():
+    with pytest.raises(TypeError, match="path"):
+        extsort.plan(np.arange(3))
+    with pytest.raises(TypeError, match="path"):
+        extsort.merge([np.arange(3)], "out")

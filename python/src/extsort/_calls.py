@@ -32,10 +32,10 @@ class Report(NamedTuple):
     records_out: int
     seconds: float
     strategy: str
-    details: dict
+    details: dict[str, Any]
 
 
-def report_of(details: dict) -> Report:
+def report_of(details: dict[str, Any]) -> Report:
     """Return the report of a run from the JSON report of the program."""
     return Report(details["records"], details["records_out"], details["seconds"], details["strategy"], details)
 
@@ -93,14 +93,17 @@ def describe(src: Any, dtype: Any, headerless: bool = False) -> Records:
             raise ValueError("an array has a dtype of its own: leave dtype out, or give array.view(dtype)")
         layout = Layout(src.dtype)
         return Records(["--raw", "--record-size", str(layout.size)], layout, False)
-    headers = [read_header(path) for path in paths_of(src)]
+    paths = paths_of(src) if is_path(src) or isinstance(src, (list, tuple)) else []
+    headers = [read_header(path) for path in paths]
     header = headers[0] if headers else None
     if header is None or dtype is None and len(header.shape) != 1:
-        layout = None if dtype is None else Layout(dtype)
-        if headerless and layout is None:
+        if dtype is not None:
+            layout = Layout(dtype)
+            return Records(["--record-size", str(layout.size)], layout, False)
+        if headerless:
             raise ValueError(_NO_DTYPE)
-        return Records(["--record-size", str(layout.size)] if layout else [], layout, layout is None)
-    layout = Layout(file_dtype(header, paths_of(src)[0], dtype))
+        return Records([], None, True)
+    layout = Layout(file_dtype(header, paths[0], dtype))
     if not headerless:
         return Records(["--format", "npy"], layout, True)
     if any(other is None or other.size != header.size for other in headers):
@@ -109,12 +112,15 @@ def describe(src: Any, dtype: Any, headerless: bool = False) -> Records:
 
 
 def paths_of(src: Any) -> list[str]:
-    """Return the paths among the inputs."""
-    return [os.fspath(path) for path in ([src] if is_path(src) else src) if is_path(path)] if _has_paths(src) else []
+    """Return one path or several as a list.
 
-
-def _has_paths(src: Any) -> bool:
-    return is_path(src) or isinstance(src, (list, tuple))
+    Raises:
+        TypeError: src is something else.
+    """
+    paths = [src] if is_path(src) else src
+    if not isinstance(paths, (list, tuple)) or not all(is_path(path) for path in paths):
+        raise TypeError(f"src is {type(src).__name__}: give a path, or a list of paths")
+    return [os.fspath(path) for path in paths]
 
 
 def execute(
@@ -125,7 +131,7 @@ def execute(
     files: ExitStack,
     accepted: Sequence[int] = (0,),
     stats: bool = True,
-) -> tuple[Any, dict]:
+) -> tuple[Any, dict[str, Any]]:
     """Run the program once.
 
     Args:
@@ -189,7 +195,7 @@ def transform(
     return returned(array, dst, details)
 
 
-def returned(array: Any, dst: Any, details: dict) -> Any:
+def returned(array: Any, dst: Any, details: dict[str, Any]) -> Any:
     """Return the array if there is no dst, else a report.
 
     Raises:

@@ -6,7 +6,7 @@ import contextlib
 import mmap
 import os
 import subprocess
-from typing import Any, BinaryIO, NamedTuple, Optional, Sequence
+from typing import IO, Any, NamedTuple, Optional, Sequence
 
 from ._layout import Layout, as_dtype
 from ._npy import Header, make_header, parse_header, read_header
@@ -84,7 +84,7 @@ class Place:
         header = read_header(self.path)
         if header is None or header.size != self.offset or len(header.shape) != 1 or not self.ends_file():
             return False
-        return as_dtype(header.descr) == dtype
+        return bool(as_dtype(header.descr) == dtype)
 
     def shares_file(self, src: Any) -> bool:
         """Report whether src is an array in the same file."""
@@ -240,7 +240,7 @@ class Group:
         self.names: list[str] = []
         self.flags: list[str] = []
         self.inherited: list[int] = []
-        self._feeds: list[tuple[BinaryIO, Source]] = []
+        self._feeds: list[tuple[IO[bytes], Source]] = []
         self._files = files
         self._random_access = random_access
         files.callback(self._close_inherited)
@@ -252,8 +252,11 @@ class Group:
         elif any(is_array(source.data) or source.skip for source in sources):
             self.flags.append("--raw")
         for source in sources:
-            plain = source.path is not None and not source.skip and source.records is None
-            self.names.append(source.path if share_flags or plain else self._pass(source))
+            is_plain = not source.skip and source.records is None
+            if source.path is not None and (share_flags or is_plain):
+                self.names.append(source.path)
+            else:
+                self.names.append(self._pass(source))
 
     def _add_place(self, source: Source) -> None:
         if source.skip or is_array(source.data):
@@ -419,7 +422,7 @@ class _NpyFile:
             os.remove(self._temporary)
 
 
-def read_array(pipe: BinaryIO, dtype: Any = None) -> Any:
+def read_array(pipe: IO[bytes], dtype: Any = None) -> Any:
     """Read records to the end of a stream and return them as a writable array of shape (n,).
 
     Args:
@@ -446,13 +449,13 @@ def read_array(pipe: BinaryIO, dtype: Any = None) -> Any:
     return numpy.frombuffer(data, kind, len(data) // kind.itemsize)
 
 
-def _kinds(layout: Layout) -> list:
+def _kinds(layout: Layout) -> list[Any]:
     """Return what has to be equal if two inputs share flags."""
     return [(field.offset, field.size, field.kind, field.unit) for field in layout.fields.values()]
 
 
 @contextlib.contextmanager
-def _closing_quietly(pipe: BinaryIO) -> Any:
+def _closing_quietly(pipe: IO[bytes]) -> Any:
     try:
         yield pipe
     finally:
@@ -460,7 +463,7 @@ def _closing_quietly(pipe: BinaryIO) -> Any:
             pipe.close()
 
 
-def _feed_source(pipe: BinaryIO, source: Source) -> None:
+def _feed_source(pipe: IO[bytes], source: Source) -> None:
     """Write the records of an input into a pipe and close it."""
     if is_array(source.data):
         feed(pipe, array_bytes(source.data))

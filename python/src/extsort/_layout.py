@@ -125,7 +125,8 @@ def as_dtype(dtype: Any) -> Any:
     except ImportError:
         raise ValueError(f"dtype {dtype!r} needs NumPy; without it, write '<u8' or [('name', '<u8'), ...]") from None
     if isinstance(dtype, list):
-        dtype = numpy.lib.format.descr_to_dtype(dtype) if _has_padding(dtype) else dtype
+        formats: Any = numpy.lib.format  # without type hints
+        dtype = formats.descr_to_dtype(dtype) if _has_padding(dtype) else dtype
     full = numpy.dtype(dtype)
     if full.hasobject:
         raise ValueError(
@@ -134,11 +135,11 @@ def as_dtype(dtype: Any) -> Any:
     return full
 
 
-def _has_padding(descr: list) -> bool:
+def _has_padding(descr: list[Any]) -> bool:
     return any(isinstance(field, tuple) and field[0] == "" for field in descr)
 
 
-def _is_simple(descr: list) -> bool:
+def _is_simple(descr: list[Any]) -> bool:
     """Report whether each field has a name and a dtype that needs no NumPy."""
     return all(
         len(field) == 2 and isinstance(field[0], str) and isinstance(field[1], str) and _SIMPLE.match(field[1])
@@ -146,7 +147,7 @@ def _is_simple(descr: list) -> bool:
     )
 
 
-def _described_fields(descr: list) -> Iterator[tuple[str, Field]]:
+def _described_fields(descr: list[Any]) -> Iterator[tuple[str, Field]]:
     offset = 0
     for name, kind in descr:
         size = _size(kind)
@@ -165,7 +166,7 @@ def _dtype_fields(dtype: Any, name: str = "", offset: int = 0) -> Iterator[tuple
 
 
 def _text(dtype: Any) -> str:
-    return dtype if isinstance(dtype, str) else dtype.str
+    return dtype if isinstance(dtype, str) else str(dtype.str)
 
 
 def _size(simple: str) -> int:

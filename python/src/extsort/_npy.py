@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any, BinaryIO, NamedTuple, Optional
+from typing import IO, Any, NamedTuple, Optional
 
 from ._options import is_path
 
@@ -22,7 +22,7 @@ class Header(NamedTuple):
     """
 
     descr: Any
-    shape: tuple
+    shape: tuple[int, ...]
     fortran_order: bool
     size: int
 
@@ -35,7 +35,7 @@ def read_header(path: Any) -> Optional[Header]:
         return parse_header(file)
 
 
-def parse_header(file: BinaryIO) -> Optional[Header]:
+def parse_header(file: IO[bytes]) -> Optional[Header]:
     """Read a header from the beginning of a stream. Return None if it is not that of an npy file."""
     start = file.read(8)
     if len(start) < 8 or start[:6] != _MAGIC or start[6] not in (1, 2, 3):
@@ -57,7 +57,8 @@ def make_header(dtype: Any, records: int, size: int = 0) -> bytes:
     """Return the header for a number of records, filled up to `size` bytes or more."""
     import numpy
 
-    descr = numpy.lib.format.dtype_to_descr(dtype)
+    formats: Any = numpy.lib.format  # without type hints
+    descr = formats.dtype_to_descr(dtype)
     text = f"{{'descr': {descr!r}, 'fortran_order': False, 'shape': ({records},), }}".encode()
     version, width = (1, 2) if len(text) < 60000 else (2, 4)
     if not text.isascii():

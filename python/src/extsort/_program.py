@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import threading
-from typing import Any, BinaryIO, Callable, Optional, Sequence
+from typing import IO, Any, Callable, Optional, Sequence
 
 # The program gets this many seconds to remove its temporary files after an interrupt.
 _SECONDS_TO_CLEAN_UP = 10
@@ -94,13 +94,13 @@ class Run:
         self.start(self._read_messages, progress)
 
     @property
-    def stdin(self) -> BinaryIO:
+    def stdin(self) -> IO[bytes]:
         """The pipe to the program, if it was started with subprocess.PIPE."""
         assert self._process.stdin is not None
         return self._process.stdin
 
     @property
-    def stdout(self) -> BinaryIO:
+    def stdout(self) -> IO[bytes]:
         """The pipe from the program, if it was started without a file for its output."""
         assert self._process.stdout is not None
         return self._process.stdout
@@ -135,7 +135,7 @@ class Run:
             raise self._failures[0]
         return status
 
-    def report(self) -> dict[str, Any]:
+    def report(self) -> Any:
         """Return the report that --stats=json made the program print last."""
         import json
 
@@ -211,7 +211,7 @@ def _error_message(messages: Sequence[str], status: int) -> str:
 def _new_progress() -> Callable[[str], None]:
     """Return a function that shows a line of progress. An empty line ends the progress."""
     try:
-        from tqdm import tqdm  # type: ignore[import-untyped]
+        from tqdm import tqdm  # type: ignore
     except ImportError:
         return _print_progress
     import re
@@ -237,7 +237,7 @@ def _print_progress(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
 
-def feed(pipe: BinaryIO, data: memoryview) -> None:
+def feed(pipe: IO[bytes], data: memoryview) -> None:
     """Write data into a pipe and close it. A reader that ends early is not an error here."""
     try:
         with pipe:
@@ -247,7 +247,7 @@ def feed(pipe: BinaryIO, data: memoryview) -> None:
         pass
 
 
-def fill(pipe: BinaryIO, room: memoryview) -> int:
+def fill(pipe: IO[bytes], room: memoryview) -> int:
     """Fill room from a pipe as far as there is data, and return the number of bytes."""
     filled = 0
     while filled < len(room):
@@ -258,7 +258,7 @@ def fill(pipe: BinaryIO, room: memoryview) -> int:
     return filled
 
 
-def read_into(pipe: BinaryIO, room: memoryview) -> int:
+def read_into(pipe: IO[bytes], room: memoryview) -> int:
     """Fill room from a pipe and return the number of bytes. More bytes than room are an error."""
     filled = fill(pipe, room)
     if filled == len(room) and pipe.read(1):

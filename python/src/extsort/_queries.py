@@ -189,7 +189,7 @@ def _key_array(layout: Layout, names: Sequence[str], keys: Any) -> Any:
     return packed
 
 
-def _tuples(keys: Any) -> list:
+def _tuples(keys: Any) -> list[Any]:
     """Return a list of tuples for one tuple or several."""
     return [keys] if isinstance(keys, tuple) else list(keys)
 
@@ -271,7 +271,7 @@ def _column(array: Any, name: str) -> Any:
     return array[name]
 
 
-def _aggregates(records: Records, flag: str, fields: Fields) -> Iterable[tuple[str, list]]:
+def _aggregates(records: Records, flag: str, fields: Fields) -> Iterable[tuple[str, list[Any]]]:
     """Yield the argument for each field of a flag, and the fields that it appends."""
     if fields is None:
         return
@@ -285,7 +285,7 @@ def _aggregates(records: Records, flag: str, fields: Fields) -> Iterable[tuple[s
         if wider is not None:
             if flag != "sum":
                 raise TypeError(f"{flag} keeps the dtype of its field: give {new!r}: {name!r}")
-            argument += ":" + Layout(wider).field("").kind
+            argument += f":{Layout(wider).field('').kind}"
         dtype = wider if records.layout is None or wider is not None else records.layout.field(name).dtype
         yield argument, [(new, dtype)]
 
@@ -298,7 +298,7 @@ def _aggregated(records: Records, name: str) -> str:
     return name if records.has_header and name else place
 
 
-def _extended(layout: Layout, appended: list) -> Any:
+def _extended(layout: Layout, appended: list[Any]) -> Any:
     """Return the dtype of records to which the program has appended fields."""
     import numpy
 

@@ -35,7 +35,7 @@ class Comparison(NamedTuple):
     keys_both: int
     records_both: int
     records_both_b: int
-    details: dict
+    details: dict[str, Any]
 
 
 class SetOptions(Options, total=False):
@@ -133,8 +133,7 @@ def compare(
                 raise ValueError(f"{os.fspath(path)} would have no header: a and b must be npy files of one dtype")
             flags += [flag, os.fspath(path)]
         _, details = execute(["compare", *flags, *inputs.flags], inputs.given, None, inputs.options, files)
-    counts = [details["compared"][name] for name in Comparison._fields[:-1]]
-    return Comparison(*counts, details)
+    return Comparison(**details["compared"], details=details)
 
 
 def join(

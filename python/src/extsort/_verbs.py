@@ -26,7 +26,7 @@ class Order(NamedTuple):
 
     sorted: bool
     record: Optional[int]
-    details: dict
+    details: dict[str, Any]
 
     def __bool__(self) -> bool:
         return self.sorted
@@ -80,13 +80,16 @@ def sort(
         dst = src
     if is_path(dst):
         src = whole_file(src)
+    same = not unique and limit is None
     flags = ["--unique"] if unique else []
     if limit is not None:
         flags += ["--limit", str(limit)]
     records = describe(src, dtype, headerless=is_array(dst))
     result = None if records.has_header or records.layout is None else records.layout.dtype
     most = src.nbytes if is_array(src) and is_array(dst) else None
-    return transform(flags + records.key_flags(key), src, dst, records, result, options, most, same=not flags)
+    flags += records.key_flags(key)
+    report: Report = transform(flags, src, dst, records, result, options, most, same)
+    return report
 
 
 def argsort(src: Any, *, dtype: Any = None, key: Key = None, **options: Unpack[Options]) -> Any:
@@ -125,7 +128,8 @@ def merge(
     records = describe(paths, dtype, headerless=is_array(dst))
     flags = ["--merge", *records.key_flags(key), *(["--unique"] if unique else [])]
     result = None if records.has_header or records.layout is None else records.layout.dtype
-    return transform(flags, paths, dst, records, result, options)
+    report: Report = transform(flags, paths, dst, records, result, options)
+    return report
 
 
 def check(src: Any, *, dtype: Any = None, key: Key = None, **options: Unpack[Options]) -> Order:
@@ -174,7 +178,7 @@ def iter_sorted(
         run.finish()
 
 
-def plan(src: Any, *, dtype: Any = None, key: Key = None, **options: Unpack[Options]) -> dict:
+def plan(src: Any, *, dtype: Any = None, key: Key = None, **options: Unpack[Options]) -> Any:
     """Predict how sort would run: strategy, temporary bytes, seconds. src is a path or paths.
 
     >>> plan("trades.npy", key="price", memory="1G")["strategy"]  # doctest: +SKIP
@@ -187,7 +191,7 @@ def plan(src: Any, *, dtype: Any = None, key: Key = None, **options: Unpack[Opti
     return json.loads(query(["plan", "--stats=json", *flags, "--", *paths_of(src)]))
 
 
-def info(src: Any, *, flags: Sequence[str] = ()) -> dict:
+def info(src: Any, *, flags: Sequence[str] = ()) -> Any:
     """Describe a file: its format, the layout of its records, whether it is in order.
 
     >>> info("trades.npy")["records"]  # doctest: +SKIP
