@@ -2,8 +2,8 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -12,118 +12,139 @@ import (
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/format/textform"
-	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/lookup"
+	"github.com/extsort/extsort/internal/safely"
 )
 
-// A keyList contains the keys to look up, in ascending order and each once.
-type keyList struct {
-	keys []wantedKey
-
-	// The packed and the normalized keys of a file, one after another in the order of the file.
-	packed     []byte
-	normalized []byte
-	packedSize int
-	size       int // of a normalized key
-	encoder    *textform.Encoder
-
-	given []givenKey // the keys of the command line
+// A keyList contains keys to look up, in ascending order and each once.
+type keyList interface {
+	len() int
+	key(i int) []byte                    // a normalized key, or the beginning of one
+	appendLine(dst []byte, i int) []byte // appends the text of a key and a line break
 }
 
-// A wantedKey is a key of a keyList.
-type wantedKey struct {
-	word  uint64 // the first bytes of the normalized key
-	index int    // its position in the file, or in the given keys
-}
+// givenKeys are the keys of the command line.
+type givenKeys []givenKey
 
-// A givenKey is a key of the command line: a normalized key, or the beginning of one, and its text.
+// A givenKey is a normalized key, or the beginning of one, and its text.
 type givenKey struct {
 	key  []byte
 	text string
 }
 
-func (l *keyList) len() int { return len(l.keys) }
+func (l givenKeys) len() int         { return len(l) }
+func (l givenKeys) key(i int) []byte { return l[i].key }
 
-// key returns a normalized key, or the beginning of one.
-func (l *keyList) key(i int) []byte {
-	if l.given != nil {
-		return l.given[l.keys[i].index].key
-	}
-	return l.normalizedAt(l.keys[i])
-}
-
-// appendLine appends a key as a line of CSV.
-func (l *keyList) appendLine(dst []byte, i int) []byte {
-	at := l.keys[i].index
-	if l.given != nil {
-		return append(append(dst, l.given[at].text...), '\n')
-	}
-	return l.encoder.Append(dst, l.packed[at*l.packedSize:][:l.packedSize])
+func (l givenKeys) appendLine(dst []byte, i int) []byte {
+	return append(append(dst, l[i].text...), '\n')
 }
 
 // parseKeys returns the keys of the command line.
-func parseKeys(keys *lookup.Keys, texts []string) (*keyList, error) {
-	l := &keyList{}
+func parseKeys(keys *lookup.Keys, texts []string) (givenKeys, error) {
+	var l givenKeys
 	for _, text := range texts {
 		key, err := keys.Parse(text)
 		if err != nil {
 			return nil, fmt.Errorf("key %w", err)
 		}
-		l.given = append(l.given, givenKey{key, text})
+		l = append(l, givenKey{key, text})
 	}
 	byKey := func(a, b givenKey) int { return bytes.Compare(a.key, b.key) }
-	slices.SortStableFunc(l.given, byKey)
-	l.given = slices.CompactFunc(l.given, func(a, b givenKey) bool { return byKey(a, b) == 0 })
-	for i := range l.given {
-		l.keys = append(l.keys, wantedKey{index: i})
-	}
-	return l, nil
+	slices.SortStableFunc(l, byKey)
+	return slices.CompactFunc(l, func(a, b givenKey) bool { return byKey(a, b) == 0 }), nil
 }
 
-// maxKeyBytes limits the memory of the keys of a file.
-const maxKeyBytes = 1 << 30
+// keyRecords are keys of a file. Each record consists of a normalized key and, if its text is
+// wanted, the packed key.
+type keyRecords struct {
+	recs    []byte
+	shape   *keyShape
+	encoder *textform.Encoder
+}
 
-// readKeys reads the keys of the file that --keys names.
-func (f *finder) readKeys(ctx context.Context) (*keyList, error) {
+// keyShape describes the records of keys.
+type keyShape struct {
+	normalized int // size of a normalized key
+	packed     int // size of a packed key; 0 if its text is not wanted
+}
+
+func (s *keyShape) size() int { return s.normalized + s.packed }
+
+func (l keyRecords) len() int         { return len(l.recs) / l.shape.size() }
+func (l keyRecords) key(i int) []byte { return l.recs[i*l.shape.size():][:l.shape.normalized] }
+
+func (l keyRecords) appendLine(dst []byte, i int) []byte {
+	return l.encoder.Append(dst, l.recs[i*l.shape.size():][l.shape.normalized:l.shape.size()])
+}
+
+// A keyStream is the records of the keys in a file, in any order.
+type keyStream struct {
+	*io.PipeReader
+	reading safely.Group
+}
+
+// openKeys begins to read the file that --keys names.
+func (f *finder) openKeys(ctx context.Context, shape *keyShape) *keyStream {
+	from, to := io.Pipe()
+	s := &keyStream{PipeReader: from}
+	s.reading.Go(func() error {
+		err := safely.Call(func() error { return f.readKeys(ctx, f.keyWriter(shape, to)) })
+		to.CloseWithError(err)
+		return err
+	})
+	return s
+}
+
+// errKeysUnwanted is the error of reading keys that are no longer needed.
+var errKeysUnwanted = errors.New("the keys are no longer needed")
+
+// end ends the reading of the file and returns its error.
+func (s *keyStream) end() error {
+	s.CloseWithError(errKeysUnwanted)
+	if err := s.reading.Wait(); !errors.Is(err, errKeysUnwanted) {
+		return err
+	}
+	return nil
+}
+
+// A packedWriter receives packed keys, one after another.
+type packedWriter func(ctx context.Context, packed []byte) error
+
+// keyWriter returns a function that writes the records of packed keys.
+func (f *finder) keyWriter(shape *keyShape, to io.Writer) packedWriter {
 	keys := f.file.Keys
-	l := &keyList{
-		packedSize: keys.PackedSize(),
-		size:       keys.Size(),
-		encoder:    keys.Encoder(textform.CSV),
-	}
-	add := func(_ context.Context, packed []byte) error {
-		l.packed = append(l.packed, packed...)
-		if len(l.packed) > maxKeyBytes {
-			return fmt.Errorf("--keys %s has more than %s of keys: use extsort intersect or extsort subtract instead",
-				f.keys, human.Bytes(maxKeyBytes))
+	var recs []byte
+	return func(_ context.Context, packed []byte) error {
+		recs = recs[:0]
+		for one := range slices.Chunk(packed, keys.PackedSize()) {
+			recs = keys.Append(recs, one)
+			recs = append(recs, one[:shape.packed]...)
 		}
-		return nil
+		_, err := to.Write(recs)
+		return err
 	}
-	var err error
+}
+
+// readKeys reads the file that --keys names.
+func (f *finder) readKeys(ctx context.Context, write packedWriter) error {
 	switch f.keysAs {
-	case keysPacked:
-		err = f.readPackedKeys(ctx, add)
+	case keysBinary:
+		return f.readPackedKeys(ctx, write)
 	case keysRecords:
-		err = f.readKeyRecords(ctx, add)
-	default:
-		flags := &textFlags{form: textform.Form(f.keysAs)}
-		p := &lineParser{
-			flags:   flags,
-			workers: f.flags.opt.Workers,
-			decoder: keys.Decoder(flags.form),
-			write:   add,
-		}
-		err = p.parseFile(ctx, f.app.stdin, f.keys)
+		return f.readKeyRecords(ctx, write)
 	}
-	if err != nil {
-		return nil, err
+	flags := &textFlags{form: textform.Form(f.keysAs)}
+	p := &lineParser{
+		flags:   flags,
+		workers: f.flags.opt.Workers,
+		decoder: f.file.Keys.Decoder(flags.form),
+		write:   write,
 	}
-	l.sort(keys)
-	return l, nil
+	return p.parseFile(ctx, f.app.stdin, f.keys)
 }
 
 // readPackedKeys reads a file that consists of packed keys.
-func (f *finder) readPackedKeys(ctx context.Context, add func(context.Context, []byte) error) error {
+func (f *finder) readPackedKeys(ctx context.Context, write packedWriter) error {
 	content, err := input.OpenContent(ctx, f.keys, f.app.stdin)
 	if err != nil {
 		return err
@@ -150,8 +171,8 @@ func (f *finder) readPackedKeys(ctx context.Context, add func(context.Context, [
 			return fmt.Errorf("%s has %d bytes, not a multiple of the %d bytes of a key: is it in another form (--keys-as)?",
 				content.Name, total, size)
 		}
-		if more := add(ctx, buffer[:n]); more != nil {
-			return more
+		if failed := write(ctx, buffer[:n]); failed != nil {
+			return failed
 		}
 		if err == io.EOF {
 			return nil
@@ -161,7 +182,7 @@ func (f *finder) readPackedKeys(ctx context.Context, add func(context.Context, [
 }
 
 // readKeyRecords reads a file of records like those of the sorted file.
-func (f *finder) readKeyRecords(ctx context.Context, add func(context.Context, []byte) error) error {
+func (f *finder) readKeyRecords(ctx context.Context, write packedWriter) error {
 	in, err := openRecords(ctx, f.app, f.flags, []string{f.keys})
 	if err != nil {
 		return err
@@ -186,36 +207,9 @@ func (f *finder) readKeyRecords(ctx context.Context, add func(context.Context, [
 		for rec := range slices.Chunk(recs, size) {
 			packed = f.file.Keys.Pack(packed, rec)
 		}
-		if err := add(ctx, packed); err != nil {
+		if err := write(ctx, packed); err != nil {
 			return err
 		}
 	}
 	return context.Cause(ctx)
-}
-
-// sort sorts the keys of a file, and removes those that are equal to another.
-func (l *keyList) sort(keys *lookup.Keys) {
-	n := len(l.packed) / l.packedSize
-	l.normalized = make([]byte, 0, n*l.size)
-	l.keys = make([]wantedKey, n)
-	isSorted := true
-	for i := range n {
-		l.normalized = keys.Append(l.normalized, l.packed[i*l.packedSize:])
-		l.keys[i] = wantedKey{index: i}
-		l.keys[i].word = format.PrefixOf(l.key(i))
-		isSorted = isSorted && (i == 0 || bytes.Compare(l.key(i-1), l.key(i)) <= 0)
-	}
-	if !isSorted {
-		slices.SortFunc(l.keys, func(a, b wantedKey) int {
-			return cmp.Or(cmp.Compare(a.word, b.word), bytes.Compare(l.normalizedAt(a), l.normalizedAt(b)))
-		})
-	}
-	l.keys = slices.CompactFunc(l.keys, func(a, b wantedKey) bool {
-		return bytes.Equal(l.normalizedAt(a), l.normalizedAt(b))
-	})
-}
-
-// normalizedAt returns the normalized key of a key of a file.
-func (l *keyList) normalizedAt(k wantedKey) []byte {
-	return l.normalized[k.index*l.size:][:l.size]
 }

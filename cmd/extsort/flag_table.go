@@ -103,7 +103,8 @@ var flagTable = []flagGroup{
 	{"Output", "join", []defineFlag{joinTypeFlag, joinRowFlags, outputFlag, compressFlag}},
 	{"Output", "top", []defineFlag{otherOutputFlag, compressFlag}},
 	{"Output", "gen", []defineFlag{newOutputFlag, compressFlag}},
-	{"Output", "print, parse, find", []defineFlag{otherOutputFlag, compressFlag, parallelFlag}},
+	{"Output", "print, parse", []defineFlag{otherOutputFlag, compressFlag, parallelFlag}},
+	{"Output", "find", []defineFlag{otherOutputFlag, compressFlag}},
 	{"Output", "index", []defineFlag{indexOutputFlag}},
 	{"Output", "dist cat", []defineFlag{distCatFlags}},
 	{"Output: one of -o, --into", "dist plan", []defineFlag{distOutputFlags}},
@@ -117,7 +118,9 @@ var flagTable = []flagGroup{
 		digitBitsFlag, spillCompressFlag, batchSizeFlag,
 	}},
 	{"Resources", "dist merge", []defineFlag{memoryFlag, tempDirFlag, parallelFlag, spillCompressFlag, batchSizeFlag}},
-	{"Resources", "top, union, intersect, subtract, compare, join", []defineFlag{memoryFlag, tempDirFlag, parallelFlag}},
+	{"Resources", "find, top, union, intersect, subtract, compare, join", []defineFlag{
+		memoryFlag, tempDirFlag, parallelFlag,
+	}},
 	{"Resources", "dist cut", []defineFlag{memoryFlag}},
 	{"Threads and progress", "gen", []defineFlag{parallelFlag, progressFlag}},
 	{"Flags", "demo", []defineFlag{demoSizeFlags, deviceFlag, parallelFlag, progressFlag}},
@@ -131,6 +134,7 @@ var flagTable = []flagGroup{
 	{"Reports, all on standard error", "top, union, intersect, subtract, compare, join", []defineFlag{
 		progressFlag, quietFlag, statsFlag,
 	}},
+	{"Reports, all on standard error", "find", []defineFlag{quietFlag, statsFlag}},
 	{"Reports", "plan", []defineFlag{progressFlag, quietFlag, statsFlag, planExplainFlag, verifyFlag}},
 	{"Scan and report", "info", []defineFlag{infoLookFlags}},
 	{"Output format", "bench", []defineFlag{benchShowFlags}},

@@ -16,6 +16,7 @@ import (
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/format/textform"
 	"github.com/extsort/extsort/internal/human"
+	"github.com/extsort/extsort/internal/turns"
 )
 
 func parseFormFlag(g group, v *flagValues) {
@@ -168,15 +169,18 @@ const (
 func (p *lineParser) parseAll(ctx context.Context, lines io.Reader) error {
 	p.lineNumber = 1
 	p.incompleteLine = nil
-	return runInOrder(ctx, p.workers, conversion{
-		read: func(b *textBlock) (more bool, err error) {
-			return p.readBlock(b, lines)
+	return turns.Conversion[textBlock]{
+		Read: func(b *textBlock, number int64) (more bool, err error) {
+			if more, err = p.readBlock(b, lines); err == nil && number == 0 {
+				err = p.readHeader(b)
+			}
+			return more, err
 		},
-		convert: func(b *textBlock) error {
+		Convert: func(b *textBlock) error {
 			b.out, b.lines, b.failed = p.decoder.Append(b.out[:0], b.in, 1)
 			return nil
 		},
-		write: func(ctx context.Context, b *textBlock) error {
+		Write: func(ctx context.Context, b *textBlock) error {
 			if bad, ok := errors.AsType[*textform.LineError](b.failed); ok {
 				bad.Line += p.lineNumber - 1
 				if bad.Line == 1 && p.flags.form.HasHeader() &&
@@ -191,7 +195,7 @@ func (p *lineParser) parseAll(ctx context.Context, lines io.Reader) error {
 			}
 			return p.write(ctx, b.out)
 		},
-	})
+	}.Run(ctx, p.workers)
 }
 
 // readBlock sets b to the next whole lines.
@@ -225,11 +229,7 @@ func (p *lineParser) readBlock(
 			)
 		}
 	}
-
-	if b.number == 0 {
-		err = p.readHeader(b)
-	}
-	return len(b.in) > 0 || !p.hasEnded, err
+	return len(b.in) > 0 || !p.hasEnded, nil
 }
 
 // readHeader uses the first line of the first block as names, if it is a header.

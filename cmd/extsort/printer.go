@@ -5,11 +5,21 @@ import (
 
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/format/textform"
+	"github.com/extsort/extsort/internal/turns"
 	"github.com/extsort/extsort/merge/output"
 )
 
 // printBlockBytes is the number of bytes of records to convert at a time.
 const printBlockBytes = 256 << 10
+
+// A textBlock is a piece of an input, together with the result of its conversion.
+type textBlock struct {
+	buffer []byte // memory for in, if it is reused
+	in     []byte
+	out    []byte
+	lines  int64 // the number of lines in in, for parse
+	failed error // error of a line; the lines before it are in out
+}
 
 // printed describes the records to print.
 type printed struct {
@@ -85,9 +95,9 @@ func (p *printer) print(ctx context.Context, workers int) error {
 	if err := p.write(ctx, p.begin(first)); err != nil {
 		return err
 	}
-	return runInOrder(ctx, workers, conversion{
-		read: func(b *textBlock) (more bool, err error) {
-			if b.number == 0 {
+	return turns.Conversion[textBlock]{
+		Read: func(b *textBlock, number int64) (more bool, err error) {
+			if number == 0 {
 				b.in = first
 				return len(b.in) > 0, nil
 			}
@@ -97,12 +107,12 @@ func (p *printer) print(ctx context.Context, workers int) error {
 			b.in, err = p.read(b.buffer)
 			return len(b.in) > 0, err
 		},
-		convert: func(b *textBlock) error {
+		Convert: func(b *textBlock) error {
 			b.out = p.append(b.out[:0], b.in)
 			return nil
 		},
-		write: func(ctx context.Context, b *textBlock) error {
+		Write: func(ctx context.Context, b *textBlock) error {
 			return p.write(ctx, b.out)
 		},
-	})
+	}.Run(ctx, workers)
 }

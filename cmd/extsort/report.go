@@ -75,7 +75,7 @@ func (f *reportFlags) writeJSON(
 		return failed
 	}
 	shown := failed
-	if errors.Is(failed, errDisorder) {
+	if errors.Is(failed, errDisorder) || errors.Is(failed, errNotFound) {
 		shown = nil // a verdict is already in the report
 	}
 	if file != "" {

@@ -165,11 +165,11 @@ func (t *Table) bothEnds() (*ends, error) {
 	}
 	rec := make([]byte, t.size)
 	e := &ends{}
-	if err := t.source.ReadRecords(rec, 0); err != nil {
+	if err := t.readRecords(rec, 0); err != nil {
 		return nil, err
 	}
 	e.first = t.keyer.Append(nil, rec)
-	if err := t.source.ReadRecords(rec, t.records-1); err != nil {
+	if err := t.readRecords(rec, t.records-1); err != nil {
 		return nil, err
 	}
 	e.last = t.keyer.Append(nil, rec)
@@ -241,7 +241,7 @@ func (c *Cursor) read(s *search, first, n int64) error {
 	}
 	w.recs = nil
 	recs := w.buffer[:size]
-	if err := t.source.ReadRecords(recs, first); err != nil {
+	if err := t.readRecords(recs, first); err != nil {
 		return err
 	}
 
@@ -297,12 +297,27 @@ func (c *Cursor) probe(s *search) {
 		s.lowKey = t.keyer.Append(c.lowKey[:0], record(end-1))
 		c.lowKey = s.lowKey
 	default: // at least two records
-		n := sort.Search(int(end-first-2), func(i int) bool {
+		n := s.firstOf(int(end-first-2), func(i int) bool {
 			return !precedes(first + 1 + int64(i))
 		})
 		s.low = first + 1 + int64(n)
 		s.high = s.low
 	}
+}
+
+// firstOf is sort.Search. If the boundary is the end of a range, which has few records as a rule,
+// it looks at the first positions first.
+func (b *boundary) firstOf(n int, is func(i int) bool) int {
+	if !b.after {
+		return sort.Search(n, is)
+	}
+	low := 0
+	high := 1
+	for high <= n && !is(high-1) {
+		low = high
+		high *= 2
+	}
+	return low + sort.Search(min(high-1, n)-low, func(i int) bool { return is(low + i) })
 }
 
 // KeyOf returns the normalized key of a record.

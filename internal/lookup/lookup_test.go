@@ -295,7 +295,7 @@ func TestReads(t *testing.T) {
 		from *synthetic
 		most int // reads
 	}{
-		{"uniform", uniform(n), 4},
+		{"uniform", uniform(n), 5}, // at most 4 on average, see below
 		{"line", &synthetic{n: n, value: func(i int64) uint64 { return uint64(i) << 20 }}, 4},
 		{"powers", &synthetic{n: n, value: func(i int64) uint64 { return uint64(float64(i) * float64(i)) }}, 30 + maxMisses},
 		{"steps", &synthetic{n: n, value: func(i int64) uint64 { return 1 << (i * 63 / n) }}, 2 * (30 + maxMisses)},
@@ -325,10 +325,14 @@ func TestReads(t *testing.T) {
 			total += c.from.reads
 		}
 		t.Logf("%s: %.2f reads", c.name, float64(total)/lookups)
+		if c.name == "uniform" && total > 4*lookups {
+			t.Errorf("%d reads for %d look-ups", total, lookups)
+		}
 	}
 }
 
-// TestReadsWithIndex checks that a look-up with an index reads the file once.
+// TestReadsWithIndex checks that a look-up with an index reads the file once, except for the first
+// record of a block.
 func TestReadsWithIndex(t *testing.T) {
 	random := seeded(t)
 	keyer := keyerOf(t, format.Spec{Type: "u64"})
@@ -345,7 +349,11 @@ func TestReadsWithIndex(t *testing.T) {
 		if err != nil || r != (Range{int64(at), int64(at + 1)}) {
 			t.Fatalf("%d: %v, %v", at, r, err)
 		}
-		if m.reads.Load() > 1 || m.most.Load() > blockBytes {
+		most := int64(1)
+		if at%(blockBytes/8) == 0 {
+			most = 2 // the index does not tell whether the record before a block has the same key
+		}
+		if m.reads.Load() > most || m.most.Load() > blockBytes {
 			t.Errorf("record %d took %d reads of up to %d bytes", at, m.reads.Load(), m.most.Load())
 		}
 	}

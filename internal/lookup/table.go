@@ -29,6 +29,8 @@ type Table struct {
 
 	ends    atomic.Pointer[ends]
 	cursors sync.Pool // of *Cursor
+
+	counted struct{ reads, bytes atomic.Int64 } // the reads of look-ups
 }
 
 // ends contains the normalized keys of the first and of the last record.
@@ -44,6 +46,16 @@ func NewTable(name string, source Source, keyer *format.Keyer, index *Index) *Ta
 		size:    keyer.Layout().RecordSize,
 		index:   index,
 	}
+}
+
+// Reads returns the number and the total size of the reads that look-ups made.
+func (t *Table) Reads() (reads, bytes int64) { return t.counted.reads.Load(), t.counted.bytes.Load() }
+
+// readRecords fills p with the records at first, for a look-up.
+func (t *Table) readRecords(p []byte, first int64) error {
+	t.counted.reads.Add(1)
+	t.counted.bytes.Add(int64(len(p)))
+	return t.source.ReadRecords(p, first)
 }
 
 // Records returns the number of records.

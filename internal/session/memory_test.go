@@ -24,6 +24,7 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/lookup"
 )
 
 // memoryChild names a variable that is set in the process that sorts. Only in a separate process is
@@ -61,6 +62,7 @@ var memoryCases = []struct {
 	// The input is cut into these compressed files; nil: one uncompressed file.
 	packed  []packedFiles
 	merge   bool  // sort each of these files, and merge them
+	find    bool  // sort keys, and look up all of them
 	part    Part  // part of the merge, like in a task of dist; zero: all
 	garbage int64 // maximum total allocations on Go's heap in MiB; 0: the usual limit
 }{
@@ -136,6 +138,9 @@ var memoryCases = []struct {
 		packed: []packedFiles{{40, "lz4"}, {40, "zstd"}, {40, "gzip"}, {40, "s2"}}, merge: true},
 	{name: "merge of 40 zstd inputs, some of which stay compressed", spec: keySpec, mib: 16, limit: 96, spill: 20,
 		garbage: 1000, packed: []packedFiles{{40, "zstd"}}, merge: true},
+
+	{name: "least memory, look-ups of any number of keys", spec: format.Spec{Type: "u64"}, mib: 48, limit: 16,
+		spill: 60, garbage: 300, find: true},
 
 	{name: "long index, merge", spec: keySpec, strategy: MergeRuns, mib: 48, limit: 16, spill: 110, garbage: 120,
 		blockBytes: smallBlock},
@@ -247,6 +252,9 @@ func TestSortInLittleMemory(t *testing.T) {
 			return Merge(t.Context(), m)
 		}
 	}
+	if c.find {
+		sort = func() (*Report, error) { return findAll(t, opt) }
+	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	report, err := sort()
@@ -285,6 +293,68 @@ func TestSortInLittleMemory(t *testing.T) {
 	if c.packed != nil {
 		checkSortedKeys(t, opt.Output, in, c.part)
 	}
+}
+
+// steps is a sorted source of 2^30 numbers, which takes no memory.
+type steps struct{}
+
+func (steps) Records() int64 { return 1 << 30 }
+
+func (steps) ReadRecords(p []byte, first int64) error {
+	for i := range len(p) / 8 {
+		binary.LittleEndian.PutUint64(p[8*i:], uint64(first+int64(i))<<34)
+	}
+	return nil
+}
+
+// findAll sorts keys of 8 bytes, as the command find does, and looks up all of them.
+func findAll(t *testing.T, opt Options) (*Report, error) {
+	opt.Record = format.Spec{RecordSize: 8, Keys: []string{"0:u64"}}
+	keyer, err := format.NewKeyer(kind{spec: opt.Record}.layout(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := lookup.NewTable("steps", steps{}, keyer, nil)
+	total := int64(0)
+	previous := uint64(0)
+	opt.Verify = false
+	opt.Unique = true
+	const blockBytes = 32 << 10
+	report, err := SortBlocks(t.Context(), opt, BlockWork[[]lookup.Range]{
+		RecordSize: 8,
+		BlockBytes: blockBytes,
+		Memory:     16 * blockBytes,
+		Work: func(recs []byte) (all []lookup.Range, err error) {
+			cursor := table.NewCursor(true)
+			all = make([]lookup.Range, 0, len(recs)/8)
+			var key []byte
+			for rec := range slices.Chunk(recs, 8) {
+				key = keyer.Append(key[:0], rec)
+				r, err := cursor.Find(key)
+				if err != nil {
+					return nil, err
+				}
+				if want := int64(binary.LittleEndian.Uint64(rec) >> 34); r.First != want && r.First != want+1 {
+					return nil, fmt.Errorf("key %x is at %d", rec, r.First)
+				}
+				all = append(all, r)
+			}
+			return all, nil
+		},
+		Yield: func(all []lookup.Range) bool {
+			total += int64(len(all))
+			if first := uint64(all[0].First); first < previous {
+				t.Errorf("a key at %d comes after one at %d", first, previous)
+			} else {
+				previous = first
+			}
+			return true
+		},
+	})
+	if err == nil && total != report.RecordsOut {
+		t.Errorf("%d look-ups of %d keys", total, report.RecordsOut)
+	}
+	return report, err
 }
 
 // packedFiles describes a number of compressed input files.
