@@ -166,3 +166,13 @@ def test_npy_files_have_their_own_dtype(tmp_path):
         extsort.sort(tmp_path / "a.npy", tmp_path / "b", dtype="<u8")
     with pytest.raises(ValueError, match="one dimension"):
         extsort.find(tmp_path / "a.npy", 1.0)
+
+
+def test_map_of_the_file_that_is_sorted(tmp_path):
+    np.save(tmp_path / "a.npy", np.array([2, 1]))
+    mapped = np.load(tmp_path / "a.npy", mmap_mode="r+")
+    with pytest.raises(ValueError, match="give dst as src"):
+        extsort.sort(tmp_path / "a.npy", mapped)
+    with pytest.raises(ValueError, match="overlaps"):
+        extsort.union(tmp_path / "a.npy", dst=mapped)
+    assert mapped.tolist() == [2, 1]

@@ -98,6 +98,10 @@ def test_aggregate_targets_and_errors(tmp_path):
         extsort.aggregate(shops, key="shop", sum="n")
     with pytest.raises(ValueError, match="already"):
         extsort.aggregate(shops, key="shop", sum={"n": "n"})
+    with pytest.raises(ValueError, match="name of letters"):
+        extsort.aggregate(shops, key="shop", sum={"n=n": "n"})
+    np.save(tmp_path / "odd.npy", np.array([(1, 2), (1, 3)], [("k", "u1"), ("n:u8", "<u2")]))
+    assert extsort.aggregate(tmp_path / "odd.npy", key="k", sum={"total": "n:u8"}).tolist() == [(1, 2, 5)]
     with pytest.raises(TypeError, match="keeps the dtype"):
         extsort.aggregate(shops, key="shop", min={"least": ("n", "<u8")})
 

@@ -144,6 +144,8 @@ def test_join_columns_fill_and_targets(tmp_path):
         (lambda a: extsort.union(a, a.astype("<u2")), ValueError, "different dtypes"),
         (lambda a: extsort.union(a, a, right_key=""), TypeError, "one layout"),
         (lambda a: extsort.union(), TypeError, "needs an input"),
+        (lambda a: extsort.union(a, a + 1, dst=a), ValueError, "overlaps"),
+        (lambda a: extsort.join(a, a[1:], dst=a[:1]), ValueError, "overlaps"),
         (lambda a: extsort.union(a, 3), TypeError, "input 2 is int"),
         (lambda a: extsort.union(a, a, memry=1), TypeError, "memry"),
         (lambda a: extsort.intersect("x", "y", right_dtype="<u8"), ValueError, "dtype is missing"),

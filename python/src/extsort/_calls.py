@@ -130,7 +130,6 @@ def execute(
     options: Any,
     files: ExitStack,
     accepted: Sequence[int] = (0,),
-    stats: bool = True,
 ) -> tuple[Any, dict[str, Any]]:
     """Run the program once.
 
@@ -138,12 +137,11 @@ def execute(
         arguments: the verb and its flags.
         output: where the result goes, or None to drop what the program prints.
         accepted: the exit statuses that are no error.
-        stats: ask for a report.
 
     Returns:
         the result if it is collected in memory, and the JSON report.
     """
-    command = [*arguments, *option_flags(options), *(["--stats=json"] if stats else [])]
+    command = [*arguments, *option_flags(options), "--stats=json"]
     inherited: list[int] = []
     if output is not None:
         command += output.arguments
@@ -190,6 +188,8 @@ def transform(
     """
     with ExitStack() as files:
         output = Output(dst, files, result, src, most, same)
+        if output.writes_source and not is_array(src):
+            raise ValueError("dst maps the file that is src: give dst as src, too, or another dst")
         given = Input(src, files, in_memory=output.writes_source)
         array, details = execute([*arguments, *records.flags], [given], output, options, files)
     return returned(array, dst, details)

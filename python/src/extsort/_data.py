@@ -87,9 +87,11 @@ class Place:
         return bool(as_dtype(header.descr) == dtype)
 
     def shares_file(self, src: Any) -> bool:
-        """Report whether src is an array in the same file."""
-        other = Place.of(src) if is_array(src) else None
-        return other is not None and os.path.samefile(self.path, other.path)
+        """Report whether src is in the same file: a path, or an array."""
+        if is_array(src):
+            place = Place.of(src)
+            src = place.path if place else None
+        return is_path(src) and os.path.exists(src) and os.path.samefile(self.path, src)
 
     def open(self, flags: int) -> int:
         """Open the file at the place and return the descriptor."""
@@ -447,6 +449,22 @@ def read_array(pipe: IO[bytes], dtype: Any = None) -> Any:
         data += block
     kind = as_dtype(dtype)
     return numpy.frombuffer(data, kind, len(data) // kind.itemsize)
+
+
+def check_overlap(dst: Any, srcs: Sequence[Any]) -> None:
+    """Raise if a result would overwrite an input that is still being read.
+
+    Raises:
+        ValueError: dst is an array with memory or a file of an input.
+    """
+    if not is_array(dst):
+        return
+    import numpy
+
+    place = Place.of(dst)
+    for src in srcs:
+        if place and place.shares_file(src) or is_array(src) and numpy.may_share_memory(dst, src):
+            raise ValueError("dst overlaps an input: give another array, or None for a new one")
 
 
 def _kinds(layout: Layout) -> list[Any]:

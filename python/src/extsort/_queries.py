@@ -280,6 +280,8 @@ def _aggregates(records: Records, flag: str, fields: Fields) -> Iterable[tuple[s
             yield _aggregated(records, name), []
         return
     for new, combined in fields.items():
+        if not new.isidentifier():
+            raise ValueError(f"the new field {new!r} needs a name of letters, digits and _")
         name, wider = (combined, None) if isinstance(combined, str) else combined
         argument = f"{new}={_aggregated(records, name)}"
         if wider is not None:
@@ -295,7 +297,8 @@ def _aggregated(records: Records, name: str) -> str:
     if records.layout is None:
         return name
     place = records.layout.place(name)
-    return name if records.has_header and name else place
+    is_simple = all(part.isidentifier() for part in name.split("."))
+    return name if records.has_header and is_simple else place
 
 
 def _extended(layout: Layout, appended: list[Any]) -> Any:

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Sequence
 
 from ._calls import Report, describe, execute, returned, whole_file
-from ._data import Group, Input, Output, Source, is_array
+from ._data import Group, Input, Output, Source, check_overlap, is_array
 from ._layout import Field, Key, Layout, as_dtype
 from ._npy import read_header
 from ._options import Options, is_path
@@ -170,6 +170,7 @@ def join(
     >>> join(orders, customers, key="customer", right_key="id").tolist()
     [(7, 1.5, 12)]
     """
+    check_overlap(dst, [a, b])
     with ExitStack() as files:
         inputs = _Inputs([a, b], options, files, headerless=True)
         left, right = inputs.layouts
@@ -193,6 +194,7 @@ def _combine(verb: str, srcs: Sequence[Any], dst: Any, count_all: bool, options:
     """Run union, intersect or subtract."""
     if not srcs:
         raise TypeError(f"{verb} needs an input")
+    check_overlap(dst, srcs)
     with ExitStack() as files:
         inputs = _Inputs(srcs, options, files, headerless=is_array(dst), one_layout=verb == "union")
         dtype = None if inputs.has_header else inputs.layouts[0].dtype
