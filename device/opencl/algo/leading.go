@@ -16,6 +16,7 @@ type sampler struct {
 	sections int64
 	kernel   *cl.Kernel
 	ordered  *cl.Kernel
+	reverse  *cl.Kernel
 }
 
 const (
@@ -31,7 +32,7 @@ func buildSampler(b *builder, from int64) *sampler {
 	}
 	kernel := b.program(g, nil, "sample")
 	return &sampler{geometry: g, from: from, sections: sections(b.device(), 8), kernel: kernel("sample"),
-		ordered: kernel("in_order")}
+		ordered: kernel("in_order"), reverse: kernel("reverse")}
 }
 
 // takeSample returns a sample, which is empty if there are too few keys for it to pay off. It
@@ -78,6 +79,30 @@ func (s *sampler) inOrder(r *run, seen *sampled, fromBit, toBit int) bool {
 	), s.geometry.groupSize, r.d.Keys, state, r.keyCount(),
 		uint32(fromBit), uint32(toBit))
 	return r.readFlag(state) == 0
+}
+
+// reversed reports whether the keys were in reverse order and are sorted now. It examines all keys
+// only if the sample is in reverse order. A single kernel copies the keys in reverse and checks
+// them. If the check fails, the keys stay as they were.
+func (s *sampler) reversed(r *run, seen *sampled, fromBit, toBit int) bool {
+	strict := r.v.values || fromBit > 0 || toBit < r.d.KeyBits
+	if !seen.isDescending(strict) {
+		return false
+	}
+	state := r.buffer("order", 4)
+	r.fill(state, 0)
+	equalIsWrong := uint32(0)
+	if strict {
+		equalIsWrong = 1
+	}
+	r.launchAndSwap(s.reverse, min(
+		s.sections, s.geometry.groupsFor(r.d.N),
+	), s.geometry.groupSize, state, r.keyCount(), uint32(fromBit), uint32(toBit), equalIsWrong)
+	if r.readFlag(state) == 0 {
+		return true
+	}
+	r.swap()
+	return false
 }
 
 // leading sorts 64-bit keys by their leading bits only and then repairs neighbors with equal

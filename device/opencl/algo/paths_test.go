@@ -457,7 +457,7 @@ func TestInOrder(t *testing.T) {
 	ctx, q := openDevice(t)
 	for _, name := range []string{"", "hybrid"} {
 		s := newSorter(t, ctx, name, Params{LeadingKeys: 1})
-		for _, n := range []int{2, 300, 70_000} {
+		for _, n := range []int{3, 300, 70_000} {
 			for _, swapped := range []int{-1, 0, n - 2} {
 				keys := makeKeys(dist{key: func(_ *rand.Rand, i, _ int) uint64 { return uint64(i)<<40 | 5>>(i%3) }}, n, 1)
 				if swapped >= 0 {
@@ -468,6 +468,51 @@ func TestInOrder(t *testing.T) {
 				b.check(2, 60)
 				if (b.data.Passes > 0) != (swapped >= 0) {
 					t.Errorf("%d keys, %d out of order: %d passes", n, swapped, b.data.Passes)
+				}
+				b.close()
+			}
+		}
+	}
+}
+
+// TestReversed checks that keys in reverse order are reversed without a pass if equal keys keep
+// their order or cannot be told apart. Keys that are in reverse order only in the sample are sorted.
+func TestReversed(t *testing.T) {
+	ctx, q := openDevice(t)
+	s := newSorter(t, ctx, "", Params{LeadingKeys: 1})
+	for _, c := range []struct {
+		k        kind
+		from, to int
+		each     int // how often each key occurs
+		isSorted bool
+	}{
+		{kind{8, false}, 0, 64, 1, false},
+		{kind{8, false}, 0, 64, 3, false}, // equal keys are alike
+		{kind{4, false}, 0, 32, 3, false},
+		{kind{8, true}, 0, 64, 1, false},
+		{kind{4, true}, 0, 32, 1, false},
+		{kind{8, true}, 2, 60, 1, false},
+		{kind{8, true}, 0, 64, 3, true},
+		{kind{4, true}, 0, 32, 3, true},
+		{kind{8, false}, 20, 64, 3, true}, // the ignored bits tell equal keys apart
+	} {
+		for _, n := range []int{4, 301, 70_001} {
+			for _, swapped := range []int{-1, 0, n - 2} {
+				keys := makeKeys(dist{key: func(_ *rand.Rand, i, n int) uint64 {
+					key := uint64((n-i+c.each)/c.each) << 40
+					if c.from > 0 {
+						key |= uint64(i % 7)
+					}
+					return key
+				}}, n, 1)
+				if swapped >= 0 {
+					keys[swapped], keys[swapped+1] = keys[swapped+1], keys[swapped]|1<<39
+				}
+				b := newBed(t, ctx, q, c.k, pack(keys, c.k.wordBytes))
+				must(t, s.Sort(q, &b.data, c.from, c.to))
+				b.check(c.from, c.to)
+				if isSorted := c.isSorted || swapped >= 0; isSorted != (b.data.Passes > 0) {
+					t.Errorf("%+v, %d keys, %d out of order: %d passes", c, n, swapped, b.data.Passes)
 				}
 				b.close()
 			}

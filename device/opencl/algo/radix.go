@@ -76,7 +76,7 @@ func buildRadix(b *builder, p Params, made passes) *radix {
 // sort sorts by all digits that vary, or only by the leading digits if these are enough.
 func (x *radix) sort(r *run, fromBit, toBit int) {
 	seen := x.sampler.takeSample(r, fromBit, toBit)
-	if x.sampler.inOrder(r, seen, fromBit, toBit) {
+	if x.sampler.inOrder(r, seen, fromBit, toBit) || x.sampler.reversed(r, seen, fromBit, toBit) {
 		return
 	}
 	if r.d.N >= x.shortFrom && fromBit == 0 && toBit >= r.d.KeyBits &&

@@ -1,6 +1,7 @@
 package algo
 
 import (
+	"cmp"
 	"math"
 	"math/bits"
 	"slices"
@@ -53,6 +54,21 @@ type sampled struct {
 // provesVaried reports whether the sample proves that a digit varies. shift is its lowest bit.
 func (s *sampled) provesVaried(shift int, mask uint64) bool {
 	return s.differingBits>>shift&mask != 0
+}
+
+// isDescending reports whether the sample is in descending order and its keys differ: all of them
+// if strict, and otherwise at least the first and the last.
+func (s *sampled) isDescending(strict bool) bool {
+	least := 0
+	if strict {
+		least = 1
+	}
+	for i := 1; i < len(s.keys); i++ {
+		if cmp.Compare(s.keys[i-1], s.keys[i]) < least {
+			return false
+		}
+	}
+	return len(s.keys) > 1 && s.keys[0] > s.keys[len(s.keys)-1]
 }
 
 // topBit returns the number of bits below the leading bits that are the same in the whole sample.
