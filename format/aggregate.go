@@ -103,11 +103,11 @@ func parseAggregate(kind foldKind, text string) (*aggregate, error) {
 		rest = after
 	}
 
-	words := strings.Split(countForm.ReplaceAllString(rest, "$1$2"), ":")
+	words := strings.Split(countForm().ReplaceAllString(rest, "$1$2"), ":")
 	count := 1 // number of words in the field
 	if isDigits(words[0]) && len(words) > 1 {
 		words[1] = strings.Join(words[1:], ":")
-		words[1] = countForm.ReplaceAllString(words[1], "$1$2")
+		words[1] = countForm().ReplaceAllString(words[1], "$1$2")
 		words = append(words[:1], strings.Split(words[1], ":")...)
 		count = 2
 	}

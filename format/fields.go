@@ -3,7 +3,6 @@ package format
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,17 +24,17 @@ type Column struct {
 func (c Column) end() int { return c.Offset + c.Type.Size }
 
 // fieldComment matches a comment in a description of fields.
-var fieldComment = regexp.MustCompile(`(?m)#.*$`)
+var fieldComment = lazyRegexp(`(?m)#.*$`)
 
 // fieldEquals matches an equals sign with the blanks around it.
-var fieldEquals = regexp.MustCompile(`[ \t]*=[ \t]*`)
+var fieldEquals = lazyRegexp(`[ \t]*=[ \t]*`)
 
 // ParseFields parses a description of the fields of a record: NAME=OFFSET:TYPE or NAME=TYPE,
 // separated by blanks, commas or line breaks. A field without an offset follows the one before it.
 // A comment begins with # and ends with the line. Types may have any name that NamedType accepts.
 func ParseFields(text string) ([]Column, error) {
-	text = fieldComment.ReplaceAllString(text, "")
-	text = fieldEquals.ReplaceAllString(text, "=")
+	text = fieldComment().ReplaceAllString(text, "")
+	text = fieldEquals().ReplaceAllString(text, "=")
 	separate := func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) }
 	var columns []Column
 	next := 0
@@ -88,7 +87,7 @@ func parseNamedField(word string, next int) (Column, error) {
 		offset = at
 		typeName = after
 	}
-	t, ok := NamedType(countForm.ReplaceAllString(typeName, "$1$2"))
+	t, ok := NamedType(countForm().ReplaceAllString(typeName, "$1$2"))
 	switch {
 	case strings.HasSuffix(typeName, ":desc") ||
 		strings.HasSuffix(typeName, ":asc"):

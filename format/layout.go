@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/extsort/extsort/internal/option"
 )
@@ -138,12 +139,12 @@ func isBelow(number []byte, n uint64) bool {
 
 // countForm matches zoned:N, packed:N and ebcdic:N, whose colon would separate the type from a
 // direction.
-var countForm = regexp.MustCompile(`^(zoned|packed|ebcdic):([0-9]+)`)
+var countForm = lazyRegexp(`^(zoned|packed|ebcdic):([0-9]+)`)
 
 // ParseField parses OFFSET:TYPE[:desc].
 func ParseField(s string) (Field, error) {
 	offset, rest, ok := strings.Cut(s, ":")
-	rest = countForm.ReplaceAllString(rest, "$1$2")
+	rest = countForm().ReplaceAllString(rest, "$1$2")
 	name, _, _ := strings.Cut(rest, ":")
 	at, notNumber := strconv.Atoi(offset)
 	t, err := ParseType(name)
@@ -323,4 +324,10 @@ func (l Layout) String() string {
 	return fmt.Sprintf(
 		"%d-byte records by %s", l.RecordSize, strings.Join(keys, ", "),
 	)
+}
+
+// lazyRegexp returns a function that compiles a regular expression on its first call. Most runs
+// need none of them.
+func lazyRegexp(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -18,7 +17,7 @@ import (
 // pyToken matches tokens that differ between Python and JSON: strings, integers of Python 2,
 // words, an integer in parentheses, which is not a tuple, tuples, a comma after the last item,
 // and the NUL that pads some headers.
-var pyToken = regexp.MustCompile(
+var pyToken = lazyRegexp(
 	`[bu]?(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")|\d+L|[A-Za-z]+|\(\s*\d+L?\s*\)|\(|,?\s*[)\]}]|\x00`)
 
 var jsonTokens = map[string]string{
@@ -31,7 +30,7 @@ const noToken = "?"
 // parseLiteral parses a literal like encoding/json, with numbers as json.Number.
 func parseLiteral(text string) (v any, err error) {
 	d := json.NewDecoder(
-		strings.NewReader(pyToken.ReplaceAllStringFunc(text, toJSON)),
+		strings.NewReader(pyToken().ReplaceAllStringFunc(text, toJSON)),
 	)
 	d.UseNumber()
 	if err := d.Decode(&v); err != nil {

@@ -1,7 +1,6 @@
 package format
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,11 +15,11 @@ var byteTypes = map[string]int{
 var (
 	// numpyType matches a type in NumPy's notation, with its byte order: <u8, >f4, |S10. Its size
 	// is in bytes, or for U in characters.
-	numpyType = regexp.MustCompile(`^([<>|=])([a-zA-Z])([0-9]+)$`)
+	numpyType = lazyRegexp(`^([<>|=])([a-zA-Z])([0-9]+)$`)
 
 	// lengthType matches a type with its length in bytes: char10, NumPy's S10, and FI4, BI4, ZD5,
 	// PD3 and CH10 of DFSORT.
-	lengthType = regexp.MustCompile(
+	lengthType = lazyRegexp(
 		`^(char|binary|S|a|V|CH|ch|BI|bi|FI|fi|ZD|zd|PD|pd)([0-9]+)$`,
 	)
 )
@@ -31,10 +30,10 @@ func NamedType(name string) (t Type, ok bool) {
 	if t, err := ParseType(name); err == nil {
 		return t, true
 	}
-	if parts := numpyType.FindStringSubmatch(name); parts != nil {
+	if parts := numpyType().FindStringSubmatch(name); parts != nil {
 		return numpyNamed(parts[1], parts[2], parts[3])
 	}
-	if parts := lengthType.FindStringSubmatch(name); parts != nil {
+	if parts := lengthType().FindStringSubmatch(name); parts != nil {
 		return countedNamed(parts[1], parts[2])
 	}
 

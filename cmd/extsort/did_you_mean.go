@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -158,13 +157,13 @@ func parseTypeName(s string) (string, error) {
 
 // colonCount matches a type such as packed:5 in a key, whose colon would separate it from a
 // direction.
-var colonCount = regexp.MustCompile(
+var colonCount = lazyRegexp(
 	`^([0-9]+:(?:zoned|packed|ebcdic)):([0-9]+)`,
 )
 
 // keyName converts the type in a key like typeName. It leaves names of NumPy fields unchanged.
 func keyName(s string) string {
-	s = colonCount.ReplaceAllString(s, "$1$2")
+	s = colonCount().ReplaceAllString(s, "$1$2")
 	parts := strings.SplitN(s, ":", 3)
 	if len(parts) > 1 && parts[0] != "" &&
 		strings.Trim(parts[0], "0123456789") == "" {
@@ -199,7 +198,7 @@ func nearestType(spec format.Spec) string {
 
 // ambiguousBytes matches NumPy's name for N bytes, which resembles the name of a signed integer
 // of N bits.
-var ambiguousBytes = regexp.MustCompile(`^S([0-9]+)$`)
+var ambiguousBytes = lazyRegexp(`^S([0-9]+)$`)
 
 // countlessTypes maps type names that require a number to examples for the hint.
 var countlessTypes = map[string]string{
@@ -212,7 +211,7 @@ var countlessTypes = map[string]string{
 // width and byte order of the word, because another kind or width would split numbers or order
 // them differently.
 func typeHint(word string) string {
-	if parts := ambiguousBytes.FindStringSubmatch(word); parts != nil {
+	if parts := ambiguousBytes().FindStringSubmatch(word); parts != nil {
 		return "bytes" + parts[1] + " or i" + parts[1]
 	}
 	if example := countlessTypes[strings.ToLower(word)]; example != "" {
@@ -273,12 +272,12 @@ func sortedBytes(s string) string {
 	return string(b)
 }
 
-var typeForm = regexp.MustCompile(`^([^0-9]*)([0-9]*)(.*)$`)
+var typeForm = lazyRegexp(`^([^0-9]*)([0-9]*)(.*)$`)
 
 // typeParts returns the kind, the width and the byte order of a type's name; "" means
 // little-endian.
 func typeParts(name string) (kind, number, order string) {
-	parts := typeForm.FindStringSubmatch(name)
+	parts := typeForm().FindStringSubmatch(name)
 	kind, number, order = parts[1], parts[2], parts[3]
 	if base, bigEndian := strings.CutSuffix(kind, "be"); bigEndian &&
 		number == "" &&

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/dustin/go-humanize"
@@ -126,14 +127,14 @@ func amount(
 }
 
 // shorthand matches a number in a notation other than plain digits, with an optional suffix.
-var shorthand = regexp.MustCompile(
+var shorthand = lazyRegexp(
 	`^(?:2\^([0-9]{1,2})|([0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?(?:[eE][0-9]{1,2})?))(.*)$`,
 )
 
 // expandShorthand writes 2^20, 1e6 and 10_000_000 with digits only. It keeps a suffix, and
 // returns other texts unchanged.
 func expandShorthand(s string) string {
-	parts := shorthand.FindStringSubmatch(strings.TrimSpace(s))
+	parts := shorthand().FindStringSubmatch(strings.TrimSpace(s))
 	if parts == nil {
 		return s
 	}
@@ -322,4 +323,10 @@ func checkWord(s string, words []string) error {
 // inWords joins words for use in a sentence: a, b or c.
 func inWords(words []string) string {
 	return english.WordSeries(words, "or")
+}
+
+// lazyRegexp returns a function that compiles a regular expression on its first call. Most runs
+// need none of them.
+func lazyRegexp(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
