@@ -68,6 +68,8 @@ type OutputOptions struct {
 	Form   Form
 	Split  output.Split // how to split the file
 
+	Bundle *output.Bundle // names the file, together with others; nil if Finish does
+
 	StopsEarly bool // not all inputs are read to their ends
 
 	Verified func(first int64, recs []byte) // called with the verified records unless it is nil
@@ -215,7 +217,7 @@ func (o *Output) openObject(ctx context.Context, name string, sink output.Option
 // sequentially or without duplicates always starts from the beginning.
 func (o *Output) open(ctx context.Context, opt OutputOptions, sink output.Options) error {
 	r := o.run
-	file := sink.File(output.FileOptions{Fault: opt.Fault})
+	file := sink.File(output.FileOptions{Fault: opt.Fault, Bundle: opt.Bundle})
 	if r.Plan.Sizes.Queue.Output {
 		file.Requests = r.direct
 	}

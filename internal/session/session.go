@@ -10,6 +10,7 @@ import (
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
 	"github.com/extsort/extsort/internal/safely"
+	"github.com/extsort/extsort/merge/output"
 )
 
 // A session is one call of the library, with everything that the call has opened.
@@ -19,6 +20,8 @@ type session struct {
 
 	unpacked *unpacked // the inputs that were decompressed to temporary files
 	rowBytes int       // size of the output records of a join; 0 for all other operations
+
+	bundle *output.Bundle // names the output, together with others; nil if Finish does
 
 	start   time.Time
 	endPeak func() int64 // stops the measurement of memory; nil without Options.MeasureMemory

@@ -12,6 +12,7 @@ import (
 	"github.com/extsort/extsort/internal/option"
 	"github.com/extsort/extsort/internal/safely"
 	"github.com/extsort/extsort/merge"
+	"github.com/extsort/extsort/merge/output"
 	"github.com/extsort/extsort/merge/sets"
 )
 
@@ -48,6 +49,7 @@ type combination struct {
 	left  *session
 	right *session // nil unless Right is set
 	extra []*engine.Run
+	files output.Bundle     // of extra
 	join  *sets.JoinOptions // nil unless the operation is a join
 }
 
@@ -220,7 +222,7 @@ func keyDifference(a, b format.Layout) string {
 	}):
 		return fmt.Sprintf("orders of NaNs or zeros: give the same %v and %v for both", option.NaN, option.Float)
 	}
-	return "types: " + both
+	return fmt.Sprintf("types: %s: check %v of both inputs", both, option.Keys)
 }
 
 // run opens the outputs and runs the operation.
@@ -247,7 +249,7 @@ func (c *combination) run(ctx context.Context) (counts sets.Counts, err error) {
 		if out.name == "" {
 			continue
 		}
-		run, err := out.of.anotherOutput(ctx, out.name, c.left.run.Meter)
+		run, err := out.of.anotherOutput(ctx, out.name, &c.files, c.left.run.Meter)
 		if err != nil {
 			return counts, err
 		}
@@ -261,11 +263,13 @@ func (c *combination) run(ctx context.Context) (counts sets.Counts, err error) {
 }
 
 // anotherOutput returns a run that reads the inputs of the session and writes to an output of its
-// own.
-func (s *session) anotherOutput(ctx context.Context, name string, meter *engine.Meter) (*engine.Run, error) {
+// own, which gets its name together with the other files of the bundle.
+func (s *session) anotherOutput(
+	ctx context.Context, name string, files *output.Bundle, meter *engine.Meter,
+) (*engine.Run, error) {
 	opt := s.opt
 	opt.Output = name
-	other := &session{opt: opt, run: &engine.Run{
+	other := &session{opt: opt, bundle: files, run: &engine.Run{
 		Input: s.run.Input,
 		Plan:  s.run.Plan,
 		Facts: factsOf(&opt, s.run.Input),
@@ -309,6 +313,10 @@ func (c *combination) finish(ctx context.Context, err error) (*Report, error) {
 	for _, run := range runs {
 		err = run.Finish(ctx, err)
 	}
+	if err == nil {
+		err = safely.Call(func() error { return c.files.Commit(ctx) })
+	}
+	err = errors.Join(err, c.files.Abort())
 	if c.right != nil {
 		err = c.right.end(err)
 	}

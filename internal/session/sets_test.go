@@ -355,3 +355,35 @@ func TestKeysThatDiffer(t *testing.T) {
 		}
 	}
 }
+
+// TestCompareFilesAppearTogether fails each operation of a comparison that writes three files. After
+// an error, either all of them are complete or none has appeared.
+func TestCompareFilesAppearTogether(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	in := filepath.Join(dir, "in")
+	if err := os.WriteFile(in, []byte("aabbcc"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	names := []string{filepath.Join(dir, "a"), filepath.Join(dir, "b"), filepath.Join(dir, "both")}
+	for failAt := int64(0); ; failAt++ {
+		injected := &injector{failAt: failAt}
+		inputs := Options{Record: format.Spec{Type: "u16"}, Inputs: []string{in, in}}
+		inputs.faults.output = injected.step
+		set := SetOptions{Operation: sets.Compare, OnlyA: names[0], OnlyB: names[1], Both: names[2]}
+		set.Inputs = mergeOptions(inputs)
+		_, err := Combine(t.Context(), set)
+		found := 0
+		for _, name := range names {
+			if os.Remove(name) == nil {
+				found++
+			}
+		}
+		if found != 0 && found != len(names) || err == nil && found == 0 {
+			t.Errorf("operation %d, %s: %d files have appeared, and the error is %v", failAt, injected.operation(), found, err)
+		}
+		if injected.failed.Load() == nil {
+			break
+		}
+	}
+}

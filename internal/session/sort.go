@@ -69,6 +69,7 @@ func (s *session) openOutput(ctx context.Context) error {
 		StopsEarly: s.opt.Limit < 0 || s.opt.Limit > 0 && s.opt.merge != nil,
 	}
 	o.Form.RowBytes = s.rowBytes
+	o.Bundle = s.bundle
 	if !s.opt.toStdout() {
 		o.Name = s.opt.Output
 	}

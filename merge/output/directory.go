@@ -21,6 +21,7 @@ type directoryFiles interface {
 	OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error)
 	Lstat(name string) (fs.FileInfo, error)
 	Rename(oldName, newName string) error
+	Link(oldName, newName string) error
 	Remove(name string) error
 	Close() error
 }

@@ -44,6 +44,10 @@ func (d *pathDirectory) Rename(oldName, newName string) error {
 	return os.Rename(d.path(oldName), d.path(newName))
 }
 
+func (d *pathDirectory) Link(oldName, newName string) error {
+	return os.Link(d.path(oldName), d.path(newName))
+}
+
 func (d *pathDirectory) Remove(name string) error {
 	return os.Remove(d.path(name))
 }

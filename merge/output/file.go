@@ -30,6 +30,7 @@ type File struct {
 
 	complete func(file *os.File) error // FileOptions.Complete
 	inSet    bool                      // a set gives the file its name
+	bundle   *Bundle                   // a bundle gives the file its name; nil if none does
 }
 
 // newFile returns a File for a file that has been created. Space for opt.Bytes is reserved.
@@ -44,6 +45,7 @@ func newFile(raw rawFile, n *naming, a access, opt FileOptions) *File {
 		naming:   n,
 		access:   a,
 		complete: complete,
+		bundle:   opt.Bundle,
 	}
 }
 
@@ -110,8 +112,8 @@ func (f *File) Restart() { f.writer.discard() }
 // Sync makes the data written so far durable.
 func (f *File) Sync() error { return f.rawFile.sync() }
 
-// Commit makes the file durable and gives it its name, unless the file belongs to a set, which
-// does that later. It keeps the first size bytes, or, if size is negative, the bytes written by
+// Commit makes the file durable and gives it its name, unless the file belongs to a set or a
+// bundle, which does that later. It keeps the first size bytes, or, if size is negative, the bytes written by
 // Write. After an error the previous file is unchanged and nothing else is left, unless only the
 // last step failed: syncing the directory, or closing. Once ctx is cancelled, Commit does not wait
 // for a sync.
@@ -121,6 +123,10 @@ func (f *File) Commit(ctx context.Context, size int64) error {
 	}
 	err := f.finish(ctx)
 	if err == nil && f.inSet {
+		return nil
+	}
+	if err == nil && f.bundle != nil {
+		f.bundle.files = append(f.bundle.files, f)
 		return nil
 	}
 	if err == nil {

@@ -81,21 +81,27 @@ func (n *naming) removeLeftovers() {
 	}
 }
 
-// giveTemp performs an operation that gives the file a temporary name. If the name exists, it
-// tries another one.
-func (n *naming) giveTemp(operation string, give func(name string) error) error {
+// giveTemp performs an operation that gives the file a temporary name.
+func (n *naming) giveTemp(operation string, give func(name string) error) (err error) {
+	n.temp, err = n.firstFree(operation, give)
+	return err
+}
+
+// firstFree performs an operation that gives a file a temporary name. If the name exists, it tries
+// another one.
+func (n *naming) firstFree(operation string, give func(name string) error) (string, error) {
 	for i := range maxNames {
 		name := n.tempName(i)
 		err := n.ops.perform(operation, func() error { return give(name) })
 		if err == nil {
-			n.temp = name
+			return name, nil
 		}
 		if !errors.Is(err, fs.ErrExist) {
-			return err
+			return "", err
 		}
 	}
 
-	return fs.ErrExist
+	return "", fs.ErrExist
 }
 
 // openTemp creates the file under a temporary name. Until the file is locked, another process may

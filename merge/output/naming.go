@@ -21,6 +21,8 @@ type naming struct {
 	temp      string     // temporary name within the directory; "" if none exists
 	unlocked  bool       // no lock shows other processes that this one is running
 	replaces  bool       // a file with this name exists
+	old       string     // second name of the file that is being replaced; "" if it has none
+	lost      error      // the reason why that file has no second name; nil if it needs none
 	resumable *Resumable // how a later process finds the file
 }
 

@@ -188,11 +188,15 @@ func replaceAt(
 	return n, file, nil
 }
 
-// checkWritable returns an error if an existing file is write-protected.
+// checkWritable returns an error if an existing file is write-protected. If the file has vanished in
+// the meantime, there is nothing to protect: another process may be replacing it.
 func checkWritable(ops operations, path string) error {
 	f, err := attempt(ops, "open output", func() (*os.File, error) {
 		return os.OpenFile(path, os.O_WRONLY, 0)
 	})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}

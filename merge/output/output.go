@@ -72,6 +72,8 @@ type FileOptions struct {
 
 	Resumable *Resumable // the file can be continued by a later process; nil if it is a new file
 
+	Bundle *Bundle // gives the file its name, together with others; nil if Commit does
+
 	// Complete is called with the durable file before it gets its name, unless it is nil.
 	Complete func(file *os.File) error
 
