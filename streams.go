@@ -8,6 +8,7 @@ import (
 
 	"github.com/extsort/extsort/internal/guard"
 	"github.com/extsort/extsort/internal/session"
+	"github.com/extsort/extsort/merge/output"
 )
 
 // An Input is one or more files or streams, which are read one after another: first Paths, then
@@ -103,6 +104,25 @@ type Sink interface {
 	// Abort discards the output after an error, including an error of Commit, and also if nothing
 	// was written.
 	Abort() error
+}
+
+// CreateFile begins a file for programs that write another format than the records of a sort. The
+// file appears completely under its name when Commit returns, or not at all, even after a crash. It
+// may replace a file, whose permissions it then keeps, and may be read until then. The Sink must be
+// committed or aborted.
+func CreateFile(ctx context.Context, path string) (Sink, error) {
+	out, err := output.Open(ctx, path, output.FileOptions{})
+	if err != nil {
+		return nil, publicErrors(err)
+	}
+	return fileSink{out}, nil
+}
+
+// fileSink is the Sink of CreateFile.
+type fileSink struct{ output.Output }
+
+func (s fileSink) Commit(ctx context.Context) error {
+	return publicErrors(s.Output.Commit(ctx, -1))
 }
 
 // A Compression is the compression of files. The zero value detects the compression of inputs, and
