@@ -16,6 +16,7 @@ import (
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/columnhelper"
 )
 
 // The functions in this file correct mistakes if the meaning is certain. Otherwise the error asks
@@ -47,6 +48,9 @@ func (f *sortFlags) checkUndescribed(files []string) error {
 		return nil
 	}
 	info, err := os.Stat(name)
+	if err == nil && columnhelper.IsParquet(name) {
+		return fmt.Errorf("%s: is a Parquet file, which only a sort can read: extsort -k COLUMN -o OUTPUT %[1]s", name)
+	}
 	if err == nil && info.IsDir() {
 		return fmt.Errorf("%s: is a directory", name)
 	}

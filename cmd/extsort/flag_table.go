@@ -88,7 +88,7 @@ var flagTable = []flagGroup{
 	{"Inputs", "dist plan", []defineFlag{files0Flag, filesFlag, skipBytesFlag, recordsFlag, skipTailFlag}},
 
 	{"Order", "sort, plan", []defineFlag{
-		reverseFlag, nanFlag, floatFlag, uniqueFlag, keepFlag, countFlag, aggregateFlags, argsortFlag,
+		reverseFlag, nanFlag, floatFlag, nullsFlag, uniqueFlag, keepFlag, countFlag, aggregateFlags, argsortFlag,
 		duplicatesFlag, limitFlag, stableFlag,
 	}},
 	{"Order", "top, union, intersect, subtract, compare, join", []defineFlag{reverseFlag, nanFlag, floatFlag}},
@@ -97,7 +97,8 @@ var flagTable = []flagGroup{
 	{"Order", "dist plan", []defineFlag{reverseFlag, nanFlag, floatFlag}},
 
 	{"What to write", "gen", []defineFlag{genDataFlags}},
-	{"Output", "sort, plan, shuffle", []defineFlag{outputFlag, compressFlag, splitFlag}},
+	{"Output", "sort, plan", []defineFlag{outputFlag, sortCompressFlag, splitFlag}},
+	{"Output", "shuffle", []defineFlag{outputFlag, compressFlag, splitFlag}},
 	{"Output", "union, intersect, subtract", []defineFlag{setAllFlag, outputFlag, compressFlag}},
 	{"Output", "compare", []defineFlag{compareOutputFlags}},
 	{"Output", "join", []defineFlag{joinTypeFlag, joinRowFlags, outputFlag, compressFlag}},

@@ -34,6 +34,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/extsort/extsort/internal/columnhelper"
 	"github.com/extsort/extsort/internal/dist"
 	"github.com/extsort/extsort/internal/session"
 )
@@ -112,6 +113,9 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 		return exitNotFound
 	case errors.Is(err, syscall.EPIPE) && !isDamage:
 		return dieOf(syscall.SIGPIPE)
+	}
+	if ended, ok := errors.AsType[*columnhelper.ExitError](err); ok {
+		return ended.Status
 	}
 	printError(stderr, err)
 	if panicked, ok := errors.AsType[*session.PanicError](err); ok {

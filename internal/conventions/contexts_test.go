@@ -9,7 +9,7 @@ import (
 )
 
 // withoutContext lists directories whose code may create contexts: commands and test tools.
-var withoutContext = []string{"cmd", "device/devicetest", "internal/soak"}
+var withoutContext = []string{"cmd", "columns/cmd", "device/devicetest", "internal/soak"}
 
 // TestContexts checks that the library uses the caller's context everywhere, so that cancellation
 // works in every phase.

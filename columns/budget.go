@@ -1,0 +1,113 @@
+package columns
+
+import (
+	"fmt"
+	"runtime/debug"
+
+	"github.com/extsort/extsort"
+)
+
+// A budget divides the memory limit. Decoding and encoding never overlap: the first sorted record
+// is known only when all rows have been read.
+type budget struct {
+	engine  int64 // for extsort.Sort
+	columns int64 // for decoding and, later, for encoding
+	workers int
+}
+
+// MinMemory is the smallest memory limit, in bytes.
+const MinMemory = 64 << 20
+
+// maxColumns bounds the memory for decoding and encoding, which needs no more.
+const maxColumns = 1 << 30
+
+// runtimeBytes is the memory of the program itself.
+const runtimeBytes = 20 << 20
+
+// newBudget divides a limit; 0 is half of the machine's memory.
+func newBudget(limit int64, workers int) (m budget, err error) {
+	if limit == 0 {
+		if limit, err = extsort.ParseMemory("50%"); err != nil {
+			return m, err
+		}
+	}
+	if limit < MinMemory {
+		return m, fmt.Errorf("a memory limit of %d bytes is too small: Parquet files need 64 MiB", limit)
+	}
+	m.workers = workers
+	m.columns = min((limit-runtimeBytes)*2/5, maxColumns)
+	m.engine = limit - runtimeBytes - m.columns
+	// The records of the engine are outside of Go's heap, so that its limit is that of the columns.
+	debug.SetMemoryLimit(m.columns + runtimeBytes)
+	return m, nil
+}
+
+// Sizes of blocks of records: they fit the cache of a core.
+const (
+	cacheBytes   = 512 << 10
+	minBlockRows = 256
+	maxBlockRows = 16384
+)
+
+func blockRows(recordSize int) int {
+	return max(minBlockRows, min(maxBlockRows, cacheBytes/recordSize))
+}
+
+// typicalPage is the usual size of a decompressed page.
+const typicalPage = 1 << 20
+
+// source returns the sizes of a source. Half of the memory is for pages and half for blocks.
+func (m budget) source(inputs []*input, l *layout) sourceSizes {
+	perWorker := int64(1)
+	for _, in := range inputs {
+		meta := in.reader.MetaData()
+		for i := range min(meta.NumRowGroups(), 1) {
+			perWorker = max(perWorker, in.decodeBytes(i))
+		}
+	}
+	rows := blockRows(l.recordSize)
+	blockBytes := int64(rows * l.recordSize)
+	perWorker += 2 * blockBytes // decoded values and levels of a block
+	workers := int(max(1, min(int64(m.workers), m.columns/3/perWorker)))
+	return sourceSizes{
+		workers:   workers,
+		blockRows: rows,
+		blocks:    int(max(1, m.columns/3/blockBytes)),
+	}
+}
+
+// decodeBytes estimates the memory to decode a row group: for each column a page, compressed and
+// decompressed, and a dictionary.
+func (in *input) decodeBytes(group int) (total int64) {
+	meta := in.reader.MetaData()
+	for c := range meta.NumColumns() {
+		chunk, err := meta.RowGroup(group).ColumnChunk(c)
+		if err != nil {
+			continue
+		}
+		total += min(max(chunk.TotalUncompressedSize(), 0), 2*typicalPage) + readBytes
+	}
+	return total
+}
+
+// sink returns the sizes of a sink. Half of the memory is for the encoded pages of a row group, a
+// quarter for blocks.
+func (m budget) sink(l *layout) sinkSizes {
+	const (
+		maxGroupRows = 1 << 20
+		blocks       = 4
+	)
+	rows := max(1, min(1<<16, int(m.columns/4/blocks)/l.recordSize))
+	groupRows := max(1, min(maxGroupRows, int(m.columns/2)/l.recordSize))
+	return sinkSizes{
+		workers:   m.workers,
+		blockRows: min(rows, groupRows),
+		blocks:    blocks,
+		groupRows: groupRows,
+	}
+}
+
+// pageBytes returns the size of the output's pages.
+func (m budget) pageBytes(l *layout) int64 {
+	return max(16<<10, min(typicalPage, m.columns/8/int64(len(l.columns))))
+}
