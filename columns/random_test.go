@@ -132,6 +132,7 @@ func (c *testColumn) randomValue(rng *rand.Rand) []byte {
 	return value
 }
 
+// randomTable returns a table with a few columns of any kinds.
 func randomTable(rng *rand.Rand) *testTable {
 	t := &testTable{rows: []int{0, 1, 2, 100, 3000, 20000}[rng.IntN(6)]}
 	for i := range 1 + rng.IntN(7) {

@@ -47,6 +47,7 @@ func TestLicences(t *testing.T) {
 			)
 		}
 	}
+	checkColumnLicences(t, listed)
 	required := regexp.MustCompile(`(?m)^\t([^\s]+\.[^\s]+) v`)
 	content, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {
@@ -60,6 +61,33 @@ func TestLicences(t *testing.T) {
 	}
 	for name := range listed {
 		t.Errorf("docs/licences.md has %s, go.mod has not", name)
+	}
+}
+
+// checkColumnLicences checks the modules that are linked into extsort-columns, and removes its own
+// from the list.
+func checkColumnLicences(t *testing.T, listed map[string][2]string) {
+	t.Helper()
+	format := "{{with .Module}}{{if not (or .Main .Replace)}}{{.Path}} {{.Dir}}{{end}}{{end}}"
+	linked := goList(t, runtime.GOOS, "-C", "columns", "-deps", "-f", format, "./cmd/...")
+	for name, folder := range linked {
+		row, ok := listed[name]
+		switch {
+		case name == "":
+		case !ok:
+			t.Errorf("docs/licences.md lacks %s of columns", name)
+		case !isLicence(licenceOf(t, folder), row[0]):
+			t.Errorf("%s: docs/licences.md says %s", name, row[0])
+		}
+	}
+	for name, row := range listed {
+		if row[1] != "columns" {
+			continue
+		}
+		if _, ok := linked[name]; !ok {
+			t.Errorf("docs/licences.md has %s, which extsort-columns does not link", name)
+		}
+		delete(listed, name)
 	}
 }
 
