@@ -23,8 +23,8 @@ const Name = "extsort-columns"
 const magic = "PAR1"
 
 // ErrMissing means that the program is not installed.
-var ErrMissing = errors.New("sorting Parquet files needs " + Name + ", which is neither next to extsort nor in PATH: " +
-	"install it from the same release, or build columns/cmd/" + Name)
+var ErrMissing = errors.New("sorting Parquet files needs extsort-columns, " +
+	"which is neither next to extsort nor in PATH: see docs/columns.md")
 
 // An ExitError means that the program failed and has printed its message.
 type ExitError struct {
