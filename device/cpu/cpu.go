@@ -57,6 +57,10 @@ import (
 // MSD is the name of the algorithm of this device, which is described above.
 const MSD = "msd"
 
+// units is the number of processors at the start of the program. A container may allow fewer
+// than the machine has, and a program may raise GOMAXPROCS later, as the command does.
+var units = min(runtime.GOMAXPROCS(0), runtime.NumCPU())
+
 // Device is the host's processors as a device.Device.
 type Device struct{}
 
@@ -74,7 +78,7 @@ func (*Device) Info() device.Info {
 		Driver:     "Go " + runtime.Version()[len("go"):],
 		Kind:       device.CPU,
 		Host:       true,
-		Units:      min(runtime.GOMAXPROCS(0), runtime.NumCPU()),
+		Units:      units,
 		Algorithms: []string{MSD},
 	}
 }

@@ -3,8 +3,8 @@ package cpu
 import (
 	"bytes"
 	"context"
-	"errors"
 	"math/rand/v2"
+	"runtime"
 	"testing"
 
 	"github.com/extsort/extsort/device"
@@ -109,42 +109,6 @@ func keyerOf(t *testing.T, l format.Layout) *format.Keyer {
 		t.Fatal(err)
 	}
 	return k
-}
-
-// TestFull fills chunks to the last record, with many workers that all have partly filled blocks.
-func TestFull(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	for _, l := range []format.Layout{layoutOf(t, "u32"), layoutOf(t, "u64"), layoutOf(t, "bytes12"),
-		layoutOf(t, "bytes20")} {
-		k, err := format.NewKeyer(l)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, memory := range []int64{1 << 20, 2 << 20} {
-			for _, workers := range []int{3, 16, 64} {
-				opt := device.ChunkOptions{Keyer: k, BlockBytes: 128 << 10, Workers: workers, MemoryBytes: memory}
-				if opt.Records = New().MaxRecords(opt, memory); opt.Records < 1000 {
-					continue
-				}
-				c, err := New().NewChunk(t.Context(), opt)
-				if err != nil {
-					t.Fatal(err)
-				}
-				recs := devicetest.Distributions["uniform"](l, int(opt.Records), r)
-				if n, err := c.Load(t.Context(),
-					&devicetest.Source{Recs: recs, Size: l.RecordSize}); n != opt.Records || err != nil {
-					t.Errorf("%v, %d workers, %d bytes: %d of %d records are loaded: %v", l, workers, memory, n, opt.Records, err)
-				}
-				w := devicetest.Collector{Size: l.RecordSize}
-				if err := errors.Join(c.Sort(t.Context()), c.Store(t.Context(), -1, false, &w), c.Close()); err != nil {
-					t.Error(err)
-				}
-				if got, err := w.Recs(); err != nil || !bytes.Equal(got, devicetest.Sorted(l, recs)) {
-					t.Errorf("%v, %d workers, %d bytes: not sorted: %v", l, workers, memory, err)
-				}
-			}
-		}
-	}
 }
 
 // TestBlocksSuffice checks the number of blocks if every worker leaves a nearly empty block in
@@ -368,4 +332,17 @@ func fuzzField(kind, offset, size, rest byte) format.Field {
 	}
 	f.Type.BigEndian = rest&1 != 0 && f.Type.Kind != format.Bytes && f.Type.Size > 1
 	return f
+}
+
+// TestUnitsAreThoseAtTheStart changes GOMAXPROCS, as the command does at its start. The number of
+// units, on which plans depend, stays the same.
+func TestUnitsAreThoseAtTheStart(t *testing.T) {
+	want := New().Info().Units
+	for _, procs := range []int{1, 2 * want} {
+		before := runtime.GOMAXPROCS(procs)
+		if got := New().Info().Units; got != want {
+			t.Errorf("%d units with GOMAXPROCS=%d, want %d", got, procs, want)
+		}
+		runtime.GOMAXPROCS(before)
+	}
 }

@@ -40,7 +40,8 @@ type histogram struct {
 	mu sync.Mutex // protects ends while workers add to them
 	// ends holds the number of records with each value. After sorting it holds the number of
 	// records up to each value.
-	ends []int64
+	ends   []int64
+	sorted bool
 }
 
 // tally is the scratch memory of one worker.
@@ -143,6 +144,7 @@ func (h *histogram) Load(
 ) (int64, error) {
 	h.stats = device.Stats{Algorithm: MSD, Passes: 1}
 	clear(h.ends)
+	h.sorted = false
 	in := newIntake(src, &h.sizes)
 	workers := workersFor(h.sizes.workers, in.expected, h.unitRecords)
 	if err := h.makeWorkers(workers); err != nil {
@@ -248,12 +250,16 @@ func (h *histogram) addToTotals(w *tally) {
 	w.records = 0
 }
 
-// Sort turns the histogram into the end offset of each value (an inclusive prefix sum).
+// Sort turns the histogram into the end offset of each value (an inclusive prefix sum). Sorting
+// again changes nothing.
 func (h *histogram) Sort(ctx context.Context) error {
-	end := int64(0)
-	for i, n := range h.ends {
-		end += n
-		h.ends[i] = end
+	if !h.sorted {
+		end := int64(0)
+		for i, n := range h.ends {
+			end += n
+			h.ends[i] = end
+		}
+		h.sorted = true
 	}
 	return context.Cause(ctx)
 }

@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"bytes"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -47,32 +46,6 @@ func TestHistogram(t *testing.T) {
 			}
 			c.Limit, c.Block = r.Int64N(int64(len(recs))), 1+r.IntN(10_000)
 			devicetest.Check(t, New(), c)
-		}
-	}
-}
-
-// TestHistogramAgain loads other records into a chunk that has been used.
-func TestHistogramAgain(t *testing.T) {
-	for _, l := range countedLayouts(t) {
-		k, err := format.NewKeyer(l)
-		if err != nil {
-			t.Fatal(err)
-		}
-		h := histogramOf(t, device.ChunkOptions{Keyer: k, Records: 1 << 18, BlockBytes: 1 << 14, Workers: 3})
-		for _, n := range []int{1 << 18, 1000, 0} {
-			recs := devicetest.Distributions["uniform"](l, n, rand.New(rand.NewPCG(3, uint64(n))))
-			if _, err := h.Load(t.Context(), &devicetest.Source{Recs: recs, Size: l.RecordSize}); err != nil {
-				t.Fatal(err)
-			}
-			if got := sortAndStore(t, h, l.RecordSize); !bytes.Equal(got, devicetest.Sorted(l, recs)) {
-				t.Errorf("%v: %d records stored of %d, or in another order", l, len(got)/l.RecordSize, n)
-			}
-			if s := h.Stats(); s.Records != int64(n) {
-				t.Errorf("%v: %d records, want %d", l, s.Records, n)
-			}
-		}
-		if err := h.Close(); err != nil {
-			t.Error(err)
 		}
 	}
 }

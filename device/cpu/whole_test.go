@@ -2,9 +2,7 @@ package cpu
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
-	"errors"
 	"math/rand/v2"
 	"slices"
 	"sync"
@@ -193,22 +191,5 @@ func TestSplitSharesBlocks(t *testing.T) {
 	}
 	if got := sortAndStore(t, c, c.sizes.recordBytes); !bytes.Equal(got, devicetest.Sorted(l, recs)) {
 		t.Error("not sorted")
-	}
-}
-
-// TestSortIsCancelled checks that a cancelled Sort splits nothing.
-func TestSortIsCancelled(t *testing.T) {
-	l := layoutOf(t, "u128")
-	recs := devicetest.Distributions["zipf"](l, 50_000, rand.New(rand.NewPCG(15, 16)))
-	c := newChunkOf(t, l, recs).(*wholePipeline[[2]uint64])
-	defer c.Close()
-	c.sizes.leafElems = 700
-	ctx, cancel := context.WithCancel(t.Context())
-	if _, err := c.Load(ctx, &devicetest.Source{Recs: recs, Size: 16}); err != nil {
-		t.Fatal(err)
-	}
-	cancel()
-	if err := c.Sort(ctx); !errors.Is(err, context.Canceled) {
-		t.Errorf("sort: %v", err)
 	}
 }

@@ -114,12 +114,15 @@ func testOrder(t *testing.T, d device.Device) {
 	}
 }
 
-// testReuse loads one chunk repeatedly, with various numbers of records and distributions.
+// testReuse loads one chunk repeatedly, with various numbers of records and distributions. It
+// sorts the last records twice.
 func testReuse(t *testing.T, d device.Device) {
 	for name, l := range map[string]format.Layout{
-		"u32":   u32,
-		"u64":   u64,
-		"rec16": rec16,
+		"u8":      records(1, "0:u8"),
+		"i16desc": records(2, "0:i16be:desc"),
+		"u32":     u32,
+		"u64":     u64,
+		"rec16":   rec16,
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := Case{
@@ -234,6 +237,11 @@ func testCancel(t *testing.T, d device.Device) {
 		}
 	}}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Load cancelled in the middle: %v", err)
+	}
+	load(t, chunk, &Source{Recs: recs, Size: 8}, int64(n))
+	// A device may defer the work of Sort to Store.
+	if err := chunk.Sort(cancelled); err != nil && !errors.Is(err, context.Canceled) {
+		t.Errorf("Sort with a cancelled context: %v", err)
 	}
 	load(t, chunk, &Source{Recs: recs, Size: 8}, int64(n))
 	if err := chunk.Sort(context.Background()); err != nil {

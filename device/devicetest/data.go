@@ -3,9 +3,9 @@ package devicetest
 import (
 	"encoding/binary"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
-	"testing"
 
 	"github.com/extsort/extsort/format"
 )
@@ -91,10 +91,10 @@ var Distributions = map[string]Distribution{
 	"outlier":      outlier,
 }
 
-// fewer returns n, or a fifth of it in short mode, for example with the race detector: then the
-// interleaving of goroutines matters more than the amount of data.
+// fewer returns a fifth of n, which is enough to fill many blocks and buckets. With
+// EXTSORT_TEST_EXHAUSTIVE=1, it returns n.
 func fewer(n int) int {
-	if testing.Short() {
+	if os.Getenv("EXTSORT_TEST_EXHAUSTIVE") == "" {
 		return n / 5
 	}
 	return n

@@ -5,7 +5,6 @@ package opencl
 import (
 	"bytes"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -198,27 +197,6 @@ var layouts = []struct {
 	{"three words", 33, []string{"9:bytes9", "0:f64", "20:i32"}},
 }
 
-func TestLayouts(t *testing.T) {
-	d := open(t, Options{})
-	for _, l := range layouts {
-		for _, kind := range []string{"uniform", "few", "equal"} {
-			t.Run(l.name+"/"+kind, func(t *testing.T) {
-				k := keyer(t, l.size, l.fields...)
-				recs := randomBytes(3001*l.size, kind)
-				c, err := d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Records: 4000,
-					MemoryBytes: 8 << 20, BlockBytes: 1 << 10, Workers: 3})
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer c.Close()
-				if got := sortOn(t, c, &memorySource{size: l.size, recs: recs}, -1); !bytes.Equal(got, sorted(k, recs)) {
-					t.Error("the order is not that of slices.SortStableFunc")
-				}
-			})
-		}
-	}
-}
-
 // A device rejects orders that its kernels do not support.
 func TestUnsupportedOrders(t *testing.T) {
 	d := open(t, Options{})
@@ -314,32 +292,6 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-func TestChunksInDifferentStepsAtOnce(t *testing.T) {
-	d := open(t, Options{})
-	k := keyer(t, 8, "0:u64")
-	var wg sync.WaitGroup
-	for i := range 3 {
-		c, err := d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Records: 50_000,
-			MemoryBytes: 1 << 20, Workers: 2})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		wg.Go(func() {
-			for j := range 3 {
-				recs := make([]byte, 8*(50_000-i-j))
-				for at := 0; at < len(recs); at += 8 {
-					binary.LittleEndian.PutUint64(recs[at:], rand.Uint64())
-				}
-				if got := sortOn(t, c, &memorySource{size: 8, recs: recs}, -1); !bytes.Equal(got, sorted(k, recs)) {
-					t.Errorf("chunk %d, round %d: wrong order", i, j)
-				}
-			}
-		})
-	}
-	wg.Wait()
-}
-
 func TestStats(t *testing.T) {
 	d := open(t, Options{Algorithm: "split", DigitBits: 4})
 	k := keyer(t, 8, "0:u64")
@@ -366,58 +318,5 @@ func TestMaxRecords(t *testing.T) {
 		if n := d.MaxRecords(device.ChunkOptions{Keyer: k}, int64(l.size)); n != 0 {
 			t.Errorf("%s: %d records with no room for a ring", l.name, n)
 		}
-	}
-}
-
-// brokenSource fails after its last record.
-type brokenSource struct{ memorySource }
-
-var errBroken = errors.New("broken")
-
-func (s *brokenSource) Next(most int, place func(int64, int) []byte) (int64, int, error) {
-	first, n, err := s.memorySource.Next(most, place)
-	if n == 0 {
-		err = errBroken
-	}
-	return first, n, err
-}
-
-func TestForeignErrorsPassThrough(t *testing.T) {
-	d := open(t, Options{})
-	k := keyer(t, 12, "0:u64")
-	recs := randomBytes(12*9000, "uniform")
-	c, err := d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Records: 10_000,
-		MemoryBytes: 64 << 10, Workers: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
-	ctx := context.Background()
-	if _, err := c.Load(ctx, &brokenSource{memorySource{size: 12, recs: recs}}); !errors.Is(err, errBroken) {
-		t.Errorf("Load: %v", err)
-	}
-	if got := sortOn(t, c, &memorySource{size: 12, recs: recs}, -1); !bytes.Equal(got, sorted(k, recs)) {
-		t.Error("wrong order after a failed Load")
-	}
-	failing := device.BlockWriterFunc(func(_ context.Context, first int64, _ []byte) error {
-		if first > 4000 {
-			return errBroken
-		}
-		return nil
-	})
-	if err := c.Store(ctx, -1, false, failing); !errors.Is(err, errBroken) {
-		t.Errorf("Store: %v", err)
-	}
-	out := make([]byte, len(recs))
-	if err := c.Store(ctx, -1, false, sink(out, 12)); err != nil || !bytes.Equal(out, sorted(k, recs)) {
-		t.Errorf("Store after a failed one: %v", err)
-	}
-	canceled, cancel := context.WithCancel(ctx)
-	cancel()
-	if err := c.Store(canceled, -1, false, sink(out, 12)); !errors.Is(err, context.Canceled) {
-		t.Errorf("canceled Store: %v", err)
-	}
-	if _, err := c.Load(canceled, &memorySource{size: 12, recs: recs}); !errors.Is(err, context.Canceled) {
-		t.Errorf("canceled Load: %v", err)
 	}
 }
