@@ -170,29 +170,64 @@ func parts(l format.Layout, shape func(*rand.Rand, int, int, int) uint64, k, n i
 	return out
 }
 
+// mergers are the ways to merge sorted inputs: of runs, of streams, and of stored chunks.
+var mergers = map[string]func(ctx context.Context, opt Options, runs [][]byte, rng *rand.Rand, w *collector) error{
+	"runs": func(ctx context.Context, opt Options, runs [][]byte, rng *rand.Rand, w *collector) error {
+		return Merge(ctx, opt, memoryRuns(opt.Keyer, runs, 1+rng.IntN(200)), w)
+	},
+	"streams": func(ctx context.Context, opt Options, runs [][]byte, _ *rand.Rand, w *collector) error {
+		return Streams(ctx, opt, readers(runs), w)
+	},
+	"stores": func(ctx context.Context, opt Options, runs [][]byte, rng *rand.Rand, w *collector) error {
+		opt.CheckOrder = false // a chunk is sorted
+		return Stores(ctx, opt, storedChunks(opt.Keyer, runs, rng), w)
+	},
+}
+
 func TestMergeEqualsStableSort(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	for _, l := range layouts(t) {
-		k := keyer(t, l)
-		for _, shape := range shapes {
-			for _, fanIn := range []int{1, 2, 3, 7, 16, 100} {
-				name := fmt.Sprintf("%v/%s/runs=%d", l, shape.name, fanIn)
-				rng := rand.New(rand.NewPCG(seed, uint64(fanIn)))
-				runs, want := sortedParts(k, parts(l, shape.fill, fanIn, 1+2000/fanIn, rng))
-				for _, workers := range []int{1, 2, 5} {
-					opt := Options{
-						Keyer: k, Workers: workers, BlockBytes: l.RecordSize * (1 + rng.IntN(300)),
-						Limit: -1, CheckOrder: true,
+	for name, merge := range mergers {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, l := range layouts(t) {
+				k := keyer(t, l)
+				for _, shape := range shapes {
+					for _, fanIn := range []int{1, 2, 3, 7, 16, 100} {
+						rng := rand.New(rand.NewPCG(seed, uint64(fanIn)))
+						runs, want := sortedParts(k, parts(l, shape.fill, fanIn, 1+2000/fanIn, rng))
+						opt := Options{
+							Keyer: k, Workers: 1 + rng.IntN(5), BlockBytes: l.RecordSize * (1 + rng.IntN(300)),
+							Limit: -1, CheckOrder: true,
+						}
+						out := newCollector(k, opt.BlockBytes)
+						if err := merge(t.Context(), opt, runs, rng, out); err != nil {
+							t.Fatalf("%v/%s/runs=%d: %v", l, shape.name, fanIn, err)
+						}
+						if got := out.result(t); !bytes.Equal(got, want) {
+							t.Fatalf("%v/%s/runs=%d, %d workers: wrong order", l, shape.name, fanIn, opt.Workers)
+						}
 					}
-					out := newCollector(k, opt.BlockBytes)
-					err := Merge(context.Background(), opt, memoryRuns(k, runs, 1+rng.IntN(200)), out)
-					if err != nil {
-						t.Fatalf("%s: %v", name, err)
-					}
-					if got := out.result(t); !bytes.Equal(got, want) {
-						t.Fatalf("%s, %d workers: wrong order", name, workers)
-					}
+				}
+			}
+		})
+	}
+}
+
+func TestLimits(t *testing.T) {
+	for name, merge := range mergers {
+		for _, typ := range []string{"u64", "f64"} {
+			k := keyer(t, bare(t, typ))
+			rng := rand.New(rand.NewPCG(1, 2))
+			runs, want := sortedParts(k, parts(bare(t, typ), shapes[0].fill, 5, 2000, rng))
+			for _, limit := range []int64{0, 1, 500, 3000, 1 << 40} {
+				out := newCollector(k, 800)
+				opt := Options{Keyer: k, Workers: 2, BlockBytes: 800, Limit: limit}
+				if err := merge(t.Context(), opt, runs, rng, out); err != nil {
+					t.Fatal(err)
+				}
+				if got := out.result(t); !bytes.Equal(got, want[:8*min(limit, int64(len(want)/8))]) {
+					t.Errorf("%s of %s, limit %d: %d records, or wrong ones", name, typ, limit, len(got)/8)
 				}
 			}
 		}

@@ -59,30 +59,6 @@ func storedChunks(k *format.Keyer, runs [][]byte, rng *rand.Rand) []Stored {
 	return list
 }
 
-func TestStoresEqualsStableSort(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	for _, l := range layouts(t) {
-		k := keyer(t, l)
-		for _, shape := range shapes {
-			for _, fanIn := range []int{0, 1, 2, 3, 8} {
-				rng := rand.New(rand.NewPCG(seed, uint64(fanIn)))
-				runs, want := sortedParts(k, parts(l, shape.fill, fanIn, 1+3000/max(fanIn, 1), rng))
-				blockBytes := l.RecordSize * (1 + rng.IntN(100))
-				opt := Options{Keyer: k, Workers: 1 + rng.IntN(4), BlockBytes: blockBytes, Limit: -1}
-				out := newCollector(k, opt.BlockBytes)
-				err := Stores(context.Background(), opt, storedChunks(k, runs, rng), out)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if got := out.result(t); !bytes.Equal(got, want) {
-					t.Fatalf("%v/%s/inputs=%d: wrong order", l, shape.name, fanIn)
-				}
-			}
-		}
-	}
-}
-
 // TestStoresUnaligned merges words at unaligned addresses.
 func TestStoresUnaligned(t *testing.T) {
 	k := keyer(t, bare(t, "u64"))
@@ -103,24 +79,6 @@ func TestStoresUnaligned(t *testing.T) {
 	}
 	if !bytes.Equal(out.result(t), want) {
 		t.Error("wrong order")
-	}
-}
-
-func TestStoresLimit(t *testing.T) {
-	for _, name := range []string{"u64", "f64"} {
-		k := keyer(t, bare(t, name))
-		rng := rand.New(rand.NewPCG(1, 2))
-		runs, want := sortedParts(k, parts(bare(t, name), shapes[0].fill, 5, 2000, rng))
-		for _, limit := range []int64{0, 1, 500, 3000, 1 << 40} {
-			out := newCollector(k, 800)
-			opt := Options{Keyer: k, Workers: 2, BlockBytes: 800, Limit: limit}
-			if err := Stores(context.Background(), opt, storedChunks(k, runs, rng), out); err != nil {
-				t.Fatal(err)
-			}
-			if got := out.result(t); !bytes.Equal(got, want[:8*min(limit, int64(len(want)/8))]) {
-				t.Errorf("%s, limit %d: %d records, or wrong ones", name, limit, len(got)/8)
-			}
-		}
 	}
 }
 

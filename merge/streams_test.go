@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -24,46 +23,6 @@ func readers(runs [][]byte) []io.Reader {
 		list = append(list, in)
 	}
 	return list
-}
-
-func TestStreamsEqualsStableSort(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	for _, l := range layouts(t) {
-		k := keyer(t, l)
-		for _, shape := range shapes {
-			for _, fanIn := range []int{1, 2, 7, 40} {
-				rng := rand.New(rand.NewPCG(seed, uint64(fanIn)))
-				runs, want := sortedParts(k, parts(l, shape.fill, fanIn, 1+1000/fanIn, rng))
-				opt := Options{
-					Keyer: k, Workers: 1 + rng.IntN(4), BlockBytes: l.RecordSize * (1 + rng.IntN(100)),
-					Limit: -1, CheckOrder: true,
-				}
-				out := newCollector(k, opt.BlockBytes)
-				if err := Streams(context.Background(), opt, readers(runs), out); err != nil {
-					t.Fatal(err)
-				}
-				if got := out.result(t); !bytes.Equal(got, want) {
-					t.Fatalf("%v/%s/runs=%d: wrong order", l, shape.name, fanIn)
-				}
-			}
-		}
-	}
-}
-
-func TestStreamsLimit(t *testing.T) {
-	k := keyer(t, bare(t, "u64"))
-	runs, want := sortedParts(k, parts(bare(t, "u64"), shapes[0].fill, 5, 2000, rand.New(rand.NewPCG(1, 2))))
-	for _, limit := range []int64{0, 1, 500, 3000, 1 << 40} {
-		out := newCollector(k, 800)
-		opt := Options{Keyer: k, Workers: 2, BlockBytes: 800, Limit: limit}
-		if err := Streams(context.Background(), opt, readers(runs), out); err != nil {
-			t.Fatal(err)
-		}
-		if got := out.result(t); !bytes.Equal(got, want[:8*min(limit, int64(len(want)/8))]) {
-			t.Errorf("limit %d: %d records, or wrong ones", limit, len(got)/8)
-		}
-	}
 }
 
 func TestStreamsFaults(t *testing.T) {
