@@ -11,44 +11,10 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/sorttest"
 )
 
-// inFiles distributes records to the given number of files, some of them empty.
-func inFiles(t *testing.T, data []byte, size, n int, r *rand.Rand) (names []string) {
-	t.Helper()
-	for ; n > 1; n-- {
-		records := r.IntN(2*len(data)/size/n+1) * r.IntN(2)
-		names = append(names, writeFile(t, data[:records*size]))
-		data = data[records*size:]
-	}
-	return append(names, writeFile(t, data))
-}
-
 func partOf(k, n int) Part { return Part{K: int64(k), N: int64(n)} }
-
-// TestSortsSlices sorts each slice of several files separately, with every strategy and selection.
-func TestSortsSlices(t *testing.T) {
-	t.Parallel()
-	r := seeded(t)
-	for _, name := range []string{"u64", "rec7", "gensort", "wide key"} {
-		k := kindNamed(name)
-		size := k.layout(t).RecordSize
-		for _, n := range []int{0, 1, 7, 3000} {
-			for range effort(6) {
-				data := k.make(t, []string{"uniform", "few", "zipf", "sorted", "reversed"}[r.IntN(5)], n, r)
-				names := inFiles(t, data, size, 1+r.IntN(4), r)
-				parts := 1 + r.IntN(6)
-				for p := range parts {
-					opt := Options{Record: k.spec, Inputs: names, Part: partOf(p, parts), Reverse: r.IntN(4) == 0,
-						Unique: r.IntN(4) == 0, Limit: int64(r.IntN(4) / 3 * 100)}
-					slice := data[n*p/parts*size : n*(p+1)/parts*size]
-					want := reference(t, k.layout(t), slice, opt)
-					checkSort(t, k, slice, want, variant(opt, size, r))
-				}
-			}
-		}
-	}
-}
 
 // TestSlicesHaveHeaders sorts slices of files whose header counts the records. Each output is a
 // file of the same format.
@@ -206,7 +172,8 @@ func checkParts(t *testing.T, opt MergeOptions, whole []byte, records, n int64, 
 	}
 	if !bytes.Equal(joined, whole) {
 		t.Fatalf("%d parts of %d records, %s, unique %t, limit %d: %d bytes, want %d; the first difference is at %d", n,
-			records, describe(opt.options()), opt.Unique, opt.Limit, len(joined), len(whole), firstDifference(joined, whole, 1))
+			records, describe(opt.options()), opt.Unique, opt.Limit, len(joined), len(whole),
+			sorttest.FirstDifference(joined, whole, 1))
 	}
 }
 

@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -17,38 +15,6 @@ import (
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/format"
 )
-
-// inPlaceWays lists the ways to overwrite an input. Each function returns a Closer for the file.
-var inPlaceWays = map[string]func(t *testing.T, opt *Options, file string) io.Closer{
-	"a file as standard output": func(t *testing.T, opt *Options, file string) io.Closer {
-		f := openToWrite(t, file, 0)
-		opt.Stdout = f
-		return f
-	},
-	"a descriptor": func(t *testing.T, opt *Options, file string) io.Closer {
-		f := openToWrite(t, file, 0)
-		opt.Output = fmt.Sprint("/dev/fd/", f.Fd())
-		return f
-	},
-	"a link to a descriptor": func(t *testing.T, opt *Options, file string) io.Closer {
-		f := openToWrite(t, file, 0)
-		opt.Output = filepath.Join(t.TempDir(), "link")
-		if err := os.Symlink(fmt.Sprint("/dev/fd/", f.Fd()), opt.Output); err != nil {
-			t.Fatal(err)
-		}
-		return f
-	},
-	"another name of the file": func(t *testing.T, opt *Options, file string) io.Closer {
-		other := filepath.Join(filepath.Dir(file), "other")
-		_ = os.Remove(other)
-		if err := os.Link(file, other); err != nil {
-			t.Fatal(err)
-		}
-		f := openToWrite(t, other, 0)
-		opt.Stdout = f
-		return f
-	},
-}
 
 func openToWrite(t *testing.T, name string, flag int) *os.File {
 	t.Helper()
@@ -80,31 +46,6 @@ func TestInPlaceAppends(t *testing.T) {
 		}
 		if limit < 0 && !bytes.Equal(got, recs) {
 			t.Error("the input changed, and no record was wanted")
-		}
-	}
-}
-
-// TestMergeRefusesInPlace merges into one of the inputs in every way. Each merge fails and loses
-// nothing.
-func TestMergeRefusesInPlace(t *testing.T) {
-	t.Parallel()
-	if runtime.GOOS != "linux" {
-		t.Skip("descriptors have no names")
-	}
-	k := kindNamed("u64")
-	recs := k.make(t, "sorted", 1500, seeded(t))
-	for way, open := range inPlaceWays {
-		var opt Options
-		files := writeFiles(t, [][]byte{recs, recs})
-		f := open(t, &opt, files[1])
-		_, err := Merge(t.Context(), MergeOptions{Record: k.spec, Inputs: files, Output: opt.Output,
-			Stdout: opt.Stdout})
-		f.Close()
-		if err == nil || !strings.Contains(err.Error(), "is both an input and the output") {
-			t.Errorf("%s: the error is: %v", way, err)
-		}
-		if got, err := os.ReadFile(files[1]); err != nil || !bytes.Equal(got, recs) {
-			t.Errorf("%s: the input changed: %v", way, err)
 		}
 	}
 }

@@ -52,45 +52,6 @@ func sortedPieces(t *testing.T, l format.Layout, recs []byte, n int, opt Options
 	return pieces
 }
 
-// TestMerge merges many inputs over several levels, including compressed files and standard input.
-func TestMerge(t *testing.T) {
-	t.Parallel()
-	r := seeded(t)
-	for _, name := range []string{"u64", "rec7", "gensort", "wide key"} {
-		k := kindNamed(name)
-		layout := k.layout(t)
-		for _, inputs := range []int{1, 2, 3, 9, 20} {
-			for range effort(8) {
-				choice := r.IntN(8)
-				opt := Options{Record: k.spec, Reverse: choice&1 != 0, Unique: choice&2 != 0, Workers: 1 + r.IntN(3),
-					BatchSize: []int{0, 2, 5}[r.IntN(3)]}
-				opt.faults.blockBytes = layout.RecordSize << r.IntN(8)
-				opt.Verify = r.IntN(2) == 0
-				if r.IntN(3) == 0 {
-					opt.Limit = 1 + r.Int64N(1500)
-				}
-				recs := k.make(t, []string{"few", "zipf", "uniform"}[r.IntN(3)], r.IntN(1200), r)
-				want := reference(t, layout, recs, opt)
-				for i, piece := range sortedPieces(t, layout, recs, inputs, opt, r) {
-					opt.Inputs = append(opt.Inputs, writeFile(t, piece))
-					switch streams := choice&4 != 0; {
-					case streams && i == inputs/2:
-						opt.Inputs[i], opt.Stdin = "-", &dribble{data: piece, most: 77}
-					case streams && r.IntN(3) == 0:
-						opt.Inputs[i] = writeFile(t, compressed(t, piece, format.Zstd))
-					}
-				}
-				got, err := mergeToBytes(t, mergeOptions(opt))
-				if err != nil || !bytes.Equal(got, want) {
-					t.Fatalf("%s, choice %d, limit %d, %s: %d of %d bytes, first difference in record %d, error %v", name, choice,
-						opt.Limit,
-						describe(opt), len(got), len(want), firstDifference(got, want, layout.RecordSize), err)
-				}
-			}
-		}
-	}
-}
-
 // TestMergeNamesFirstDisorder merges inputs, one of them with several places out of order. The
 // error must name the first place.
 func TestMergeNamesFirstDisorder(t *testing.T) {

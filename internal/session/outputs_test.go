@@ -12,6 +12,7 @@ import (
 
 	"github.com/extsort/extsort/format"
 	_ "github.com/extsort/extsort/format/brotli" // registers its library
+	"github.com/extsort/extsort/internal/sorttest"
 )
 
 // npyFile puts the header before records that NumPy would write.
@@ -30,15 +31,6 @@ func npyRows(descr string, recs []byte, columns int) []byte {
 	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr, shape)
 	text += strings.Repeat(" ", 117-len(text)) + "\n"
 	return slices.Concat([]byte("\x93NUMPY\x01\x00v\x00"), []byte(text), recs)
-}
-
-// vectorsOf3 puts their dimension over the first bytes of records of 16.
-func vectorsOf3(recs []byte) []byte {
-	recs = slices.Clone(recs)
-	for at := 0; at < len(recs); at += 16 {
-		copy(recs[at:], "\x03\x00\x00\x00")
-	}
-	return recs
 }
 
 // bigannFile puts the number and the dimension of vectors of size bytes before them.
@@ -64,7 +56,8 @@ func TestSortStructured(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got[len(got)-len(want):], want) || !bytes.Contains(got[:len(got)-len(want)], []byte("('x', '>f4')")) {
-		t.Errorf("the output begins with %q, the records differ in %d", got[:128], firstDifference(got[128:], want, 10))
+		t.Errorf("the output begins with %q, the records differ in %d", got[:128],
+			sorttest.FirstDifference(got[128:], want, 10))
 	}
 }
 

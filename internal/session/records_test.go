@@ -1,15 +1,12 @@
 package session
 
 import (
-	"bytes"
-	"cmp"
-	"encoding/binary"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"testing"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/sorttest"
 )
 
 // kind is a kind of record that tests sort.
@@ -55,102 +52,29 @@ func (k kind) layout(t testing.TB) format.Layout {
 
 // make returns n records. The bytes outside of the key contain the record's position, so that an
 // unstable sort is detected.
-func (k kind) make(t testing.TB, dist string, n int, r *rand.Rand) []byte {
+func (k kind) make(t testing.TB, order string, n int, r *rand.Rand) []byte {
 	t.Helper()
-	layout := k.layout(t)
-	g, err := format.NewGenerator(layout, dist, r.Uint64(), int64(n))
+	if order == "uniform" {
+		order = "random"
+	}
+	recs, err := sorttest.Make(k.layout(t), order, n, r)
 	if err != nil {
 		t.Fatal(err)
 	}
-	recs := make([]byte, n*layout.RecordSize)
-	g.Fill(recs, 0)
-	if dist == "uniform" {
-		sprinkleFloats(layout, recs, r)
-	}
-	stampPositions(layout, recs)
 	return recs
 }
 
-// specials lists the floats that a comparison with < puts in the wrong place.
-var specials = []float64{
-	math.NaN(), math.Copysign(math.NaN(), -1), math.Inf(1), math.Inf(-1), 0, math.Copysign(0, -1),
-	math.SmallestNonzeroFloat64, -math.MaxFloat64,
-}
-
-// sprinkleFloats puts special values into about every fifth float field.
-func sprinkleFloats(l format.Layout, recs []byte, r *rand.Rand) {
-	for _, f := range l.Key {
-		if f.Type.Kind != format.Float || f.Type.Size < 4 {
-			continue
-		}
-		for at := f.Offset; at < len(recs); at += l.RecordSize {
-			if r.IntN(5) > 0 {
-				continue
-			}
-			x := specials[r.IntN(len(specials))]
-			if f.Type.Size == 8 {
-				// Some NaNs get a payload.
-				binary.LittleEndian.PutUint64(recs[at:], math.Float64bits(x)^r.Uint64N(2))
-			} else {
-				binary.LittleEndian.PutUint32(recs[at:], math.Float32bits(float32(x)))
-			}
-		}
-	}
-}
-
-func stampPositions(l format.Layout, recs []byte) {
-	isKey := make([]bool, l.RecordSize)
-	for _, f := range l.Key {
-		for i := range f.Type.Size {
-			isKey[f.Offset+i] = true
-		}
-	}
-	for i := range len(recs) / l.RecordSize {
-		rec, position := recs[i*l.RecordSize:][:l.RecordSize], i
-		for at := range rec {
-			if !isKey[at] {
-				rec[at], position = byte(position), position>>8
-			}
-		}
-	}
-}
-
-// reference returns the expected output of a sort of recs with these options. It uses
-// slices.SortStableFunc and processes one record at a time.
+// reference returns the expected output of a sort of recs with these options.
 func reference(t testing.TB, l format.Layout, recs []byte, opt Options) []byte {
 	t.Helper()
-	if opt.Reverse {
-		l = l.Reverse()
-	}
-	keyer, err := format.NewKeyer(l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	type keyed struct {
-		key, rec []byte
-		at       int
-	}
-	all, keys := make([]keyed, 0, len(recs)/l.RecordSize), []byte(nil)
-	for at := 0; at < len(recs); at += l.RecordSize {
-		rec, start := recs[at:at+l.RecordSize], len(keys)
-		keys = keyer.Append(keys, rec)
-		all = append(all, keyed{keys[start:len(keys):len(keys)], rec, at})
-	}
-	slices.SortFunc(all, func(a, b keyed) int { return cmp.Or(bytes.Compare(a.key, b.key), cmp.Compare(a.at, b.at)) })
-	if opt.Unique {
-		all = slices.CompactFunc(all, func(a, b keyed) bool { return bytes.Equal(a.key, b.key) })
-	}
-	if opt.Limit == NoRecords {
-		all = nil
-	}
-	if opt.Limit > 0 {
-		all = all[:min(int64(len(all)), opt.Limit)]
-	}
-	sorted := make([]byte, 0, len(all)*l.RecordSize)
-	for _, k := range all {
-		sorted = append(sorted, k.rec...)
-	}
-	return sorted
+	return sorttest.NewReference(l, recs, sorttest.Selection{
+		Reverse:    opt.Reverse,
+		Unique:     opt.Unique,
+		KeepLast:   opt.Keep == "last",
+		Count:      opt.Count,
+		Duplicates: opt.Duplicates,
+		Limit:      opt.Limit,
+	}).Bytes
 }
 
 // seeded returns a random number generator and logs its seed, so that a failure can be reproduced.
@@ -162,14 +86,4 @@ func seeded(t testing.TB) *rand.Rand {
 	}
 	t.Logf("repeat with -seed %d", seed)
 	return rand.New(rand.NewPCG(seed, 0))
-}
-
-// firstDifference returns the index of the first record in which got and want differ.
-func firstDifference(got, want []byte, size int) (record int) {
-	for i := 0; i < min(len(got), len(want)); i++ {
-		if got[i] != want[i] {
-			return i / size
-		}
-	}
-	return min(len(got), len(want)) / size
 }

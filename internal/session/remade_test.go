@@ -2,13 +2,13 @@ package session
 
 import (
 	"bytes"
-	"encoding/binary"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/sorttest"
 )
 
 // TestIndexesAreEnough checks that more records than a 4-byte index can count are refused before
@@ -36,13 +36,9 @@ func TestIndexesAreEnough(t *testing.T) {
 // records are larger than a key with its index.
 func TestArgsortOfLargeInput(t *testing.T) {
 	t.Parallel()
-	k := plainKinds[3]
-	recs := k.make(400_000, 1<<20, seeded(t))
-	at, _ := k.selected(recs, Options{})
-	var want []byte
-	for _, p := range at {
-		want = binary.LittleEndian.AppendUint32(want, uint32(p))
-	}
+	k := kind{spec: format.Spec{RecordSize: 31, Keys: []string{"2:bytes20"}}}
+	recs := k.make(t, "few", 400_000, seeded(t))
+	want := sorttest.NewReference(k.layout(t), recs, sorttest.Selection{ArgsortBytes: 4}).Bytes
 	opt := Options{Record: k.spec, Argsort: "u32", Inputs: []string{writeFile(t, recs)}}
 	opt.faults.chunkRecords = 100_000
 	if _, err := Plan(t.Context(), opt); err != nil {

@@ -169,24 +169,6 @@ func zipped(t *testing.T, array []byte) []byte {
 	return file.Bytes()
 }
 
-// TestEmptyVectorsBesideOthers sorts files without vectors, of any dimension, before, between and
-// after other files.
-func TestEmptyVectorsBesideOthers(t *testing.T) {
-	t.Parallel()
-	k := kind{"fvecs", format.Spec{RecordSize: 16, Keys: []string{"8:f32"}}}
-	recs := vectorsOf3(k.make(t, "few", 300, seeded(t)))
-	want := reference(t, k.layout(t), recs, Options{})
-	for _, files := range [][][]byte{{nil, recs}, {recs, nil}, {nil, recs[:160], nil, recs[160:], nil}} {
-		for _, pipe := range []bool{false, true} {
-			opt := Options{Record: format.Spec{Format: "fvecs", Keys: []string{"1"}}, Inputs: writeFiles(t, files)}
-			if pipe {
-				opt.Inputs[0], opt.Stdin = "-", &dribble{data: files[0], most: 100}
-			}
-			checkSort(t, k, recs, want, opt)
-		}
-	}
-}
-
 // paddedNpy returns an array of u64 with a header of the given size, as written by old versions
 // of NumPy and by other programs.
 func paddedNpy(header int, recs []byte) []byte {

@@ -23,6 +23,7 @@ import (
 
 // rowData contains the records of a row and the expected output.
 type rowData struct {
+	spec      format.Spec // of the plain records
 	layout    format.Layout
 	recs      []byte // of all inputs
 	part      []byte // the records to sort
@@ -49,6 +50,7 @@ func (s *rowSort) setRecords(t *testing.T, r *rand.Rand) {
 		t.Fatal(err)
 	}
 	d := &s.data
+	d.spec = plain
 	d.layout = header.Layout()
 	s.container = newRowContainer(t, s.Settings, &s.opt.Record, d.layout)
 	n := s.number(t, "records", 5000)
@@ -79,6 +81,26 @@ func (s *rowSort) setRecords(t *testing.T, r *rand.Rand) {
 		s.opt.SkipBytes = int64(s.container.skip)
 		s.opt.KeepHeader = s.Settings["header"] == "keep"
 	}
+	switch s.Settings["tail"] {
+	case "skip":
+		s.opt.SkipTail = int64(len(foreignTail))
+	case "count": // the number of records of each input
+		s.opt.Records = int64(n / s.pieces(t))
+		if n == 0 {
+			s.opt.Records = NoRecords
+		}
+	}
+}
+
+// pieces returns the number of files that contain the records.
+func (s *rowSort) pieces(t *testing.T) int {
+	t.Helper()
+	usual := 1
+	switch s.Settings["input"] {
+	case "files", "mixed", "with-pipe", "empty-and-file":
+		usual = 2
+	}
+	return s.number(t, "pieces", usual)
 }
 
 func (s *rowSort) orderOfRecords() string {
@@ -100,10 +122,14 @@ type rowContainer struct {
 	// The size of an npy header as other programs write it; 0: as extsort writes it.
 	npy  int
 	skip int // foreign bytes before the records
+	tail []byte
 }
 
 // foreignHeader precedes the records of a file without a known format.
 var foreignHeader = []byte{0xf1, 0xf2, 0xf3, 0, 0, 0, 0xf4, 0xf5, 0xf6}
+
+// foreignTail follows them.
+var foreignTail = []byte("\xf7\xf8 tail \x00")
 
 // newRowContainer returns the container that a row names. For a container of rows or vectors, it
 // converts the keys in spec from offsets to component numbers.
@@ -133,6 +159,9 @@ func newRowContainer(t *testing.T, s sorttest.Settings, spec *format.Spec, layou
 			t.Fatal(err)
 		}
 		c.npy = size
+	}
+	if sorttest.Is(s, "tail") {
+		c.tail = foreignTail
 	}
 	return c
 }
@@ -167,8 +196,8 @@ func (c *rowContainer) mark(recs []byte) {
 func (c *rowContainer) file(t *testing.T, recs []byte) []byte {
 	t.Helper()
 	switch {
-	case c.skip > 0:
-		return slices.Concat(foreignHeader, recs)
+	case c.skip > 0 || c.tail != nil:
+		return slices.Concat(foreignHeader[:c.skip], recs, c.tail)
 	case c.npy > 0:
 		return paddedNpy(c.npy, recs)
 	case c.format == "fbin":
@@ -194,8 +223,9 @@ func (c *rowContainer) records(file []byte, size int, keep bool) ([]byte, error)
 	switch {
 	case keep:
 		rest, found := bytes.CutPrefix(file, foreignHeader)
-		if !found {
-			return nil, fmt.Errorf("a file of %d bytes doesn't start with the header of the input", len(file))
+		rest, foundTail := bytes.CutSuffix(rest, c.tail)
+		if !found || !foundTail {
+			return nil, fmt.Errorf("a file of %d bytes doesn't have the header and the tail of the input", len(file))
 		}
 		file = rest
 	case strings.HasPrefix(c.format, "npy"):
@@ -234,14 +264,15 @@ var inputNames = map[string]string{
 func (s *rowSort) setInputs(t *testing.T, dir string, r *rand.Rand) {
 	t.Helper()
 	form := s.Settings["input"]
-	size := s.data.layout.RecordSize
-	third := len(s.data.recs) / size / 3 * size
-	pieces := [][]byte{s.data.recs}
-	switch form {
-	case "files", "mixed":
-		pieces = [][]byte{s.data.recs[:third], s.data.recs[third:]}
-	case "empty-and-file":
-		pieces = [][]byte{nil, s.data.recs[:third], nil, s.data.recs[third:]}
+	pieces := s.cut(s.pieces(t), r)
+	if form == "empty-and-file" {
+		pieces = [][]byte{nil, pieces[0], nil, pieces[1]}
+	}
+	if s.Settings["verb"] == "merge" {
+		for i, piece := range pieces {
+			order := sorttest.Selection{Reverse: s.opt.Reverse}
+			pieces[i] = sorttest.NewReference(s.data.layout, piece, order).Bytes
+		}
 	}
 	pattern, ok := inputNames[s.Settings["names"]]
 	if !ok {
@@ -251,8 +282,15 @@ func (s *rowSort) setInputs(t *testing.T, dir string, r *rand.Rand) {
 		content := s.container.file(t, piece)
 		name := filepath.Join(dir, fmt.Sprintf(pattern, i))
 		switch {
+		case form == "slice":
+			s.slice = content
+			continue
 		case form == "pipe":
 			s.opt.Stdin = &dribble{data: content, most: 3000}
+			continue
+		case form == "with-pipe" && i == len(pieces)/2:
+			s.opt.Stdin = &dribble{data: content, most: 77}
+			s.opt.Inputs = append(s.opt.Inputs, "-")
 			continue
 		case form == "reader":
 			s.opt.Sources = []Source{{Name: "stream", Reader: &dribble{data: content, most: 1 + r.IntN(5000)}}}
@@ -262,15 +300,39 @@ func (s *rowSort) setInputs(t *testing.T, dir string, r *rand.Rand) {
 				Name: "bytes", At: bytes.NewReader(content), Size: int64(len(content)), Version: "1",
 			}}
 			continue
-		case form == "gzip" || form == "mixed" && i == 1:
+		case form == "gzip" || form == "mixed" && i%2 == 1:
 			content = compressed(t, content, format.Gzip)
+		case form == "with-pipe" && i%3 == 2:
+			content = compressed(t, content, format.Zstd)
 		}
 		writeOnce(t, name, content)
 		s.inputs = append(s.inputs, content)
 		s.files = append(s.files, name)
+		s.opt.Inputs = append(s.opt.Inputs, name)
 	}
-	s.opt.Inputs = slices.Clone(s.files)
-	s.opt.Raw = form != "gzip" && form != "mixed" && s.opt.Record.Format == ""
+	packed := form == "gzip" || form == "mixed" || form == "with-pipe"
+	s.opt.Raw = !packed && s.opt.Record.Format == ""
+}
+
+// cut divides the records into pieces: two are a third and the rest, others have random sizes, and
+// if their records are counted, all have the same size.
+func (s *rowSort) cut(pieces int, r *rand.Rand) (all [][]byte) {
+	size := s.data.layout.RecordSize
+	rest := s.data.recs
+	for ; pieces > 1; pieces-- {
+		n := len(rest) / size
+		switch {
+		case s.Settings["tail"] == "count":
+			n /= pieces
+		case pieces == 2:
+			n /= 3
+		default:
+			n = min(r.IntN(2*n/pieces+1), n)
+		}
+		all = append(all, rest[:n*size])
+		rest = rest[n*size:]
+	}
+	return append(all, rest)
 }
 
 // writeOnce writes a file, unless it has these contents already: the input of a checkpoint must
@@ -351,6 +413,7 @@ func (s *rowSort) setOutput(t *testing.T) {
 		s.opt.Output = s.files[0]
 	case "sink":
 		s.opt.Sink = &o.sink
+	case "slice", "records":
 	case "pipe":
 		s.opt.Stdout = &o.buffer
 	case "os-pipe":
@@ -460,11 +523,43 @@ func (s *rowSort) written(t *testing.T) (files [][]byte) {
 	return files
 }
 
+// isOrdered reports whether the output consists of whole records in the order of their keys.
+func (s *rowSort) isOrdered() bool {
+	selection := s.data.selection
+	return selection.ArgsortBytes == 0 && selection.Shuffle == nil && s.data.want.Size == s.data.layout.RecordSize
+}
+
+// compare compares records with the reference and runs the check on them.
+func (s *rowSort) compare(t *testing.T, got []byte) {
+	t.Helper()
+	want := s.data.want
+	if !bytes.Equal(got, want.Bytes) {
+		t.Fatalf("%d bytes were written, %d are due; the first difference is in record %d", len(got), len(want.Bytes),
+			sorttest.FirstDifference(got, want.Bytes, want.Size))
+	}
+	if !s.isOrdered() {
+		return
+	}
+	report, err := Check(t.Context(), CheckOptions{
+		Input:   Source{Name: "output", At: bytes.NewReader(got), Size: int64(len(got))},
+		Record:  s.data.spec,
+		Raw:     true,
+		Reverse: s.opt.Reverse,
+		Unique:  s.opt.Unique || s.opt.Duplicates,
+		Workers: s.opt.Workers,
+		faults:  faults{blockBytes: s.opt.faults.blockBytes},
+	})
+	if err != nil || !report.Sorted || report.Records != want.Records() {
+		t.Errorf("the check of the output: %+v, %v", report, err)
+	}
+}
+
 // checkOutput compares the written records with the reference.
 func (s *rowSort) checkOutput(t *testing.T) {
 	t.Helper()
 	var got []byte
 	want := s.data.want
+	var last []byte // record of the files before
 	for _, file := range s.written(t) {
 		container := s.container
 		if s.data.selection.ArgsortBytes > 0 {
@@ -474,12 +569,15 @@ func (s *rowSort) checkOutput(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if s.isOrdered() && len(recs) > 0 {
+			if last != nil && sorttest.EqualKeys(s.data.layout, last, recs) {
+				t.Error("a key is in two files")
+			}
+			last = recs[len(recs)-want.Size:]
+		}
 		got = append(got, recs...)
 	}
-	if !bytes.Equal(got, want.Bytes) {
-		t.Fatalf("%d bytes were written, %d are due; the first difference is in record %d", len(got), len(want.Bytes),
-			sorttest.FirstDifference(got, want.Bytes, want.Size))
-	}
+	s.compare(t, got)
 	for i, name := range s.files { // the sort must not change its other inputs
 		isOutput := name == s.opt.Output || s.output.form == "link" && i == 0
 		if isOutput || s.output.isOver() && i == s.output.over {

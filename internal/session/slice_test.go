@@ -5,70 +5,13 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
-	"sort"
 	"testing"
 
 	"github.com/extsort/extsort/format"
 )
-
-// sortedByOracle sorts records by their first byte, stably, and applies the other options.
-func sortedByOracle(data []byte, size int, opt Options) []byte {
-	recs := slices.Collect(slices.Chunk(slices.Clone(data), size))
-	sort.SliceStable(recs, func(i, j int) bool {
-		if opt.Reverse {
-			i, j = j, i
-		}
-		return recs[i][0] < recs[j][0]
-	})
-	if opt.Unique {
-		recs = slices.CompactFunc(recs, func(a, b []byte) bool { return a[0] == b[0] })
-	}
-	if opt.Limit > 0 {
-		recs = recs[:min(int64(len(recs)), opt.Limit)]
-	}
-	return bytes.Join(recs, nil)
-}
-
-// TestSlicesAndSequences compares SortSlice and Records with a plain stable sort, in core and out
-// of core.
-func TestSlicesAndSequences(t *testing.T) {
-	t.Parallel()
-	const size = 7
-	chance := rand.New(rand.NewPCG(7, 7))
-	for _, n := range []int{0, 1, 2, 1000, 40_000} {
-		for _, opt := range []Options{
-			{}, {Reverse: true}, {Unique: true}, {Limit: 10}, {Unique: true, Limit: 3, Reverse: true},
-			{Strategy: MergeRuns, faults: faults{chunkRecords: 3000, blockBytes: 4096}},
-			{Strategy: Partition, Reverse: true, faults: faults{chunkRecords: 3000, blockBytes: 4096}},
-		} {
-			data := make([]byte, n*size)
-			for i := range data {
-				data[i] = byte(chance.Uint32())
-			}
-			if n == 1000 { // all keys are equal
-				for i := 0; i < len(data); i += size {
-					data[i] = 5
-				}
-			}
-			opt.Record = format.Spec{RecordSize: size, Keys: []string{"0:u8"}}
-			opt.TempDirs = []string{t.TempDir()}
-			opt.MemoryBytes = 64 << 20
-			want := sortedByOracle(data, size, opt)
-			name := fmt.Sprintf("%d records, %s, reverse %t, unique %t, limit %d", n, opt.Strategy, opt.Reverse, opt.Unique,
-				opt.Limit)
-			checkSequence(t, name, data, want, opt)
-			got, err := SortSlice(t.Context(), data, opt)
-			if err != nil || !bytes.Equal(got, want) || len(got) > 0 && &got[0] != &data[0] {
-				t.Errorf("%s: SortSlice: %d bytes, want %d: %v", name, len(got), len(want), err)
-			}
-		}
-	}
-}
 
 func checkSequence(t *testing.T, name string, data, want []byte, opt Options) {
 	t.Helper()

@@ -16,6 +16,7 @@ import (
 
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/sorttest"
 )
 
 var seedFlag = flag.Uint64("seed", 0, "seed of the random numbers of the tests; 0: a new one")
@@ -92,38 +93,6 @@ func describe(o Options) string {
 		"chunks of %d records, %d inputs, %d sources, output %q, compress %q",
 		o.MemoryBytes, o.Workers, o.BatchSize, o.Strategy, o.SpillCompress, o.Verify, o.faults.blockBytes,
 		o.faults.chunkRecords, len(o.Inputs), len(o.Sources), filepath.Base(o.Output), o.Compress)
-}
-
-// withInputs makes data the input of a sort: as standard input, as one file, or as several files
-// that are cut between records. Some of the files are compressed, and some are empty.
-func withInputs(t *testing.T, opt Options, data []byte, size int, r *rand.Rand) Options {
-	t.Helper()
-	switch r.IntN(3) {
-	case 0:
-		opt.Stdin = &dribble{data: data, most: 1 + r.IntN(5000)}
-		return opt
-	case 1:
-		opt.Inputs = []string{writeFile(t, data)}
-		return opt
-	}
-	records := len(data) / size
-	for rest := 1 + r.IntN(5); rest > 0; rest-- {
-		n := records
-		if rest > 1 {
-			n = r.IntN(records + 1)
-		}
-		piece := data[:n*size]
-		data, records = data[n*size:], records-n
-		if r.IntN(4) == 0 {
-			piece = compressed(t, piece, []format.Compression{format.Gzip, format.Zstd, format.S2}[r.IntN(3)])
-		}
-		opt.Inputs = append(opt.Inputs, writeFile(t, piece))
-	}
-	for from := r.IntN(2 * len(opt.Inputs)); from < len(opt.Inputs); {
-		opt.Sources = append(opt.Sources, asSource(t, opt.Inputs[from], r))
-		opt.Inputs = slices.Delete(opt.Inputs, from, from+1)
-	}
-	return opt
 }
 
 // dribble is a stream of data that arrives in pieces of various sizes.
@@ -210,7 +179,8 @@ func checkSort(t *testing.T, k kind, data, want []byte, opt Options) *Report {
 	}
 	if size := k.layout(t).RecordSize; !bytes.Equal(got, want) {
 		t.Fatalf("%s, %d bytes, %s: %d bytes came, %d are due; the first difference is in record %d",
-			k.name, len(data), describe(opt), len(got), len(want), firstDifference(got, want, size))
+			k.name, len(data), describe(opt), len(got), len(want),
+			sorttest.FirstDifference(got, want, size))
 	}
 	return report
 }

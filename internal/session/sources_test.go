@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"strings"
@@ -13,22 +12,6 @@ import (
 
 	"github.com/extsort/extsort/format"
 )
-
-// asSource turns a file into a random kind of input.
-func asSource(t *testing.T, name string, r *rand.Rand) Source {
-	t.Helper()
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	switch r.IntN(3) {
-	case 0:
-		return Source{Name: name}
-	case 1:
-		return Source{Reader: &dribble{data: data, most: 1 + r.IntN(5000)}}
-	}
-	return Source{Name: "bytes", At: bytes.NewReader(data), Size: int64(len(data))}
-}
 
 // keptSink is a Sink that records how it ended.
 type keptSink struct {

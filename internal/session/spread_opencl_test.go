@@ -11,6 +11,7 @@ import (
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/opencl"
+	"github.com/extsort/extsort/internal/sorttest"
 )
 
 // TestSpreadOnOpenCL opens an OpenCL device several times, and spreads a sort over these and the
@@ -49,7 +50,8 @@ func TestSpreadOnOpenCL(t *testing.T) {
 				t.Fatal(err)
 			}
 			if !bytes.Equal(got, want) || report.Strategy != Spread {
-				t.Fatalf("%s: differs from record %d on", report.Strategy, firstDifference(got, want, k.layout(t).RecordSize))
+				t.Fatalf("%s: differs from record %d on", report.Strategy,
+					sorttest.FirstDifference(got, want, k.layout(t).RecordSize))
 			}
 		})
 	}

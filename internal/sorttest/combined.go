@@ -75,6 +75,8 @@ func combinedFields(s Settings) ([]CombinedField, error) {
 		}, nil
 	case "float":
 		return floats(layout), nil
+	case "types":
+		return numbers(layout), nil
 	}
 	return nil, fmt.Errorf("there is no aggregate=%s", s["aggregate"])
 }
@@ -110,6 +112,45 @@ func choices(layout format.Layout) (all []CombinedField) {
 	for _, how := range ways {
 		last := format.Field{Offset: layout.RecordSize - 1, Type: typeOf("i8")}
 		all = append(all, CombinedField{How: how, Name: how, Field: last})
+	}
+	slices.SortStableFunc(all, func(a, b CombinedField) int {
+		return slices.Index(ways, a.How) - slices.Index(ways, b.How)
+	})
+	return all
+}
+
+// numbers returns fields of all types of numbers after the key, each combined in another way. The
+// results of sums are appended and have space for any total.
+func numbers(layout format.Layout) (all []CombinedField) {
+	ways := []string{"sum", "min", "max", "first", "last"}
+	last := layout.Key[len(layout.Key)-1]
+	at := last.Offset + last.Type.Size
+	for i := range 2 * len(format.NumberTypes) {
+		name := format.NumberTypes[i/2]
+		if i%2 == 1 {
+			name += "be"
+		}
+		f := CombinedField{How: ways[i%len(ways)], Field: format.Field{Offset: at, Type: typeOf(name)}}
+		if f.Field.Type.Kind == format.Extended || at+f.Field.Type.Size > layout.RecordSize {
+			continue
+		}
+		if i%3 == 0 {
+			f.Name = "result" + name
+		}
+		f.Sum = f.Field.Type
+		switch {
+		case f.How != "sum":
+		case f.Field.Type.IsFloat():
+			f.How = "max"
+		default:
+			f.Name = "total" + name
+			f.Sum = typeOf("i128be")
+		}
+		all = append(all, f)
+		at += 1 + i%5
+		if f.Name == "" {
+			at += f.Field.Type.Size
+		}
 	}
 	slices.SortStableFunc(all, func(a, b CombinedField) int {
 		return slices.Index(ways, a.How) - slices.Index(ways, b.How)

@@ -28,6 +28,11 @@ var orders = map[string]struct {
 	"one-swap-middle": {"sorted", func(d *data) { d.swap(d.records()/2 + 7) }},
 	"one-swap-last":   {"sorted", func(d *data) { d.swap(d.records() - 2) }},
 
+	"floats":     {"uniform", (*data).addNumbers},
+	"few-floats": {"uniform", (*data).addFewNumbers},
+
+	"ends": {"uniform", (*data).setEnds},
+
 	"reversed-with-swap": {"reversed", func(d *data) { d.swap(d.records() - 2) }},
 	"reversed-with-tie":  {"reversed", (*data).tie},
 }
@@ -79,6 +84,22 @@ func (d *data) swap(i int) {
 func (d *data) tie() {
 	if i := d.records() / 2; i > 0 {
 		copy(d.record(i), d.record(i-1))
+	}
+}
+
+// setEnds gives half of the records keys of only ones, or of only zeros.
+func (d *data) setEnds() {
+	for i := 0; i < d.records(); i += 2 {
+		fill := byte(0xff)
+		if i%4 == 0 {
+			fill = 0
+		}
+		for _, f := range d.layout.Key {
+			key := d.record(i)[f.Offset:][:f.Type.Size]
+			for at := range key {
+				key[at] = fill
+			}
+		}
 	}
 }
 

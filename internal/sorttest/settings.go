@@ -15,12 +15,12 @@ type Settings = map[string]string
 
 // settingNames are the names of all settings. testdata/sort/README.md describes them.
 var settingNames = []string{
-	"record", "format", "nan",
-	"records", "order", "input", "header", "names", "short-reads",
+	"verb", "record", "format", "nan", "float",
+	"records", "order", "input", "pieces", "header", "tail", "names", "short-reads",
 	"reverse", "groups", "aggregate", "argsort", "shuffle", "limit", "part",
 	"output", "compress", "split", "verify",
 	"strategy", "devices", "memory", "chunk", "block", "workers", "batch-size", "spill-compress", "checkpoint",
-	"stop",
+	"passes", "stop",
 }
 
 // checkSetting returns an error if there is no such setting.
@@ -51,6 +51,9 @@ func Spec(s Settings) (records, files format.Spec, err error) {
 	}
 	if Is(s, "nan") {
 		records.NaN = s["nan"]
+	}
+	if Is(s, "float") {
+		records.Float = s["float"]
 	}
 	files = records
 	if Is(s, "format") {
