@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/extsort/extsort/chunker/plan"
@@ -73,6 +74,10 @@ func remoteInputs(t *testing.T, r io.ReaderAt, size int64) []*Input {
 
 // TestMemoryIsLent lends the memory of remote inputs to an upload when no reader needs it.
 func TestMemoryIsLent(t *testing.T) {
+	synctest.Test(t, testMemoryIsLent)
+}
+
+func testMemoryIsLent(t *testing.T) {
 	data := make([]byte, 24<<10)
 	all := remoteInputs(t, bytes.NewReader(data), int64(len(data)))
 	AllowRemote(all, 4*minRequestBytes)

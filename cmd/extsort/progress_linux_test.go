@@ -102,6 +102,17 @@ func TestReportsFitATerminal(t *testing.T) {
 	}
 }
 
+// awaitShown waits until a bar is drawn.
+func awaitShown(t *testing.T, b *bars) {
+	t.Helper()
+	deadline := time.Now().Add(time.Minute)
+	for ; !b.shown.Load(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("no bar is shown")
+		}
+	}
+}
+
 func TestABarFitsATerminal(t *testing.T) {
 	for _, columns := range []uint16{40, 52, 80, 200} {
 		text := onTerminal(t, columns, func(tty *os.File) {
@@ -112,6 +123,7 @@ func TestABarFitsATerminal(t *testing.T) {
 				b.Add(40 << 30)
 				time.Sleep(2 * time.Millisecond)
 			}
+			awaitShown(t, b)
 			b.Close()
 		})
 		if !strings.Contains(text, "sort runs") || strings.Contains(text, "\x1b[3") {
@@ -133,7 +145,9 @@ func TestADumbTerminalHasNoBar(t *testing.T) {
 			b := (&app{stderr: tty}).startBars("auto")
 			b.quietTime, b.tick = 0, time.Millisecond
 			b.Begin("sort runs", 100)
-			time.Sleep(50 * time.Millisecond)
+			if want {
+				awaitShown(t, b)
+			}
 			b.Close()
 			b.Done("sorted", 600<<20, 3.1)
 		})

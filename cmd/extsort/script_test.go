@@ -31,13 +31,27 @@ import (
 //	exec status CODE PROG ...  PROG exits with CODE, or is killed by the signal CODE (INT, TERM, HUP, PIPE, QUIT)
 //	exec feed SIGNAL BYTES PROG ...   PROG reads BYTES random bytes, is sent SIGNAL while it waits for
 //	                                  more, and dies of it
+//
+// Plans depend on the number of processors and on the measurements of the machine. So the commands
+// that tests start have two processors on every machine, and no measurements are used.
 func TestMain(m *testing.M) {
+	isTest := strings.Contains(filepath.Base(os.Args[0]), ".test") // not one of the programs
+	for name, value := range map[string]string{processorsVariable: testProcessors, "EXTSORT_PROFILE": "default"} {
+		if isTest && os.Getenv(name) == "" {
+			os.Setenv(name, value)
+		}
+	}
 	testscript.Main(m, map[string]func(){
 		"extsort": main,
 		"status":  statusMain,
 		"feed":    feedMain,
 	})
 }
+
+const (
+	processorsVariable = "GOMAXPROCS"
+	testProcessors     = "2"
+)
 
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -55,6 +69,7 @@ func TestScripts(t *testing.T) {
 			return false, fmt.Errorf("unknown condition %q", name)
 		},
 		Setup: func(env *testscript.Env) error {
+			env.Setenv(processorsVariable, testProcessors)
 			return os.Mkdir(filepath.Join(env.WorkDir, "spill"), 0o755)
 		},
 	})
