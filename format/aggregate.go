@@ -202,7 +202,7 @@ func namedType(name string) (Type, error) {
 		return t, nil
 	}
 	_, err := ParseType(name)
-	return Type{}, briefTypeError(name, err)
+	return Type{}, err
 }
 
 // isInteger reports whether values of the type can be added as integers.

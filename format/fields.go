@@ -99,7 +99,7 @@ func parseNamedField(word string, next int) (Column, error) {
 	case !ok:
 		if _, err := ParseType(typeName); err != nil {
 			return Column{}, fmt.Errorf(
-				"field %q: %w", name, briefTypeError(typeName, err),
+				"field %q: %w", name, err,
 			)
 		}
 	case offset > MaxRecordSize-t.Size:
@@ -114,18 +114,6 @@ func parseNamedField(word string, next int) (Column, error) {
 		Offset: offset,
 		Type:   t,
 	}, nil
-}
-
-// briefTypeError shortens the list of types in an error, which is long next to a list of fields.
-func briefTypeError(name string, err error) error {
-	text := err.Error()
-	if strings.HasPrefix(text, "unknown type") {
-		return fmt.Errorf(
-			"unknown type %q: use a type such as u64, i32be, f64 or bytes16",
-			name,
-		)
-	}
-	return err
 }
 
 func isDigits(s string) bool {

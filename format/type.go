@@ -207,21 +207,11 @@ func ParseType(s string) (Type, error) {
 		return n.name == name
 	})
 	if at < 0 {
-		return Type{}, fmt.Errorf("unknown type %q: use %s", s, typeList())
+		return Type{}, fmt.Errorf(
+			"unknown type %q: use a type such as u64, i32be, f64, time_ms or bytes16", s,
+		)
 	}
 	return numberTypes[at].typeOf(bigEndian), nil
-}
-
-// typeList lists all types briefly. Signed integers have the same widths as unsigned ones.
-func typeList() string {
-	unsigned := numberNames(func(n *numberType) bool {
-		return n.kind == Unsigned
-	})
-	signed := numberNames(func(n *numberType) bool { return n.kind == Signed })
-	floats := numberNames(func(n *numberType) bool { return n.fraction > 0 })
-	return fmt.Sprintf("%s (%s to %s likewise) %s %s, each also with be, ucsN, bytesN, ebcdicN, zonedN or packedN",
-		strings.Join(unsigned, " "), signed[0], signed[len(signed)-1], strings.Join(floats, " "),
-		strings.Join(TimeTypes(), " "))
 }
 
 // ucsBytes is the size of a character.

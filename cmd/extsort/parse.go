@@ -157,6 +157,7 @@ type lineParser struct {
 
 	incompleteLine []byte // the incomplete last line of the previous block
 	lineNumber     int64  // the number of the next line
+	notHeader      string // why the first line is not a header
 	hasEnded       bool
 }
 
@@ -185,7 +186,7 @@ func (p *lineParser) parseAll(ctx context.Context, lines io.Reader) error {
 				bad.Line += p.lineNumber - 1
 				if bad.Line == 1 && p.flags.form.HasHeader() &&
 					p.flags.header == "" {
-					bad.Text += ", and the line is not a header"
+					bad.Text += ", and the line is not a header: " + p.notHeader
 				}
 				return bad
 			}
@@ -245,6 +246,9 @@ func (p *lineParser) readHeader(b *textBlock) error {
 	}
 	if length > 0 {
 		p.lineNumber++
+	}
+	if length == 0 && err == nil {
+		p.notHeader = p.decoder.HeaderProblem(b.in)
 	}
 	b.in = b.in[length:]
 	return err

@@ -147,7 +147,6 @@ var longMessages = []string{
 	"has changed since the plan was made", // two points in time
 	// The required size, the bytes written so far, and the system's message.
 	"allows no larger file",
-	"unknown type", // all types, and the most similar one
 	// Two places, the damage, and whether it is another format.
 	"was cut short or is damaged",
 }
@@ -164,10 +163,10 @@ func lengthOf(line, directory string) (n int, isLong bool) {
 func TestLongMessagesAreFound(t *testing.T) {
 	long := strings.Repeat("ü", maxMessage)
 	for line, want := range map[string]bool{
-		"extsort: " + long + "\n":               false,
-		"extsort: " + long + "x\n":              true,
-		"extsort: /work" + long + "/work\n":     false,
-		"extsort: unknown type: " + long + "\n": false,
+		"extsort: " + long + "\n":                          false,
+		"extsort: " + long + "x\n":                         true,
+		"extsort: /work" + long + "/work\n":                false,
+		"extsort: belongs to another sort: " + long + "\n": false,
 	} {
 		if n, isLong := lengthOf(line, "/work"); isLong != want {
 			t.Errorf("%d characters: %t", n, isLong)

@@ -102,6 +102,16 @@ func (d *Decoder) SetHeader(
 	return length, nil
 }
 
+// HeaderProblem says why the line at the beginning of text is not a header.
+func (d *Decoder) HeaderProblem(text []byte) string {
+	probe := *d
+	_, err := probe.SetHeader(text, true)
+	if bad, ok := errors.AsType[*LineError](err); ok {
+		return strings.TrimPrefix(bad.Text, "the header has ")
+	}
+	return ""
+}
+
 // isNumeral reports whether the name of a column could be a value.
 func isNumeral(name string) bool {
 	return strings.Trim(name, "0123456789") == ""
