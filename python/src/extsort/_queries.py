@@ -68,7 +68,7 @@ def find(
         flags = ["find", *layout.flags(key), *group.flags, *option_flags(options)]
         wanted = None if keys is None else _key_array(layout, names, keys)
         if wanted is not None:
-            flags += ["--keys=-", "--keys-as=keys"]
+            flags += ["--keys=-", "--keys-as=binary"]
         if start is not None:
             flags.append(f"--from={_key_text(layout, names, start)}")
         if stop is not None:
