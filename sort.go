@@ -128,6 +128,7 @@ const (
 	StrategyMerge     Strategy = "merge"     // cuts the input into chunks by position, then merges the sorted chunks
 	StrategyPartition Strategy = "partition" // distributes the records to files by key, then sorts each file
 	StrategyReread    Strategy = "reread"    // reads the whole input once for each range of keys
+	StrategyTally     Strategy = "tally"     // counts or combines the records of few distinct keys in hash tables
 	StrategySift      Strategy = "sift"      // copies a nearly sorted input; sorts the records out of order in memory
 	StrategySpread    Strategy = "spread"    // sorts a share on each of several devices, then merges the shares
 )

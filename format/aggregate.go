@@ -374,6 +374,11 @@ func (g *Aggregation) CombinesRuns() bool {
 	return g.InAnyGrouping() && len(g.appended) == 0
 }
 
+// hasStep reports whether a field is combined in a way.
+func (g *Aggregation) hasStep(kind foldKind) bool {
+	return slices.ContainsFunc(g.steps, func(s foldStep) bool { return s.kind == kind })
+}
+
 // InAnyGrouping reports whether the result is the same if neighboring records are combined first.
 // This is false for sums of floats.
 func (g *Aggregation) InAnyGrouping() bool {

@@ -36,17 +36,20 @@ type Request struct {
 	Unique   bool // at most one record is written for each key
 	// CombinesRuns is set if a merge combines equal keys in each run.
 	CombinesRuns bool
-	Selects      bool  // a set operation may write fewer records than it reads
-	ExtraBytes   int   // bytes written in addition to each record; negative: only a part is written
-	Transformed  bool  // the records of the input are transformed while they are read
-	ReadSize     int   // bytes of an input record; differs from the Keyer's size if Transformed
-	Limit        int64 // 0: all records; negative: none
-	MemoryBytes  int64 // the memory limit of the run
-	Workers      int
-	BatchSize    int    // maximum number of runs merged at once; 0: limited only by memory
-	SpillCodec   string // one of SpillCodecNames
-	Algorithm    string
-	DigitBits    int // bits per pass; 0: the device chooses
+	// TallyBytes is the memory for each distinct key in hash tables; 0: the records cannot be counted
+	// or combined in tables.
+	TallyBytes  int
+	Selects     bool  // a set operation may write fewer records than it reads
+	ExtraBytes  int   // bytes written in addition to each record; negative: only a part is written
+	Transformed bool  // the records of the input are transformed while they are read
+	ReadSize    int   // bytes of an input record; differs from the Keyer's size if Transformed
+	Limit       int64 // 0: all records; negative: none
+	MemoryBytes int64 // the memory limit of the run
+	Workers     int
+	BatchSize   int    // maximum number of runs merged at once; 0: limited only by memory
+	SpillCodec  string // one of SpillCodecNames
+	Algorithm   string
+	DigitBits   int // bits per pass; 0: the device chooses
 
 	ChunkRecords int64 // maximum number of records in a chunk, for tests; 0: limited only by memory
 	BlockBytes   int   // size of blocks; 0: derived from the memory limit

@@ -1061,6 +1061,7 @@ var readsAllFirst = map[Strategy]bool{
 	Sift:      false,
 	InCore:    true,
 	Spread:    true,
+	Tally:     true,
 	Reread:    false,
 	Merge:     true,
 	Partition: true,

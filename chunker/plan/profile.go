@@ -108,6 +108,7 @@ const (
 type equivalents struct {
 	look   float64 // in reads: reading a record that a pass may leave out
 	sift   float64 // in scatters: checking the order of a record
+	tally  float64 // in scatters: counting a record
 	follow float64 // in merges: moving a record by reference in a merge
 	cut    float64 // in blocks: cutting a run at the end of a block
 	number float64 // in blocks: packing or unpacking a number
@@ -162,6 +163,7 @@ func (p *Profile) price(f *Facts, workers int) (prices work, eq equivalents) {
 	eq = equivalents{
 		look:   p.look(f, size, n) / prices[reads],
 		sift:   siftScatters * scatter / scaling / prices[scatters],
+		tally:  scatter / n / prices[scatters],
 		cut:    p.Cut / p.Block,
 		number: p.Pack / p.Block,
 	}

@@ -51,7 +51,7 @@ type Properties struct {
 var Strategies []Properties
 
 func init() {
-	Strategies = []Properties{copying, inCore, spreading, rereading, sifting, partitioning, merging}
+	Strategies = []Properties{copying, inCore, spreading, tallying, rereading, sifting, partitioning, merging}
 }
 
 // Properties returns the row of a strategy, or the zero value if the table has none, as for Auto.

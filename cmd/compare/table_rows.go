@@ -134,8 +134,8 @@ func (v version) redirected() string {
 }
 
 // forcible are the strategies that --strategy accepts and that need only one device. They exclude
-// sift: on data far from sorted, it reads everything in vain, and another strategy sorts the
-// data.
+// sift and tally: on data far from sorted, or with many distinct keys, they read in vain, and
+// another strategy sorts the data.
 var forcible = []string{"merge", "partition", "reread"}
 
 // entrants returns all entrants of a row: the yardsticks, each version, the last version with

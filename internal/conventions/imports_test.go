@@ -61,6 +61,7 @@ var packageLayers = []struct{ folder, layer string }{
 	{"chunker/plan", "chunker"},
 	{"chunker/sift", "chunker"},
 	{"chunker/spill", "chunker"},
+	{"chunker/tally", "chunker"},
 
 	{"merge", "merge"},
 	{"merge/output", "merge"},

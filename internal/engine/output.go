@@ -28,14 +28,15 @@ type Output struct {
 	run       *Run
 	form      Form
 	header    *format.Header
-	keyer     *format.Keyer     // of the output records
-	last      flusher           // the filter that must be flushed at the end; nil if there is none
-	sink      *output.Sink      // the end of the chain
-	file      *output.File      // nil unless the output is a file that appears when it is complete
-	resumable *output.Resumable // state of a file that a checkpoint keeps; nil without one
-	sent      int64             // number of records already sent to a stream; they are skipped
-	records   atomic.Int64      // number of records that have reached the end
-	checked   *orderWatch       // nil unless the output is verified while it is written
+	keyer     *format.Keyer      // of the output records
+	results   device.BlockWriter // receives records that are already combined or unique
+	last      flusher            // the filter that must be flushed at the end; nil if there is none
+	sink      *output.Sink       // the end of the chain
+	file      *output.File       // nil unless the output is a file that appears when it is complete
+	resumable *output.Resumable  // state of a file that a checkpoint keeps; nil without one
+	sent      int64              // number of records already sent to a stream; they are skipped
+	records   atomic.Int64       // number of records that have reached the end
+	checked   *orderWatch        // nil unless the output is verified while it is written
 	// sum, if not nil, is called with the records to write. The last merge of a checkpoint sets it.
 	sum  func(first int64, recs []byte)
 	tell func(first int64, recs []byte)
@@ -267,6 +268,7 @@ func (o *Output) filters() device.BlockWriter {
 	if o.form.To > 0 {
 		w = output.Excerpt(o.form.From, o.form.To, in.size, w)
 	}
+	o.results = w
 	o.last = nil
 	switch {
 	case combined != nil && combined.CombinesFields(): // Groups is faster, but it combines no fields

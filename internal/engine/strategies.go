@@ -14,6 +14,7 @@ import (
 var Strategies = map[plan.Strategy]func(context.Context, *Run, *plan.Candidate) error{
 	plan.Copy:      runCopy,
 	plan.Sift:      runSift,
+	plan.Tally:     runTally,
 	plan.InCore:    runInCore,
 	plan.Reread:    runReread,
 	plan.Merge:     runMerge,

@@ -35,7 +35,7 @@ func TestSumOverflow(t *testing.T) {
 		{"i8", []int{-100, -29}, -129, false},
 		{"i8", []int{100, 28}, 128, false},
 	} {
-		for _, strategy := range []Strategy{Auto, MergeRuns, Partition, Reread} {
+		for _, strategy := range []Strategy{Auto, MergeRuns, Partition, Reread, Tally} {
 			var recs []byte
 			for i := range 600 {
 				recs = append(recs, byte(8+i%100), 0, 1)

@@ -67,6 +67,7 @@ func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 			Strategy:     opt.Strategy,
 			Unique:       opt.Unique || opt.Duplicates,
 			CombinesRuns: opt.aggregation != nil && opt.aggregation.CombinesRuns(),
+			TallyBytes:   engine.TallyBytes(opt.form(in), in.Keyer, opt.Unique || opt.Duplicates),
 			Limit:        opt.Limit,
 			ExtraBytes:   opt.extraBytes(in),
 			Transformed:  opt.isTransformed(),

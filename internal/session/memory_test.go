@@ -113,6 +113,15 @@ var memoryCases = []struct {
 	{name: "sums in runs, many workers", spec: format.Spec{RecordSize: 16, Keys: []string{"0:u64"}}, strategy: MergeRuns,
 		mib: 160, limit: 48, spill: 420, workers: 40,
 		with: func(_ *testing.T, o *Options) { o.Unique, o.Sum = true, []string{"8:u32", "12:u8"} }},
+	{name: "least memory, tally", spec: format.Spec{Type: "u64"}, strategy: Tally, mib: 160, limit: 16, workers: 40,
+		with: func(t *testing.T, o *Options) { makeFewKeys(t, o, 8, 2_000) }},
+	{name: "least memory, tally of too many keys", spec: format.Spec{Type: "u64"}, strategy: Tally, mib: 160, limit: 16,
+		spill: 330},
+	{name: "tally of sums", spec: format.Spec{RecordSize: 16, Keys: []string{"0:u64"}}, strategy: Tally, mib: 160,
+		limit: 64, with: func(t *testing.T, o *Options) {
+			makeFewKeys(t, o, 16, 50_000)
+			o.Unique, o.Count, o.Sum = true, true, []string{"sum=8:u32:u128"}
+		}},
 	{name: "least memory, 40 sums", spec: format.Spec{Type: "u32"}, strategy: MergeRuns, mib: 8, limit: 16, spill: 30,
 		garbage: 20, with: func(_ *testing.T, o *Options) {
 			o.Unique = true
@@ -355,6 +364,31 @@ func findAll(t *testing.T, opt Options) (*Report, error) {
 		t.Errorf("%d look-ups of %d keys", total, report.RecordsOut)
 	}
 	return report, err
+}
+
+// makeFewKeys replaces the first 8 bytes of the records of the input, so that there are few keys.
+func makeFewKeys(t *testing.T, o *Options, size int64, keys uint64) {
+	t.Helper()
+	file, err := os.OpenFile(o.Inputs[0], os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := make([]byte, 64<<10)
+	for at := int64(0); at < info.Size(); at += int64(len(block)) {
+		block = block[:min(int64(len(block)), info.Size()-at)]
+		for i := int64(0); i < int64(len(block)); i += size {
+			key := uint64(at+i) * 0x9e3779b97f4a7c15 >> 20 % keys
+			binary.LittleEndian.PutUint64(block[i:], key<<32)
+		}
+		if _, err := file.WriteAt(block, at); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // packedFiles describes a number of compressed input files.

@@ -32,6 +32,7 @@ const (
 	Reread    = plan.Reread    // multi-pass: reads the whole input once for each key range
 	InCore    = plan.InCore    // sorts one chunk, which is not spilled
 	Copy      = plan.Copy      // copies an input that is already in order, or in reverse order
+	Tally     = plan.Tally     // counts or combines the records of few distinct keys in hash tables
 	Sift      = plan.Sift      // reads a nearly sorted input twice; records out of order wait in memory
 )
 

@@ -127,8 +127,13 @@ func (b *brokenPipe) Write(p []byte) (int, error) {
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	k := kindNamed("u64")
-	data := k.make(t, "uniform", 5000, seeded(t))
+	r := seeded(t)
 	for _, strategy := range anyStrategy {
+		dist := "uniform"
+		if strategy == Tally {
+			dist = "few"
+		}
+		data := k.make(t, dist, 5000, r)
 		opt := small(Options{Record: k.spec, Strategy: strategy, Inputs: []string{writeFile(t, data)}, Output: t.TempDir() +
 			"/out"})
 		plan, err := Plan(t.Context(), opt)

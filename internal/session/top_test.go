@@ -52,7 +52,7 @@ func TestTop(t *testing.T) {
 		opt.faults.blockBytes = 20 * size
 		if r.IntN(2) == 0 {
 			opt.Inputs = []string{writeFile(t, recs)}
-			opt.Strategy = []Strategy{Auto, MergeRuns, Partition}[r.IntN(3)]
+			opt.Strategy = []Strategy{Auto, MergeRuns, Partition, Tally}[r.IntN(4)]
 		}
 		top, err := Top(t.Context(), opt, int64(most))
 		if err != nil {

@@ -62,6 +62,7 @@ func TestTruncatedInput(t *testing.T) {
 		"partition":      {dist: "uniform", strategy: Partition, chunk: records / 4},
 		"reread":         {dist: "uniform", strategy: Reread, chunk: records / 4},
 		"sift":           {dist: "nearly-sorted", strategy: Sift, chunk: records / 4},
+		"tally":          {dist: "few", strategy: Tally, chunk: records / 4},
 		"copy":           {dist: "sorted", strategy: Copy},
 		"spread":         {dist: "uniform", strategy: Spread, opt: onDevices(Options{}, 2)},
 		"shuffle":        {dist: "uniform", opt: Options{Shuffle: true}},

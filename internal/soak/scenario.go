@@ -267,7 +267,7 @@ func (s *scenario) chooseFlags(r *rand.Rand, m machine) {
 		s.limit = 1 + skewed(r, 0, s.count+s.count/10)
 		flag(true, "--limit", fmt.Sprint(s.limit))
 	}
-	strategy := []string{"merge", "partition", "reread", "sift"}[r.IntN(4)]
+	strategy := []string{"merge", "partition", "reread", "sift", "tally"}[r.IntN(5)]
 	flag(r.IntN(2) == 0 && s.verb == "sort", "--strategy", strategy)
 	flag(
 		r.IntN(2) == 0,
