@@ -278,8 +278,12 @@ func takeGreatest(totals, places, values []uint64) {
 	}
 }
 
-// Join adds the keys of another Table.
+// Join adds the keys of another Table. The table grows first: the entries of the other one are in the
+// order of their hashes, so they would fill the front of a small table and not its back.
 func (t *Table) Join(other *Table) error {
+	if err := t.reserve(min(t.used+other.used, t.opt.MaxKeys)); err != nil {
+		return err
+	}
 	for i := range other.entries {
 		e := &other.entries[i]
 		if e.value == 0 {
@@ -290,6 +294,18 @@ func (t *Table) Join(other *Table) error {
 		}
 	}
 	return nil
+}
+
+// reserve makes room for a number of keys in total.
+func (t *Table) reserve(keys int) error {
+	entries := len(t.entries)
+	for entries/2 < keys {
+		entries *= 2
+	}
+	if entries == len(t.entries) {
+		return nil
+	}
+	return t.resize(entries)
 }
 
 func (t *Table) joinEntry(other *Table, e *entry) error {

@@ -211,6 +211,41 @@ func TestFull(t *testing.T) {
 	}
 }
 
+// TestJoinOfUnequalTables joins tables with different numbers of keys, of which half are shared.
+func TestJoinOfUnequalTables(t *testing.T) {
+	t.Parallel()
+	keyer, _ := keyerOf(t, format.Spec{Type: "u64"})
+	for _, sizes := range [][2]int{{0, 12000}, {1500, 12000}, {3000, 100000}, {20000, 6666}, {100000, 0}, {0, 0}} {
+		var tables [2]*Table
+		for i, keys := range sizes {
+			table, err := New(Options{Keyer: keyer, MaxKeys: sizes[0] + sizes[1]})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer table.Close()
+			for key := range uint64(keys) {
+				if err := table.Add(0, binary.LittleEndian.AppendUint64(nil, key*uint64(1+i))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			tables[i] = table
+		}
+		if err := tables[0].Join(tables[1]); err != nil {
+			t.Fatalf("%d and %d keys: %v", sizes[0], sizes[1], err)
+		}
+		tables[0].Sort()
+		records := int64(0)
+		for i := range tables[0].Keys() {
+			_, n := tables[0].Count(i)
+			records += n
+		}
+		shared := min((sizes[0]+1)/2, sizes[1])
+		if want := sizes[0] + sizes[1]; records != int64(want) || tables[0].Keys() != want-shared {
+			t.Errorf("%d and %d keys: %d keys and %d records", sizes[0], sizes[1], tables[0].Keys(), records)
+		}
+	}
+}
+
 // BenchmarkAdd counts keys, and adds up a field.
 func BenchmarkAdd(b *testing.B) {
 	for _, keys := range []int{100, 1000, 20000, 200000} {

@@ -143,7 +143,8 @@ func parseKeys(texts []string, reverse bool) (keys []columns.Key) {
 	return keys
 }
 
-// selection returns the selection of the flags.
+// selection returns the selection of the flags. limit is 0 for no limit and negative for no rows, as
+// in the options of the command.
 func selection(unique bool, keep string, limit int64) extsort.Selection {
 	rows := extsort.All()
 	if unique {
@@ -152,8 +153,8 @@ func selection(unique bool, keep string, limit int64) extsort.Selection {
 			rows = extsort.Unique(extsort.KeepLast)
 		}
 	}
-	if limit > 0 {
-		return rows.First(limit)
+	if limit != 0 {
+		return rows.First(max(limit, 0))
 	}
 	return rows
 }
