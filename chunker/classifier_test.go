@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/extsort/extsort/format/formattest"
 )
 
 // samplers draw the keys of a sample; the extremes come often.
@@ -62,7 +64,7 @@ func checkMonotone(t *testing.T, c *Classifier, keys []uint64) {
 }
 
 func TestClassifierIsMonotone(t *testing.T) {
-	r := seeded(t)
+	r := formattest.Random(t)
 	for name, draw := range samplers {
 		for _, n := range []int{0, 1, 2, 3, 10, 1000, 5000} {
 			for _, partitions := range []int{-1, 0, 1, 2, 3, 7, 64, 1000, 1 << 20} {
@@ -81,7 +83,7 @@ func TestClassifierIsMonotone(t *testing.T) {
 // slightly, unless a single key makes it larger; that key must then have the partition for
 // itself.
 func TestClassifierBalances(t *testing.T) {
-	r := seeded(t)
+	r := formattest.Random(t)
 	const records, wanted = 20000, 10
 	for name, draw := range samplers {
 		sample := sampleOf(draw, records, r)
@@ -105,7 +107,7 @@ func TestClassifierBalances(t *testing.T) {
 
 // TestClassifierMode expects the table where keys are spread, the splitters where they are not.
 func TestClassifierMode(t *testing.T) {
-	r := seeded(t)
+	r := formattest.Random(t)
 	for name, byDigit := range map[string]bool{"uniform": true, "narrow": true, "skewed": false, "heavy": false,
 		"equal": false} {
 		if c := NewClassifier(sampleOf(samplers[name], 10000, r), 8); (c.table != nil) != byDigit {
@@ -136,7 +138,7 @@ func FuzzClassifier(f *testing.F) {
 // TestClassifyBySplitter compares the classification of keys at, before and after the splitters
 // with a plain count.
 func TestClassifyBySplitter(t *testing.T) {
-	r := seeded(t)
+	r := formattest.Random(t)
 	for n := range 70 {
 		splitters := make([]uint64, n+1)
 		for i := range splitters {

@@ -179,28 +179,6 @@ func TestOpenErrors(t *testing.T) {
 	}
 }
 
-// TestCutCompression cuts compressed files short at many places: it must be an error wherever the
-// format lets that be known, and no record that did not come may be made up.
-func TestCutCompression(t *testing.T) {
-	r := seeded(t)
-	plain := numbered(0, 3000)
-	for i := range plain {
-		plain[i] ^= byte(r.Uint32())
-	}
-	for _, c := range []format.Compression{format.Gzip, format.Zstd} {
-		data := pack(t, plain, c)
-		for _, end := range []int{40, len(data) / 3, len(data) / 2, len(data) - 9, len(data) - 1} {
-			if err := readError(words, []string{writeFile(t, data[:end])}, nil); err == nil {
-				t.Errorf("%s cut after %d of %d bytes: no error", c, end, len(data))
-			}
-		}
-		data[len(data)/2] ^= 1
-		if err := readError(words, []string{writeFile(t, data)}, nil); err == nil {
-			t.Errorf("%s with a changed bit: no error", c)
-		}
-	}
-}
-
 // TestChangingFile changes a file's size while it is read: shorter by pages, which the system
 // signals as a fault; shorter within its last page, which reads as zeros; and longer, which is a
 // warning.

@@ -37,9 +37,15 @@ func newTestSpill(t testing.TB, spec format.Spec, store spill.Store, folders ...
 // scatterAll scatters 8-byte records that lie in a file.
 func scatterAll(t testing.TB, recs []byte, c *Classifier, workers int) []*Partition {
 	t.Helper()
-	d := openData(t, words, []string{writeFile(t, recs)}, nil)
-	partitions, err := Scatter(context.Background(), formattest.Keyer(t, words), d, c, newTestSpill(t, words, nil),
-		plan.Scatter{Workers: workers, BlockBytes: 256, UnitBytes: plan.MaxUnitBytes})
+	opt := plan.Scatter{Workers: workers, BlockBytes: 256, UnitBytes: plan.MaxUnitBytes}
+	return scatter(t, words, recs, c, opt)
+}
+
+// scatter scatters records that lie in a file.
+func scatter(t testing.TB, spec format.Spec, recs []byte, c *Classifier, opt plan.Scatter) []*Partition {
+	t.Helper()
+	d := openData(t, spec, []string{writeFile(t, recs)}, nil)
+	partitions, err := Scatter(t.Context(), formattest.Keyer(t, spec), d, c, newTestSpill(t, spec, nil), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +67,7 @@ func readPartition(t testing.TB, p *Partition, size int) []byte {
 // TestScatter compares the concatenated partitions with a stable sort by partition, for records
 // that are moved as words and others, and for all kinds of buffers.
 func TestScatter(t *testing.T) {
-	r := seeded(t)
+	r := formattest.Random(t)
 	for _, spec := range []format.Spec{{RecordSize: 12, Keys: []string{"0:u64"}},
 		{RecordSize: 16, Keys: []string{"0:u64"}}, words, {Type: "u32be"}} {
 		k := formattest.Keyer(t, spec)
@@ -87,11 +93,7 @@ func TestScatter(t *testing.T) {
 					{Workers: 2, BlockBytes: 4096, UnitBytes: 48},
 					{Workers: 3, Sections: 17, BlockBytes: 256, UnitBytes: 480},
 				} {
-					d := openData(t, spec, []string{writeFile(t, recs)}, nil)
-					partitions, err := Scatter(context.Background(), k, d, c, newTestSpill(t, spec, nil), opt)
-					if err != nil {
-						t.Fatal(err)
-					}
+					partitions := scatter(t, spec, recs, c, opt)
 					name := fmt.Sprintf("%d records of %d bytes and %d keys, %+v", n, size, distinct, opt)
 					checkPartitions(t, name, partitions, recs, keys, c)
 				}
@@ -132,12 +134,8 @@ func TestPartOfWideKeys(t *testing.T) {
 	spec := format.Spec{RecordSize: 9}
 	for recs, equal := range map[string]bool{"samesamebsamesamea": false, "samesamebsamesameb": true} {
 		for _, blockBytes := range []int{9, 64} {
-			d := openData(t, spec, []string{writeFile(t, []byte(recs))}, nil)
-			partitions, err := Scatter(context.Background(), formattest.Keyer(t, spec), d, NewClassifier(nil, 1),
-				newTestSpill(t, spec, nil), plan.Scatter{Workers: 1, BlockBytes: blockBytes, UnitBytes: plan.MaxUnitBytes})
-			if err != nil {
-				t.Fatal(err)
-			}
+			opt := plan.Scatter{Workers: 1, BlockBytes: blockBytes, UnitBytes: plan.MaxUnitBytes}
+			partitions := scatter(t, spec, []byte(recs), NewClassifier(nil, 1), opt)
 			if partitions[0].AllEqual != equal {
 				t.Errorf("%s in blocks of %d bytes: all keys are the same: %t", recs, blockBytes, !equal)
 			}
@@ -154,13 +152,8 @@ func classifierOf(splitters ...uint64) *Classifier {
 
 // TestPartSample checks that the sample of a partition contains its keys.
 func TestPartSample(t *testing.T) {
-	k := formattest.Keyer(t, words)
-	d := openData(t, words, []string{writeFile(t, numbered(0, 1000))}, nil)
-	partitions, err := Scatter(context.Background(), k, d, classifierOf(500), newTestSpill(t, words, nil),
-		plan.Scatter{Workers: 1, BlockBytes: 80, UnitBytes: plan.MaxUnitBytes})
-	if err != nil {
-		t.Fatal(err)
-	}
+	opt := plan.Scatter{Workers: 1, BlockBytes: 80, UnitBytes: plan.MaxUnitBytes}
+	partitions := scatter(t, words, numbered(0, 1000), classifierOf(500), opt)
 	for p, partition := range partitions {
 		src, err := partition.Cut(1 << 20)
 		if err != nil {
@@ -179,12 +172,8 @@ func TestPartSample(t *testing.T) {
 func TestSampleOfSortedRun(t *testing.T) {
 	const records, keys = 20_000, 500
 	k := formattest.Keyer(t, words)
-	d := openData(t, words, []string{writeFile(t, numbered(0, records))}, nil)
-	partitions, err := Scatter(t.Context(), k, d, classifierOf(records), newTestSpill(t, words, nil),
-		plan.Scatter{Workers: 1, BlockBytes: 800, UnitBytes: plan.MaxUnitBytes})
-	if err != nil {
-		t.Fatal(err)
-	}
+	opt := plan.Scatter{Workers: 1, BlockBytes: 800, UnitBytes: plan.MaxUnitBytes}
+	partitions := scatter(t, words, numbered(0, records), classifierOf(records), opt)
 
 	run := &Partition{Run: partitions[0].Run, Sorted: true}
 	sample, err := run.Sample(t.Context(), k, keys)
@@ -288,11 +277,7 @@ func TestBlocksOfScatter(t *testing.T) {
 		k.Prefixes(keys, recs[:8*len(keys)])
 		slices.Sort(keys)
 		opt := plan.Scatter{Workers: workers, Sections: workers, BlockBytes: 4 << 10, UnitBytes: 64 << 10}
-		data := openData(t, words, []string{writeFile(t, recs)}, nil)
-		made, err := Scatter(t.Context(), k, data, NewClassifier(keys, partitions), newTestSpill(t, words, nil), opt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		made := scatter(t, words, recs, NewClassifier(keys, partitions), opt)
 		blocks := int64(0)
 		for _, partition := range made {
 			blocks += int64(partition.Blocks())

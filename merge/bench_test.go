@@ -14,6 +14,7 @@ import (
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 	"github.com/extsort/extsort/merge/output"
 )
 
@@ -63,7 +64,7 @@ func recordsOf(k *format.Keyer, keys []uint64) []byte {
 }
 
 func benchmarkMerge(b *testing.B, l format.Layout, runs, workers int, dist string, totalBytes int) {
-	k := keyer(b, l)
+	k := formattest.KeyerOf(b, l)
 	list := sortedRuns(k, runs, totalBytes/runs/l.RecordSize, dist)
 	b.ResetTimer()
 	b.SetBytes(int64(totalBytes))
@@ -79,7 +80,7 @@ func benchmarkMerge(b *testing.B, l format.Layout, runs, workers int, dist strin
 }
 
 func BenchmarkMerge(b *testing.B) {
-	u64 := bare(b, "u64")
+	u64 := formattest.Bare(b, "u64")
 	for _, runs := range []int{2, 16, 256} {
 		b.Run(fmt.Sprintf("runs=%d/key=u64/workers=1/dist=uniform", runs), func(b *testing.B) {
 			benchmarkMerge(b, u64, runs, 1, "uniform", 128<<20)
@@ -94,8 +95,8 @@ func BenchmarkMerge(b *testing.B) {
 		benchmarkMerge(b, u64, 16, 2, "uniform", 128<<20)
 	})
 	for _, l := range []format.Layout{
-		bare(b, "u32"), bare(b, "f64"), bare(b, "u128be"),
-		fields(b, 16, "0:u64be"), fields(b, 100, "0:bytes10"), fields(b, 1000, "0:bytes10"),
+		formattest.Bare(b, "u32"), formattest.Bare(b, "f64"), formattest.Bare(b, "u128be"),
+		formattest.Fields(b, 16, "0:u64be"), formattest.Fields(b, 100, "0:bytes10"), formattest.Fields(b, 1000, "0:bytes10"),
 	} {
 		b.Run(fmt.Sprintf("runs=16/key=%v/workers=1/dist=uniform", l), func(b *testing.B) {
 			benchmarkMerge(b, l, 16, 1, "uniform", 128<<20/l.RecordSize/16*16*l.RecordSize)
@@ -107,7 +108,7 @@ func BenchmarkUnique(b *testing.B) {
 	discard := device.BlockWriterFunc(func(context.Context, int64, []byte) error { return nil })
 	for _, dist := range []string{"uniform", "few"} {
 		b.Run("key=u64/dist="+dist, func(b *testing.B) {
-			k := keyer(b, bare(b, "u64"))
+			k := formattest.KeyerOf(b, formattest.Bare(b, "u64"))
 			recs := make([]byte, 1<<20)
 			run := sortedRuns(k, 1, len(recs)/8, dist)[0]
 			if err := (&spill.Reader{Run: run}).ReadRecords(recs, 0); err != nil {

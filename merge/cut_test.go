@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/extsort/extsort/format/formattest"
 	"github.com/extsort/extsort/internal/safely"
 )
 
@@ -13,7 +14,7 @@ import (
 // get much more than a block of output.
 func TestSpansKeepWorkersBusy(t *testing.T) {
 	const fanIn, perRun, blockRecords = 20, 1000, 100
-	k := keyer(t, bare(t, "u64"))
+	k := formattest.KeyerOf(t, formattest.Bare(t, "u64"))
 	parts := make([][]byte, fanIn)
 	for i := range parts {
 		for j := range perRun {
@@ -55,7 +56,7 @@ func TestSpansKeepWorkersBusy(t *testing.T) {
 // TestDisorder checks that the first record that is less than its predecessor is found, also among
 // equal ones.
 func TestDisorder(t *testing.T) {
-	k := keyer(t, bare(t, "u64"))
+	k := formattest.KeyerOf(t, formattest.Bare(t, "u64"))
 	for _, c := range []struct {
 		keys []uint64
 		want int

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 // generated returns n records of a distribution.
@@ -60,8 +61,10 @@ func inMergeOrder(k *format.Keyer, runs [][]byte) (all []placed) {
 // records, for any keys. It also checks how many records were read.
 func TestCutsAreExact(t *testing.T) {
 	r := rand.New(rand.NewPCG(28, 1))
-	for _, l := range []format.Layout{bare(t, "u64"), bare(t, "u8"), fields(t, 16, "8:u64be:desc", "0:u16")} {
-		k := keyer(t, l)
+	for _, l := range []format.Layout{
+		formattest.Bare(t, "u64"), formattest.Bare(t, "u8"), formattest.Fields(t, 16, "8:u64be:desc", "0:u16"),
+	} {
+		k := formattest.KeyerOf(t, l)
 		for _, dist := range []string{"uniform", "zipf", "few", "equal", "sorted"} {
 			for _, fanIn := range []int{1, 2, 3, 7, 64} {
 				for _, parts := range []int{1, 2, 5, 64} {
@@ -82,7 +85,7 @@ func testCuts(t *testing.T, k *format.Keyer, dist string, fanIn, parts int, r *r
 		if i < fanIn-1 {
 			n = min(r.IntN(2*n/(fanIn-i)+1), n)
 		}
-		runs[i], recs = sorted(k, recs[:n*size]), recs[n*size:]
+		runs[i], recs = formattest.Sorted(k, recs[:n*size]), recs[n*size:]
 	}
 	all := inMergeOrder(k, runs)
 	var ranks []int64
@@ -119,7 +122,7 @@ func testCuts(t *testing.T, k *format.Keyer, dist string, fanIn, parts int, r *r
 // TestCutsOfUnsorted checks that cuts of unsorted inputs contain the number of records that their
 // rank requires, and that disorder at a cut is reported.
 func TestCutsOfUnsorted(t *testing.T) {
-	k, r := keyer(t, bare(t, "u8")), rand.New(rand.NewPCG(28, 2))
+	k, r := formattest.KeyerOf(t, formattest.Bare(t, "u8")), rand.New(rand.NewPCG(28, 2))
 	for range 200 {
 		runs := [][]byte{{}, {}, {}}
 		for i := range 100 {
@@ -149,7 +152,7 @@ func TestCutsOfUnsorted(t *testing.T) {
 // TestCutsFail checks that Cuts returns the error of a failed read, and that no goroutine is left
 // waiting.
 func TestCutsFail(t *testing.T) {
-	k, broken := keyer(t, bare(t, "u8")), errors.New("broken")
+	k, broken := formattest.KeyerOf(t, formattest.Bare(t, "u8")), errors.New("broken")
 	inputs := []Sorted{{10, func([]byte, int64) error { return broken }}}
 	for _, wholeKeys := range []bool{false, true} {
 		if _, err := Cuts(t.Context(), k, inputs, []int64{5}, wholeKeys); !errors.Is(err, broken) {

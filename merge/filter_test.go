@@ -10,13 +10,14 @@ import (
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 	"github.com/extsort/extsort/merge/output"
 )
 
 // TestUniqueOfMerge writes the output of a parallel merge through all filters.
 func TestUniqueOfMerge(t *testing.T) {
-	l := fields(t, 16, "0:u16")
-	k := keyer(t, l)
+	l := formattest.Fields(t, 16, "0:u16")
+	k := formattest.KeyerOf(t, l)
 	for _, shape := range shapes {
 		rng := rand.New(rand.NewPCG(7, 7))
 		runs, all := sortedParts(k, parts(l, shape.fill, 7, 1500, rng))
@@ -44,7 +45,7 @@ func TestUniqueOfMerge(t *testing.T) {
 			t.Errorf("%s: %d distinct keys, %d seen, want %d, %d",
 				shape.name, distinct.Load(), seen.Load(), len(want)/16, limit)
 		}
-		if got := out.result(t); !bytes.Equal(got, want[:limit*16]) {
+		if got := out.Written(t); !bytes.Equal(got, want[:limit*16]) {
 			t.Errorf("%s: the first of equal records are not what is left", shape.name)
 		}
 	}
@@ -55,8 +56,8 @@ func TestUniqueOfMerge(t *testing.T) {
 // differ only in their last bytes.
 func TestUniqueOfStretches(t *testing.T) {
 	r := rand.New(rand.NewPCG(8, 8))
-	for _, l := range []format.Layout{fields(t, 6, "0:u16"), fields(t, 24, "0:bytes14")} {
-		k, size := keyer(t, l), l.RecordSize
+	for _, l := range []format.Layout{formattest.Fields(t, 6, "0:u16"), formattest.Fields(t, 24, "0:bytes14")} {
+		k, size := formattest.KeyerOf(t, l), l.RecordSize
 		var all, want []byte
 		for key := uint64(0); len(all) < 40_000*size; key += 1 + r.Uint64N(3) {
 			most := []uint64{1, 3, 600, 2000}[r.IntN(4)]
@@ -85,7 +86,7 @@ func TestUniqueOfStretches(t *testing.T) {
 			}
 			first += n
 		}
-		if got := out.result(t); !bytes.Equal(got, want) {
+		if got := out.Written(t); !bytes.Equal(got, want) {
 			t.Errorf("%v: %d records are left of %d, or not the first of each key, want %d",
 				l, len(got)/size, len(all)/size, len(want)/size)
 		}
@@ -93,7 +94,7 @@ func TestUniqueOfStretches(t *testing.T) {
 }
 
 func TestOffsetConcatenates(t *testing.T) {
-	out := newCollector(keyer(t, bare(t, "u8")), 9)
+	out := newCollector(formattest.KeyerOf(t, formattest.Bare(t, "u8")), 9)
 	base := int64(0)
 	for _, part := range []string{"ab", "cde", "f"} {
 		if err := output.Offset(base, out).WriteBlock(t.Context(), 0, []byte(part)); err != nil {
@@ -101,7 +102,7 @@ func TestOffsetConcatenates(t *testing.T) {
 		}
 		base += int64(len(part))
 	}
-	if got := string(out.result(t)); got != "abcdef" {
+	if got := string(out.Written(t)); got != "abcdef" {
 		t.Errorf("parts were appended to %q", got)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/chunker/spill"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 // TestMergeContinuesFromMarks merges the rest of the runs after each mark of a merge. The result
@@ -16,7 +17,7 @@ func TestMergeContinuesFromMarks(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	for _, l := range layouts(t) {
-		k := keyer(t, l)
+		k := formattest.KeyerOf(t, l)
 		for i, shape := range shapes {
 			rng := rand.New(rand.NewPCG(seed, uint64(i)))
 			recs, want := sortedParts(k, parts(l, shape.fill, 1+rng.IntN(9), 400, rng))
@@ -48,5 +49,5 @@ func mergeFrom(t *testing.T, opt Options, runs []*spill.Run, upTo []int64) ([]by
 		}
 	}
 	err := Merge(context.Background(), opt, runs, out)
-	return out.result(t), err
+	return out.Written(t), err
 }

@@ -5,64 +5,24 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"math/rand/v2"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/devicetest"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 )
-
-func keyer(t testing.TB, l format.Layout) *format.Keyer {
-	t.Helper()
-	k, err := format.NewKeyer(l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return k
-}
-
-func fields(t testing.TB, size int, specs ...string) format.Layout {
-	t.Helper()
-	l := format.Layout{RecordSize: size}
-	for _, s := range specs {
-		f, err := format.ParseField(s)
-		if err != nil {
-			t.Fatal(err)
-		}
-		l.Key = append(l.Key, f)
-	}
-	return l
-}
-
-func bare(t testing.TB, name string) format.Layout {
-	t.Helper()
-	typ, err := format.ParseType(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return format.Bare(typ)
-}
-
-// sorted returns recs in stable order, sorted by the standard library.
-func sorted(k *format.Keyer, recs []byte) []byte {
-	size := k.Layout().RecordSize
-	list := slices.Collect(slices.Chunk(recs, size))
-	slices.SortStableFunc(list, k.Compare)
-	return append([]byte{}, bytes.Join(list, nil)...)
-}
 
 // sortedParts sorts each part. It also returns the expected result of their merge.
 func sortedParts(k *format.Keyer, parts [][]byte) (runs [][]byte, want []byte) {
 	for _, p := range parts {
-		runs = append(runs, sorted(k, p))
+		runs = append(runs, formattest.Sorted(k, p))
 	}
-	return runs, sorted(k, bytes.Join(parts, nil))
+	return runs, formattest.Sorted(k, bytes.Join(parts, nil))
 }
 
 func memoryRuns(k *format.Keyer, parts [][]byte, blockRecords int) []*spill.Run {
@@ -73,48 +33,9 @@ func memoryRuns(k *format.Keyer, parts [][]byte, blockRecords int) []*spill.Run 
 	return runs
 }
 
-// collector is a BlockWriter that checks its contract: the blocks tile the output, and none is
-// larger than allowed.
-type collector struct {
-	mu    sync.Mutex
-	size  int
-	limit int // bytes in a block
-	recs  []byte
-	seen  map[int64]int // records of the block that begins there
-	fault error
-}
-
-func newCollector(k *format.Keyer, limit int) *collector {
-	return &collector{size: k.Layout().RecordSize, limit: limit, seen: map[int64]int{}}
-}
-
-func (c *collector) WriteBlock(_ context.Context, first int64, recs []byte) error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if _, twice := c.seen[first]; twice || len(recs) == 0 || len(recs) > c.limit || len(recs)%c.size != 0 {
-		c.fault = fmt.Errorf("block of %d bytes at record %d (twice: %v)", len(recs), first, twice)
-		return c.fault
-	}
-	c.seen[first] = len(recs) / c.size
-	at := int(first) * c.size
-	c.recs = append(c.recs, make([]byte, max(at+len(recs)-len(c.recs), 0))...)
-	copy(c.recs[at:], recs)
-	return nil
-}
-
-func (c *collector) result(t testing.TB) []byte {
-	t.Helper()
-	if c.fault != nil {
-		t.Fatal(c.fault)
-	}
-	for next, n := int64(0), 0; n < len(c.seen); n++ {
-		records, ok := c.seen[next]
-		if !ok {
-			t.Fatalf("no block begins at record %d", next)
-		}
-		next += int64(records)
-	}
-	return c.recs
+// newCollector returns a writer that checks the blocks of a merge. None is larger than a limit.
+func newCollector(k *format.Keyer, blockBytes int) *devicetest.Collector {
+	return &devicetest.Collector{Size: k.Layout().RecordSize, Max: blockBytes}
 }
 
 // shapes are distributions of keys that a merge must handle.
@@ -130,14 +51,16 @@ var shapes = []struct {
 	{"one run first", func(rng *rand.Rand, run, _, _ int) uint64 { return rng.Uint64() >> (run % 2 * 40) }},
 }
 
-func layouts(t testing.TB) []format.Layout {
-	return []format.Layout{
-		bare(t, "u64"), bare(t, "i32be"), bare(t, "f64"), bare(t, "u8"), bare(t, "u128"), bare(t, "bytes3"),
-		fields(t, 7, "3:u16be:desc", "0:i8"),
-		fields(t, 16, "0:u64"),
-		fields(t, 21, "0:bytes8", "8:bytes5:desc"), // a wide key, whose prefix often ties
-		fields(t, 100, "0:bytes10"),
+func layouts(t testing.TB) (all []format.Layout) {
+	for _, name := range []string{"u64", "i32be", "f64", "u8", "u128", "bytes3"} {
+		all = append(all, formattest.Bare(t, name))
 	}
+	return append(all,
+		formattest.Fields(t, 7, "3:u16be:desc", "0:i8"),
+		formattest.Fields(t, 16, "0:u64"),
+		formattest.Fields(t, 21, "0:bytes8", "8:bytes5:desc"), // a wide key, whose prefix often ties
+		formattest.Fields(t, 100, "0:bytes10"),
+	)
 }
 
 // parts makes k inputs of up to n records. The bytes of a record that are not part of the key
@@ -170,15 +93,17 @@ func parts(l format.Layout, shape func(*rand.Rand, int, int, int) uint64, k, n i
 	return out
 }
 
+type merger func(ctx context.Context, opt Options, runs [][]byte, rng *rand.Rand, w *devicetest.Collector) error
+
 // mergers are the ways to merge sorted inputs: of runs, of streams, and of stored chunks.
-var mergers = map[string]func(ctx context.Context, opt Options, runs [][]byte, rng *rand.Rand, w *collector) error{
-	"runs": func(ctx context.Context, opt Options, runs [][]byte, rng *rand.Rand, w *collector) error {
+var mergers = map[string]merger{
+	"runs": func(ctx context.Context, opt Options, runs [][]byte, rng *rand.Rand, w *devicetest.Collector) error {
 		return Merge(ctx, opt, memoryRuns(opt.Keyer, runs, 1+rng.IntN(200)), w)
 	},
-	"streams": func(ctx context.Context, opt Options, runs [][]byte, _ *rand.Rand, w *collector) error {
+	"streams": func(ctx context.Context, opt Options, runs [][]byte, _ *rand.Rand, w *devicetest.Collector) error {
 		return Streams(ctx, opt, readers(runs), w)
 	},
-	"stores": func(ctx context.Context, opt Options, runs [][]byte, rng *rand.Rand, w *collector) error {
+	"stores": func(ctx context.Context, opt Options, runs [][]byte, rng *rand.Rand, w *devicetest.Collector) error {
 		opt.CheckOrder = false // a chunk is sorted
 		return Stores(ctx, opt, storedChunks(opt.Keyer, runs, rng), w)
 	},
@@ -191,7 +116,7 @@ func TestMergeEqualsStableSort(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, l := range layouts(t) {
-				k := keyer(t, l)
+				k := formattest.KeyerOf(t, l)
 				for _, shape := range shapes {
 					for _, fanIn := range []int{1, 2, 3, 7, 16, 100} {
 						rng := rand.New(rand.NewPCG(seed, uint64(fanIn)))
@@ -204,7 +129,7 @@ func TestMergeEqualsStableSort(t *testing.T) {
 						if err := merge(t.Context(), opt, runs, rng, out); err != nil {
 							t.Fatalf("%v/%s/runs=%d: %v", l, shape.name, fanIn, err)
 						}
-						if got := out.result(t); !bytes.Equal(got, want) {
+						if got := out.Written(t); !bytes.Equal(got, want) {
 							t.Fatalf("%v/%s/runs=%d, %d workers: wrong order", l, shape.name, fanIn, opt.Workers)
 						}
 					}
@@ -217,16 +142,16 @@ func TestMergeEqualsStableSort(t *testing.T) {
 func TestLimits(t *testing.T) {
 	for name, merge := range mergers {
 		for _, typ := range []string{"u64", "f64"} {
-			k := keyer(t, bare(t, typ))
+			k := formattest.KeyerOf(t, formattest.Bare(t, typ))
 			rng := rand.New(rand.NewPCG(1, 2))
-			runs, want := sortedParts(k, parts(bare(t, typ), shapes[0].fill, 5, 2000, rng))
+			runs, want := sortedParts(k, parts(formattest.Bare(t, typ), shapes[0].fill, 5, 2000, rng))
 			for _, limit := range []int64{0, 1, 500, 3000, 1 << 40} {
 				out := newCollector(k, 800)
 				opt := Options{Keyer: k, Workers: 2, BlockBytes: 800, Limit: limit}
 				if err := merge(t.Context(), opt, runs, rng, out); err != nil {
 					t.Fatal(err)
 				}
-				if got := out.result(t); !bytes.Equal(got, want[:8*min(limit, int64(len(want)/8))]) {
+				if got := out.Written(t); !bytes.Equal(got, want[:8*min(limit, int64(len(want)/8))]) {
 					t.Errorf("%s of %s, limit %d: %d records, or wrong ones", name, typ, limit, len(got)/8)
 				}
 			}
@@ -235,8 +160,8 @@ func TestLimits(t *testing.T) {
 }
 
 func TestMergeLimit(t *testing.T) {
-	l := fields(t, 16, "0:u64")
-	k := keyer(t, l)
+	l := formattest.Fields(t, 16, "0:u64")
+	k := formattest.KeyerOf(t, l)
 	rng := rand.New(rand.NewPCG(1, 1))
 	runs, want := sortedParts(k, parts(l, shapes[0].fill, 9, 3000, rng))
 	total := int64(len(want) / 16)
@@ -260,7 +185,7 @@ func TestMergeLimit(t *testing.T) {
 		if err := Merge(context.Background(), opt, list, out); err != nil {
 			t.Fatal(err)
 		}
-		if got := out.result(t); !bytes.Equal(got, want[:16*min(limit, total)]) {
+		if got := out.Written(t); !bytes.Equal(got, want[:16*min(limit, total)]) {
 			t.Fatalf("limit %d: %d records, or wrong ones", limit, len(got)/16)
 		}
 		if limit < 200 && read.Load() > int64(len(want))/4 {
@@ -270,7 +195,7 @@ func TestMergeLimit(t *testing.T) {
 }
 
 func TestMergeNoticesDisorder(t *testing.T) {
-	k := keyer(t, bare(t, "u32be"))
+	k := formattest.KeyerOf(t, formattest.Bare(t, "u32be"))
 	for _, at := range []int{1, 2, 9, 10, 11, 57, 99} {
 		recs := make([]byte, 400)
 		for i := range 100 {
@@ -289,8 +214,8 @@ func TestMergeNoticesDisorder(t *testing.T) {
 }
 
 func TestMergeWriterError(t *testing.T) {
-	k := keyer(t, bare(t, "u64"))
-	runs, _ := sortedParts(k, parts(bare(t, "u64"), shapes[0].fill, 5, 5000, rand.New(rand.NewPCG(3, 4))))
+	k := formattest.KeyerOf(t, formattest.Bare(t, "u64"))
+	runs, _ := sortedParts(k, parts(formattest.Bare(t, "u64"), shapes[0].fill, 5, 5000, rand.New(rand.NewPCG(3, 4))))
 	full := errors.New("disk full")
 	for _, after := range []int64{0, 1, 5000, 15000} {
 		w := device.BlockWriterFunc(func(_ context.Context, first int64, recs []byte) error {
@@ -308,8 +233,8 @@ func TestMergeWriterError(t *testing.T) {
 }
 
 func TestMergeWithinMemory(t *testing.T) {
-	l := fields(t, 16, "0:u64")
-	k := keyer(t, l)
+	l := formattest.Fields(t, 16, "0:u64")
+	k := formattest.KeyerOf(t, l)
 	runs, want := sortedParts(k, parts(l, shapes[0].fill, 20, 1000, rand.New(rand.NewPCG(5, 6))))
 	blocks := memoryRuns(k, runs, 64)
 	opt := Options{Keyer: k, Workers: 4, BlockBytes: 1024, Limit: -1}
@@ -328,7 +253,7 @@ func TestMergeWithinMemory(t *testing.T) {
 		if err := Merge(context.Background(), opt, blocks, out); err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(out.result(t), want) {
+		if !bytes.Equal(out.Written(t), want) {
 			t.Fatal("wrong order")
 		}
 	}
@@ -339,7 +264,7 @@ func TestMergeWithinMemory(t *testing.T) {
 }
 
 func TestMaxFanInIsEnough(t *testing.T) {
-	k := keyer(t, fields(t, 100, "0:bytes10"))
+	k := formattest.KeyerOf(t, formattest.Fields(t, 100, "0:bytes10"))
 	for _, memory := range []int64{1 << 20, 10 << 20, 1 << 30} {
 		n := plan.MaxFanIn(k, 64<<10, 3, memory)
 		opt := Options{Keyer: k, Workers: 3, BlockBytes: 65500, MemoryBytes: memory}

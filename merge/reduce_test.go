@@ -11,6 +11,7 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 // testSpill returns a Spill for the merged runs.
@@ -52,8 +53,8 @@ func (f *fullFile) WriteAt(p []byte, off int64) (int, error) {
 func (f *fullFile) Release(off, bytes int64) { f.store.released.Add(1) }
 
 func TestReduce(t *testing.T) {
-	l := fields(t, 16, "0:u8")
-	k := keyer(t, l)
+	l := formattest.Fields(t, 16, "0:u8")
+	k := formattest.KeyerOf(t, l)
 	for _, n := range []int{0, 1, 2, 3, 4, 5, 6, 7, 9, 10, 30} {
 		for _, fanIn := range []int{2, 3, 4, 8} {
 			runs, want := sortedParts(k, parts(l, shapes[0].fill, n, 100, rand.New(rand.NewPCG(8, uint64(n)))))
@@ -66,7 +67,7 @@ func TestReduce(t *testing.T) {
 			if err := Merge(context.Background(), opt, left, out); err != nil {
 				t.Fatal(err)
 			}
-			if !bytes.Equal(out.result(t), want) {
+			if !bytes.Equal(out.Written(t), want) {
 				t.Errorf("%d runs with fan-in %d: wrong order", n, fanIn)
 			}
 		}
@@ -74,7 +75,7 @@ func TestReduce(t *testing.T) {
 }
 
 func TestReduceMovesLittle(t *testing.T) {
-	k := keyer(t, bare(t, "u8"))
+	k := formattest.KeyerOf(t, formattest.Bare(t, "u8"))
 	var runs []*spill.Run
 	for _, n := range []int{900, 5, 900, 3, 4, 900} {
 		runs = append(runs, spill.MemoryRun(k, make([]byte, n), 100))
@@ -87,7 +88,7 @@ func TestReduceMovesLittle(t *testing.T) {
 // TestReduceKeepsRunsOnError makes the second block of a merged run fail to write. The two
 // original runs must stay, and the space of the partial run must be released.
 func TestReduceKeepsRunsOnError(t *testing.T) {
-	k := keyer(t, bare(t, "u8"))
+	k := formattest.KeyerOf(t, formattest.Bare(t, "u8"))
 	runs := memoryRuns(k, [][]byte{{1}, {2}, {3}}, 1)
 	store := &fullStore{}
 	opt := Options{Keyer: k, Workers: 1, BlockBytes: 1, Limit: -1}
@@ -103,7 +104,7 @@ func TestReduceKeepsRunsOnError(t *testing.T) {
 // TestMergeLevelsNamesTheInput checks that the error names the input that is out of order, in
 // whichever merge it is found.
 func TestMergeLevelsNamesTheInput(t *testing.T) {
-	k := keyer(t, bare(t, "u8"))
+	k := formattest.KeyerOf(t, formattest.Bare(t, "u8"))
 	for bad := range 7 {
 		parts := [][]byte{{1, 2}, {1}, {1}, {1, 2, 3, 4}, {1, 2, 3}, {5, 6}, {7, 8, 9, 9, 9, 9, 9, 9}}
 		parts[bad] = append(parts[bad], 0)

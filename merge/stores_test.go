@@ -11,6 +11,7 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 	"github.com/extsort/extsort/internal/safely"
 )
 
@@ -61,9 +62,9 @@ func storedChunks(k *format.Keyer, runs [][]byte, rng *rand.Rand) []Stored {
 
 // TestStoresUnaligned merges words at unaligned addresses.
 func TestStoresUnaligned(t *testing.T) {
-	k := keyer(t, bare(t, "u64"))
+	k := formattest.KeyerOf(t, formattest.Bare(t, "u64"))
 	rng := rand.New(rand.NewPCG(1, 2))
-	runs, want := sortedParts(k, parts(bare(t, "u64"), shapes[0].fill, 3, 500, rng))
+	runs, want := sortedParts(k, parts(formattest.Bare(t, "u64"), shapes[0].fill, 3, 500, rng))
 	inputs := storedChunks(k, runs, rng)
 	for i, store := range inputs {
 		inputs[i] = func(ctx context.Context, w device.BlockWriter) error {
@@ -77,16 +78,16 @@ func TestStoresUnaligned(t *testing.T) {
 	if err := Stores(context.Background(), opt, inputs, out); err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(out.result(t), want) {
+	if !bytes.Equal(out.Written(t), want) {
 		t.Error("wrong order")
 	}
 }
 
 // TestStoresFaults makes an input or the writer fail, at several positions.
 func TestStoresFaults(t *testing.T) {
-	k := keyer(t, bare(t, "i64"))
+	k := formattest.KeyerOf(t, formattest.Bare(t, "i64"))
 	rng := rand.New(rand.NewPCG(3, 4))
-	runs, _ := sortedParts(k, parts(bare(t, "i64"), shapes[0].fill, 3, 3000, rng))
+	runs, _ := sortedParts(k, parts(formattest.Bare(t, "i64"), shapes[0].fill, 3, 3000, rng))
 	broken := errors.New("broken")
 	merge := func(w device.BlockWriter, change func(*Stored)) error {
 		inputs := storedChunks(k, runs, rng)
@@ -122,7 +123,7 @@ func TestStoresFaults(t *testing.T) {
 }
 
 func TestStoresCancelled(t *testing.T) {
-	k := keyer(t, fields(t, 16, "0:u64"))
+	k := formattest.KeyerOf(t, formattest.Fields(t, 16, "0:u64"))
 	rng := rand.New(rand.NewPCG(5, 6))
 	runs, _ := sortedParts(k, parts(k.Layout(), shapes[0].fill, 2, 5000, rng))
 	ctx, cancel := context.WithCancel(context.Background())
@@ -134,7 +135,7 @@ func TestStoresCancelled(t *testing.T) {
 }
 
 func TestStoresWithinMemory(t *testing.T) {
-	k := keyer(t, fields(t, 100, "0:bytes10"))
+	k := formattest.KeyerOf(t, formattest.Fields(t, 100, "0:bytes10"))
 	rng := rand.New(rand.NewPCG(7, 8))
 	runs, want := sortedParts(k, parts(k.Layout(), shapes[0].fill, 3, 1000, rng))
 	for _, memory := range []int64{1000, 15_000, 20_000, 40_000, 200_000, 1 << 30} {
@@ -155,7 +156,7 @@ func TestStoresWithinMemory(t *testing.T) {
 		if err := Stores(context.Background(), opt, storedChunks(k, runs, rng), out); err != nil {
 			t.Fatal(err)
 		}
-		if !bytes.Equal(out.result(t), want) {
+		if !bytes.Equal(out.Written(t), want) {
 			t.Fatalf("%d bytes of memory: wrong order", memory)
 		}
 	}

@@ -6,11 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"testing/iotest"
 
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 func readers(runs [][]byte) []io.Reader {
@@ -26,7 +28,7 @@ func readers(runs [][]byte) []io.Reader {
 }
 
 func TestStreamsFaults(t *testing.T) {
-	k := keyer(t, bare(t, "u32be"))
+	k := formattest.KeyerOf(t, formattest.Bare(t, "u32be"))
 	good := bytes.Repeat([]byte{1, 1, 1, 1}, 100)
 	broken := errors.New("broken")
 	run := func(r io.Reader) error {
@@ -56,7 +58,7 @@ func TestStreamsFaults(t *testing.T) {
 }
 
 func TestStreamsWithinMemory(t *testing.T) {
-	k := keyer(t, fields(t, 100, "0:bytes10"))
+	k := formattest.KeyerOf(t, formattest.Fields(t, 100, "0:bytes10"))
 	for _, memory := range []int64{5000, 100_000, 3_000_000, 1 << 30} {
 		opt := Options{Keyer: k, Workers: 4, BlockBytes: 1000, MemoryBytes: memory}
 		if memory > 10_000 {
@@ -84,7 +86,7 @@ func FuzzMerge(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte, fanIn, blockRecords, kind uint8) {
 		all := layouts(t)
 		l := all[int(kind)%len(all)]
-		k := keyer(t, l)
+		k := formattest.KeyerOf(t, l)
 		records := len(data) / l.RecordSize
 		split := make([][]byte, 1+fanIn%20)
 		for i := range records {
@@ -93,30 +95,14 @@ func FuzzMerge(f *testing.F) {
 		}
 		runs, want := sortedParts(k, split)
 		opt := Options{Keyer: k, Workers: 2, BlockBytes: l.RecordSize * (1 + int(fanIn)%5), Limit: -1, CheckOrder: true}
-		for _, merge := range []func(w *collector) error{
-			func(w *collector) error {
-				err := Merge(t.Context(), opt, memoryRuns(k, runs, 1+int(blockRecords)), w)
-				return err
-			},
-			func(w *collector) error {
-				err := Streams(t.Context(), opt, readers(runs), w)
-				return err
-			},
-			func(w *collector) error {
-				var inputs []Stored
-				for _, r := range runs {
-					inputs = append(inputs, storedChunk(k, r, 1+int(blockRecords), 1+int(fanIn)%3))
-				}
-				err := Stores(t.Context(), opt, inputs, w)
-				return err
-			},
-		} {
+		for name, merge := range mergers {
+			rng := rand.New(rand.NewPCG(uint64(blockRecords), uint64(fanIn)))
 			out := newCollector(k, opt.BlockBytes)
-			if err := merge(out); err != nil {
+			if err := merge(t.Context(), opt, runs, rng, out); err != nil {
 				t.Fatal(err)
 			}
-			if !bytes.Equal(out.result(t), want) {
-				t.Fatalf("%v: %d runs: wrong order", l, len(split))
+			if !bytes.Equal(out.Written(t), want) {
+				t.Fatalf("%s, %v: %d runs: wrong order", name, l, len(split))
 			}
 		}
 	})

@@ -8,6 +8,7 @@ import (
 
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 // firstOwners returns the records of runs whose key is in no earlier run, in one stable order.
@@ -27,7 +28,7 @@ func firstOwners(k *format.Keyer, runs [][]byte) []byte {
 			}
 		}
 	}
-	return sorted(k, kept)
+	return formattest.Sorted(k, kept)
 }
 
 // TestTile merges runs in memory, with all records, and with those of the first run that has a key.
@@ -35,7 +36,7 @@ func firstOwners(k *format.Keyer, runs [][]byte) []byte {
 func TestTile(t *testing.T) {
 	rng := rand.New(rand.NewPCG(11, 12))
 	for _, l := range layouts(t) {
-		k := keyer(t, l)
+		k := formattest.KeyerOf(t, l)
 		size := l.RecordSize
 		tile := NewTile(k, 100)
 		for _, shape := range shapes {
@@ -70,8 +71,8 @@ func TestTile(t *testing.T) {
 
 // TestReduceTo merges full groups of runs until few are left.
 func TestReduceTo(t *testing.T) {
-	l := fields(t, 16, "0:u8")
-	k := keyer(t, l)
+	l := formattest.Fields(t, 16, "0:u8")
+	k := formattest.KeyerOf(t, l)
 	opt := Options{Keyer: k, Workers: 2, BlockBytes: 800, Limit: -1}
 	for _, c := range []struct{ runs, fanIn, most, left int }{
 		{0, 3, 4, 0}, {4, 3, 4, 4}, {5, 3, 4, 3}, {9, 3, 1, 3}, {10, 4, 5, 4}, {30, 2, 10, 10},
@@ -94,7 +95,7 @@ func TestReduceTo(t *testing.T) {
 		if len(left) != c.left || slices.ContainsFunc(groups, func(n int) bool { return n != c.fanIn }) {
 			t.Errorf("%+v: %d runs are left, groups of %d were merged", c, len(left), groups)
 		}
-		if !bytes.Equal(out.result(t), want) {
+		if !bytes.Equal(out.Written(t), want) {
 			t.Errorf("%+v: wrong order", c)
 		}
 	}

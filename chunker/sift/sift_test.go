@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"testing"
 
 	"github.com/extsort/extsort/chunker/input"
@@ -25,14 +24,6 @@ func keyed(keys []uint32) []byte {
 	return recs
 }
 
-// sorted is the stable order of records by their keys, made the plain way.
-func sorted(k *format.Keyer, recs []byte) []byte {
-	size := k.Layout().RecordSize
-	all := slices.Collect(slices.Chunk(recs, size))
-	slices.SortStableFunc(all, k.Compare)
-	return slices.Concat(all...)
-}
-
 // sifted returns the output of a Sieve for the given records, and the number of strays.
 func sifted(k *format.Keyer, recs []byte, block, workers int, most int64) (out []byte, strays int64, err error) {
 	size := k.Layout().RecordSize
@@ -48,7 +39,7 @@ func sifted(k *format.Keyer, recs []byte, block, workers int, most int64) (out [
 		return nil, 0, err
 	}
 	for _, strays := range []*Strays{s.Early, s.Late} {
-		inOrder := sorted(k, strays.memory.Bytes()[:strays.count*strays.recordBytes])
+		inOrder := formattest.Sorted(k, strays.memory.Bytes()[:strays.count*strays.recordBytes])
 		if err := strays.WriteBlock(context.Background(), 0, inOrder); err != nil {
 			return nil, 0, err
 		}
@@ -101,7 +92,7 @@ func TestSift(t *testing.T) {
 				keys[i] = kind.key(i, r)
 			}
 			recs := keyed(keys)
-			want := sorted(k, recs)
+			want := formattest.Sorted(k, recs)
 			for _, block := range []int{1, 3, 100, 512, n} {
 				for _, workers := range []int{1, 3} {
 					out, strays, err := sifted(k, recs, block, workers, n)
@@ -142,13 +133,13 @@ func TestSiftKeys(t *testing.T) {
 			for i := range recs {
 				recs[i] = byte(r.IntN(3)) // so that keys share prefixes, and are equal
 			}
-			recs = sorted(k, recs)
+			recs = formattest.Sorted(k, recs)
 			for range 100 {
 				from, to := r.IntN(3000), r.IntN(3000)
 				copy(recs[to*spec.RecordSize:], bytes.Clone(recs[from*spec.RecordSize:(from+1)*spec.RecordSize]))
 			}
 			out, _, err := sifted(k, recs, 256, 2, 3000)
-			if err != nil || !bytes.Equal(out, sorted(k, recs)) {
+			if err != nil || !bytes.Equal(out, formattest.Sorted(k, recs)) {
 				t.Fatalf("not the stable order (%v)", err)
 			}
 		})
@@ -167,7 +158,7 @@ func FuzzSift(f *testing.F) {
 		}
 		recs := keyed(keys)
 		out, _, err := sifted(k, recs, int(block)+1, 2, int64(len(keys)))
-		if err != nil || !bytes.Equal(out, sorted(k, recs)) {
+		if err != nil || !bytes.Equal(out, formattest.Sorted(k, recs)) {
 			t.Fatalf("not the stable order (%v): %v", err, data)
 		}
 	})

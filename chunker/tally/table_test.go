@@ -10,27 +10,8 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 )
-
-// seeded returns a random generator with a new seed, which is logged.
-func seeded(t *testing.T) *rand.Rand {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
-
-func keyerOf(t testing.TB, spec format.Spec) (*format.Keyer, *format.Header) {
-	t.Helper()
-	header, err := spec.NewHeader()
-	if err != nil {
-		t.Fatal(err)
-	}
-	keyer, err := format.NewKeyer(header.Layout())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return keyer, header
-}
 
 // fill divides the records among tables, in random blocks, and joins the tables.
 func fill(t *testing.T, r *rand.Rand, opt Options, recs []byte) (*Table, error) {
@@ -67,13 +48,13 @@ func fill(t *testing.T, r *rand.Rand, opt Options, recs []byte) (*Table, error) 
 // TestCounts compares the counts of bare keys of every type with those of a map.
 func TestCounts(t *testing.T) {
 	t.Parallel()
-	r := seeded(t)
+	r := formattest.Random(t)
 	for _, typ := range []string{"u8", "i16be", "u24", "f32", "i40", "u64", "i64", "f64", "bytes3", "bytes8", "u64be"} {
 		for _, keys := range []int{1, 100, 20000} {
-			keyer, _ := keyerOf(t, format.Spec{Type: typ})
+			keyer := formattest.Keyer(t, format.Spec{Type: typ})
 			size := keyer.Layout().RecordSize
 			if r.IntN(2) == 0 {
-				keyer, _ = keyerOf(t, format.Spec{RecordSize: size, Keys: []string{"0:" + typ + ":desc"}})
+				keyer = formattest.Keyer(t, format.Spec{RecordSize: size, Keys: []string{"0:" + typ + ":desc"}})
 			}
 			counts := map[string]int64{}
 			values := make([][]byte, keys)
@@ -117,9 +98,10 @@ func TestCounts(t *testing.T) {
 // TestFolds compares results with those of a Fold to which all records are added in order.
 func TestFolds(t *testing.T) {
 	t.Parallel()
-	r := seeded(t)
+	r := formattest.Random(t)
 	spec := format.Spec{RecordSize: 48, Keys: []string{"3:i24"}}
-	keyer, header := keyerOf(t, spec)
+	header := formattest.Header(t, spec)
+	keyer := formattest.KeyerOf(t, header.Layout())
 	for range 60 {
 		var a format.Aggregates
 		for at, typ := range []string{"u8", "i16be", "u64", "i64be", "i8"} {
@@ -182,7 +164,7 @@ func TestFolds(t *testing.T) {
 // TestFull checks that a Table with too many keys, or with keys that all collide, returns ErrFull.
 func TestFull(t *testing.T) {
 	t.Parallel()
-	keyer, _ := keyerOf(t, format.Spec{Type: "u64"})
+	keyer := formattest.Keyer(t, format.Spec{Type: "u64"})
 	for name, next := range map[string]func(i uint64) uint64{
 		"too many keys": func(i uint64) uint64 { return i },
 		"collisions": func(i uint64) uint64 {
@@ -214,7 +196,7 @@ func TestFull(t *testing.T) {
 // TestJoinOfUnequalTables joins tables with different numbers of keys, of which half are shared.
 func TestJoinOfUnequalTables(t *testing.T) {
 	t.Parallel()
-	keyer, _ := keyerOf(t, format.Spec{Type: "u64"})
+	keyer := formattest.Keyer(t, format.Spec{Type: "u64"})
 	for _, sizes := range [][2]int{{0, 12000}, {1500, 12000}, {3000, 100000}, {20000, 6666}, {100000, 0}, {0, 0}} {
 		var tables [2]*Table
 		for i, keys := range sizes {
@@ -254,7 +236,8 @@ func BenchmarkAdd(b *testing.B) {
 			if sums {
 				spec = format.Spec{RecordSize: 16, Keys: []string{"0:u64"}}
 			}
-			keyer, header := keyerOf(b, spec)
+			header := formattest.Header(b, spec)
+			keyer := formattest.KeyerOf(b, header.Layout())
 			opt := Options{Keyer: keyer, MaxKeys: keys}
 			if sums {
 				var err error

@@ -13,6 +13,7 @@ import (
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/devicetest"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 // benchSize is the size of the largest benchmarks: log2 of the number of 64-bit keys. The floors
@@ -66,10 +67,7 @@ func quantity(n int) string {
 
 func benchmarkSort(b *testing.B, l format.Layout, n int, dist string) {
 	recs := benchData(l, n, dist)
-	k, err := format.NewKeyer(l)
-	if err != nil {
-		b.Fatal(err)
-	}
+	k := formattest.KeyerOf(b, l)
 	ctx := context.Background()
 	chunk, err := New().NewChunk(ctx, device.ChunkOptions{
 		Keyer: k, Records: int64(n), BlockBytes: 1 << 20, Sample: devicetest.Sampled(l, recs, 65536),
@@ -138,10 +136,7 @@ func benchData(l format.Layout, n int, dist string) []byte {
 func BenchmarkTiny(b *testing.B) {
 	l := format.Bare(format.Type{Kind: format.Unsigned, Size: 8})
 	recs := devicetest.Distributions["uniform"](l, 128, rand.New(rand.NewPCG(1, 2)))
-	k, err := format.NewKeyer(l)
-	if err != nil {
-		b.Fatal(err)
-	}
+	k := formattest.KeyerOf(b, l)
 	for name, units := range map[string][]int{"file": nil, "pipe": {128}} {
 		b.Run("device=cpu/key=u64/n=128/source="+name, func(b *testing.B) {
 			opt := device.ChunkOptions{Keyer: k, Records: 128, BlockBytes: 1 << 20}

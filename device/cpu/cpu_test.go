@@ -13,6 +13,7 @@ import (
 	"github.com/extsort/extsort/device/cpu/radix"
 	"github.com/extsort/extsort/device/devicetest"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 // TestConformance simulates a tiny cache, so that even a few records fill many buckets and some
@@ -58,9 +59,9 @@ func TestFewBlocks(t *testing.T) {
 		dists = dists[:2]
 	}
 	for name, l := range map[string]format.Layout{
-		"u64":    layoutOf(t, "u64"),
+		"u64":    formattest.Bare(t, "u64"),
 		"wide40": {RecordSize: 44, Key: []format.Field{{Offset: 2, Type: format.Type{Kind: format.Bytes, Size: 40}}}},
-		"u128":   layoutOf(t, "u128"),
+		"u128":   formattest.Bare(t, "u128"),
 		"pair":   {RecordSize: 8, Key: []format.Field{{Offset: 4, Type: format.Type{Kind: format.Unsigned, Size: 4}}}},
 	} {
 		for _, dist := range dists {
@@ -72,14 +73,10 @@ func TestFewBlocks(t *testing.T) {
 func testFewBlocks(t *testing.T, l format.Layout, dist string) {
 	const workers = 3
 	recs := devicetest.Distributions[dist](l, 16*leafBytes()/8, rand.New(rand.NewPCG(1, 2)))
-	made, err := New().NewChunk(t.Context(), device.ChunkOptions{
-		Keyer: keyerOf(t, l), Records: int64(len(recs) / l.RecordSize), BlockBytes: 64 << 10, Workers: workers,
+	made := openChunk(t, device.ChunkOptions{
+		Keyer: formattest.KeyerOf(t, l), Records: int64(len(recs) / l.RecordSize), BlockBytes: 64 << 10, Workers: workers,
 		Sample: []uint64{0, ^uint64(0)},
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer made.Close()
 	if _, err := made.Load(t.Context(), &devicetest.Source{Recs: recs, Size: l.RecordSize}); err != nil {
 		t.Fatal(err)
 	}
@@ -102,24 +99,12 @@ func leave[E arena.Word](p *pool.Pool[E], blocks int64) {
 	}
 }
 
-func keyerOf(t *testing.T, l format.Layout) *format.Keyer {
-	t.Helper()
-	k, err := format.NewKeyer(l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return k
-}
-
 // TestBlocksSuffice checks the number of blocks if every worker leaves a nearly empty block in
 // every bucket.
 func TestBlocksSuffice(t *testing.T) {
-	for _, l := range []format.Layout{layoutOf(t, "u8"), layoutOf(t, "u32"), layoutOf(t, "u64"),
-		layoutOf(t, "bytes12"), layoutOf(t, "bytes100")} {
-		k, err := format.NewKeyer(l)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, l := range []format.Layout{formattest.Bare(t, "u8"), formattest.Bare(t, "u32"), formattest.Bare(t, "u64"),
+		formattest.Bare(t, "bytes12"), formattest.Bare(t, "bytes100")} {
+		k := formattest.KeyerOf(t, l)
 		for records := int64(1); records < 1<<34; records = records*5/4 + 1 {
 			for _, workers := range []int{1, 2, 7, 16, 64, 256} {
 				s := newSizes(device.ChunkOptions{Keyer: k, BlockBytes: 1 << 20, Workers: workers}, records)
@@ -137,12 +122,9 @@ func TestBlocksSuffice(t *testing.T) {
 // four times. All workers must be able to read everything, except in a small chunk with many
 // workers.
 func TestSegmentsSuffice(t *testing.T) {
-	for _, l := range []format.Layout{{RecordSize: 8, Key: layoutOf(t, "u32").Key},
-		{RecordSize: 12, Key: layoutOf(t, "u64").Key}, layoutOf(t, "u128")} {
-		k, err := format.NewKeyer(l)
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, l := range []format.Layout{{RecordSize: 8, Key: formattest.Bare(t, "u32").Key},
+		{RecordSize: 12, Key: formattest.Bare(t, "u64").Key}, formattest.Bare(t, "u128")} {
+		k := formattest.KeyerOf(t, l)
 		for records := int64(1 << 22); records < 1<<32; records = records*5/4 + 1 {
 			for _, workers := range []int{1, 2, 16} {
 				s := newSizes(device.ChunkOptions{Keyer: k, BlockBytes: 1 << 20, Workers: workers, SourceRecords: 4 * records},
@@ -164,10 +146,7 @@ func TestFewerRecordsFit(t *testing.T) {
 		t.Skip("a search through sizes")
 	}
 	for _, name := range []string{"u8", "u32", "u64", "u128", "bytes3", "bytes12", "bytes100"} {
-		k, err := format.NewKeyer(layoutOf(t, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := formattest.KeyerOf(t, formattest.Bare(t, name))
 		for _, workers := range []int{1, 3, 16, 64} {
 			for _, memory := range []int64{1 << 20, 7 << 20, 53114322, 64 << 20} {
 				opt := device.ChunkOptions{Keyer: k, BlockBytes: 256 << 10, Workers: workers, MemoryBytes: memory}
@@ -200,10 +179,7 @@ func TestMemory(t *testing.T) {
 		{RecordSize: 8, Key: []format.Field{{Type: format.Type{Kind: format.Unsigned, Size: 4}}}},
 		{RecordSize: 1 << 20, Key: []format.Field{{Type: format.Type{Kind: format.Bytes, Size: 10}}}},
 	} {
-		k, err := format.NewKeyer(l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := formattest.KeyerOf(t, l)
 		for _, memory := range []int64{1 << 20, 10 << 20, 100 << 20, 1 << 30, 100 << 30} {
 			for _, workers := range []int{1, 2, 64} {
 				opt := device.ChunkOptions{Keyer: k, BlockBytes: 1 << 20, Workers: workers, MemoryBytes: memory}

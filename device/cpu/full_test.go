@@ -9,11 +9,13 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/devicetest"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 // fullCases is the number of chunks that TestNeverFull fills.
@@ -44,11 +46,11 @@ func TestNeverFull(t *testing.T) {
 
 // fullLayouts returns layouts of bare keys, of records that are moved whole, and of wide records.
 func fullLayouts(t *testing.T) (layouts []format.Layout) {
-	for size := 3; size <= 8; size++ {
-		layouts = append(layouts, layoutOf(t, fmt.Sprint("bytes", size)))
+	for _, name := range strings.Fields("bytes3 bytes4 bytes5 bytes6 bytes7 bytes8 u64 u32 u128 bytes12") {
+		layouts = append(layouts, formattest.Bare(t, name))
 	}
 	u64 := format.Type{Kind: format.Unsigned, Size: 8}
-	return append(layouts, layoutOf(t, "u64"), layoutOf(t, "u32"), layoutOf(t, "u128"), layoutOf(t, "bytes12"),
+	return append(layouts,
 		recordsOf(12, u64), recordsOf(16, u64), recordsOf(8, format.Type{Kind: format.Bytes, Size: 3}),
 		recordsOf(40, format.Type{Kind: format.Bytes, Size: 30}), recordsOf(24, u64))
 }

@@ -8,12 +8,13 @@ import (
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/devicetest"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 // countedLayouts returns the layouts of records that are counted.
 func countedLayouts(t *testing.T) (all []format.Layout) {
 	for _, name := range []string{"u8", "i8", "bytes1", "u16", "i16", "i16be", "bytes2"} {
-		l := layoutOf(t, name)
+		l := formattest.Bare(t, name)
 		all = append(all, l)
 		l.Key = []format.Field{{Type: l.Key[0].Type, Desc: true}}
 		all = append(all, l)
@@ -23,10 +24,7 @@ func countedLayouts(t *testing.T) (all []format.Layout) {
 
 func histogramOf(t *testing.T, opt device.ChunkOptions) *histogram {
 	t.Helper()
-	made, err := New().NewChunk(t.Context(), opt)
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := openChunk(t, opt)
 	h, ok := made.(*histogram)
 	if !ok {
 		t.Fatalf("a chunk of %d records is a %T", opt.Records, made)
@@ -54,10 +52,7 @@ func TestHistogram(t *testing.T) {
 // continues.
 func TestHistogramSettles(t *testing.T) {
 	for _, l := range countedLayouts(t) {
-		k, err := format.NewKeyer(l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := formattest.KeyerOf(t, l)
 		const n = 1 << 20
 		h := histogramOf(t, device.ChunkOptions{Keyer: k, Records: n, BlockBytes: 1 << 14, Workers: 1})
 		if err := h.makeWorkers(1); err != nil {
@@ -82,9 +77,6 @@ func TestHistogramSettles(t *testing.T) {
 			t.Errorf("%v: settled before each unit %d, and at the end %d, want 0, %d, %d and so on, and %d", l, settled,
 				slices.Max(h.ends), unit, unit, n)
 		}
-		if err := h.Close(); err != nil {
-			t.Error(err)
-		}
 	}
 }
 
@@ -107,10 +99,7 @@ func TestHistogramMemory(t *testing.T) {
 		fewer = 16
 	}
 	for _, l := range countedLayouts(t) {
-		k, err := format.NewKeyer(l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := formattest.KeyerOf(t, l)
 		for _, workers := range []int{1, 2, 64} {
 			for _, memory := range []int64{32 << 10, 1 << 20, 3 << 20, 64 << 20} {
 				opt := device.ChunkOptions{Keyer: k, BlockBytes: 32 << 10, Workers: workers, MemoryBytes: memory}

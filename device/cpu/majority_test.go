@@ -9,6 +9,7 @@ import (
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/devicetest"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 // TestMajorityKeys sorts keys with many equal ones in every way: counted, split from large
@@ -20,21 +21,14 @@ func TestMajorityKeys(t *testing.T) {
 		more = 64
 	}
 	for _, name := range []string{"u64", "u32"} {
-		l := layoutOf(t, name)
-		k, err := format.NewKeyer(l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := formattest.Bare(t, name)
+		k := formattest.KeyerOf(t, l)
 		for values := 1; values <= 4096; values *= more {
 			t.Run(fmt.Sprintf("%s/values=%d", name, values), func(t *testing.T) {
 				recs := majorityRecords(l, n, values)
 				opt := device.ChunkOptions{Keyer: k, Records: n, BlockBytes: 64 << 10, Workers: 6,
 					Sample: devicetest.Sampled(l, recs, 10_000)}
-				made, err := New().NewChunk(t.Context(), opt)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer made.Close()
+				made := openChunk(t, opt)
 				want := devicetest.Sorted(l, recs)
 				counted := 0
 				check := func(how string, store func(w device.BlockWriter) error) {
@@ -113,9 +107,8 @@ func countedIn(made device.Chunk) (n int) {
 func TestMajorityKeysAreCounted(t *testing.T) {
 	r := rand.New(rand.NewPCG(61, 62))
 	for _, name := range []string{"u64", "u32", "bytes12", "bytes20"} {
-		l := layoutOf(t, name)
+		l := formattest.Bare(t, name)
 		c := zoned(t, l, make([]byte, 100_000*l.RecordSize), 5)
-		defer c.Close()
 		for _, dist := range []string{"equal", "uniform"} {
 			recs := devicetest.Distributions[dist](l, 100_000, r)
 			if _, err := c.Load(t.Context(), &devicetest.Source{Recs: recs, Size: l.RecordSize}); err != nil {

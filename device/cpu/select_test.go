@@ -8,7 +8,7 @@ import (
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/devicetest"
-	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 // TestSelectFrequent loads more records than fit. Most of them have a few frequent keys, which
@@ -17,7 +17,7 @@ func TestSelectFrequent(t *testing.T) {
 	r := rand.New(rand.NewPCG(71, 72))
 	const records, room = 300_000, 60_000
 	for _, name := range []string{"u64", "u32"} {
-		l := layoutOf(t, name)
+		l := formattest.Bare(t, name)
 		recs := devicetest.Distributions["uniform"](l, records, r)
 		for i := range records {
 			if r.IntN(10) < 6 {
@@ -26,16 +26,9 @@ func TestSelectFrequent(t *testing.T) {
 			}
 		}
 		want := devicetest.Sorted(l, recs)
-		k, err := format.NewKeyer(l)
-		if err != nil {
-			t.Fatal(err)
-		}
-		made, err := New().NewChunk(t.Context(), device.ChunkOptions{Keyer: k, Records: room,
+		k := formattest.KeyerOf(t, l)
+		made := openChunk(t, device.ChunkOptions{Keyer: k, Records: room,
 			BlockBytes: 1000 * l.RecordSize, Workers: 3})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer made.Close()
 		c := made
 		low, at := uint64(0), 0
 		for pass := 0; at < len(want); pass++ {
@@ -62,17 +55,10 @@ func TestSelectFrequent(t *testing.T) {
 func TestSelectNarrow(t *testing.T) {
 	r := rand.New(rand.NewPCG(73, 74))
 	const records, room, ranges = 1_500_000, 10_000, 125
-	l := layoutOf(t, "u64")
+	l := formattest.Bare(t, "u64")
 	recs := devicetest.Distributions["uniform"](l, records, r)
-	k, err := format.NewKeyer(l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := New().NewChunk(t.Context(), device.ChunkOptions{Keyer: k, Records: room, BlockBytes: 8000, Workers: 2})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer c.Close()
+	k := formattest.KeyerOf(t, l)
+	c := openChunk(t, device.ChunkOptions{Keyer: k, Records: room, BlockBytes: 8000, Workers: 2})
 
 	const width = math.MaxUint64 / ranges
 	for i := range uint64(20) {

@@ -15,6 +15,7 @@ import (
 	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/device/devicetest"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 // TestSortCancelled cancels Sort at several times, including in the middle of splitting a bucket.
@@ -31,10 +32,7 @@ func TestSortCancelled(t *testing.T) {
 	}
 	for _, size := range []int{8, 16} {
 		l := format.Layout{RecordSize: size, Key: []format.Field{field}}
-		k, err := format.NewKeyer(l)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := formattest.KeyerOf(t, l)
 		r := rand.New(rand.NewPCG(31, 32))
 		recs := devicetest.Distributions["uniform"](l, n, r)
 		sample := devicetest.Sampled(l, recs, 1000)
@@ -44,12 +42,8 @@ func TestSortCancelled(t *testing.T) {
 			binary.LittleEndian.PutUint64(narrow[at:], r.Uint64()>>20)
 		}
 		want := devicetest.Sorted(l, recs)
-		made, err := New().NewChunk(t.Context(), device.ChunkOptions{Keyer: k, Records: n, BlockBytes: 64 << 10,
+		made := openChunk(t, device.ChunkOptions{Keyer: k, Records: n, BlockBytes: 64 << 10,
 			Workers: 1, Sample: sample})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer made.Close()
 		for after := time.Microsecond; ; after += after / share {
 			if _, err := made.Load(t.Context(), &devicetest.Source{Recs: narrow, Size: l.RecordSize}); err != nil {
 				t.Fatal(err)
@@ -80,10 +74,7 @@ func TestCountedElementsHaveRoom(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a search through sizes")
 	}
-	k, err := format.NewKeyer(layoutOf(t, "u64"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := formattest.KeyerOf(t, formattest.Bare(t, "u64"))
 	const majority = 0xF000000000000000
 	r := rand.New(rand.NewPCG(1, 2))
 	var sample []uint64
@@ -123,11 +114,7 @@ func TestCountedElementsHaveRoom(t *testing.T) {
 				recs = binary.LittleEndian.AppendUint64(recs, majority)
 			}
 			recs = binary.LittleEndian.AppendUint64(recs, majority+1)
-			made, err := New().NewChunk(t.Context(), opt)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer made.Close()
+			made := openChunk(t, opt)
 			if _, err := made.Load(t.Context(), &devicetest.Source{Recs: recs, Size: 8}); err != nil {
 				t.Fatal(err)
 			}

@@ -13,6 +13,7 @@ import (
 	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/device/devicetest"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 // TestPad converts records of every size to words and back, without writing beyond them.
@@ -94,19 +95,28 @@ func TestOrderAdmits(t *testing.T) {
 	}
 }
 
+// openChunk creates a chunk, which is closed at the end of the test.
+func openChunk(t *testing.T, opt device.ChunkOptions) device.Chunk {
+	t.Helper()
+	c, err := New().NewChunk(t.Context(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// newChunkOf creates a chunk for records.
 func newChunkOf(t *testing.T, l format.Layout, recs []byte) device.Chunk {
 	t.Helper()
-	k, err := format.NewKeyer(l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := New().NewChunk(t.Context(), device.ChunkOptions{
-		Keyer: k, Records: int64(len(recs) / l.RecordSize), BlockBytes: 1000 * l.RecordSize, Workers: 3,
+	return openChunk(t, device.ChunkOptions{
+		Keyer: formattest.KeyerOf(t, l), Records: int64(len(recs) / l.RecordSize),
+		BlockBytes: 1000 * l.RecordSize, Workers: 3,
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
 }
 
 // tardySource first delivers one record at a time, so that only the first worker continues. When
@@ -146,10 +156,9 @@ func (s *tardySource) Next(limit int, place func(first int64, n int) []byte) (fi
 // although some workers have stopped.
 func TestLoadFillsChunk(t *testing.T) {
 	const n = 50_001
-	l := layoutOf(t, "bytes12")
+	l := formattest.Bare(t, "bytes12")
 	recs := devicetest.Distributions["uniform"](l, 2*n, rand.New(rand.NewPCG(11, 12)))
 	c := newChunkOf(t, l, recs[:n*12]).(*wholePipeline[[2]uint64])
-	defer c.Close()
 	for short := range 3 * c.sizes.workers * 8 {
 		src := tardySource{
 			Source: devicetest.Source{Recs: recs, Size: 12, Units: []int{1}},
@@ -184,7 +193,6 @@ func TestSplitSharesBlocks(t *testing.T) {
 		binary.LittleEndian.PutUint64(recs[16*i+8:], uint64(i))
 	}
 	c := newChunkOf(t, l, recs).(*wholePipeline[[2]uint64])
-	defer c.Close()
 	c.sizes.leafElems = 1500
 	if _, err := c.Load(t.Context(), &devicetest.Source{Recs: recs, Size: 16}); err != nil {
 		t.Fatal(err)

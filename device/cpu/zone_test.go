@@ -13,6 +13,7 @@ import (
 	"github.com/extsort/extsort/device/cpu/radix"
 	"github.com/extsort/extsort/device/devicetest"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 // The types of chunks.
@@ -32,16 +33,7 @@ type zonedChunk struct {
 // zoned creates a chunk for recs with several zones and small extents.
 func zoned(t *testing.T, l format.Layout, recs []byte, zones int) zonedChunk {
 	t.Helper()
-	k, err := format.NewKeyer(l)
-	if err != nil {
-		t.Fatal(err)
-	}
-	made, err := New().NewChunk(t.Context(), device.ChunkOptions{
-		Keyer: k, Records: int64(len(recs) / l.RecordSize), BlockBytes: 1000 * l.RecordSize, Workers: 3,
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	made := newChunkOf(t, l, recs)
 	z := zonedChunk{Chunk: made, size: l.RecordSize, zones: make([]pool.Zone, zones)}
 	switch c := made.(type) {
 	case *elementPipeline[uint64]:
@@ -88,11 +80,7 @@ func sortAndStore(t *testing.T, c device.Chunk, size int) []byte {
 	if err := errors.Join(c.Sort(t.Context()), c.Store(t.Context(), -1, false, &w)); err != nil {
 		t.Fatal(err)
 	}
-	recs, err := w.Recs()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return recs
+	return w.Written(t)
 }
 
 // eachZoned sorts many distributions in chunks of several zones.
@@ -103,7 +91,7 @@ func eachZoned(t *testing.T, check func(t *testing.T, c zonedChunk, want []byte)
 		n /= 4
 	}
 	layouts := map[string]format.Layout{
-		"u64": layoutOf(t, "u64"), "wide": layoutOf(t, "bytes20"), "whole": layoutOf(t, "bytes12"),
+		"u64": formattest.Bare(t, "u64"), "wide": formattest.Bare(t, "bytes20"), "whole": formattest.Bare(t, "bytes12"),
 		"pair": {RecordSize: 8, Key: []format.Field{{Offset: 4, Type: format.Type{Kind: format.Unsigned, Size: 4}}}},
 	}
 	for name, l := range layouts {
@@ -111,7 +99,6 @@ func eachZoned(t *testing.T, check func(t *testing.T, c zonedChunk, want []byte)
 			t.Run(name+"/"+dist, func(t *testing.T) {
 				recs := make(l, n, r)
 				c := zoned(t, l, recs, 5)
-				defer c.Close()
 				for range 2 {
 					loadAndSort(t, c, recs)
 					check(t, c, devicetest.Sorted(l, recs))
@@ -121,15 +108,6 @@ func eachZoned(t *testing.T, check func(t *testing.T, c zonedChunk, want []byte)
 	}
 }
 
-func layoutOf(t *testing.T, name string) format.Layout {
-	t.Helper()
-	typ, err := format.ParseType(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return format.Bare(typ)
-}
-
 // TestDrainZones frees zones while later ones are still being stored.
 func TestDrainZones(t *testing.T) {
 	eachZoned(t, func(t *testing.T, c zonedChunk, want []byte) {
@@ -137,8 +115,8 @@ func TestDrainZones(t *testing.T) {
 		if err := c.Store(t.Context(), -1, true, &w); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := w.Recs(); err != nil || !bytes.Equal(got, want) {
-			t.Errorf("%d bytes stored, %d are due: %v", len(got), len(want), err)
+		if got := w.Written(t); !bytes.Equal(got, want) {
+			t.Errorf("%d bytes stored, %d are due", len(got), len(want))
 		}
 		if kept := heldExtents(c); kept > 0 {
 			t.Errorf("%d zones were not given back", kept)

@@ -20,17 +20,8 @@ func testFull(t *testing.T, d device.Device) {
 		opt := (&Case{Layout: rec16, Recs: recs}).options(keyer(t, rec16))
 		opt.Records = 20_001
 		chunk := open(t, d, opt)
-		load(t, chunk, &Source{
-			Recs:  recs,
-			Size:  16,
-			Units: units,
-		}, opt.Records)
-		compare(
-			t,
-			store(t, chunk, -1, 16),
-			Sorted(rec16, recs[:opt.Records*16]),
-			16,
-		)
+		load(t, chunk, &Source{Recs: recs, Size: 16, Units: units}, opt.Records)
+		compare(t, store(t, chunk, -1, 16), Sorted(rec16, recs[:opt.Records*16]), 16)
 		if err := chunk.Close(); err != nil {
 			t.Error(err)
 		}
@@ -68,11 +59,7 @@ func testBlocks(t *testing.T, d device.Device) {
 				if err := chunk.Store(context.Background(), -1, false, &w); err != nil {
 					t.Fatal(err)
 				}
-				got, err := w.Recs()
-				if err != nil {
-					t.Fatal(err)
-				}
-				compare(t, got, Sorted(l, recs), l.RecordSize)
+				compare(t, w.Written(t), Sorted(l, recs), l.RecordSize)
 			})
 		}
 	}
@@ -104,11 +91,7 @@ func testOrder(t *testing.T, d device.Device) {
 				if err := chunk.Store(context.Background(), -1, false, w); err != nil {
 					t.Fatal(err)
 				}
-				got, err := w.Recs()
-				if err != nil {
-					t.Fatal(err)
-				}
-				compare(t, got, Sorted(u64, recs), 8)
+				compare(t, w.Written(t), Sorted(u64, recs), 8)
 			})
 		}
 	}
@@ -135,7 +118,7 @@ func testReuse(t *testing.T, d device.Device) {
 			for _, n := range []int{fewer(100_000), 1, 0, fewer(77_000), fewer(100_000), 5000} {
 				for _, dist := range []string{"uniform", "equal", "exponential"} {
 					c.Recs = Distributions[dist](l, n, random())
-					checkOn(t, chunk, c)
+					CheckOn(t, chunk, c)
 					stats := chunk.Stats()
 					if stats.Records != int64(n) {
 						t.Errorf(
@@ -260,7 +243,7 @@ func testCancel(t *testing.T, d device.Device) {
 		t.Errorf("Store cancelled in the middle: %v", err)
 	}
 	noLeak(t, before)
-	checkOn(t, chunk, c)
+	CheckOn(t, chunk, c)
 }
 
 var errFault = errors.New("injected fault")
@@ -299,7 +282,7 @@ func testSourceFails(t *testing.T, d device.Device) {
 			}
 		}
 		noLeak(t, before)
-		checkOn(t, chunk, c)
+		CheckOn(t, chunk, c)
 		if err := chunk.Close(); err != nil {
 			t.Error(err)
 		}
@@ -337,7 +320,7 @@ func testWriterFails(t *testing.T, d device.Device) {
 		}
 	}
 	noLeak(t, before)
-	checkOn(t, chunk, c)
+	CheckOn(t, chunk, c)
 }
 
 // noLeak waits until there are no more goroutines than before.
@@ -427,7 +410,7 @@ func testOptions(t *testing.T, d device.Device) {
 	}
 	for _, opt.Algorithm = range d.Info().Algorithms {
 		chunk := open(t, d, opt)
-		checkOn(t, chunk, Case{
+		CheckOn(t, chunk, Case{
 			Layout: u64,
 			Recs:   uniform(u64, 1000, random()),
 			Limit:  -1,

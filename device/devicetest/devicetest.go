@@ -11,8 +11,8 @@
 //		devicetest.Run(t, func(testing.TB) device.Device { return cpu.New() })
 //	}
 //
-// Source and Collector also replace files in other tests. Check is one comparison of the suite,
-// for fuzz tests.
+// Source and Collector also replace files in other tests. Check and CheckOn are one comparison of the
+// suite, for other tests of devices.
 package devicetest
 
 import (
@@ -106,14 +106,14 @@ func (c *Case) options(k *format.Keyer) device.ChunkOptions {
 func Check(t testing.TB, d device.Device, c Case) {
 	t.Helper()
 	chunk := open(t, d, c.options(keyer(t, c.Layout)))
-	checkOn(t, chunk, c)
+	CheckOn(t, chunk, c)
 	if err := chunk.Close(); err != nil {
 		t.Errorf("close the chunk: %v", err)
 	}
 }
 
-// checkOn is Check for an existing chunk.
-func checkOn(t testing.TB, chunk device.Chunk, c Case) {
+// CheckOn is Check for an existing chunk.
+func CheckOn(t testing.TB, chunk device.Chunk, c Case) {
 	t.Helper()
 	size := c.Layout.RecordSize
 	n := int64(len(c.Recs) / size)
@@ -166,11 +166,7 @@ func store(t testing.TB, chunk device.Chunk, limit int64, size int) []byte {
 	if err := chunk.Store(context.Background(), limit, false, &w); err != nil {
 		t.Fatalf("store: %v", err)
 	}
-	recs, err := w.Recs()
-	if err != nil {
-		t.Fatalf("store: %v", err)
-	}
-	return recs
+	return w.Written(t)
 }
 
 func compare(t testing.TB, got, want []byte, size int) {

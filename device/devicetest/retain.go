@@ -220,7 +220,7 @@ func testRetainReuse(t *testing.T, d device.Device) {
 			}
 			for _, n := range []int{fewer(300_000), fewer(77_777), fewer(300_000), 1000} {
 				c.Recs = uniform(l, n, random())
-				checkOn(t, chunk, c)
+				CheckOn(t, chunk, c)
 				got, err := readRetained(
 					l,
 					c.options(nil).BlockBytes,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"testing"
 )
 
 // A Source is a device.Source of records in memory.
@@ -189,6 +190,16 @@ func (c *Collector) Recs() ([]byte, error) {
 		recs = append(recs, b.recs...)
 	}
 	return recs, nil
+}
+
+// Written returns the stream that was written. Inconsistent blocks end the test.
+func (c *Collector) Written(t testing.TB) []byte {
+	t.Helper()
+	recs, err := c.Recs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return recs
 }
 
 // A turnstile is a BlockWriter that accepts blocks only in order, as a pipe does.

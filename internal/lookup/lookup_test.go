@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 // memory is a Source in memory that counts its reads.
@@ -42,25 +43,6 @@ func (m *memory) ReadRecords(p []byte, first int64) error {
 	return nil
 }
 
-// seeded returns a random number generator and logs its seed.
-func seeded(t testing.TB) *rand.Rand {
-	t.Helper()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
-
-// sortedRecords sorts records by their normalized keys, one at a time.
-func sortedRecords(keyer *format.Keyer, recs []byte) []byte {
-	size := keyer.Layout().RecordSize
-	var all [][]byte
-	for rec := range slices.Chunk(recs, size) {
-		all = append(all, rec)
-	}
-	slices.SortStableFunc(all, keyer.Compare)
-	return bytes.Join(all, nil)
-}
-
 // layouts lists layouts that take different paths: one word or several, descending, floats with
 // special values, big-endian numbers, several fields, characters, decimals, and large records.
 var layouts = []format.Spec{
@@ -81,19 +63,6 @@ var layouts = []format.Spec{
 	{RecordSize: 24, Keys: []string{"0:bytes9:desc", "9:f64", "17:packed3"}},
 	{RecordSize: 3000, Keys: []string{"2990:u64"}},
 	{RecordSize: 70000, Keys: []string{"0:u16"}},
-}
-
-func keyerOf(t testing.TB, spec format.Spec) *format.Keyer {
-	t.Helper()
-	header, err := spec.NewHeader()
-	if err != nil {
-		t.Fatal(err)
-	}
-	keyer, err := format.NewKeyer(header.Layout())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return keyer
 }
 
 // distributions change random records before they are sorted.
@@ -168,15 +137,15 @@ func identityOf(table *Table) Identity {
 // TestFind compares look-ups with a scan, for many layouts, distributions and sizes, with and
 // without an index, one by one and with a cursor.
 func TestFind(t *testing.T) {
-	random := seeded(t)
+	random := formattest.Random(t)
 	for _, spec := range layouts {
-		keyer := keyerOf(t, spec)
+		keyer := formattest.Keyer(t, spec)
 		size := keyer.Layout().RecordSize
 		for name, change := range distributions {
 			most := 1 + min(20000, 300_000/size)
 			for _, n := range []int{0, 1, 2, blockBytes / size, random.IntN(most), most} {
 				n = min(n, most)
-				recs := sortedRecords(keyer, randomRecords(random, n, size, change))
+				recs := formattest.Sorted(keyer, randomRecords(random, n, size, change))
 				m := &memory{recs: recs, size: size}
 				table := NewTable("file", m, keyer, nil)
 				indexed := NewTable("file", m, keyer, indexOf(t, table))
@@ -287,8 +256,8 @@ func uniform(n int64) *synthetic {
 
 // TestReads counts the reads of look-ups.
 func TestReads(t *testing.T) {
-	random := seeded(t)
-	keyer := keyerOf(t, format.Spec{Type: "u64"})
+	random := formattest.Random(t)
+	keyer := formattest.Keyer(t, format.Spec{Type: "u64"})
 	const n = 1e9
 	for _, c := range []struct {
 		name string
@@ -334,10 +303,10 @@ func TestReads(t *testing.T) {
 // TestReadsWithIndex checks that a look-up with an index reads the file once, except for the first
 // record of a block.
 func TestReadsWithIndex(t *testing.T) {
-	random := seeded(t)
-	keyer := keyerOf(t, format.Spec{Type: "u64"})
+	random := formattest.Random(t)
+	keyer := formattest.Keyer(t, format.Spec{Type: "u64"})
 	const n = 300_000
-	recs := sortedRecords(keyer, randomRecords(random, n, 8, distributions["random"]))
+	recs := formattest.Sorted(keyer, randomRecords(random, n, 8, distributions["random"]))
 	m := &memory{recs: recs, size: 8}
 	table := NewTable("file", m, keyer, indexOf(t, NewTable("file", m, keyer, nil)))
 	for range 1000 {
@@ -362,7 +331,7 @@ func TestReadsWithIndex(t *testing.T) {
 // TestDisorder checks that searches report disorder in the records that they read, and never
 // return a record with another key.
 func TestDisorder(t *testing.T) {
-	keyer := keyerOf(t, format.Spec{Type: "u16be"})
+	keyer := formattest.Keyer(t, format.Spec{Type: "u16be"})
 	recs := make([]byte, 2*9)
 	for i := range 9 {
 		binary.BigEndian.PutUint16(recs[2*i:], uint16(10*i))
@@ -391,9 +360,9 @@ func checkDisorder(t *testing.T, err error, want DisorderError) {
 // TestDisorderFarAway shuffles blocks of a large file. Look-ups either find the record, or report
 // disorder, or find nothing because they did not see it; and never fail in another way.
 func TestDisorderFarAway(t *testing.T) {
-	random := seeded(t)
-	keyer := keyerOf(t, format.Spec{Type: "u64"})
-	recs := sortedRecords(keyer, randomRecords(random, 100_000, 8, distributions["random"]))
+	random := formattest.Random(t)
+	keyer := formattest.Keyer(t, format.Spec{Type: "u64"})
+	recs := formattest.Sorted(keyer, randomRecords(random, 100_000, 8, distributions["random"]))
 	blocks := slices.Collect(slices.Chunk(recs, 8*5000))
 	random.Shuffle(len(blocks), func(i, j int) { blocks[i], blocks[j] = blocks[j], blocks[i] })
 	recs = bytes.Join(blocks, nil)
@@ -423,10 +392,10 @@ func TestDisorderFarAway(t *testing.T) {
 // TestReadErrors fails the reads from each record on. The error must be returned, unless the
 // look-up did not need the records.
 func TestReadErrors(t *testing.T) {
-	random := seeded(t)
-	keyer := keyerOf(t, format.Spec{Type: "u64"})
+	random := formattest.Random(t)
+	keyer := formattest.Keyer(t, format.Spec{Type: "u64"})
 	const n = 50_000
-	recs := sortedRecords(keyer, randomRecords(random, n, 8, distributions["random"]))
+	recs := formattest.Sorted(keyer, randomRecords(random, n, 8, distributions["random"]))
 	broken := errors.New("the disk is broken")
 	all := normalized(keyer, recs)
 	good := &memory{recs: recs, size: 8}
@@ -459,9 +428,9 @@ func TestReadErrors(t *testing.T) {
 // TestDamagedIndex changes, cuts and extends an index. Opening it or the first look-up must report
 // that, or the look-up must not need the changed byte.
 func TestDamagedIndex(t *testing.T) {
-	random := seeded(t)
-	keyer := keyerOf(t, format.Spec{Type: "u32be"})
-	recs := sortedRecords(keyer, randomRecords(random, 300_000, 4, distributions["random"]))
+	random := formattest.Random(t)
+	keyer := formattest.Keyer(t, format.Spec{Type: "u32be"})
+	recs := formattest.Sorted(keyer, randomRecords(random, 300_000, 4, distributions["random"]))
 	m := &memory{recs: recs, size: 4}
 	table := NewTable("file", m, keyer, nil)
 	var file bytes.Buffer
@@ -519,7 +488,7 @@ func TestDamagedIndex(t *testing.T) {
 
 // TestManyPages looks keys up in an index of several pages.
 func TestManyPages(t *testing.T) {
-	keyer := keyerOf(t, format.Spec{RecordSize: 70000, Keys: []string{"0:u64"}}) // a block is a record
+	keyer := formattest.Keyer(t, format.Spec{RecordSize: 70000, Keys: []string{"0:u64"}}) // a block is a record
 	const n = 3*pageBlocks + 5
 	large := &largeRecords{n: n, size: 70000}
 	table := NewTable("file", large, keyer, nil)
@@ -564,10 +533,10 @@ func (l *largeRecords) ReadRecords(p []byte, first int64) error {
 
 // TestConcurrent looks keys up from several goroutines.
 func TestConcurrent(t *testing.T) {
-	random := seeded(t)
-	keyer := keyerOf(t, format.Spec{Type: "u64"})
+	random := formattest.Random(t)
+	keyer := formattest.Keyer(t, format.Spec{Type: "u64"})
 	const n = 60_000
-	recs := sortedRecords(keyer, randomRecords(random, n, 8, distributions["random"]))
+	recs := formattest.Sorted(keyer, randomRecords(random, n, 8, distributions["random"]))
 	m := &memory{recs: recs, size: 8}
 	table := NewTable("file", m, keyer, indexOf(t, NewTable("file", m, keyer, nil)))
 	done := make(chan error)
@@ -595,7 +564,7 @@ func TestConcurrent(t *testing.T) {
 
 // TestCancelled cancels All and WriteIndex.
 func TestCancelled(t *testing.T) {
-	keyer := keyerOf(t, format.Spec{Type: "u8"})
+	keyer := formattest.Keyer(t, format.Spec{Type: "u8"})
 	table := NewTable("file", &memory{recs: make([]byte, 10), size: 1}, keyer, nil)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	cause := errors.New("enough")
@@ -611,7 +580,7 @@ func TestCancelled(t *testing.T) {
 }
 
 func BenchmarkFind(b *testing.B) {
-	keyer := keyerOf(b, format.Spec{Type: "u64"})
+	keyer := formattest.Keyer(b, format.Spec{Type: "u64"})
 	random := rand.New(rand.NewPCG(1, 2))
 	const n = 1 << 24
 	recs := make([]byte, 8*n)

@@ -11,7 +11,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/extsort/extsort/device/devicetest"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 	"github.com/extsort/extsort/merge/sets"
 )
 
@@ -24,21 +26,12 @@ type joinSide struct {
 // randomSide returns sorted records with a key and other bytes.
 func randomSide(t *testing.T, random *rand.Rand, keyType string) *joinSide {
 	t.Helper()
-	typ, err := format.ParseType(keyType)
-	if err != nil {
-		t.Fatal(err)
-	}
+	typ := formattest.Bare(t, keyType).Key[0].Type
 	typ.BigEndian = typ.Size > 1 && typ.Kind != format.Bytes && random.IntN(2) == 0
 	offset := random.IntN(4)
 	spec := format.Spec{RecordSize: offset + typ.Size + random.IntN(5), Keys: []string{fmt.Sprintf("%d:%v", offset, typ)}}
-	header, err := spec.NewHeader()
-	if err != nil {
-		t.Fatal(err)
-	}
-	keyer, err := format.NewKeyer(header.Layout())
-	if err != nil {
-		t.Fatal(err)
-	}
+	header := formattest.Header(t, spec)
+	keyer := formattest.KeyerOf(t, header.Layout())
 	return &joinSide{randomRecords(random, keyer, random.IntN(40), 1+random.IntN(20)), header}
 }
 
@@ -154,7 +147,7 @@ func TestJoin(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out := &recorder{t: t, size: row.Size}
+		out := &devicetest.Collector{Size: row.Size}
 		opened := 0
 		opt := sets.Options{
 			Operation: sets.Join,
@@ -176,9 +169,9 @@ func TestJoin(t *testing.T) {
 		if _, err := sets.Run(t.Context(), opt); err != nil {
 			t.Fatal(err)
 		}
-		if want := joined(a, b, join, presence); !bytes.Equal(out.bytes(), want) {
+		if got, want := out.Written(t), joined(a, b, join, presence); !bytes.Equal(got, want) {
 			t.Fatalf("round %d: join %d of %s, presence %v: %d bytes differ from %d\n%x\n%x", round, join, keyType, presence,
-				len(out.recs), len(want), out.recs, want)
+				len(got), len(want), got, want)
 		}
 		if opened != 0 {
 			t.Fatalf("round %d: %d temporary runs stay open", round, opened)
@@ -191,10 +184,7 @@ func TestJoin(t *testing.T) {
 
 // TestJoinFailures checks that errors of temporary runs end a join.
 func TestJoinFailures(t *testing.T) {
-	keyer, err := format.NewKeyer(format.Layout{RecordSize: 1, Key: []format.Field{{Type: format.Type{Size: 1}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	keyer := formattest.KeyerOf(t, formattest.Bare(t, "u8"))
 	failed := errors.New("the disk is full")
 	opened := 1
 	for name, newRun := range map[string]func(context.Context) (sets.TemporaryRun, error){
@@ -205,7 +195,7 @@ func TestJoinFailures(t *testing.T) {
 	} {
 		opt := sets.Options{
 			Operation: sets.Join,
-			Outputs:   sets.Outputs{Result: &recorder{t: t, size: 1}},
+			Outputs:   sets.Outputs{Result: &devicetest.Collector{Size: 1}},
 			Join: &sets.JoinOptions{
 				Row:    sets.Row{Size: 1, Both: sets.Shape{Rest: []byte{1}}},
 				NewRun: newRun,
@@ -227,15 +217,8 @@ func TestJoinFailures(t *testing.T) {
 
 // TestNewRow lists columns of rows, and the rows of records without a partner.
 func TestNewRow(t *testing.T) {
-	header := func(spec format.Spec) *format.Header {
-		h, err := spec.NewHeader()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return h
-	}
-	a := header(format.Spec{Fields: "id=u16 x=u8 rest=bytes2", RecordSize: 6, Keys: []string{"id"}})
-	b := header(format.Spec{Fields: "y=u8 id=u16be", Keys: []string{"id"}})
+	a := formattest.Header(t, format.Spec{Fields: "id=u16 x=u8 rest=bytes2", RecordSize: 6, Keys: []string{"id"}})
+	b := formattest.Header(t, format.Spec{Fields: "y=u8 id=u16be", Keys: []string{"id"}})
 	nines := func(c format.Column) ([]byte, error) { return bytes.Repeat([]byte{9}, c.Type.Size), nil }
 	for _, test := range []struct {
 		columns string

@@ -8,53 +8,15 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 	"testing/iotest"
 
+	"github.com/extsort/extsort/device/devicetest"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 	"github.com/extsort/extsort/merge"
 	"github.com/extsort/extsort/merge/sets"
 )
-
-// recorder is a device.BlockWriter that checks the positions of blocks.
-type recorder struct {
-	t    *testing.T
-	size int
-
-	mu      sync.Mutex
-	recs    []byte
-	written []bool // for each record
-}
-
-func (r *recorder) WriteBlock(_ context.Context, first int64, recs []byte) error {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	n := len(recs) / r.size
-	if n == 0 || len(recs)%r.size != 0 {
-		r.t.Errorf("a block has %d bytes", len(recs))
-	}
-	if missing := int(first) + n - len(r.written); missing > 0 {
-		r.written = append(r.written, make([]bool, missing)...)
-		r.recs = append(r.recs, make([]byte, missing*r.size)...)
-	}
-	for i := range n {
-		if r.written[int(first)+i] {
-			r.t.Errorf("record %d is written twice", int(first)+i)
-		}
-		r.written[int(first)+i] = true
-	}
-	copy(r.recs[int(first)*r.size:], recs)
-	return nil
-}
-
-// bytes returns all records. It checks that none is missing.
-func (r *recorder) bytes() []byte {
-	if i := slices.Index(r.written, false); i >= 0 {
-		r.t.Errorf("record %d is not written", i)
-	}
-	return r.recs
-}
 
 // table is a sorted input of a test.
 type table struct {
@@ -76,21 +38,14 @@ func randomTable(t *testing.T, random *rand.Rand, keyType string, desc bool, n, 
 // randomLayout returns a layout with one key at a random offset, which may be big-endian.
 func randomLayout(t *testing.T, random *rand.Rand, keyType string, desc bool) *format.Keyer {
 	t.Helper()
-	typ, err := format.ParseType(keyType)
-	if err != nil {
-		t.Fatal(err)
-	}
+	typ := formattest.Bare(t, keyType).Key[0].Type
 	typ.BigEndian = typ.Size > 1 && typ.Kind != format.Bytes && random.IntN(2) == 0
 	offset := random.IntN(4)
 	layout := format.Layout{
 		RecordSize: offset + typ.Size + 1 + random.IntN(5),
 		Key:        []format.Field{{Offset: offset, Type: typ, Desc: desc}},
 	}
-	keyer, err := format.NewKeyer(layout)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return keyer
+	return formattest.KeyerOf(t, layout)
 }
 
 func randomRecords(random *rand.Rand, keyer *format.Keyer, n, values int) *table {
@@ -210,7 +165,7 @@ func TestRun(t *testing.T) {
 			continue
 		}
 
-		out := &recorder{t: t, size: tables[0].keyer.Layout().RecordSize}
+		out := &devicetest.Collector{Size: tables[0].keyer.Layout().RecordSize}
 		_, err := sets.Run(t.Context(), sets.Options{
 			Operation:    operation,
 			All:          all,
@@ -222,9 +177,9 @@ func TestRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if want := reference(operation, all, tables); !bytes.Equal(out.bytes(), want) {
+		if got, want := out.Written(t), reference(operation, all, tables); !bytes.Equal(got, want) {
 			t.Fatalf("round %d: operation %d, all %v, %d inputs of %s: %d bytes differ from %d", round, operation, all,
-				len(tables), keyType, len(out.recs), len(want))
+				len(tables), keyType, len(got), len(want))
 		}
 	}
 }
@@ -237,9 +192,9 @@ func TestCompare(t *testing.T) {
 		values := 1 + random.IntN(40)
 		a := randomTable(t, random, keyType, false, random.IntN(60), values)
 		b := randomTable(t, random, keyType, false, random.IntN(60), values)
-		onlyA := &recorder{t: t, size: a.keyer.Layout().RecordSize}
-		onlyB := &recorder{t: t, size: b.keyer.Layout().RecordSize}
-		both := &recorder{t: t, size: a.keyer.Layout().RecordSize}
+		onlyA := &devicetest.Collector{Size: a.keyer.Layout().RecordSize}
+		onlyB := &devicetest.Collector{Size: b.keyer.Layout().RecordSize}
+		both := &devicetest.Collector{Size: a.keyer.Layout().RecordSize}
 		counts, err := sets.Run(t.Context(), sets.Options{
 			Operation:    sets.Compare,
 			Inputs:       inputs([]*table{a, b}, random),
@@ -274,9 +229,9 @@ func TestCompare(t *testing.T) {
 			t.Fatalf("round %d: the counts are %+v, want %+v", round, counts, want)
 		}
 		for name, c := range map[string][2][]byte{
-			"only A": {onlyA.bytes(), reference(sets.Subtract, false, []*table{a, b})},
-			"only B": {onlyB.bytes(), reference(sets.Subtract, false, []*table{b, a})},
-			"both":   {both.bytes(), reference(sets.Intersect, false, []*table{a, b})},
+			"only A": {onlyA.Written(t), reference(sets.Subtract, false, []*table{a, b})},
+			"only B": {onlyB.Written(t), reference(sets.Subtract, false, []*table{b, a})},
+			"both":   {both.Written(t), reference(sets.Intersect, false, []*table{a, b})},
 		} {
 			if !bytes.Equal(c[0], c[1]) {
 				t.Fatalf("round %d: %s has %d bytes, want %d", round, name, len(c[0]), len(c[1]))
@@ -287,10 +242,7 @@ func TestCompare(t *testing.T) {
 
 // TestDisorder puts a record out of order at each position, including the start of a block.
 func TestDisorder(t *testing.T) {
-	keyer, err := format.NewKeyer(format.Layout{RecordSize: 1, Key: []format.Field{{Type: format.Type{Size: 1}}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	keyer := formattest.KeyerOf(t, formattest.Bare(t, "u8"))
 	for at := 1; at < 20; at++ {
 		recs := bytes.Repeat([]byte{5}, 20)
 		recs[at] = 4
@@ -299,7 +251,7 @@ func TestDisorder(t *testing.T) {
 		_, err := sets.Run(t.Context(), sets.Options{
 			Operation:    sets.Intersect,
 			Inputs:       []sets.Input{good, bad},
-			Outputs:      sets.Outputs{Result: &recorder{t: t, size: 1}},
+			Outputs:      sets.Outputs{Result: &devicetest.Collector{Size: 1}},
 			BlockRecords: 5,
 		})
 		disorder, ok := errors.AsType[*merge.DisorderError](err)
@@ -322,7 +274,7 @@ func TestFailures(t *testing.T) {
 	}
 	opt := sets.Options{
 		Inputs:       []sets.Input{inputs([]*table{a}, random)[0], broken},
-		Outputs:      sets.Outputs{Result: &recorder{t: t, size: a.keyer.Layout().RecordSize}},
+		Outputs:      sets.Outputs{Result: &devicetest.Collector{Size: a.keyer.Layout().RecordSize}},
 		BlockRecords: 5,
 	}
 	if _, err := sets.Run(t.Context(), opt); !errors.Is(err, failed) {
@@ -350,18 +302,11 @@ func (f full) WriteBlock(context.Context, int64, []byte) error { return f.err }
 
 // TestComparable lists layouts whose keys can be compared, and others.
 func TestComparable(t *testing.T) {
-	layout := func(spec format.Spec) format.Layout {
-		h, err := spec.NewHeader()
-		if err != nil {
-			t.Fatal(err)
-		}
-		return h.Layout()
-	}
-	a := layout(format.Spec{RecordSize: 16, Keys: []string{"0:u64"}})
+	a := formattest.Fields(t, 16, "0:u64")
 	for spec, want := range map[string]bool{
 		"8:u64": true, "3:u64be": true, "0:i64": false, "0:u64:desc": false, "0:u32": false,
 	} {
-		b := layout(format.Spec{RecordSize: 24, Keys: []string{spec}})
+		b := formattest.Fields(t, 24, spec)
 		if got := sets.Comparable(a, b); got != want {
 			t.Errorf("%s: %v", spec, got)
 		}
@@ -370,10 +315,7 @@ func TestComparable(t *testing.T) {
 
 // BenchmarkRun intersects and unites random numbers.
 func BenchmarkRun(b *testing.B) {
-	keyer, err := format.NewKeyer(format.Layout{RecordSize: 8, Key: []format.Field{{Type: format.Type{Size: 8}}}})
-	if err != nil {
-		b.Fatal(err)
-	}
+	keyer := formattest.KeyerOf(b, formattest.Bare(b, "u64"))
 	const n = 1 << 20
 	data := make([][]byte, 2)
 	random := rand.New(rand.NewPCG(8, 5))
