@@ -7,10 +7,10 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 const (
@@ -31,23 +31,10 @@ func gpuDevice(size int, memory int64) Device {
 		Capacity: func(Chunk) int64 { return memory / int64(size) }}
 }
 
-func keyerOf(t *testing.T, typ string) *format.Keyer {
-	t.Helper()
-	parsed, err := format.ParseType(typ)
-	if err != nil {
-		t.Fatal(err)
-	}
-	k, err := format.NewKeyer(format.Bare(parsed))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return k
-}
-
 // factsOf returns the facts for sorting a file of u64 records to another file, on a machine with
 // two processors.
 func factsOf(t *testing.T, records, memory int64) *Facts {
-	k := keyerOf(t, "u64")
+	k := formattest.Keyer(t, format.Spec{Type: "u64"})
 	f := &Facts{
 		Keyer: k, Records: records, Seekable: records >= 0, Memory: 64 * gib,
 		Request: Request{MemoryBytes: memory, Workers: 2, SpillCodec: "none"},
@@ -73,15 +60,6 @@ func choose(t *testing.T, f *Facts) *Plan {
 		t.Fatal(err)
 	}
 	return p
-}
-
-func candidate(t *testing.T, p *Plan, s Strategy) Candidate {
-	t.Helper()
-	i := slices.IndexFunc(p.Considered, func(c Candidate) bool { return c.Strategy == s })
-	if i < 0 {
-		t.Fatalf("%s is not weighed", s)
-	}
-	return p.Considered[i]
 }
 
 // TestChooseIsPure checks that the same facts give the same plan, and that Choose does not change
@@ -194,59 +172,6 @@ func TestCheckpointDecides(t *testing.T) {
 	}
 }
 
-// TestTransitions checks the transitions of a plan, for conditions that only a run can detect.
-func TestTransitions(t *testing.T) {
-	inOrder := func(f *Facts) { f.Sample.Descents = 0 }
-	request := func(s Strategy) func(*Facts) { return func(f *Facts) { f.Request.Strategy = s } }
-	for _, c := range []struct {
-		name    string
-		records int64
-		change  func(*Facts)
-		want    []string
-	}{
-		{"in core", 1000, inOrder, []string{"copy: in-core, if a record is out of order"}},
-		{"in core at random", 1000, func(*Facts) {}, nil},
-		{"a stream", -1, func(f *Facts) { f.Sample.Enough = false }, []string{
-			"merge: in-core, if one chunk holds everything",
-		}},
-		{"a partition of a stream", -1, func(*Facts) {}, []string{
-			"partition: in-core, if one chunk holds everything",
-			"partition: merge, if the input ends after a few chunks",
-			"partition: merge, if the first chunks have other keys than the start of the input",
-			"partition: partition for that part, if a part does not fit in one chunk",
-			"partition: merge for that part, if partitioning the part again would not help",
-		}},
-		{"a requested partition of a stream", -1, request(Partition), []string{
-			"partition: in-core, if one chunk holds everything",
-			"partition: partition for that part, if a part does not fit in one chunk",
-			"partition: merge for that part, if partitioning the part again would not help",
-		}},
-		{"a requested merge", gib, request(Merge), nil},
-		{"passes", gib, request(Reread), []string{
-			"reread: partition, if a pass selects more records than fit in one chunk",
-		}},
-		{"passes in a full disk", gib / 64, func(f *Facts) { f.Spill.Free = 0 }, nil},
-		{"nearly in order", gib, request(Sift), []string{
-			"sift: partition, if more records are out of order than fit in memory",
-		}},
-	} {
-		f := factsOf(t, c.records, 64*mib)
-		c.change(f)
-		p := choose(t, f)
-		var got []string
-		for _, transition := range p.Considered[0].Transitions {
-			got = append(got, fmt.Sprintf("%s: %s", p.Strategy, transition))
-			if !transition.Then.isListed() || transition.Restart && transition.Part {
-				t.Errorf("%s: %+v", c.name, transition)
-			}
-		}
-		if !slices.Equal(got, c.want) {
-			t.Errorf("%s: %s is planned, transitions\n%s\nwant\n%s", c.name, p.Strategy,
-				strings.Join(got, "\n"), strings.Join(c.want, "\n"))
-		}
-	}
-}
-
 // TestTransitionsEnd checks that a Restart transition always leads to a later candidate of the
 // plan, so that a run ends.
 func TestTransitionsEnd(t *testing.T) {
@@ -258,7 +183,7 @@ func TestTransitionsEnd(t *testing.T) {
 			for i, a := range all {
 				for _, transition := range a.Transitions {
 					then := slices.IndexFunc(all, func(c Candidate) bool { return c.Strategy == transition.Then })
-					if then < 0 || transition.Restart && (then <= i || !all[then].Possible) {
+					if then < 0 || transition.Restart && (transition.Part || then <= i || !all[then].Possible) {
 						t.Errorf("%d records, %d descents: candidate %d has %+v", records, descents, i, transition)
 					}
 				}
@@ -325,6 +250,30 @@ func TestPartsOfStream(t *testing.T) {
 		if fits := 8*inChunks >= likelyStreamBytes; fits != c.fits {
 			t.Errorf("%d MiB: %d parts of %d records fit a stream of 512 MiB: %t, want %t",
 				c.memory>>20, p.Chunks, p.ChunkRecords, fits, c.fits)
+		}
+	}
+}
+
+// TestCapacityOfDevices checks that chunks in flight share the memory of their device. On a device that
+// uses the memory of the host, a chunk respects the limits of both.
+func TestCapacityOfDevices(t *testing.T) {
+	c := chooserOf(factsOf(t, gib, gib))
+	device := gpuDevice(8, 3*gib)
+	device.Capacity = func(c Chunk) int64 { return c.MemoryBytes / 8 }
+	slots := int64(c.sizes.SlotsOf(&device))
+	host := c.sizes.ChunkBytes
+	for _, test := range []struct {
+		unified      bool
+		memory, want int64
+	}{
+		{false, 3 * gib, host / 8 / slots},
+		{true, 1 << 50, host / 8},
+		{true, 16 * mib, 16 * mib / slots / 8},
+	} {
+		device.Unified = test.unified
+		device.Memory = test.memory
+		if got := c.capacityOf(&device, 0); slots < 2 || got != test.want {
+			t.Errorf("%+v: %d records, %d chunks at a time", test, got, slots)
 		}
 	}
 }
@@ -569,25 +518,6 @@ func TestKindsOfWork(t *testing.T) {
 	}
 }
 
-// TestReadingAgainSharesTheMemory checks the predicted rate of rereading. Sixteen workers reread
-// memory less than sixteen times as fast as one worker, and a disk no faster.
-func TestReadingAgainSharesTheMemory(t *testing.T) {
-	f, p := factsOf(t, gib, gib), DefaultProfile()
-	times := func(workers int) float64 {
-		one, eqOne := p.price(f, 1)
-		many, eqMany := p.price(f, workers)
-		return one[reads] * eqOne.look / (many[reads] * eqMany.look)
-	}
-	one, two, sixteen := times(1), times(2), times(16)
-	if one != 1 || two < 1.5 || two > 1.9 || sixteen < 6 || sixteen > 12 {
-		t.Errorf("as fast as one: 1 worker %.2f times, 2 %.2f times, 16 %.2f times", one, two, sixteen)
-	}
-	f.ReadRate = p.ReadBytes / 10
-	if got := times(16); math.Abs(got-1) > 1e-9 {
-		t.Errorf("from a disk 16 workers read %.2f times as fast as one", got)
-	}
-}
-
 // TestGPUPays predicts whether a GPU pays, for machines where the answer is known.
 func TestGPUPays(t *testing.T) {
 	measured := gpuDevice(8, 140*gib)
@@ -621,41 +551,6 @@ func TestGPUPays(t *testing.T) {
 		f.Sample.Descents = 0
 		if GPUPays(f, DefaultProfile(), c.gpu) {
 			t.Errorf("%s: pays for what is in order", c.name)
-		}
-	}
-}
-
-// TestSpreadIsPlanned plans for two GPUs. They share data that neither of them holds alone, but not
-// a stream.
-func TestSpreadIsPlanned(t *testing.T) {
-	f := factsOf(t, 4*gib/8, gib)
-	f.Devices = []Device{gpuDevice(8, 3*gib), gpuDevice(8, 3*gib)}
-	if p := choose(t, f); p.Strategy != Spread || len(p.Considered[0].Shares) != 2 {
-		t.Errorf("%s is planned for what no device holds alone", p.Strategy)
-	}
-	large := *f
-	large.Devices = []Device{gpuDevice(8, 64*gib), gpuDevice(8, 64*gib)}
-	if p := choose(t, &large); p.Strategy != InCore {
-		t.Errorf("%s is planned for what one device holds", p.Strategy)
-	}
-	ordered := *f
-	ordered.Sample.Descents = 0
-	if p := choose(t, &ordered); p.Strategy != Copy {
-		t.Errorf("%s is planned for what is in order", p.Strategy)
-	}
-	small := *f
-	small.Devices = f.Devices[:1]
-	if p := choose(t, &small); p.Strategy == Spread {
-		t.Error("one device shares with nobody")
-	}
-	for _, asked := range []*Facts{&small, {}} {
-		if asked.Keyer == nil {
-			*asked = *f
-			asked.Records, asked.Seekable = -1, false
-		}
-		asked.Request.Strategy = Spread
-		if _, err := Choose(asked, DefaultProfile()); err == nil {
-			t.Error("a spread that cannot be is no error")
 		}
 	}
 }
@@ -699,114 +594,6 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestWaitsForTheDisk checks how long a plan waits for disk writes. Data that the page cache holds
-// costs little, the rest takes the time of the disk, and without a disk there is no wait.
-func TestWaitsForTheDisk(t *testing.T) {
-	f := factsOf(t, 2*gib, gib) // 16 GiB
-	seconds := func(s Strategy, change func(*Facts)) float64 {
-		other := *f
-		change(&other)
-		return candidate(t, choose(t, &other), s).Seconds
-	}
-	memory := func(bytes int64) func(*Facts) { return func(f *Facts) { f.Memory = bytes } }
-	most := seconds(Partition, memory(1<<50)) // all writes are waited for at the end
-	few := seconds(Partition, memory(20*gib*100/15))
-	if waited, due := few-most, 12.0*gib/DefaultProfile().DiskBytes; waited < due-0.1 || waited > due+0.1 {
-		t.Errorf("%.1f s are waited for 12 GiB, %.1f are due", waited, due)
-	}
-	noDisk := func(f *Facts) { f.Memory, f.Spill.OnDisk, f.Output.OnDisk = 20*gib*100/15, false, false }
-	if got := seconds(Partition, noDisk); got > most {
-		t.Errorf("%.1f s without any disk, %.1f with one that is not waited for", got, most)
-	}
-	packed := func(f *Facts) { f.Memory, f.Request.SpillCodec = 8*gib, "delta" }
-	if plain, with := seconds(Merge, memory(8*gib)), seconds(Merge, packed); with > plain {
-		t.Errorf("a merge takes %.1f s, %.1f with packed runs", plain, with)
-	}
-}
-
-// TestSpillLeavesTheCache checks the predicted disk time for writing temporary data and reading it
-// back. It is longer if the same disk holds the input or the output and is slower at mixed
-// requests.
-func TestSpillLeavesTheCache(t *testing.T) {
-	const all = 16 * gib
-	here := Disk{ID: "1", Fetch: 1e9, Write: 5e8, Mixed: 2e8}
-	seconds := func(change func(*Facts)) float64 {
-		f := factsOf(t, all/8, gib)
-		f.Memory, f.Spill.Disk, f.Disk.ID, f.Output.Disk = 4*gib, here, "2", Disk{ID: "3", Write: 5e8}
-		change(f)
-		return candidate(t, choose(t, f), Partition).Seconds
-	}
-	apart := seconds(func(*Facts) {})
-	unknown := func(rate float64, input string) float64 {
-		return seconds(func(f *Facts) { f.ReadRate, f.Disk.ID, f.Spill.Disk = rate, input, Disk{ID: "1"} })
-	}
-	cold := func(input string) float64 { return seconds(func(f *Facts) { f.ReadRate, f.Disk.ID = 1e9, input }) }
-	mixed := 1/here.Mixed - 1/here.Fetch - 1/here.Write
-	for what, c := range map[string]struct{ more, want float64 }{
-		"a slow disk": {apart - seconds(func(f *Facts) { f.Spill.Disk = Disk{Fetch: 1e15, Write: 1e15} }),
-			all * (1/here.Fetch + 1/here.Write)},
-		"the output there":                 {seconds(func(f *Facts) { f.Output.Disk = here }) - apart, all * mixed},
-		"an input there":                   {cold("1") - cold("2"), all * mixed},
-		"an input there that is in memory": {seconds(func(f *Facts) { f.Disk.ID = "1" }) - apart, 0},
-		"a slow input on a disk of which nothing else is known": {unknown(5e8, "1") - unknown(1e9, "1"),
-			3 * all * (1/5e8 - 1/1e9)},
-		"a slow input elsewhere": {unknown(5e8, "2") - unknown(1e9, "2"), all * (1/5e8 - 1/1e9)},
-		"disks that are not known": {
-			seconds(func(f *Facts) { f.Disk.ID, f.Output.Disk.ID, f.Spill.Disk.ID = "", "", "" }) - apart, 0},
-	} {
-		if math.Abs(c.more-c.want) > 0.01*(1+c.want) {
-			t.Errorf("%s takes %.2f s more, want %.2f", what, c.more, c.want)
-		}
-	}
-	output := func(rate float64) float64 { return seconds(func(f *Facts) { f.Output.Disk.Write = rate }) }
-	if slow, fast := output(1e8), output(1e9); slow-fast < 0.9*all*(1/1e8-1/1e9) {
-		t.Errorf("an output on a slow disk takes %.1f s, %.1f on a fast one", slow, fast)
-	}
-}
-
-// TestNoRoomForSpill checks that strategies are ruled out if they need more room than there is. If
-// no strategy is left, the error says how much room is needed.
-func TestNoRoomForSpill(t *testing.T) {
-	for _, c := range []struct {
-		free     int64
-		seekable bool
-		want     []Strategy
-	}{
-		{-1, true, []Strategy{Merge, Partition, Reread}},
-		{9 * gib, true, []Strategy{Merge, Partition, Reread}},
-		{8 * gib, true, []Strategy{Merge, Reread}},
-		{8 * gib, false, []Strategy{Merge}},
-		{6 * gib, true, []Strategy{Reread}},
-		{0, true, []Strategy{Reread}},
-		{6 * gib, false, nil},
-		{0, false, nil},
-	} {
-		f := factsOf(t, gib, 2*gib) // 8 GiB
-		f.Spill.Free, f.Seekable = c.free, c.seekable
-		if c.want == nil {
-			_, err := Choose(f, DefaultProfile())
-			f.Spill.Free = -1
-			room := candidate(t, choose(t, f), Merge).RoomBytes
-			if want := NoRoom([]string{"tmp"}, room, c.free, 0, false).Error(); err == nil || err.Error() != want {
-				t.Errorf("%d bytes free: error %v, want %s", c.free, err, want)
-			}
-			continue
-		}
-		var possible []Strategy
-		for _, a := range choose(t, f).Considered {
-			if a.Possible {
-				possible = append(possible, a.Strategy)
-			} else if a.Why == "" {
-				t.Errorf("%s is left out without a word", a.Strategy)
-			}
-		}
-		slices.Sort(possible)
-		if !slices.Equal(possible, c.want) {
-			t.Errorf("%d bytes free, can be read again: %t: %v are possible, want %v", c.free, c.seekable, possible, c.want)
-		}
-	}
-}
-
 // TestRewritten checks how often a record is merged into another run, on average.
 func TestRewritten(t *testing.T) {
 	for _, c := range []struct {
@@ -826,17 +613,6 @@ func TestRewritten(t *testing.T) {
 				t.Errorf("%d runs, %d at once: %f, more than the %f of full levels", runs, fanIn, got, most)
 			}
 		}
-	}
-}
-
-// TestAllAreWeighed checks that each strategy is a candidate of every plan.
-func TestAllAreWeighed(t *testing.T) {
-	p := choose(t, factsOf(t, 1000, gib))
-	for _, s := range Strategies {
-		candidate(t, p, s.Name)
-	}
-	if len(p.Considered) != len(Strategies) {
-		t.Errorf("%d candidates of %d strategies", len(p.Considered), len(Strategies))
 	}
 }
 
@@ -911,30 +687,6 @@ func TestIndexOfPartition(t *testing.T) {
 		if line < 0 || p.Budget.Lines[line].Bytes != s.IndexBytes {
 			t.Errorf("%s: the budget %v has no line of %d bytes", c.name, p.Budget.Lines, s.IndexBytes)
 		}
-	}
-}
-
-// TestKeysThatRepeatAreCompressed checks that a plan expects smaller temporary files if the keys of
-// the sample repeat.
-func TestKeysThatRepeatAreCompressed(t *testing.T) {
-	merged := func(distinct int, codec string) Candidate {
-		f := factsOf(t, 1<<32, gib)
-		f.Memory, f.Request.SpillCodec, f.Request.Strategy = 2*gib, codec, Merge
-		for i := range f.Sample.Prefixes {
-			f.Sample.Prefixes[i] = uint64(i % distinct)
-		}
-		return choose(t, f).Considered[0]
-	}
-	n := len(factsOf(t, 1, gib).Sample.Prefixes)
-	half, few := merged(n/2, "auto"), merged(4, "auto")
-	if half.StoredBytes == 0 || half.StoredBytes > half.TempBytes/15 || few.StoredBytes != half.StoredBytes {
-		t.Errorf("no key is there once: %d and %d bytes are stored of %d", half.StoredBytes, few.StoredBytes, half.TempBytes)
-	}
-	if once := merged(n, "s2"); once.StoredBytes != 0 {
-		t.Errorf("all keys are different: %d bytes are stored of %d", once.StoredBytes, once.TempBytes)
-	}
-	if none := merged(4, "none"); none.StoredBytes != 0 {
-		t.Errorf("no compression: %d bytes are stored of %d", none.StoredBytes, none.TempBytes)
 	}
 }
 
