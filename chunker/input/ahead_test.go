@@ -2,15 +2,12 @@ package input
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
-
-	"github.com/extsort/extsort/format"
 )
 
 // askedRecords collects the requested records.
@@ -164,15 +161,10 @@ func TestFilesEach(t *testing.T) {
 	var names []string
 	for i, n := range []int{100, 0, 1, 50, 0} {
 		name := filepath.Join(t.TempDir(), strconv.Itoa(i))
-		if err := os.WriteFile(name, make([]byte, 8*n), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		put(t, name, make([]byte, 8*n))
 		names = append(names, name)
 	}
-	inputs, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u64"}}, Named(names...), nil, 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	inputs := openTyped(t, "u64", names...)
 	f := NewFiles(inputs)
 	defer f.Close()
 	for first := range f.Records() {

@@ -4,13 +4,10 @@ import (
 	"bytes"
 	"io"
 	"io/fs"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/extsort/extsort/format"
 )
 
 // diskInfo describes a file as a disk, whose reported size is 0.
@@ -44,9 +41,7 @@ func TestSizeOfDisk(t *testing.T) {
 func TestPartOfDisk(t *testing.T) {
 	image := filepath.Join(t.TempDir(), "image")
 	want := bytes.Repeat([]byte("abcdefgh"), 1<<10)
-	if err := os.WriteFile(image, want, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, image, want)
 	device, err := exec.Command("losetup", "--find", "--show", image).Output()
 	if err != nil {
 		t.Skipf("no loop device here: %v", err)
@@ -59,10 +54,7 @@ func TestPartOfDisk(t *testing.T) {
 	})
 
 	for k := range int64(3) {
-		inputs, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u8"}}, Named(name), nil, 1<<20)
-		if err != nil {
-			t.Fatal(err)
-		}
+		inputs := openTyped(t, "u8", name)
 		part := Part{K: k, N: 3}
 		from, to := part.Of(int64(len(want)))
 		before, err := part.Slice(inputs)

@@ -180,9 +180,7 @@ func TestDirectIO(t *testing.T) {
 			data := make([]byte, 3+records*size)
 			rand.NewChaCha8([32]byte{byte(i)}).Read(data)
 			name := filepath.Join(t.TempDir(), "in")
-			if err := os.WriteFile(name, data, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			put(t, name, data)
 			kind := Kind{Spec: format.Spec{RecordSize: size, Keys: []string{"0:u64"}}, Frame: Frame{Skip: 3}}
 			in, err := Open(t.Context(), kind, Named(name), nil, format.CommonWindow)
 			if err != nil {

@@ -23,13 +23,8 @@ func openFiles(t *testing.T, n int) (f *Files, name string, recs []byte) {
 		recs = binary.LittleEndian.AppendUint64(recs, uint64(i))
 	}
 	name = filepath.Join(t.TempDir(), "in")
-	if err := os.WriteFile(name, recs, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	inputs, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u64"}}, Named(name), nil, 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	put(t, name, recs)
+	inputs := openTyped(t, "u64", name)
 	f = NewFiles(inputs)
 	t.Cleanup(func() {
 		if err := f.Close(); err != nil {

@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,9 +34,7 @@ func TestMembers(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := filepath.Join(t.TempDir(), "in.npz")
-	if err := os.WriteFile(name, archive.Bytes(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, name, archive.Bytes())
 	identities := map[string]bool{}
 	for i, member := range []string{"a", "b"} {
 		kind := Kind{Spec: format.Spec{Format: "npz", Member: member}}

@@ -13,20 +13,33 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
+// put writes a file.
+func put(t *testing.T, name string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// openTyped opens files of bare values of a type.
+func openTyped(t *testing.T, typ string, names ...string) []*Input {
+	t.Helper()
+	inputs, err := Open(t.Context(), Kind{Spec: format.Spec{Type: typ}}, Named(names...), nil, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return inputs
+}
+
 // TestManyInputsAreClosed keeps the descriptors of no more files open than MaxOpen, compressed or
 // not.
 func TestManyInputsAreClosed(t *testing.T) {
 	for _, c := range []format.Compression{format.None, format.Zstd} {
 		name := filepath.Join(t.TempDir(), "in")
-		if err := os.WriteFile(name, compressed(t, make([]byte, 80), c), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		put(t, name, compressed(t, make([]byte, 80), c))
 		for _, n := range []int{1, MaxOpen, MaxOpen + 1} {
 			names := slices.Repeat([]string{name}, n)
-			inputs, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u64"}}, Named(names...), nil, 1<<20)
-			if err != nil {
-				t.Fatal(err)
-			}
+			inputs := openTyped(t, "u64", names...)
 			for _, in := range inputs {
 				if closed := !in.origin.(*localFile).isOpen(); closed != (n > MaxOpen) {
 					t.Errorf("%d inputs: closed is %t", n, closed)
@@ -58,10 +71,7 @@ func TestMoreThanAddresses(t *testing.T) {
 		t.Skip("no such sparse files here:", err)
 	}
 	names := slices.Repeat([]string{name}, MaxOpen+1)
-	inputs, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u64"}}, Named(names...), nil, 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	inputs := openTyped(t, "u64", names...)
 	mapped := int64(0)
 	for i, in := range inputs {
 		if isMapped(in) {
@@ -99,9 +109,7 @@ func compressed(t *testing.T, data []byte, c format.Compression) []byte {
 // that a file is not.
 func TestOnlyLocalFilesCanChange(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "in")
-	if err := os.WriteFile(name, make([]byte, 80), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, name, make([]byte, 80))
 	sources := []Source{
 		{Name: "bytes", At: bytes.NewReader(make([]byte, 80)), Size: 80},
 		{Name: name},
@@ -110,9 +118,7 @@ func TestOnlyLocalFilesCanChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(name, make([]byte, 88), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, name, make([]byte, 88))
 	now, err := os.Stat(name)
 	if err != nil {
 		t.Fatal(err)

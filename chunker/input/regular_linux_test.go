@@ -81,10 +81,7 @@ func TestHolesStayHoles(t *testing.T) {
 			t.Fatal(err)
 		}
 
-		inputs, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u64"}}, Named(file.Name()), nil, 1<<20)
-		if err != nil {
-			t.Fatal(err)
-		}
+		inputs := openTyped(t, "u64", file.Name())
 		if isMapped(inputs[0]) == hole {
 			t.Errorf("%s: mapped is %t", name, !hole)
 		}
@@ -129,10 +126,7 @@ func TestFilesOnDiskAreNotMapped(t *testing.T) {
 	for _, from := range []int64{0, size / 2} {
 		name := evicted(from).Name()
 		for _, want := range []bool{false, true} {
-			inputs, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u64"}}, Named(name), nil, 1<<20)
-			if err != nil {
-				t.Fatal(err)
-			}
+			inputs := openTyped(t, "u64", name)
 			if isMapped(inputs[0]) != want {
 				t.Errorf("evicted from %d on: mapped is %t", from, !want)
 			}
@@ -179,10 +173,7 @@ func TestFailingDisk(t *testing.T) {
 	mount() // with an empty page cache
 	defer unmount()
 
-	inputs, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u64"}}, Named(name), nil, 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	inputs := openTyped(t, "u64", name)
 	files := NewFiles(inputs)
 	defer files.Close()
 	if isMapped(inputs[0]) {

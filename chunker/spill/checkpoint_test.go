@@ -17,10 +17,7 @@ import (
 func TestCompleteOutputIsRemembered(t *testing.T) {
 	dir := t.TempDir()
 	folder, out := filepath.Join(dir, "kept"), filepath.Join(dir, "out")
-	c, err := OpenCheckpoint(t.Context(), folder, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := openCheckpoint(t, folder, false)
 	stuck := filepath.Join(folder, spillPrefix+"1")
 	file, err := os.Create(out)
 	if err = errors.Join(err, c.Identify(Identity{{"the sort", "x"}}, out), putRun(c, &keptRun{}),
@@ -85,11 +82,8 @@ func TestManifestIsMadeWhole(t *testing.T) {
 	if err := os.WriteFile(part, make([]byte, 5000), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := OpenCheckpoint(t.Context(), folder, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = errors.Join(c.SetOutput(KeptOutput{Name: "out"}), os.WriteFile(part, []byte("x"), 0o600), c.Close())
+	c := openCheckpoint(t, folder, false)
+	err := errors.Join(c.SetOutput(KeptOutput{Name: "out"}), os.WriteFile(part, []byte("x"), 0o600), c.Close())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,14 +114,11 @@ func TestManifestIsMadeWhole(t *testing.T) {
 // filledCheckpoint makes a checkpoint with everything that one can have.
 func filledCheckpoint(t *testing.T, folder string) {
 	t.Helper()
-	c, err := OpenCheckpoint(t.Context(), folder, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := openCheckpoint(t, folder, false)
 	written := &Written{Of: []RunRecords{{0, 40}, {40, 9}}}
 	written = written.With(Stretch{Records: 20, Taken: []int64{19, 1}, Sum: SumOf([]byte("a"))}, 8)
 	blocks := []Block{{Records: 40, Bytes: 320, Sum: 77, Key: []byte("01234567")}}
-	err = errors.Join(
+	err := errors.Join(
 		c.Identify(Identity{{"the output", "/a/na\xffme"}, {"the sample", "x"}}, "/missing"),
 		putRun(c, &keptRun{Origin: Origin{Records: 40}, Blocks: blocks}),
 		putRun(c, &keptRun{Origin: Origin{First: 40, Records: 9}, Blocks: blocks}),
@@ -145,10 +136,7 @@ func filledCheckpoint(t *testing.T, folder string) {
 func TestDamagedManifest(t *testing.T) {
 	folder := t.TempDir()
 	filledCheckpoint(t, folder)
-	c, err := OpenCheckpoint(t.Context(), folder, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := openCheckpoint(t, folder, true)
 	out := c.Output()
 	if len(c.manifest.Runs) != 2 || c.Written().Records() != 20 || out.Name != ".na\xffme" || out.Mode != 0o600 ||
 		string(c.manifest.Runs[0].Blocks[0].Key) != "01234567" || c.manifest.Identity[0][1] != "/a/na\xffme" {
@@ -160,10 +148,7 @@ func TestDamagedManifest(t *testing.T) {
 	for _, name := range []string{manifestName, c.manifest.Runs[1].indexName()} {
 		t.Run(name, func(t *testing.T) { damageEverywhere(t, folder, name) })
 	}
-	again, err := OpenCheckpoint(t.Context(), folder, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := openCheckpoint(t, folder, true)
 	if err := again.Close(); err != nil {
 		t.Error(err)
 	}
@@ -319,6 +304,16 @@ func TestStretchesAreFew(t *testing.T) {
 		}
 		from = s.Records
 	}
+}
+
+// openCheckpoint opens a checkpoint, which the caller closes.
+func openCheckpoint(t *testing.T, folder string, readOnly bool) *Checkpoint {
+	t.Helper()
+	c, err := OpenCheckpoint(t.Context(), folder, readOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 // putRun adds a run with its index file to a checkpoint.

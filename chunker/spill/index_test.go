@@ -11,24 +11,17 @@ import (
 
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
-	"github.com/extsort/extsort/format/formattest"
 )
 
 // indexedSpill returns a spill with hardly any memory for its indexes, which are therefore in a
 // file.
 func indexedSpill(t *testing.T, store Store, checkpoint *Checkpoint) *Spill {
 	t.Helper()
-	opt := Options{Store: store, Folders: []string{t.TempDir()}, Codec: "none", Keyer: formattest.Keyer(t, words),
-		Workers: 2, IndexBytes: 1, Checkpoint: checkpoint}
+	opt := Options{Store: store, IndexBytes: 1, Checkpoint: checkpoint}
 	if checkpoint != nil {
 		opt.Store, opt.Folders = checkpoint, []string{checkpoint.Folder()}
 	}
-	s, err := New(opt)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	return s
+	return openSpill(t, opt)
 }
 
 // shuffledRun writes a run whose blocks come in random order, some of them from several goroutines.
@@ -197,10 +190,7 @@ func TestCheckpointKeepsIndexFile(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "kept")
 	want := numbered(0, 3000)
 	for round := range 3 {
-		c, err := OpenCheckpoint(t.Context(), folder, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := openCheckpoint(t, folder, false)
 		s := indexedSpill(t, nil, c)
 		kept := s.CheckpointRuns()
 		if len(kept) != round {
@@ -225,6 +215,9 @@ func TestCheckpointKeepsIndexFile(t *testing.T) {
 		}
 		if err := errors.Join(c.Wait(), s.Close(), c.Close()); err != nil {
 			t.Fatal(err)
+		}
+		if others, _ := filepath.Glob(filepath.Join(folder, runIndexPrefix+"*")); len(others) > 0 {
+			t.Errorf("round %d: the blocks of a run are written again, to %q", round, others)
 		}
 	}
 }

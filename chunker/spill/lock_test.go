@@ -12,17 +12,14 @@ import (
 // its context, and with its own error.
 func TestWaitForCheckpointEnds(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "kept")
-	held, err := OpenCheckpoint(t.Context(), folder, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	held := openCheckpoint(t, folder, false)
 	defer held.Close()
 
 	stopped := errors.New("stopped")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	time.AfterFunc(20*time.Millisecond, func() { cancel(stopped) })
 	start := time.Now()
-	_, err = OpenCheckpoint(ctx, folder, true)
+	_, err := OpenCheckpoint(ctx, folder, true)
 	if took := time.Since(start); !errors.Is(err, stopped) || took >= lockTimeout {
 		t.Errorf("after %v the error is %v", took, err)
 	}

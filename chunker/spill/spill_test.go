@@ -52,13 +52,17 @@ func newTestRequests(t *testing.T) *blockio.Pool {
 	return p
 }
 
-func newTestSpill(t testing.TB, spec format.Spec, store Store, folders ...string) *Spill {
+// openSpill opens a spill until the end of the test, with the usual values of the options that are
+// not set.
+func openSpill(t testing.TB, opt Options) *Spill {
 	t.Helper()
-	if len(folders) == 0 {
-		folders = []string{t.TempDir()}
+	opt.Codec = cmp.Or(opt.Codec, "none")
+	opt.Workers = cmp.Or(opt.Workers, 2)
+	opt.Keyer = formattest.Keyer(t, words)
+	if len(opt.Folders) == 0 {
+		opt.Folders = []string{t.TempDir()}
 	}
-	s, err := New(Options{Store: store, Folders: folders, Codec: "none", Keyer: formattest.Keyer(t, spec),
-		Workers: 2})
+	s, err := New(opt)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -271,7 +275,7 @@ func same(a, b []byte) (n int) {
 
 func TestSpillUsesAllFolders(t *testing.T) {
 	store, folders := &memoryStore{}, []string{t.TempDir(), t.TempDir(), t.TempDir()}
-	s := newTestSpill(t, words, store, folders...)
+	s := openSpill(t, Options{Store: store, Folders: folders})
 	w, recs := s.NewRun(Origin{}), numbered(0, 3000)
 	for at := 0; at < 3000; at += 10 { // one writer: with several, the result depends on timing
 		if err := w.WriteBlock(t.Context(), int64(at), recs[8*at:8*(at+10)]); err != nil {
@@ -308,7 +312,8 @@ func TestSpillUsesAllFolders(t *testing.T) {
 // TestWritersAvoidEachOther keeps some files busy. Writers must use the others, or any file if
 // all are busy.
 func TestWritersAvoidEachOther(t *testing.T) {
-	s := newTestSpill(t, words, &memoryStore{}, t.TempDir(), t.TempDir(), t.TempDir())
+	folders := []string{t.TempDir(), t.TempDir(), t.TempDir()}
+	s := openSpill(t, Options{Store: &memoryStore{}, Folders: folders})
 	for _, v := range s.volumes[1:] {
 		v.busy.Add(1)
 	}
@@ -323,12 +328,7 @@ func TestWritersAvoidEachOther(t *testing.T) {
 
 // TestSpillOfLittle expects fewer bytes than there are files.
 func TestSpillOfLittle(t *testing.T) {
-	s, err := New(Options{Folders: []string{t.TempDir()}, Keyer: formattest.Keyer(t, words), ExpectBytes: 8,
-		Workers: 16})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
+	if err := openSpill(t, Options{ExpectBytes: 8, Workers: 16}).Close(); err != nil {
 		t.Error(err)
 	}
 }
@@ -348,12 +348,7 @@ func TestSpillFullFolder(t *testing.T) {
 func testFullFolder(t *testing.T, full error, says string, requests *blockio.Pool) {
 	store := &memoryStore{full: full}
 	folders := []string{t.TempDir(), t.TempDir()}
-	s, err := New(Options{Store: store, Folders: folders, Codec: "none", Keyer: formattest.Keyer(t, words), Workers: 2,
-		Requests: requests})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
+	s := openSpill(t, Options{Store: store, Folders: folders, Requests: requests})
 	for _, f := range store.in(folders[0]) {
 		f.room = 3 * plan.SpillAlign
 	}
@@ -379,12 +374,8 @@ func testFullFolder(t *testing.T, full error, says string, requests *blockio.Poo
 
 // TestSpillSaysWhatItNeeds checks that the error states the expected total if it is known.
 func TestSpillSaysWhatItNeeds(t *testing.T) {
-	s, err := New(Options{Store: &memoryStore{room: 1}, Folders: []string{t.TempDir()}, Codec: "none",
-		Keyer: formattest.Keyer(t, words), ExpectBytes: 3 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = s.storeBlock(numbered(0, 10), new(extent), 0, new(blockio.Batch))
+	s := openSpill(t, Options{Store: &memoryStore{room: 1}, ExpectBytes: 3 << 20})
+	_, err := s.storeBlock(numbered(0, 10), new(extent), 0, new(blockio.Batch))
 	if err == nil || !strings.Contains(err.Error(), "temporary data needs 3 MiB in total, 0 B was written") {
 		t.Errorf("the error is: %v", err)
 	}
@@ -394,7 +385,7 @@ func TestSpillSaysWhatItNeeds(t *testing.T) {
 // its error.
 func TestSpillFullAtOnce(t *testing.T) {
 	store := &memoryStore{room: 1, slow: make(chan struct{})}
-	s := newTestSpill(t, words, store, t.TempDir(), t.TempDir())
+	s := openSpill(t, Options{Store: store, Folders: []string{t.TempDir(), t.TempDir()}})
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
@@ -412,16 +403,14 @@ func TestSpillDamage(t *testing.T) {
 	for _, codec := range []string{"none", "delta", "s2", "zstd"} {
 		store := &memoryStore{}
 		folder := t.TempDir()
-		s, err := New(Options{Store: store, Folders: []string{folder}, Codec: codec, Keyer: formattest.Keyer(t, words)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := openSpill(t, Options{Store: store, Folders: []string{folder}, Codec: codec})
 		run, err := writeRun(s, numbered(0, 2000), 1000)
 		if err != nil {
 			t.Fatal(err)
 		}
 		b := entryOf(t, run, 1)
-		store.files[0].data[b.Offset+int64(b.Bytes)/2] ^= 4
+		file := store.files[b.Volume]
+		file.data[b.Offset+int64(b.Bytes)/2] ^= 4
 		if _, err := run.ReadBlock(entryOf(t, run, 0), make([]byte, run.BlockBytes(b))); err != nil {
 			t.Errorf("%s: the block that is whole: %v", codec, err)
 		}
@@ -430,7 +419,7 @@ func TestSpillDamage(t *testing.T) {
 			!strings.Contains(err.Error(), fmt.Sprintf("byte %d is damaged", b.Offset)) {
 			t.Errorf("%s: the error is: %v", codec, err)
 		}
-		store.files[0].data = store.files[0].data[:b.Offset]
+		file.data = file.data[:b.Offset]
 		if _, err = run.ReadBlock(b, make([]byte, run.BlockBytes(b))); err == nil {
 			t.Errorf("%s: no error from a spill that is cut short", codec)
 		}
@@ -463,7 +452,7 @@ func TestShortBlock(t *testing.T) {
 func TestRunWriterIndex(t *testing.T) {
 	for name, firsts := range map[string][]int64{"gap": {0, 20}, "twice": {0, 0}, "overlap": {0, 5}, "late start": {10}} {
 		store := &memoryStore{}
-		s := newTestSpill(t, words, store)
+		s := openSpill(t, Options{Store: store})
 		w := s.NewRun(Origin{})
 		for _, first := range firsts {
 			if err := w.WriteBlock(context.Background(), first, numbered(0, 10)); err != nil {
@@ -617,11 +606,7 @@ func TestCodecBeyond(t *testing.T) {
 		{"delta", -1, true, true, "delta"},
 		{"none", -1, false, false, "none"},
 	} {
-		s, err := New(Options{Folders: []string{t.TempDir()}, Codec: c.codec, Keyer: formattest.Keyer(t, words),
-			ExpectBytes: c.expected, CachedBytes: cached, Workers: 1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := openSpill(t, Options{Codec: c.codec, ExpectBytes: c.expected, CachedBytes: cached, Workers: 1})
 		s.choice.rate = 1 // so slow that every saved byte pays, on any machine
 		for _, part := range []struct {
 			until int64
@@ -669,11 +654,7 @@ func TestInMemory(t *testing.T) {
 func TestBlocksAreReadAhead(t *testing.T) {
 	for _, codec := range []string{"none", "delta"} {
 		store, requests := &memoryStore{}, newTestRequests(t)
-		s, err := New(Options{Store: store, Folders: []string{t.TempDir()}, Codec: codec, Keyer: formattest.Keyer(t, words),
-			Requests: requests})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := openSpill(t, Options{Store: store, Codec: codec, Requests: requests})
 		want := numbered(0, 300_000)
 		run, err := writeRun(s, want, 1500)
 		if err != nil {

@@ -4,8 +4,6 @@ import (
 	"os"
 	"syscall"
 	"testing"
-
-	"github.com/extsort/extsort/format/formattest"
 )
 
 // TestReleaseInLongStretches checks that space is freed as soon as a long stretch is released, and
@@ -46,13 +44,7 @@ func storedBytes(t *testing.T, f *os.File) int64 {
 // known that there is enough space, otherwise at the end.
 func TestRoomIsGivenBack(t *testing.T) {
 	for expect, atOnce := range map[int64]bool{-1: true, 4 * punchBytes: false} {
-		k := formattest.Keyer(t, words)
-		s, err := New(Options{Folders: []string{t.TempDir()}, Codec: "none", Keyer: k, Workers: 1,
-			Requests: newTestRequests(t), ExpectBytes: expect})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer s.Close()
+		s := openSpill(t, Options{Workers: 1, Requests: newTestRequests(t), ExpectBytes: expect})
 		if !s.volumes[0].direct {
 			t.Skip("this file system does not tell that files can be read past the page cache")
 		}

@@ -76,9 +76,7 @@ func stat(t *testing.T, name string) (fs.FileMode, *syscall.Stat_t) {
 // none, the new one has none either, even if the directory has a default ACL.
 func TestReplacedACL(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "out")
-	if err := os.WriteFile(name, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, name, nil)
 	setACL(t, name, aclAttribute, oneMore)
 	write(t, name, "new")
 	if got := readACL(name); !bytes.Equal(got, oneMore) {
@@ -210,17 +208,13 @@ func TestReplacedByAnotherUser(t *testing.T) {
 // the old index had.
 func TestNewFilesOfReplacedSet(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "set")
-	if err := writeSet(name, nil, "ab", Split{Files: 1}); err != nil {
-		t.Fatal(err)
-	}
+	mustWriteSet(t, name, "ab", Split{Files: 1})
 	for _, file := range []string{name + ".000", name + ".index"} {
 		if err := os.Chmod(file, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := writeSet(name, nil, "abcd", Split{Files: 3}); err != nil {
-		t.Fatal(err)
-	}
+	mustWriteSet(t, name, "abcd", Split{Files: 3})
 	for _, file := range []string{name + ".000", name + ".001", name + ".002", name + ".index"} {
 		if mode, _ := stat(t, file); mode != 0o600 {
 			t.Errorf("%s has mode %v", file, mode)

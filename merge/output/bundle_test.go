@@ -47,9 +47,7 @@ func TestBundle(t *testing.T) {
 		for failAt := 0; !ended; failAt++ {
 			folder := t.TempDir()
 			for _, i := range c.old {
-				if err := os.WriteFile(filepath.Join(folder, fmt.Sprint(i)), []byte("old"), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				put(t, filepath.Join(folder, fmt.Sprint(i)), []byte("old"))
 			}
 			operations, failed := 0, ""
 			err := writeBundle(t, folder, func(operation string) error {
@@ -86,9 +84,7 @@ func TestBundle(t *testing.T) {
 // process replaces a set.
 func TestVanished(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "out")
-	if err := os.WriteFile(name, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, name, []byte("old"))
 	out, err := Open(t.Context(), name, FileOptions{Fault: func(operation string) error {
 		if operation == "open output" {
 			return os.Remove(name)

@@ -58,19 +58,13 @@ func writeWithoutRead(t *testing.T, name string) {
 	}
 
 	kept := &Resumable{Owner: "a checkpoint"}
-	first, err := Open(t.Context(), filepath.Join(folder, "kept"), FileOptions{Resumable: kept})
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := openOutput(t, filepath.Join(folder, "kept"), FileOptions{Resumable: kept})
 	kept.Preserve()
 	if err := first.Abort(); err != nil {
 		t.Error(err)
 	}
 	again := &Resumable{File: kept.File, Owner: kept.Owner}
-	second, err := Open(t.Context(), filepath.Join(folder, "kept"), FileOptions{Resumable: again})
-	if err != nil {
-		t.Fatal(err)
-	}
+	second := openOutput(t, filepath.Join(folder, "kept"), FileOptions{Resumable: again})
 	_, err = second.Write([]byte("new"))
 	if err = errors.Join(err, second.Commit(t.Context(), -1)); err != nil {
 		t.Error(err)

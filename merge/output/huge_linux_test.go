@@ -243,9 +243,7 @@ func TestHugeOutputToFullFileSystem(t *testing.T) {
 	defer unix.Unmount(folder, unix.MNT_DETACH)
 	const size, block = 12 * arena.HugePage, 1 << 20
 	out, _ := openHuge(t, folder, size)
-	if err := os.WriteFile(filepath.Join(folder, "other"), make([]byte, 15<<20), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, filepath.Join(folder, "other"), make([]byte, 15<<20))
 	var next, full atomic.Int64
 	var group sync.WaitGroup
 	for range 8 {

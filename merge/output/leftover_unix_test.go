@@ -21,9 +21,7 @@ func TestLeftoversAreRemoved(t *testing.T) {
 	random := (&naming{base: "out", resumable: new(Resumable), unlocked: true}).tempName(0)
 	stay := []string{"target", known(1), known(2), known(3), known(4), other, random}
 	for _, file := range []string{"target", known(0), known(1), known(5), known(knownNames - 1), other, random} {
-		if err := os.WriteFile(filepath.Join(folder, file), []byte("x"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		put(t, filepath.Join(folder, file), []byte("x"))
 	}
 	alive, err := os.OpenFile(filepath.Join(folder, known(1)), os.O_WRONLY, 0)
 	if err != nil {
@@ -36,10 +34,7 @@ func TestLeftoversAreRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	makeFIFO(t, filepath.Join(folder, known(4)))
-	o, err := Open(t.Context(), name, FileOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := openOutput(t, name, FileOptions{})
 	if err := o.Abort(); err != nil {
 		t.Error(err)
 	}
@@ -55,9 +50,7 @@ func TestLeftoversAreRemoved(t *testing.T) {
 func TestKilledRunsLeaveNoNames(t *testing.T) {
 	for _, named := range []bool{true, false} {
 		name := filepath.Join(t.TempDir(), "out")
-		if err := os.WriteFile(name, []byte("old"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		put(t, name, []byte("old"))
 		killed := openFile(t, name, FileOptions{Fault: func(operation string) error {
 			if named && operation == "create output" {
 				return errors.ErrUnsupported

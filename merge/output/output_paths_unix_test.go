@@ -48,18 +48,13 @@ func TestOutputThroughLinkedFolders(t *testing.T) {
 // mode.
 func TestOutputToDescriptor(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "log")
-	if err := os.WriteFile(name, []byte("kept "), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, name, []byte("kept "))
 	file, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	o, err := Open(t.Context(), fmt.Sprintf("/dev/fd/%d", file.Fd()), FileOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	o := openOutput(t, fmt.Sprintf("/dev/fd/%d", file.Fd()), FileOptions{})
 	if _, isStream := o.(*stream); !isStream {
 		t.Errorf("a descriptor is a %T", o)
 	}
@@ -83,9 +78,7 @@ func TestOutputKeepsOwner(t *testing.T) {
 		t.Skip("only root may give files away")
 	}
 	name := filepath.Join(t.TempDir(), "out")
-	if err := os.WriteFile(name, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	put(t, name, []byte("old"))
 	if err := os.Chown(name, 65534, 65533); err != nil {
 		t.Fatal(err)
 	}
@@ -113,15 +106,10 @@ func TestOutputIgnoresSwappedFolder(t *testing.T) {
 			}
 			name := filepath.Join(folder, "out")
 			if exists {
-				if err := os.WriteFile(name, []byte("old"), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				put(t, name, []byte("old"))
 			}
-			o, err := Open(t.Context(), name, FileOptions{Fault: (&faults{named: named, failAt: -1}).step})
-			if err != nil {
-				t.Fatal(err)
-			}
-			_, err = o.Write([]byte("new"))
+			o := openOutput(t, name, FileOptions{Fault: (&faults{named: named, failAt: -1}).step})
+			_, err := o.Write([]byte("new"))
 			moving := errors.Join(err, os.Rename(folder, moved), os.Mkdir(folder, 0o700))
 			if err := errors.Join(moving, o.Commit(t.Context(), -1)); err != nil {
 				t.Fatal(err)

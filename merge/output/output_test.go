@@ -230,10 +230,7 @@ func TestOutputToFIFO(t *testing.T) {
 }
 
 func TestOutputToNull(t *testing.T) {
-	out, err := Open(t.Context(), os.DevNull, FileOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := openOutput(t, os.DevNull, FileOptions{})
 	if _, ok := out.(*stream); !ok {
 		t.Errorf("%s is not written as a stream", os.DevNull)
 	}
@@ -249,10 +246,7 @@ func TestOutputToNull(t *testing.T) {
 // bytes written.
 func TestOutputWrittenInSequence(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "out")
-	out, err := Open(t.Context(), name, FileOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := openOutput(t, name, FileOptions{})
 	for range 3 {
 		if _, err := out.Write([]byte("abc")); err != nil {
 			t.Fatal(err)
@@ -326,13 +320,28 @@ func TestWriteBehind(t *testing.T) {
 	}
 }
 
-// openFile begins a File.
-func openFile(t *testing.T, name string, opt FileOptions) *File {
+// put writes a file.
+func put(t *testing.T, name string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(name, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// openOutput begins an output.
+func openOutput(t *testing.T, name string, opt FileOptions) Output {
 	t.Helper()
 	out, err := Open(t.Context(), name, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return out
+}
+
+// openFile begins a File.
+func openFile(t *testing.T, name string, opt FileOptions) *File {
+	t.Helper()
+	out := openOutput(t, name, opt)
 	file, ok := out.(*File)
 	if !ok {
 		t.Fatalf("%s is a %T", name, out)
@@ -408,9 +417,7 @@ func TestOutputTriesOtherNames(t *testing.T) {
 		for _, exists := range []bool{false, true} {
 			name := filepath.Join(t.TempDir(), "out")
 			if exists {
-				if err := os.WriteFile(name, []byte("old"), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				put(t, name, []byte("old"))
 			}
 			var done []string
 			taken := func(operation string) error {

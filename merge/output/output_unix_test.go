@@ -77,10 +77,7 @@ func TestFIFOWaitsForReader(t *testing.T) {
 		}
 		got <- data
 	}()
-	out, err := Open(t.Context(), name, FileOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := openOutput(t, name, FileOptions{})
 	data := make([]byte, 3<<20) // more than a pipe holds
 	if _, err := out.Write(data); err != nil {
 		t.Error(err)

@@ -13,9 +13,7 @@ func TestStreamsToFilesAreSent(t *testing.T) {
 	const before = 1000
 	for name, flag := range map[string]int{"start": 0, "behind": 0, "append": os.O_APPEND} {
 		path := filepath.Join(t.TempDir(), "out")
-		if err := os.WriteFile(path, make([]byte, before), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		put(t, path, make([]byte, before))
 		file, err := os.OpenFile(path, os.O_WRONLY|flag, 0)
 		if err != nil {
 			t.Fatal(err)

@@ -158,9 +158,7 @@ func TestSetSurvivesEveryFault(t *testing.T) {
 				folder := t.TempDir()
 				stem := filepath.Join(folder, "out")
 				if exists {
-					if err := writeSet(stem, nil, "abcd", Split{Bytes: 1}); err != nil {
-						t.Fatal(err)
-					}
+					mustWriteSet(t, stem, "abcd", Split{Bytes: 1})
 				}
 				fault := &faults{named: named, failAt: failAt}
 				renamed := 0 // including the rename in progress
@@ -205,9 +203,7 @@ func TestKilledSetIsWrittenAgain(t *testing.T) {
 	for _, stemName := range []string{"out", "o\xffut", strings.Repeat("ü", 120)} {
 		folder := t.TempDir()
 		stem := filepath.Join(folder, stemName)
-		if err := writeSet(stem, nil, "abcd", Split{Bytes: 1}); err != nil {
-			t.Fatal(err)
-		}
+		mustWriteSet(t, stem, "abcd", Split{Bytes: 1})
 		var copies []string
 		err := writeSet(stem, func(string) error {
 			copies = append(copies, filepath.Join(t.TempDir(), "copy"))
@@ -297,6 +293,14 @@ func writeSet(stem string, fault func(string) error, recs string, split Split) e
 	return writeSetUntil(context.Background(), stem, fault, recs, split)
 }
 
+// mustWriteSet is writeSet without a fault.
+func mustWriteSet(t *testing.T, stem string, recs string, split Split) {
+	t.Helper()
+	if err := writeSet(stem, nil, recs, split); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // writeSetUntil is writeSet until ctx is cancelled. After an error the set is aborted.
 func writeSetUntil(ctx context.Context, stem string, fault func(string) error, recs string, split Split) error {
 	opt := Options{RecordSize: 1, Keyer: byteKeys, Records: int64(len(recs))}
@@ -317,24 +321,16 @@ func TestSetRefuses(t *testing.T) {
 	stem := filepath.Join(folder, "out")
 	for _, name := range []string{"out.007", "out.index"} {
 		alien := filepath.Join(folder, name)
-		if err := os.WriteFile(alien, []byte("mine"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		put(t, alien, []byte("mine"))
 		err := writeSet(stem, nil, "abc", Split{Files: 3})
 		if err == nil || !strings.Contains(err.Error(), name) || content(t, alien) != "mine" {
 			t.Errorf("%s stands there: %v", name, err)
 		}
 		os.Remove(alien)
 	}
-	if err := writeSet(stem, nil, "abc", Split{Files: 3}); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(folder, "out.1st"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := writeSet(stem, nil, "abc", Split{Files: 2}); err != nil {
-		t.Fatal(err)
-	}
+	mustWriteSet(t, stem, "abc", Split{Files: 3})
+	put(t, filepath.Join(folder, "out.1st"), nil)
+	mustWriteSet(t, stem, "abc", Split{Files: 2})
 	if got := names(t, folder); !slices.Equal(got, []string{"out.000", "out.001", "out.1st", "out.index"}) {
 		t.Errorf("the folder has %q", got)
 	}

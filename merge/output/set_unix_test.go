@@ -22,9 +22,7 @@ import (
 func TestNamesWaitForNaming(t *testing.T) {
 	for _, listed := range []bool{false, true} {
 		stem := filepath.Join(t.TempDir(), "out")
-		if err := writeSet(stem, nil, "ab", Split{Files: 2}); err != nil {
-			t.Fatal(err)
-		}
+		mustWriteSet(t, stem, "ab", Split{Files: 2})
 		index := content(t, stem+".index")
 		if err := os.Remove(stem + ".index"); err != nil {
 			t.Fatal(err)
@@ -54,9 +52,7 @@ func TestNamesWaitForNaming(t *testing.T) {
 		case <-time.After(200 * time.Millisecond):
 		}
 		if listed {
-			if err := os.WriteFile(stem+".index", []byte(index), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			put(t, stem+".index", []byte(index))
 		}
 		unlock()
 		err = <-decided
@@ -71,9 +67,7 @@ func TestNamesWaitForNaming(t *testing.T) {
 func TestNamingWaitsForLook(t *testing.T) {
 	folder := t.TempDir()
 	stem := filepath.Join(folder, "out")
-	if err := writeSet(stem, nil, "abcd", Split{Bytes: 1}); err != nil {
-		t.Fatal(err)
-	}
+	mustWriteSet(t, stem, "abcd", Split{Bytes: 1})
 	looking := setNames{stem: stem}
 	unlock, err := looking.lock(t.Context(), filelock.Shared)
 	if err != nil {

@@ -90,17 +90,14 @@ func TestCountsThatDoNotFit(t *testing.T) {
 				opt := Options{RecordSize: 1, Records: -1, MaxRecords: 2,
 					Header: func(records int64) []byte { return []byte{byte('0' + records)} },
 					Tail:   func() ([]byte, error) { return []byte("tail"), nil },
-					Keep:   func() (*spill.RunWriter, error) { return newRun(t), nil }}
+					Keep:   func() (*spill.RunWriter, error) { return keptRun(t) }}
 				if known {
 					opt.Records = records
 				}
 				name := filepath.Join(t.TempDir(), "out")
 				var to io.Writer = &bytes.Buffer{}
 				if isFile {
-					out, err := Open(t.Context(), name, opt.File(FileOptions{}))
-					if err != nil {
-						t.Fatal(err)
-					}
+					out := openOutput(t, name, opt.File(FileOptions{}))
 					to = out
 				}
 				sink, err := NewSink(t.Context(), to, opt)
@@ -128,24 +125,8 @@ func TestCountsThatDoNotFit(t *testing.T) {
 	}
 }
 
-// newRun begins a run of records of one byte.
-func newRun(t *testing.T) *spill.RunWriter {
-	t.Helper()
-	keyer, err := format.NewKeyer(format.Whole(1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := spill.New(spill.Options{Folders: []string{t.TempDir()}, Codec: "none", Keyer: keyer, ExpectBytes: -1,
-		Workers: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	return s.NewRun(spill.Origin{})
-}
-
 // TestStreamHasBegun checks that a stream has begun when its first byte is written, with and
-// without a compressor, and not before.
+// without a compressor, and not before or if the first write fails.
 func TestStreamHasBegun(t *testing.T) {
 	for _, compression := range []format.Compression{format.None, format.Gzip} {
 		var to bytes.Buffer
@@ -168,5 +149,17 @@ func TestStreamHasBegun(t *testing.T) {
 		if !sink.Begun() {
 			t.Errorf("%v: the stream has not begun after %d bytes", compression, to.Len())
 		}
+	}
+
+	broken := brokenStream{failAt: 1}
+	sink, err := NewSink(t.Context(), &broken, Options{RecordSize: 1, Records: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := sink.WriteBlock(t.Context(), 0, []byte("x")); !errors.Is(err, errBroken) || sink.Begun() {
+		t.Errorf("the first write fails: begun %t, error %v", sink.Begun(), err)
+	}
+	if err := sink.Abort(); err != nil {
+		t.Error(err)
 	}
 }
