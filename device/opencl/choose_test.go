@@ -3,12 +3,13 @@
 package opencl
 
 import (
-	"bytes"
 	"context"
 	"testing"
 
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/device/devicetest"
 	"github.com/extsort/extsort/device/opencl/algo"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 // A chunk uses the algorithm that the user named, or the one that was measured to be the fastest
@@ -26,28 +27,21 @@ func TestFastestAlgorithmSorts(t *testing.T) {
 	}
 	d := open(t, Options{Tuning: tuning})
 	for _, c := range []struct {
-		size, records int
-		named, want   string
+		key         string
+		records     int
+		named, want string
 	}{
-		{8, 500, "", "selection-blocks"},
-		{8, 501, "", "tile"},
-		{8, 400, "split", "split"},
-		{4, 600, "", "tile"}, // default parameters, because no device supports digits of 99 bits
+		{"u64", 500, "", "selection-blocks"},
+		{"u64", 501, "", "tile"},
+		{"u64", 400, "split", "split"},
+		{"u32", 600, "", "tile"}, // default parameters, because no device supports digits of 99 bits
 	} {
-		k := keyer(t, c.size, map[int]string{4: "0:u32", 8: "0:u64"}[c.size])
-		chunk, err := d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Records: 1000, Algorithm: c.named})
-		if err != nil {
-			t.Fatal(err)
-		}
-		recs := randomBytes(c.records*c.size, "few")
-		if got := sortOn(t, chunk, &memorySource{recs: recs, size: c.size}, -1); !bytes.Equal(got, sorted(k, recs)) {
-			t.Errorf("%d keys of %d bytes, algorithm %q: wrong order", c.records, c.size, c.named)
-		}
+		l := formattest.Bare(t, c.key)
+		opt := device.ChunkOptions{Keyer: formattest.KeyerOf(t, l), Records: 1000, Algorithm: c.named}
+		chunk := newChunk(t, d, opt)
+		devicetest.CheckOn(t, chunk, devicetest.Case{Layout: l, Recs: randomRecords(l, c.records, "few"), Limit: -1})
 		if got := chunk.Stats().Algorithm; got != c.want {
-			t.Errorf("%d keys of %d bytes, algorithm %q: sorted by %s, want %s", c.records, c.size, c.named, got, c.want)
-		}
-		if err := chunk.Close(); err != nil {
-			t.Error(err)
+			t.Errorf("%d keys of %s, algorithm %q: sorted by %s, want %s", c.records, c.key, c.named, got, c.want)
 		}
 	}
 }
@@ -56,8 +50,9 @@ func TestFastestAlgorithmSorts(t *testing.T) {
 // its own.
 func TestDigitBits(t *testing.T) {
 	tuning := &Tuning{Sorts: []TunedSort{{Key: narrow, Algorithm: "hybrid", Rate: 1e9}}}
-	k := keyer(t, 4, "0:u32")
-	recs := randomBytes(4*3000, "uniform")
+	l := formattest.Bare(t, "u32")
+	k := formattest.KeyerOf(t, l)
+	recs := randomRecords(l, 3000, "uniform")
 	for _, c := range []struct {
 		algorithm string
 		bits      int
@@ -66,20 +61,12 @@ func TestDigitBits(t *testing.T) {
 		{"count-scan-reorder", 4, 8}, {"onesweep", 3, 11},
 		{"split", 0, 6}, {"binning", 0, 8}, {"onesweep", 0, 4}} { // as the cost model finds
 		d := open(t, Options{Algorithm: c.algorithm, DigitBits: c.bits, Tuning: tuning})
-		chunk, err := d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Records: 3000})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := sortOn(t, chunk, &memorySource{recs: recs, size: 4}, -1); !bytes.Equal(got, sorted(k, recs)) {
-			t.Errorf("%s by %d bits: wrong order", c.algorithm, c.bits)
-		}
+		chunk := newChunk(t, d, device.ChunkOptions{Keyer: k, Records: 3000})
+		devicetest.CheckOn(t, chunk, devicetest.Case{Layout: l, Recs: recs, Limit: -1})
 		if s := chunk.Stats(); s.Passes != c.passes {
 			t.Errorf("%s by %d bits: %d passes of %s, want %d", c.algorithm, c.bits, s.Passes, s.Algorithm, c.passes)
 		}
-		if err := chunk.Close(); err != nil {
-			t.Error(err)
-		}
-		_, err = d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Algorithm: "selection"})
+		_, err := d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Algorithm: "selection"})
 		if c.bits > 0 && err == nil {
 			t.Error("selection has no digits, yet it was told their width")
 		}

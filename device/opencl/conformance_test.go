@@ -9,12 +9,13 @@ import (
 	"github.com/extsort/extsort/device/devicetest"
 )
 
+// TestConformance runs all parts of the suite on one open device, so that they share its kernels.
 func TestConformance(t *testing.T) {
-	devicetest.Run(t, func(t testing.TB) device.Device {
-		d, err := openFirst(t, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		return d
-	})
+	d := open(t, Options{})
+	devicetest.Run(t, func(testing.TB) device.Device { return sharedDevice{d} })
 }
+
+// sharedDevice is a device that stays open.
+type sharedDevice struct{ device.Device }
+
+func (sharedDevice) Close() error { return nil }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/devicetest"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 // The tests in this file run the test binary again with another libOpenCL: testdata/faulty.c. It
@@ -107,30 +108,31 @@ func failCall(t *testing.T, n int, fields []string) string {
 
 func sortWithFaults(t *testing.T, fields ...string) error {
 	size := 4 * (1 + 2*(len(fields)-1))
-	k := keyer(t, size, fields...)
+	l := formattest.Fields(t, size, fields...)
 	d, err := Open(1, Options{})
 	if err != nil {
 		return err
 	}
 	defer d.Close()
 	ctx := context.Background()
-	c, err := d.NewChunk(ctx, device.ChunkOptions{Keyer: k, Records: 3000, MemoryBytes: 32 << 10, Workers: 2})
+	c, err := d.NewChunk(ctx, device.ChunkOptions{Keyer: formattest.KeyerOf(t, l), Records: 3000,
+		MemoryBytes: 32 << 10, Workers: 2})
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	recs := randomBytes(3000*size, "uniform")
-	if _, err := c.Load(ctx, &memorySource{size: size, recs: recs}); err != nil {
+	recs := randomRecords(l, 3000, "uniform")
+	if _, err := c.Load(ctx, &devicetest.Source{Size: size, Recs: recs}); err != nil {
 		return err
 	}
 	if err := c.Sort(ctx); err != nil {
 		return err
 	}
-	out := make([]byte, len(recs))
-	if err := c.Store(ctx, -1, false, sink(out, size)); err != nil {
+	out := devicetest.Collector{Size: size}
+	if err := c.Store(ctx, -1, false, &out); err != nil {
 		return err
 	}
-	if !bytes.Equal(out, sorted(k, recs)) {
+	if !bytes.Equal(out.Written(t), devicetest.Sorted(l, recs)) {
 		t.Error("a failed call went unnoticed: wrong order")
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/devicetest"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 // benchSizes returns log2 of the number of records for each benchmark. Set EXTSORT_BENCH_LOG2=n
@@ -63,18 +64,9 @@ func countName(log2 int) string {
 
 func benchmarkSort(b *testing.B, layout format.Layout, recs []byte) {
 	d := open(b, Options{})
-	k, err := format.NewKeyer(layout)
-	if err != nil {
-		b.Fatal(err)
-	}
 	size := layout.RecordSize
-	c, err := d.NewChunk(context.Background(), device.ChunkOptions{Keyer: k, Records: int64(len(recs) / size),
-		MemoryBytes: 256 << 20,
-		BlockBytes:  4 << 20, Workers: runtime.GOMAXPROCS(0)})
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer c.Close()
+	c := newChunk(b, d, device.ChunkOptions{Keyer: formattest.KeyerOf(b, layout), Records: int64(len(recs) / size),
+		MemoryBytes: 256 << 20, BlockBytes: 4 << 20, Workers: runtime.GOMAXPROCS(0)})
 	oneSort(b, c, recs, size) // builds kernels and pins the ring
 	b.SetBytes(int64(len(recs)))
 	b.ResetTimer()

@@ -29,8 +29,8 @@ func buildShortcuts(b *builder, p Params) kernelSet {
 type hybridGeometry struct{ partition, finish geometry }
 
 // hybridItems is the fastest number of keys per work-item of a partition, by bytes of the key. It
-// and the default shapes were measured on an NVIDIA H200, driver 580, with 2^28 random keys, by
-// BenchmarkSweep.
+// and the default shapes were measured on an NVIDIA H200, driver 580, with 2^28 random keys. The
+// command "extsort tune" measures them on other devices.
 var hybridItems = map[int]int{4: 22, 8: 11}
 
 func hybridShape(dev *cl.Device, p Params, wordBytes int) hybridGeometry {

@@ -92,13 +92,10 @@ func TestConstantDigitsAreSkipped(t *testing.T) {
 		dist   int
 		passes int
 	}{{0, 8}, {1, 0}, {6, 2}} {
-		b := newBed(t, ctx, q, kind{8, false}, pack(makeKeys(dists[tt.dist], 5000, 1), 8))
-		must(t, s.Sort(q, &b.data, 0, 64))
-		b.check(0, 64)
-		if b.data.Passes != tt.passes {
-			t.Errorf("%s: %d passes, want %d", dists[tt.dist].name, b.data.Passes, tt.passes)
+		passes := sortWords(t, s, ctx, q, kind{8, false}, pack(makeKeys(dists[tt.dist], 5000, 1), 8), 0, 64)
+		if passes != tt.passes {
+			t.Errorf("%s: %d passes, want %d", dists[tt.dist].name, passes, tt.passes)
 		}
-		b.close()
 	}
 }
 
@@ -134,14 +131,10 @@ func TestSortByLeadingBits(t *testing.T) {
 		s := newSorter(t, ctx, "", Params{LeadingKeys: 1, Wide: k.values})
 		for _, tt := range tests {
 			for _, bits := range [][2]int{{0, 64}, {7, 60}} {
-				b := newBed(t, ctx, q, k, pack(makeKeys(tt.dist, 30_000, 3), 8))
-				must(t, s.Sort(q, &b.data, bits[0], bits[1]))
-				b.check(bits[0], bits[1])
-				all := len(digitsOf(bits[0], bits[1], 8))
-				if tt.fewer && b.data.Passes >= all {
-					t.Errorf("%s: %d passes of %d", tt.name, b.data.Passes, all)
+				passes := sortWords(t, s, ctx, q, k, pack(makeKeys(tt.dist, 30_000, 3), 8), bits[0], bits[1])
+				if all := len(digitsOf(bits[0], bits[1], 8)); tt.fewer && passes >= all {
+					t.Errorf("%s: %d passes of %d", tt.name, passes, all)
 				}
-				b.close()
 			}
 		}
 	}
@@ -215,17 +208,15 @@ func TestHybrid(t *testing.T) {
 		s := newSorter(t, ctx, "hybrid", p)
 		for _, tt := range tests {
 			for _, n := range []int{1, 2, 500, 70_000} {
-				b := newBed(t, ctx, q, kind{tt.bytes, false}, pack(makeKeys(tt.dist, n, 3), tt.bytes))
 				toBit := 8 * tt.bytes
 				if tt.partial {
 					toBit = 50
 				}
-				must(t, s.Sort(q, &b.data, 0, toBit))
-				b.check(0, toBit)
-				if n == 70_000 && tt.passes > 0 && b.data.Passes != tt.passes {
-					t.Errorf("%s, %+v: %d passes, want %d", tt.dist.name, p, b.data.Passes, tt.passes)
+				words := pack(makeKeys(tt.dist, n, 3), tt.bytes)
+				passes := sortWords(t, s, ctx, q, kind{tt.bytes, false}, words, 0, toBit)
+				if n == 70_000 && tt.passes > 0 && passes != tt.passes {
+					t.Errorf("%s, %+v: %d passes, want %d", tt.dist.name, p, passes, tt.passes)
 				}
-				b.close()
 			}
 		}
 	}
@@ -254,13 +245,11 @@ func TestTail(t *testing.T) {
 	s := newSorter(t, ctx, "hybrid", Params{LeadingKeys: 1})
 	for _, tt := range tests {
 		for _, n := range []int{2, 500, 70_000} {
-			b := newBed(t, ctx, q, kind{tt.bytes, true}, pack(makeKeys(tt.dist, n, 3), tt.bytes))
-			must(t, s.Sort(q, &b.data, 0, 8*tt.bytes))
-			b.check(0, 8*tt.bytes)
-			if n == 70_000 && tt.passes > 0 && b.data.Passes != tt.passes {
-				t.Errorf("%s: %d passes, want %d", tt.dist.name, b.data.Passes, tt.passes)
+			words := pack(makeKeys(tt.dist, n, 3), tt.bytes)
+			passes := sortWords(t, s, ctx, q, kind{tt.bytes, true}, words, 0, 8*tt.bytes)
+			if n == 70_000 && tt.passes > 0 && passes != tt.passes {
+				t.Errorf("%s: %d passes, want %d", tt.dist.name, passes, tt.passes)
 			}
-			b.close()
 		}
 	}
 }
@@ -375,10 +364,7 @@ func FuzzSort(f *testing.F) {
 		if len(words) == 0 || fromBit == toBit {
 			return
 		}
-		b := newBed(t, ctx, q, kind{8, true}, words)
-		defer b.close()
-		must(t, sorters[name].Sort(q, &b.data, fromBit, toBit))
-		b.check(fromBit, toBit)
+		sortWords(t, sorters[name], ctx, q, kind{8, true}, words, fromBit, toBit)
 	})
 	for _, s := range sorters {
 		s.Close()
@@ -463,13 +449,10 @@ func TestInOrder(t *testing.T) {
 				if swapped >= 0 {
 					keys[swapped], keys[swapped+1] = keys[swapped+1], keys[swapped]
 				}
-				b := newBed(t, ctx, q, kind{8, true}, pack(keys, 8))
-				must(t, s.Sort(q, &b.data, 2, 60))
-				b.check(2, 60)
-				if (b.data.Passes > 0) != (swapped >= 0) {
-					t.Errorf("%d keys, %d out of order: %d passes", n, swapped, b.data.Passes)
+				passes := sortWords(t, s, ctx, q, kind{8, true}, pack(keys, 8), 2, 60)
+				if (passes > 0) != (swapped >= 0) {
+					t.Errorf("%d keys, %d out of order: %d passes", n, swapped, passes)
 				}
-				b.close()
 			}
 		}
 	}
@@ -508,13 +491,10 @@ func TestReversed(t *testing.T) {
 				if swapped >= 0 {
 					keys[swapped], keys[swapped+1] = keys[swapped+1], keys[swapped]|1<<39
 				}
-				b := newBed(t, ctx, q, c.k, pack(keys, c.k.wordBytes))
-				must(t, s.Sort(q, &b.data, c.from, c.to))
-				b.check(c.from, c.to)
-				if isSorted := c.isSorted || swapped >= 0; isSorted != (b.data.Passes > 0) {
-					t.Errorf("%+v, %d keys, %d out of order: %d passes", c, n, swapped, b.data.Passes)
+				passes := sortWords(t, s, ctx, q, c.k, pack(keys, c.k.wordBytes), c.from, c.to)
+				if isSorted := c.isSorted || swapped >= 0; isSorted != (passes > 0) {
+					t.Errorf("%+v, %d keys, %d out of order: %d passes", c, n, swapped, passes)
 				}
-				b.close()
 			}
 		}
 	}
