@@ -2,9 +2,12 @@ package format
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/extsort/extsort/internal/testrows"
 )
 
 // counts is the column of counts after a record.
@@ -18,10 +21,7 @@ func aggregation(t *testing.T, a Aggregates, keepLast bool) *Aggregation {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keyer, err := NewKeyer(header.Layout())
-	if err != nil {
-		t.Fatal(err)
-	}
+	keyer := must(NewKeyer(header.Layout()))
 	g, err := NewAggregation(a, header, keyer, keepLast)
 	if err != nil {
 		t.Fatal(err)
@@ -145,10 +145,7 @@ func TestWideSum(t *testing.T) {
 // TestHalfFloatValues compares values of binary16 with those of the keys.
 func TestHalfFloatValues(t *testing.T) {
 	typ, _ := ParseType("f16")
-	keyer, err := NewKeyer(Bare(typ))
-	if err != nil {
-		t.Fatal(err)
-	}
+	keyer := must(NewKeyer(Bare(typ)))
 	for b := range 1 << 16 {
 		rec := binary.LittleEndian.AppendUint16(nil, uint16(b))
 		_, want := typ.float(keyer.Append(nil, rec))
@@ -166,40 +163,12 @@ func TestAggregateErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	keyer, err := NewKeyer(header.Layout())
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		a    Aggregates
-		want string
-	}{
-		{Aggregates{Sum: []string{""}}, `want OFFSET:TYPE or the name of a field`},
-		{Aggregates{Sum: []string{"n:"}}, `want OFFSET:TYPE or the name of a field`},
-		{Aggregates{Sum: []string{"=n"}}, `a name begins with a letter`},
-		{Aggregates{Sum: []string{"7=n"}}, `a name begins with a letter`},
-		{Aggregates{Sum: []string{"n:u32"}}, `Options.Sum NAME=n:u32 appends it`},
-		{Aggregates{Sum: []string{"a=n:u32:u64"}}, `want [NAME=]OFFSET:TYPE`},
-		{Aggregates{Max: []string{"a=n:u32"}}, `only a sum can have another type`},
-		{Aggregates{Sum: []string{"m"}}, `no such field: want OFFSET:TYPE, or one of key, n, x, name, small`},
-		{Aggregates{Sum: []string{"4:u17"}}, `unknown type "u17"`},
-		{Aggregates{Sum: []string{"a=n:u17"}}, `unknown type "u17"`},
-		{Aggregates{Sum: []string{"99999999999999999999:u8"}}, `is not a number of bytes`},
-		{Aggregates{Sum: []string{"17:u16"}}, `needs 2 bytes from byte 17 on, but a record has only bytes 0 to 17`},
-		{Aggregates{Sum: []string{"key"}}, `is a part of the key, which must stay: Options.Sum NAME=key appends`},
-		{Aggregates{Max: []string{"3:u16"}}, `is a part of the key`},
-		{Aggregates{Sum: []string{"n"}, Max: []string{"5:u16"}}, `replaces the same bytes as Options.Sum n`},
-		{Aggregates{Sum: []string{"n=n"}}, `there is already a field n`},
-		{Aggregates{Sum: []string{"a=n"}, Max: []string{"a=n"}}, `there is already a field a`},
-		{Aggregates{Sum: []string{"count=n"}, Count: true}, `there is already a field count`},
-		{Aggregates{Sum: []string{"name"}}, `values of type bytes6 cannot be added`},
-		{Aggregates{Sum: []string{"small"}}, `NAME=small:f32 appends one of f32`},
-		{Aggregates{Sum: []string{"a=n:f32"}}, `the sum of integers is an integer, not f32`},
-		{Aggregates{Sum: []string{"a=x:u32"}}, `the sum of floats is f32 or f64, not u32`},
-	} {
-		_, err := NewAggregation(c.a, header, keyer, false)
-		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
-			t.Errorf("%+v: %v, want %q", c.a, err, c.want)
+	keyer := must(NewKeyer(header.Layout()))
+	for _, row := range testrows.Read(t, "aggregate_faults.txt") {
+		a, want := fromWords[Aggregates](t, row[0]), row[1]
+		_, err := NewAggregation(a, header, keyer, false)
+		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%+v: %v, want %q", a, err, want)
 		}
 	}
 	if _, err := NewAggregation(Aggregates{Sum: []string{"k=key:u64"}, Min: []string{"low=n"}, Max: []string{"n"}},
@@ -215,10 +184,7 @@ func combinedNpy(t *testing.T, descr string, keys []string, a Aggregates) (*Head
 	if err != nil {
 		t.Fatal(err)
 	}
-	keyer, err := NewKeyer(h.Layout())
-	if err != nil {
-		t.Fatal(err)
-	}
+	keyer := must(NewKeyer(h.Layout()))
 	g, err := NewAggregation(a, h, keyer, false)
 	return h, g, err
 }
@@ -228,25 +194,11 @@ const mixedDtype = "[('id', '<u4'), ('pos', '<i2', (2,)), ('z', '>c8'), ('ok', '
 
 // TestAggregateUnorderedNpy checks that values without an order are neither compared nor added.
 func TestAggregateUnorderedNpy(t *testing.T) {
-	for _, c := range []struct {
-		a    Aggregates
-		want string
-	}{
-		{Aggregates{Max: []string{"pos"}}, "Options.Max pos: field \"pos\" is an array: " +
-			"give the element as Options.Max OFFSET:TYPE, the first of which is 4:i16"},
-		{Aggregates{Min: []string{"low=pos"}}, "give the element as Options.Min low=OFFSET:TYPE, the first"},
-		{Aggregates{Sum: []string{"pos"}}, "field \"pos\" is an array"},
-		{Aggregates{Min: []string{"z"}}, "dtype '>c8' has no order here"},
-		{Aggregates{Max: []string{"most=z"}}, "or give Options.Max most=OFFSET:TYPE"},
-		{Aggregates{Max: []string{"in"}}, "field \"in\" is an array"},
-		{Aggregates{Sum: []string{"ok"}}, "Options.Sum ok: a sum does not fit a bool: Options.Sum NAME=ok:u64 appends it"},
-		{Aggregates{Sum: []string{"n=ok"}}, "a sum does not fit a bool: Options.Sum n=ok:u64 appends it"},
-		{Aggregates{Sum: []string{"when"}}, "dates cannot be added"},
-		{Aggregates{Sum: []string{"days=when:i64"}}, "dates cannot be added"},
-	} {
-		_, _, err := combinedNpy(t, mixedDtype, []string{"id"}, c.a)
-		if err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v: %v, want %q", c.a, err, c.want)
+	for _, row := range testrows.Read(t, "aggregate_npy_faults.txt") {
+		a, want := fromWords[Aggregates](t, row[0]), row[1]
+		_, _, err := combinedNpy(t, mixedDtype, []string{"id"}, a)
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %q", a, err, want)
 		}
 	}
 	if _, _, err := combinedNpy(t, "'<c8'", []string{"0:f32"}, Aggregates{Max: []string{"most=value"}}); err == nil ||
@@ -298,28 +250,14 @@ func TestAggregateNpyDtypes(t *testing.T) {
 // TestAggregationsAreDescribedByPlaces checks that a checkpoint can tell two fields with the same
 // name apart, and which results can take the place of records in runs.
 func TestAggregationsAreDescribedByPlaces(t *testing.T) {
-	for _, c := range []struct {
-		aggregates   Aggregates
-		want         string
-		combinesRuns bool
-	}{
-		{Aggregates{}, "none", true},
-		{Aggregates{Count: true}, "none", false},
-		{Aggregates{Sum: []string{"8:i32"}}, "Options.Sum 8:i32 to 8:i32", true},
-		{Aggregates{Sum: []string{"8:f32"}}, "Options.Sum 8:f32 to 8:f32", false},
-		{Aggregates{Sum: []string{"total=8:i32:u64"}}, "Options.Sum 8:i32 to 32:u64", false},
-		{
-			Aggregates{Min: []string{"12:u16be"}, Last: []string{"16:u8"}},
-			"Options.Min 12:u16be to 12:u16be, Options.Last 16:u8 to 16:u8",
-			true,
-		},
-	} {
-		g := aggregation(t, c.aggregates, false)
-		if got := g.String(); got != c.want {
-			t.Errorf("%+v: %q, want %q", c.aggregates, got, c.want)
+	for _, row := range testrows.Read(t, "aggregate_places.txt") {
+		aggregates, want := fromWords[Aggregates](t, row[0]), row[1]
+		g := aggregation(t, aggregates, false)
+		if got := g.String(); got != want {
+			t.Errorf("%+v: %q, want %q", aggregates, got, want)
 		}
-		if got := g.CombinesRuns(); got != c.combinesRuns {
-			t.Errorf("%+v: CombinesRuns is %t", c.aggregates, got)
+		if got := g.CombinesRuns(); fmt.Sprint(got) != row[2] {
+			t.Errorf("%+v: CombinesRuns is %t", aggregates, got)
 		}
 	}
 }

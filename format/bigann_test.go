@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/extsort/extsort/internal/testrows"
 )
 
 // bigannHeader is the number and the dimension of vectors.
@@ -15,54 +17,31 @@ func bigannHeader(count, dimension byte) string {
 }
 
 func TestBigannHeaders(t *testing.T) {
-	for _, c := range []struct {
-		spec Spec
-		data string
-		want string // the layout, or the expected error
-	}{
-		{Spec{Format: "fbin", Keys: []string{"2"}}, bigannHeader(2, 3), "12-byte records by 8:f32"},
-		{Spec{Format: "ibin", Keys: []string{"0:desc", "1"}}, bigannHeader(2, 2), "8-byte records by 0:i32:desc, 4:i32"},
-		{Spec{Format: "u8bin", Keys: []string{"99"}}, bigannHeader(2, 100), "100-byte records by 99:u8"},
-		{Spec{Format: "i8bin"}, bigannHeader(2, 1), "bare i8"},
-		{Spec{Format: "fbin", Keys: []string{"4:u32"}}, bigannHeader(2, 3), "12-byte records by 4:u32"},
-		{Spec{Format: "fbin", RecordSize: 12, Keys: []string{"0"}}, bigannHeader(2, 3), "12-byte records by 0:f32"},
-		{Spec{Format: "fbin", Keys: []string{"1"}}, bigannHeader(0, 3), "12-byte records by 4:f32"},
-		{Spec{Format: "fbin", Keys: []string{"1"}}, bigannHeader(0, 0), "8-byte records by 4:f32"},
-
-		{Spec{Format: "fbin"}, bigannHeader(2, 3), "3 columns, so name the columns to sort by"},
-		{Spec{Format: "fbin", Keys: []string{"3"}}, bigannHeader(2, 3), "a record has columns 0 to 2"},
-		{Spec{Format: "fbin", Keys: []string{"0"}}, bigannHeader(2, 0), "of 0 at byte 4 is impossible (1 to 262144)"},
-		{Spec{Format: "u8bin", Keys: []string{"0"}}, "\x01\x00\x00\x00\x01\x00\x10\x00", "impossible (1 to 1048576)"},
-		{Spec{Format: "ibin", Keys: []string{"0"}}, strings.Repeat("\xff", 8), "a dimension of 4294967295 at byte 4"},
-		{Spec{Format: "fbin", Keys: []string{"0"}}, "", "ends after 0 of the 8 bytes of the number and the dimension"},
-		{Spec{Format: "fbin", Keys: []string{"0"}}, "1234567", "ends after 7 of the 8 bytes"},
-		{Spec{Format: "fbin", RecordSize: 16, Keys: []string{"0"}}, bigannHeader(2, 3), "12 bytes, not Record.RecordSize 16"},
-		{Spec{Format: "fbin", Type: "f32"}, "", "Record.Format fbin excludes Record.Type"},
-		{Spec{Format: "fbin", Member: "a"}, "", "add Record.Format npz"},
-	} {
-		r := strings.NewReader(c.data + "records")
-		if len(c.data) < bigannHeaderSize {
-			r = strings.NewReader(c.data)
+	for _, row := range testrows.Read(t, "bigann.txt") {
+		spec, data, want := fromWords[Spec](t, row[0]), row[1], row[2]
+		r := strings.NewReader(data + "records")
+		if len(data) < bigannHeaderSize {
+			r = strings.NewReader(data)
 		}
-		h, err := c.spec.ReadHeader(r, "v")
+		h, err := spec.ReadHeader(r, "v")
 		if err != nil {
-			if !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%v, %q: %v, want %q", c.spec, c.data, err, c.want)
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%v, %q: %v, want %q", spec, data, err, want)
 			}
 			continue
 		}
 		rest, _ := io.ReadAll(r)
-		if h.Layout().String() != c.want || h.Size() != 8 || h.Records() != int64(c.data[0]) || string(rest) != "records" {
-			t.Errorf("%v: %v, want %s; %d records behind %d bytes", c.spec, h.Layout(), c.want, h.Records(), h.Size())
+		if h.Layout().String() != want || h.Size() != 8 || h.Records() != int64(data[0]) || string(rest) != "records" {
+			t.Errorf("%v: %v, want %s; %d records behind %d bytes", spec, h.Layout(), want, h.Records(), h.Size())
 		}
-		if got, want := string(h.Encode(7)), "\x07"+c.data[1:]; got != want {
-			t.Errorf("%v: encoded as %q, want %q", c.spec, got, want)
+		if got := string(h.Encode(7)); got != "\x07"+data[1:] {
+			t.Errorf("%v: encoded as %q", spec, got)
 		}
 		if h.MaxRecords() != math.MaxUint32 {
-			t.Errorf("%v: at most %d records", c.spec, h.MaxRecords())
+			t.Errorf("%v: at most %d records", spec, h.MaxRecords())
 		}
 		if _, err := h.WithAppended(counts); err == nil {
-			t.Errorf("%v: there is a place for counts", c.spec)
+			t.Errorf("%v: there is a place for counts", spec)
 		}
 	}
 }

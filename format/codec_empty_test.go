@@ -1,7 +1,6 @@
 package format
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"strings"
@@ -44,26 +43,6 @@ func TestEmptyStreams(t *testing.T) {
 			_, err := decompressed(test.codec, iotest.DataErrReader(strings.NewReader(test.stream[:at])))
 			if (err == nil) != (missing == test.cut) {
 				t.Errorf("%s, %d bytes missing: %v", test.made, missing, err)
-			}
-		}
-	}
-}
-
-// TestWrittenEmptyStreams writes no bytes and reads them again.
-func TestWrittenEmptyStreams(t *testing.T) {
-	for c := range codecs {
-		codec := Compression(c)
-		if codecs[c] == nil || codecs[c].writer == nil {
-			continue
-		}
-		for _, workers := range []int{1, 3} {
-			stream := compressed(t, codec, workers, nil)
-			if got := Detect(stream); got != codec && codecs[c].detect != nil {
-				t.Errorf("%v: %q is recognized as %v", codec, stream, got)
-			}
-			got, err := decompressed(codec, bytes.NewReader(stream))
-			if err != nil || len(got) != 0 {
-				t.Errorf("%v: %q is %q: %v", codec, stream, got, err)
 			}
 		}
 	}

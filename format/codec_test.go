@@ -113,8 +113,8 @@ func TestStreamsRoundTrip(t *testing.T) {
 				if err != nil || !bytes.Equal(got, data) {
 					t.Fatalf("%v, %d workers, %d bytes: %v", c, workers, n, err)
 				}
-				if detected := Detect(stream[:min(len(stream), DetectBytes)]); n > 0 && codecs[c].detect != nil && detected != c {
-					t.Errorf("%v, %d bytes is detected as %v: %x", c, n, detected, stream[:DetectBytes])
+				if detected := Detect(stream[:min(len(stream), DetectBytes)]); codecs[c].detect != nil && detected != c {
+					t.Errorf("%v, %d bytes is detected as %v: %x", c, n, detected, stream)
 				}
 				if c != None && n >= 1<<16 && len(stream) > n*3/4 {
 					t.Errorf("%v: %d of %d bytes are left", c, len(stream), n)

@@ -7,34 +7,6 @@ import (
 	"testing"
 )
 
-// TestDecimalText reads numbers as the z/Architecture Principles of Operation and COBOL encode them.
-func TestDecimalText(t *testing.T) {
-	for _, c := range []struct{ layout, rec, want string }{
-		{"2 0:packed2", "123c", "123"},
-		{"2 0:packed2", "123d", "-123"},
-		{"2 0:packed2", "123f", "123"},
-		{"2 0:packed2:desc", "123b", "-123"},
-		{"2 0:packed2", "000d", "0"},
-		{"2 0:packed2", "1a3c", "invalid(1a3)"},
-		{"16 0:packed16", "1234567890123456789012345678901d", "-1234567890123456789012345678901"},
-		{"3 0:zoned3", "f1f2c3", "123"},
-		{"3 0:zoned3", "f1f2d3", "-123"},
-		{"3 0:zoned3:desc", "f1f2f3", "123"},
-		{"3 0:zoned3", "313233", "123"},  // ASCII
-		{"3 0:zoned3", "313273", "-123"}, // the same, with the sign of GnuCOBOL
-		{"1 0:zoned1", "d0", "0"},
-	} {
-		rec, err := hex.DecodeString(c.rec)
-		if err != nil {
-			t.Fatal(err)
-		}
-		k := keyer(t, c.layout)
-		if got := k.Layout().KeyText(k.Append(nil, rec)); got != c.want {
-			t.Errorf("%s %s: %s, want %s", c.layout, c.rec, got, c.want)
-		}
-	}
-}
-
 func TestPutDecimal(t *testing.T) {
 	for _, c := range []struct {
 		typ   string

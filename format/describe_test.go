@@ -89,10 +89,7 @@ func checkNumber(t *testing.T, f Field, rec []byte, want float64) {
 }
 
 func normalized(t *testing.T, f Field, rec []byte) []byte {
-	k, err := NewKeyer(Layout{RecordSize: f.Type.Size, Key: []Field{f}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must(NewKeyer(Layout{RecordSize: f.Type.Size, Key: []Field{f}}))
 	return k.Append(nil, rec)
 }
 

@@ -3,6 +3,8 @@ package format
 import (
 	"strings"
 	"testing"
+
+	"github.com/extsort/extsort/internal/testrows"
 )
 
 // TestParseFields parses descriptions with every kind of notation.
@@ -37,22 +39,8 @@ func fieldList(columns []Column) string {
 }
 
 func TestParseFieldsErrors(t *testing.T) {
-	for text, want := range map[string]string{
-		"":                          "no fields",
-		"  # nothing":               "no fields",
-		"time":                      "want NAME=OFFSET:TYPE",
-		"=u64":                      "want NAME=OFFSET:TYPE",
-		"time=":                     "want NAME=OFFSET:TYPE",
-		"a=u64 a=u32":               `field "a" is described twice`,
-		"a=u65":                     "unknown type",
-		"a=0:u64:desc":              "a direction belongs to a key",
-		"4=u64":                     "begins with a letter",
-		"a:b=u64":                   "begins with a letter",
-		"a=1048576:u8":              "the maximum record size",
-		"a=99999999999999999999:u8": "too large",
-		"a=zoned:32":                "zonedN needs N from 1 to 31",
-		"a=packed17":                "packedN needs N from 1 to 16",
-	} {
+	for _, row := range testrows.Read(t, "field_faults.txt") {
+		text, want := row[0], row[1]
 		if _, err := ParseFields(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
@@ -61,67 +49,33 @@ func TestParseFieldsErrors(t *testing.T) {
 
 // TestFieldsDescribeLayouts resolves keys by the names of fields.
 func TestFieldsDescribeLayouts(t *testing.T) {
-	const fields = "time=0:u64 sensor=8:u32be value=12:f32"
-	for _, c := range []struct {
-		spec   Spec
-		layout string
-	}{
-		{Spec{Fields: fields, Keys: []string{"time:desc"}}, "16-byte records by 0:u64:desc"},
-		{Spec{Fields: fields, Keys: []string{"sensor", "time:asc"}}, "16-byte records by 8:u32be, 0:u64"},
-		{Spec{Fields: fields, RecordSize: 20, Keys: []string{"value"}}, "20-byte records by 12:f32"},
-		{Spec{Fields: fields, Keys: []string{"2:u16"}}, "16-byte records by 2:u16"},
-		{Spec{Fields: "a=4:u16"}, "6-byte records by 4:u16"},
-		{Spec{Fields: "a=u64"}, "bare u64"},
-	} {
-		h, err := c.spec.NewHeader()
-		if err != nil || h.Layout().String() != c.layout {
-			t.Errorf("%+v: %v %v, want %s", c.spec, h, err, c.layout)
-		}
-	}
-	for _, c := range []struct {
-		spec Spec
-		want string
-	}{
-		{Spec{Fields: fields}, "give the key"},
-		{Spec{Fields: fields, Keys: []string{"size"}}, "no such field; the fields are time, sensor, value"},
-		{Spec{Fields: fields, Keys: []string{"time:down"}}, "only :desc"},
-		{Spec{Fields: fields, Keys: []string{"time"}, RecordSize: 15}, "the field value ends at byte 16"},
-		{Spec{Fields: fields, Type: "u64"}, "cannot be combined"},
-		{Spec{Fields: fields, Format: "npy"}, "excludes"},
-		{Spec{Fields: fields, Format: "gensort"}, "excludes"},
-	} {
-		if err := c.spec.Validate(); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: %v, want %q", c.spec, err, c.want)
+	for _, row := range testrows.Read(t, "fields.txt") {
+		spec := fromWords[Spec](t, row[0])
+		want, isError := strings.CutPrefix(row[1], "error: ")
+		h, err := spec.NewHeader()
+		switch {
+		case isError:
+			err = spec.Validate()
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %q", row[0], err, want)
+			}
+		case err != nil || h.Layout().String() != want:
+			t.Errorf("%s: %v %v, want %s", row[0], h, err, want)
 		}
 	}
 }
 
 // TestColumns checks that columns cover a record completely.
 func TestColumns(t *testing.T) {
-	for _, c := range []struct {
-		spec Spec
-		want string
-	}{
-		{Spec{Type: "f32be"}, "value=0:f32be"},
-		{Spec{RecordSize: 16}, "value=0:bytes16"},
-		{Spec{RecordSize: 16, Keys: []string{"8:u32"}}, "byte0=0:bytes8 byte8=8:u32 byte12=12:bytes4"},
-		{Spec{RecordSize: 4, Keys: []string{"0:u32", "2:u16"}}, "byte0=0:u32"},
-		{Spec{Format: "gensort"}, "byte0=0:bytes10 byte10=10:bytes90"},
-		{Spec{Format: "sosd", Type: "u64"}, "value=0:u64"},
-		{Spec{Format: "npy", Type: "i16"}, "value=0:i16"},
-		{Spec{Format: "u8bin", RecordSize: 3}, "0=0:u8 1=1:u8 2=2:u8"},
-		{
-			Spec{Fields: "b=4:u16 a=0:u8", RecordSize: 9, Keys: []string{"a"}},
-			"a=0:u8 byte1=1:bytes3 b=4:u16 byte6=6:bytes3",
-		},
-	} {
-		h, err := AnyOrder(c.spec).NewHeader()
+	for _, row := range testrows.Read(t, "columns.txt") {
+		spec, want := fromWords[Spec](t, row[0]), row[1]
+		h, err := AnyOrder(spec).NewHeader()
 		if err != nil {
-			t.Errorf("%+v: %v", c.spec, err)
+			t.Errorf("%+v: %v", spec, err)
 			continue
 		}
-		if got := fieldList(h.Columns()); got != c.want {
-			t.Errorf("%+v: %s, want %s", c.spec, got, c.want)
+		if got := fieldList(h.Columns()); got != want {
+			t.Errorf("%+v: %s, want %s", spec, got, want)
 		}
 	}
 }

@@ -2,65 +2,37 @@ package format
 
 import (
 	"bytes"
-	"math"
-	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/extsort/extsort/internal/testrows"
 )
 
 func TestSpecFaults(t *testing.T) {
-	for _, c := range []struct {
-		spec Spec
-		want []string
-	}{
-		{Spec{}, []string{"unknown record layout"}},
-		{Spec{Type: "u64", RecordSize: 8}, []string{"Record.Type u64 and Record.RecordSize 8 cannot be combined"}},
-		{Spec{Type: "u65"}, []string{`unknown type "u65"`}},
-		{Spec{Type: "u64", Keys: []string{"0:u8"}}, []string{"Record.Keys needs Record.RecordSize"}},
-		{Spec{Keys: []string{"0:u8"}}, []string{"add Record.RecordSize BYTES"}},
-		{Spec{RecordSize: -1}, []string{"Record.RecordSize -1"}},
-		{Spec{RecordSize: 8, Keys: []string{"5:u32", "x:u8", "0:q"}}, []string{`offset "x"`, `unknown type "q"`}},
-		{Spec{RecordSize: 8, Keys: []string{"5:u32", "7:u16be"}}, []string{"5:u32 needs 4 bytes from byte 5 on",
-			"7:u16be needs 2 bytes"}},
-		{Spec{RecordSize: 8, Keys: []string{strconv.Itoa(math.MaxInt) + ":u8"}},
-			[]string{"from byte " + strconv.Itoa(math.MaxInt)}},
-		{Spec{RecordSize: MaxKeyBytes + 1}, []string{"add Record.Keys OFFSET:TYPE"}},
-		{Spec{Format: "csv"}, []string{`unknown format "csv"`}},
-		{Spec{Format: "gensort", Type: "u8", RecordSize: 4, Keys: []string{"0:u8"}},
-			[]string{"excludes Record.Type", "excludes Record.Keys", "excludes Record.RecordSize"}},
-		{Spec{Format: "sosd"}, []string{"Record.Type u32 or Record.Type u64"}},
-		{Spec{Format: "sosd", Type: "f64"}, []string{"Record.Type u32 or Record.Type u64"}},
-		{Spec{Format: "npy", RecordSize: 3, Type: "nope"}, []string{"excludes Record.RecordSize", `unknown type "nope"`}},
-	} {
-		err := c.spec.Validate()
+	for _, row := range testrows.Read(t, "spec_faults.txt") {
+		spec := fromWords[Spec](t, row[0])
+		err := spec.Validate()
 		if err == nil {
-			t.Errorf("%+v is accepted", c.spec)
+			t.Errorf("%+v is accepted", spec)
 			continue
 		}
-		for _, want := range c.want {
+		for _, want := range strings.Split(row[1], " ... ") {
 			if !strings.Contains(err.Error(), want) {
-				t.Errorf("%+v: %v\ndoes not say %q", c.spec, err, want)
+				t.Errorf("%+v: %v\ndoes not say %q", spec, err, want)
 			}
 		}
 	}
 }
 
 func TestRawHeaders(t *testing.T) {
-	for _, c := range []struct {
-		spec Spec
-		want string
-	}{
-		{Spec{Type: "f64be"}, "bare f64be"},
-		{Spec{RecordSize: 12}, "bare bytes12"},
-		{Spec{RecordSize: 7, Keys: []string{"3:u16be:desc", "0:i8"}}, "7-byte records by 3:u16be:desc, 0:i8"},
-		{Spec{Format: "gensort"}, "100-byte records by 0:bytes10"},
-	} {
-		h, err := c.spec.ReadHeader(strings.NewReader("any"), "x")
+	for _, row := range testrows.Read(t, "raw_headers.txt") {
+		spec, want := fromWords[Spec](t, row[0]), row[1]
+		h, err := spec.ReadHeader(strings.NewReader("any"), "x")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := h.Layout().String(); got != c.want || h.Size() != 0 || h.Records() != -1 || len(h.Encode(3)) != 0 {
-			t.Errorf("%v: %s, want %s without a header", c.spec, got, c.want)
+		if got := h.Layout().String(); got != want || h.Size() != 0 || h.Records() != -1 || len(h.Encode(3)) != 0 {
+			t.Errorf("%v: %s, want %s without a header", spec, got, want)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package format
 import (
 	"bytes"
 	"encoding/binary"
+	"encoding/hex"
 	"fmt"
 	"math"
 	"math/big"
@@ -10,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/extsort/extsort/internal/testrows"
 )
 
 // layout parses "SIZE field field …".
@@ -32,10 +35,7 @@ func layout(t testing.TB, s string) Layout {
 
 func keyer(t testing.TB, s string) *Keyer {
 	t.Helper()
-	k, err := NewKeyer(layout(t, s))
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must(NewKeyer(layout(t, s)))
 	return k
 }
 
@@ -443,24 +443,13 @@ func TestIdentityRequiresNativeIntegers(t *testing.T) {
 
 // Golden keys: the format of the normalized key is relied upon by spill files and kernels.
 func TestGoldenKeys(t *testing.T) {
-	for _, c := range []struct{ layout, rec, key string }{
-		{"1 0:u8", "\x81", "81"},
-		{"1 0:i8", "\x81", "01"},
-		{"2 0:u16", "\x01\x02", "0201"},
-		{"2 0:u16be:desc", "\x01\x02", "fefd"},
-		{"4 0:i32", "\xff\xff\xff\xff", "7fffffff"},
-		{"4 0:f32", "\x00\x00\x80\x3f", "bf800000"},
-		{"4 0:f32be", "\xbf\x80\x00\x00", "407fffff"},
-		{"4 0:f32be:desc", "\xbf\x80\x00\x00", "bf800000"},
-		{"8 0:f64", "\x00\x00\x00\x00\x00\x00\x00\x80", "7fffffffffffffff"},
-		{"8 0:i64be", "\x80\x00\x00\x00\x00\x00\x00\x01", "0000000000000001"},
-		{"16 0:u128", "0123456789abcdef", "66656463626139383736353433323130"},
-		{"16 0:i128be", "0123456789abcdef", "b0313233343536373839616263646566"},
-		{"3 0:bytes3:desc", "abc", "9e9d9c"},
-		{"7 3:u16be:desc 0:i8", "\x7f__\x00\x01__", "fffeff"},
-	} {
-		if got := fmt.Sprintf("%x", keyer(t, c.layout).Append(nil, []byte(c.rec))); got != c.key {
-			t.Errorf("%s: key of %q is %s, want %s", c.layout, c.rec, got, c.key)
+	for _, row := range testrows.Read(t, "golden_keys.txt") {
+		rec, err := hex.DecodeString(row[1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := fmt.Sprintf("%x", keyer(t, row[0]).Append(nil, rec)); got != row[2] {
+			t.Errorf("%s: key of %s is %s, want %s", row[0], row[1], got, row[2])
 		}
 	}
 }

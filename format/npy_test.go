@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/extsort/extsort/internal/testrows"
 )
 
 // npyFile is a header of the given version and text, followed by data.
@@ -27,111 +29,48 @@ func npyText(descr string) string {
 }
 
 func TestNpyLayouts(t *testing.T) {
-	nested := "[('id', '<u4'), ('', '|V4'), ('pos', [('x', '>f8'), ('y', '>f8')]), ('tag', '|S3'), " +
-		"('v', '<f4', (2, 3)), (('title', 'k:desc'), '|i1')]"
-	for _, c := range []struct {
-		descr string
-		keys  []string
-		want  string // layout, or the expected error
-	}{
-		{"'<u8'", nil, "bare u64"}, {"'>i2'", nil, "bare i16be"}, {"'|u1'", nil, "bare u8"}, {"'=f4'", nil, "bare f32"},
-		{"'<f8'", nil, "bare f64"},
-		{"'|b1'", nil, "bare u8"}, {"'<M8[ns]'", nil, "bare i64"}, {"'>m8[us]'", nil, "bare i64be"},
-		{"'|S10'", nil, "bare bytes10"}, {"'|V16'", nil, "bare bytes16"},
-		{"'|V16'", []string{"4:u32:desc", "0:u8"}, "16-byte records by 4:u32:desc, 0:u8"},
-		{"'<c16'", []string{"0:f64", "8:f64"}, "16-byte records by 0:f64, 8:f64"},
-		{"'<U4'", []string{"0:u32"}, "16-byte records by 0:u32"},
-		{"'<f2'", nil, "bare f16"}, {"'>f2'", nil, "bare f16be"}, {"'<V2'", nil, "bare bf16"}, {"'>V2'", nil, "bare bf16be"},
-		{"'|V2'", nil, "bare bytes2"}, {"'<U4'", nil, "16-byte records by 0:ucs4"}, {"'>U4'", nil, "bare ucs4be"},
-		{"[('a', '|u1'), ('n', '<U2')]", []string{"n:desc"}, "9-byte records by 1:ucs2:desc"},
-		{nested, []string{"id"}, "52-byte records by 0:u32"},
-		{nested, []string{"pos.y:desc", "tag:asc", "id"}, "52-byte records by 16:f64be:desc, 24:bytes3, 0:u32"},
-		{nested, []string{"k:desc"}, "52-byte records by 51:i8"},
-		{nested, []string{"k:desc:desc"}, "52-byte records by 51:i8:desc"},
-		{nested, []string{"27:f32"}, "52-byte records by 27:f32"},
-
-		{nested, nil, "give the key as Record.Keys NAME[:desc]; the fields are id, pos.x, pos.y, tag, v, k:desc"},
-		{nested, []string{"v"}, `field "v" is an array`},
-		{nested, []string{"pos", "nope"}, `no such field; the fields are id,`},
-		{nested, []string{"50:u32"}, "needs 4 bytes from byte 50 on"},
-		{"[('s', [('a', '<u4')], (3,))]", []string{"s"}, `field "s" is an array`},
-		{"'<u8'", []string{"name"}, "no fields with names"},
-		{"'<f12'", nil, "bare f80in96"}, {"'>f12'", nil, "bare f80in96be"},
-		{"'<f16'", nil, "if x86 wrote the array, give Record.Type f80in128 or Record.Keys OFFSET:f80in128"},
-		{"'<f16'", []string{"0:f80in128:desc"}, "bare f80in128:desc"},
-		{"[('a', '|u1'), ('n', '>f16')]", []string{"n"}, "OFFSET:f80in128be"},
-		{"'<c8'", nil, "has no order"}, {"'<U0'", nil, "has 0 bytes"},
-		{"'|O'", nil, "Python objects"}, {"[('a', '|O')]", []string{"a"}, "Python objects"},
-		{"'u8'", nil, "no byte order"}, {"'<u3'", nil, `unknown dtype "<u3"`}, {"'<x8'", nil, "unknown dtype"},
-		{"'<'", nil, "unknown dtype"}, {"'<u'", nil, "unknown dtype"},
-		{"'|S0'", nil, "has 0 bytes"}, {"[]", nil, "has 0 bytes"}, {"'|S9999999'", nil, "unknown dtype"},
-		{"'<U300000'", nil, "1200000 bytes"},
-		{"7", nil, "neither a type nor a list"}, {"[('a',)]", nil, "is not (name, type)"},
-		{"[('a', 7)]", nil, "neither a type nor a list"},
-		{"[('a', '<u4', (2, -1))]", nil, "shape (2, -1) is not possible"},
-		{"[('a', '<u4', (1000, 1000))]", nil, "beyond the maximum record size"},
-		{"[('a', '<u4', (1000000, 1000000, 1000000))]", nil, "too large"}, {"[(7, '<u4')]", nil, "is not a string"},
-		{"[('" + strings.Repeat("n", 1025) + "', '<u4')]", nil, "a name of more than 1024 bytes"},
-		{"[('p', [('x', '<u4'), ('y', '<u4')], 2), ('k', '<u4')]", []string{"k"}, "20-byte records by 16:u32"},
-		{"[('a', '<u4'), ('b', None)]", nil, "None is neither"},
-	} {
-		h, err := Spec{Format: "npy", Keys: c.keys}.ReadHeader(strings.NewReader(npyFile(1, npyText(c.descr))), "a.npy")
+	rows := testrows.Read(t, "npy_layouts.txt")
+	long := "[('" + strings.Repeat("n", 1025) + "', '<u4')]"
+	for _, row := range append(rows, []string{long, "", "a name of more than 1024 bytes"}) {
+		descr, keys, want := row[0], strings.Fields(row[1]), row[2]
+		h, err := Spec{Format: "npy", Keys: keys}.ReadHeader(strings.NewReader(npyFile(1, npyText(descr))), "a.npy")
 		got := ""
 		if err != nil {
 			got = err.Error()
 			if !strings.Contains(got, "a.npy") {
-				t.Errorf("%s: %v does not name the file", c.descr, err)
+				t.Errorf("%s: %v does not name the file", descr, err)
 			}
 		} else {
 			got = h.Layout().String()
 			if h.Records() != 5 {
-				t.Errorf("%s: %d records", c.descr, h.Records())
+				t.Errorf("%s: %d records", descr, h.Records())
 			}
 		}
-		if !strings.Contains(got, c.want) {
-			t.Errorf("%s by %v: %s\nwant %s", c.descr, c.keys, got, c.want)
+		if !strings.Contains(got, want) {
+			t.Errorf("%s by %v: %s\nwant %s", descr, keys, got, want)
 		}
 	}
 }
 
 // TestNpyRows has arrays of two dimensions, whose rows are sorted by columns.
 func TestNpyRows(t *testing.T) {
-	for _, c := range []struct {
-		descr, shape string
-		spec         Spec
-		want         string // layout, or the expected error
-	}{
-		{"'<f4'", "(9, 3)", Spec{Keys: []string{"2"}}, "12-byte records by 8:f32"},
-		{"'>i2'", "(9, 3)", Spec{Keys: []string{"1:desc", "0:asc"}}, "6-byte records by 2:i16be:desc, 0:i16be"},
-		{"'<f4'", "(9, 3)", Spec{Keys: []string{"4:f32:desc"}}, "12-byte records by 4:f32:desc"},
-		{"'|S5'", "(9, 2)", Spec{Keys: []string{"1"}}, "10-byte records by 5:bytes5"},
-		{"'<u8'", "(9, 1)", Spec{}, "bare u64"}, {"'<u8'", "(9, 1)", Spec{Type: "u64"}, "bare u64"},
-		{"'<c8'", "(9, 2)", Spec{Keys: []string{"12:f32"}}, "16-byte records by 12:f32"},
-
-		{"'<f4'", "(9, 3)", Spec{}, "3 columns, so name the columns to sort by, most significant first, as " +
-			"Record.Keys COLUMN[:desc],"},
-		{"'<f4'", "(9, 3)", Spec{Keys: []string{"3"}}, "no such column: a record has columns 0 to 2"},
-		{"'<f4'", "(9, 3)", Spec{Keys: []string{"-1"}}, "no such column"},
-		{"'<f4'", "(9, 3)", Spec{Keys: []string{"x:desc"}}, "no such column"},
-		{"'<f4'", "(9, 3)", Spec{Keys: []string{"10:f32"}}, "needs 4 bytes from byte 10 on"},
-		{"'<c8'", "(9, 2)", Spec{Keys: []string{"0"}}, "has no order here"},
-		{"'<u8'", "(9, 1)", Spec{Type: "i64"}, "not Record.Type i64"},
-	} {
-		c.spec.Format = "npy"
-		text := "{'descr': " + c.descr + ", 'fortran_order': False, 'shape': " + c.shape + ", }"
-		h, err := c.spec.ReadHeader(strings.NewReader(npyFile(1, text)), "a.npy")
+	for _, row := range testrows.Read(t, "npy_rows.txt") {
+		spec := Spec{Format: "npy", Type: row[2], Keys: strings.Fields(row[3])}
+		want := row[4]
+		text := "{'descr': " + row[0] + ", 'fortran_order': False, 'shape': (9, " + row[1] + "), }"
+		h, err := spec.ReadHeader(strings.NewReader(npyFile(1, text)), "a.npy")
 		if err != nil {
-			if !strings.Contains(err.Error(), c.want) {
-				t.Errorf("%s %v: %v, want %q", c.shape, c.spec, err, c.want)
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%v: %v, want %q", row, err, want)
 			}
 			continue
 		}
-		if got := h.Layout().String(); got != c.want || h.Records() != 9 {
-			t.Errorf("%s %v: %s of %d records, want %s", c.shape, c.spec, got, h.Records(), c.want)
+		if got := h.Layout().String(); got != want || h.Records() != 9 {
+			t.Errorf("%v: %s of %d records, want %s", row, got, h.Records(), want)
 		}
-		again, err := c.spec.ReadHeader(bytes.NewReader(h.Encode(77)), "b.npy")
+		again, err := spec.ReadHeader(bytes.NewReader(h.Encode(77)), "b.npy")
 		if err != nil || again.Records() != 77 || again.Size() != int64(len(h.Encode(0))) || h.Compatible(again) != nil {
-			t.Errorf("%s %v: reads back as %+v, %v", c.shape, c.spec, again, err)
+			t.Errorf("%v: reads back as %+v, %v", row, again, err)
 		}
 	}
 }
@@ -155,45 +94,21 @@ func TestNpyRowsCompatible(t *testing.T) {
 }
 
 func TestNpyHeaderFaults(t *testing.T) {
-	header := func(text string) string { return npyFile(1, text) }
-	for input, want := range map[string]string{
+	faults := map[string]string{
 		"":                          "ends after 0 of the 8 bytes of the npy magic",
 		"\x93NUM":                   "ends after 4 of the 8 bytes",
 		"PK\x03\x04 a zip file":     "not an npy file",
 		npyFile(4, "x")[:9]:         "version 4.0",
 		npyFile(2, "x")[:10]:        "ends after 2 of the 4 bytes of the npy header length",
 		npyFile(1, "{'descr'")[:12]: "ends after 2 of the 8 bytes of the npy header",
-		npyFile(2, strings.Repeat(" ", npyMaxHeader+1)):                                       "is more than 131072",
-		npyFile(3, "{'\xff': 1}"):                                                             "not UTF-8",
-		header("7"):                                                                           "not a dictionary",
-		header("{}"):                                                                          "'fortran_order' is missing",
-		header("{'fortran_order': False}"):                                                    "'shape' is missing",
-		header("{'fortran_order': False, 'shape': (3,)}"):                                     "no 'descr'",
-		header("{'descr': '<u4', 'fortran_order': 1, 'shape': (3,)}"):                         "'fortran_order' is missing",
-		header("{'descr': '<u4', 'fortran_order': False, 'shape': (3)}"):                      "not a Python literal",
-		header("{'descr': '<u4', 'fortran_order': False, 'shape': ()}"):                       "0 dimensions",
-		header("{'descr': '<u4', 'fortran_order': True, 'shape': (2, 3)}"):                    "in Fortran order, so its",
-		header("{'descr': '<u4', 'fortran_order': False, 'shape': (2, 3, 4)}"):                "3 dimensions",
-		header("{'descr': '<u4', 'fortran_order': False, 'shape': (2, -3)}"):                  "(2, -3) is not a number",
-		header("{'descr': '<u4', 'fortran_order': False, 'shape': (2, 0)}"):                   "0 columns of 4 bytes",
-		header("{'descr': '<u4', 'fortran_order': False, 'shape': (2, 300000)}"):              "300000 columns of 4 bytes",
-		header("{'descr': '<u4', 'fortran_order': False, 'shape': (1152921504606846976, 2)}"): "impossibly large",
-		header("{'descr': [('a', '<u4')], 'fortran_order': False, 'shape': (2, 3)}"):          "cannot be sorted by fields",
-
-		header("{'descr': '<u4', 'fortran_order': False, 'shape': (-1,)}"):                  "not a number of records",
-		header("{'descr': '<u4', 'fortran_order': False, 'shape': ('a',)}"):                 "('a',) is not a number",
-		header("{'descr': '<u4', 'fortran_order': False, 'shape': (4611686018427387904,)}"): "impossibly large",
-		header("{'descr': '<u4'"): "unexpected EOF",
-		header("{'descr': '<u4"):  "not a Python literal",
-		header("{'descr': '<u4', 'fortran_order': False, 'shape': ('3',)}"): "('3',) is not a number",
-		header("{'descr': '<u4', 'fortran_order': False, 'shape': 3}"):      "'shape' is missing",
-		header("{'descr': 'a\\q', 'fortran_order': False, 'shape': (3,)}"):  "not a Python literal",
-		header("{'descr': '<u4', 'fortran_order': true, 'shape': (3,)}"):    "not a Python literal",
-		header("{'a' 1}"):                  "after object key",
-		header("{} x"):                     "unexpected text",
-		header(strings.Repeat("[", 10001)): "exceeded max depth",
-		header("__import__('os')"):         "not a Python literal",
-	} {
+		npyFile(2, strings.Repeat(" ", npyMaxHeader+1)): "is more than 131072",
+		npyFile(3, "{'\xff': 1}"):                       "not UTF-8",
+		npyFile(1, strings.Repeat("[", 10001)):          "exceeded max depth",
+	}
+	for _, row := range testrows.Read(t, "npy_faults.txt") {
+		faults[npyFile(1, row[0])] = row[1]
+	}
+	for input, want := range faults {
 		if _, err := (Spec{Format: "npy"}).ReadHeader(strings.NewReader(input), "a.npy"); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%.60q: %v, want %q", input, err, want)

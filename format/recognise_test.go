@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/pierrec/lz4/v4"
+
+	"github.com/extsort/extsort/internal/testrows"
 )
 
 func TestOutputSuffixes(t *testing.T) {
@@ -93,45 +95,11 @@ func TestBzip2IsRead(t *testing.T) {
 // TestContainersAreRecognised has files as their programs begin them.
 func TestContainersAreRecognised(t *testing.T) {
 	zeros := strings.Repeat("\x00", DetectBytes)
-	for _, c := range []struct{ first, want string }{
-		{"\x93NUMPY\x01\x00v\x00{'descr': '<u8'", "a NumPy array: Record.Format npy; or Options.Raw to sort"},
-		{"PK\x03\x04\x14\x00\x00\x00\x00\x00\x00\x00!\x00\x2a\x1c\x55\x10", "a Zip archive"},
-		{"PK\x03\x04\x2d\x00\x00\x00\x08\x00\x00\x00!\x00\x2a\x1c\x55\x10", "a Zip archive"},
-		{"PAR1\x15\x04\x15\x80\x12\x15\xc6\x0c\x4c", "a Parquet file"},
-		{"PAR1\x15\x00\x15\x80\x12\x15\xc6\x0c\x4c", "a Parquet file"},
-		{"PAR1\x15\x04\x19\x4c\x48\x06schema", "a Parquet file"},
-		{"ARROW1\x00\x00\xff\xff\xff\xff", "an Arrow or Feather file"},
-		{"Obj\x01\x04\x16avro.schema", "an Avro file"},
-		{"\x89HDF\r\n\x1a\n\x00\x00\x00\x00\x00\x08\x08\x00", "an HDF5 file"},
-		{"CDF\x01\x00\x00\x00\x00\x00\x00\x00\x0a\x00\x00\x00\x02", "a NetCDF file"},
-		{"SIMPLE  =                    T /", "a FITS file"},
-		{"MATLAB 5.0 MAT-file, Platform: G", "a MATLAB file"},
-		{"root\x00\x00\xf6\x08\x00\x00\x00\x64\x00\x00", "a ROOT file"},
-		{"SQLite format 3\x00\x10\x00\x01\x01\x00\x40", "an SQLite database"},
-		{"7z\xbc\xaf\x27\x1c\x00\x04", "a 7z archive"},
-		{"Rar!\x1a\x07\x01\x00", "a RAR archive"},
-		{"version https://git-lfs.github.com", "a Git LFS pointer"},
-		{"RIFF\x24\x08\x00\x00WAVEfmt \x10\x00\x00\x00", "a WAV file"},
-		{"RF64\xff\xff\xff\xffWAVEds64", "a WAV file"},
-		{"RIFF\x24\x08\x00\x00AVI LIST", "an AVI file"},
-		{"RIFF\x24\x08\x00\x00WEBPVP8 ", "a WebP image"},
-		{"LASF\x01\x00\x11\x00" + strings.Repeat("\x00", 16) + "\x01\x04PDAL", "a LAS file"},
-		{"PGCOPY\n\xff\r\n\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02", "a binary PostgreSQL COPY"},
-		{"\xd4\xc3\xb2\xa1\x02\x00\x04\x00\x00\x00\x00\x00", "a pcap capture"},
-		{"\xa1\xb2\x3c\x4d\x00\x02\x00\x04\x00\x00\x00\x00", "a pcap capture"},
-		{"\n\r\r\n\x1c\x00\x00\x00\x4d\x3c\x2b\x1a\x01\x00", "a pcapng capture"},
-		{"\x89PNG\r\n\x1a\n\x00\x00\x00\x0dIHDR", "a PNG image"},
-		{"\x7fELF\x02\x01\x01\x00\x00", "an ELF program"},
-		{"%PDF-1.7\n%\xe2\xe3\xcf\xd3", "a PDF document"},
-		{"BAM\x01\x44\x01\x00\x00@HD\tVN:1.6", "a BAM file"},
-		{"BAM\x01\x00\x00\x00\x00\x01\x00\x00\x00", "a BAM file"},
-		{"notes.txt" + strings.Repeat("\x00", 248) + "ustar\x0000root", "a tar archive"},
-		{"notes.txt" + strings.Repeat("\x00", 248) + "ustar  \x00root", "a tar archive"},
-	} {
-		first := []byte(c.first + zeros)[:DetectBytes]
+	for _, row := range testrows.Read(t, "containers.txt") {
+		first := []byte(row[0] + zeros)[:DetectBytes]
 		for _, spec := range []Spec{{Type: "u64"}, {RecordSize: 12}, {Format: "gensort"}} {
 			err := Recognition{}.CheckRecords(spec, first)
-			if err == nil || !strings.HasPrefix(err.Error(), "this is "+c.want) ||
+			if err == nil || !strings.HasPrefix(err.Error(), "this is "+row[1]) ||
 				!strings.Contains(err.Error(), "Options.Raw") {
 				t.Errorf("%q: %v", first, err)
 			}

@@ -9,10 +9,7 @@ import (
 
 func summaryOf(t *testing.T, l Layout, recs []byte) Summary {
 	t.Helper()
-	k, err := NewKeyer(l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must(NewKeyer(l))
 	var sum Checksum
 	sum.Add(recs, l.RecordSize)
 	return NewSummary(l, CheckBlock(k, 0, recs), sum)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -73,6 +74,18 @@ func text(t *testing.T, r Report) string {
 	return b.String()
 }
 
+// compareTable compares a text with the table of testdata/NAME.txt.
+func compareTable(t *testing.T, name, got string) {
+	t.Helper()
+	want, err := os.ReadFile("testdata/" + name + ".txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s: %s", name, diff)
+	}
+}
+
 func TestTableOfAllAlgorithms(t *testing.T) {
 	bed := &fakeBed{seconds: func(c Case) (float64, error) {
 		switch {
@@ -86,65 +99,15 @@ func TestTableOfAllAlgorithms(t *testing.T) {
 		return linear(c)
 	}}
 	got := text(t, run(t, "all", bed, Scope{Keys: []opencl.KeyKind{keys32}, Min: 1 << 12, Max: 1 << 14}))
-	want := `count-scan-reorder sorts 2^14 keys of u32, uniform, at 1000 Mkeys/s,
-as fast as onesweep, the next; 3 of 21 cases failed.
-
-fake (none)
-keys resident on the device, by its clock; medians of 3
-
-u32, uniform, Mkeys/s
-  log2 n  count-scan-reorder  onesweep   split  tile  binning  selection  selection-blocks
-      12                1000      1000  FAILED     -     1000       0.02              0.02
-      13                1000      1000  FAILED     -     1000       0.01              0.01
-      14                1000      1000  FAILED     -     1000          -                 -
-split, u32, uniform, n = 2^12: wrong result
-split, u32, uniform, n = 2^13: wrong result
-split, u32, uniform, n = 2^14: wrong result
-`
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	compareTable(t, "all", got)
 }
 
 func TestPublishedTables(t *testing.T) {
 	scope := Scope{Min: 1 << 8, Max: 1 << 9}
-	for view, want := range map[string]string{
-		"bainville": `ParallelSelection, uniform, Mkeys/s
-  log2 n   u32  u32+u32
-       8  1000     1000
-       9  1000     1000
-
-ParallelSelection_Blocks, u32, uniform, Mkeys/s by BLOCK_FACTOR
-  log2 n     1     2     4     8    16    32
-       8  1000  1000  1000  1000  1000  1000
-       9  1000  1000  1000  1000  1000  1000
-
-ParallelSelection_Blocks, u32+u32, uniform, Mkeys/s by BLOCK_FACTOR
-  log2 n     1     2     4     8    16    32
-       8  1000  1000  1000  1000  1000  1000
-       9  1000  1000  1000  1000  1000  1000
-`,
-		"harada": `u32, uniform, Mkeys/s
-  log2 n  4 bits  8 bits
-       8    1000    1000
-       9    1000    1000
-`,
-		"dillhoff": `u32, uniform, Mkeys/s
-  log2 n  1-bit  2-bit  4-bit  8-bit
-       8   1000   1000   1000   1000
-       9   1000   1000   1000   1000
-`,
-		"intel": `u32, uniform, Mkeys/s
-  log2 n  2-bit  4-bit  4-bit/2-bit
-       8   1000   1000         1.00
-       9   1000   1000         1.00
-`,
-	} {
+	for _, view := range []string{"bainville", "harada", "dillhoff", "intel"} {
 		got := text(t, run(t, view, &fakeBed{seconds: linear}, scope))
 		_, got, _ = strings.Cut(got, "medians of 3\n\n")
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("%s: %s", view, diff)
-		}
+		compareTable(t, view, got)
 	}
 }
 
@@ -219,19 +182,7 @@ func TestJoin(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, got, _ := strings.Cut(text(t, Join(ours, theirs)), "medians of 3\n\n")
-	want := `u32, uniform, Mkeys/s
-  log2 n   CUB  split
-       7  2000      -
-       8     -   1000
-       9  3000   1000
-
-u64, uniform, Mkeys/s
-  log2 n   CUB
-       9  1000
-`
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
-	}
+	compareTable(t, "join", got)
 }
 
 func TestReadReportRefuses(t *testing.T) {

@@ -7,13 +7,13 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/testrows"
 )
 
 // typeNames lists every type, in both byte orders.
@@ -240,41 +240,14 @@ func TestJSONMatchesLibrary(t *testing.T) {
 
 // TestTexts compares the texts of values with the notation that the package describes.
 func TestTexts(t *testing.T) {
-	float := func(v float64) string {
-		return hex.EncodeToString(binary.BigEndian.AppendUint64(nil, math.Float64bits(v)))
-	}
-	for _, c := range []struct{ typ, value, want string }{
-		{"u8", "ff", "255"}, {"i8", "ff", "-1"}, {"u24", "010002", "131073"}, {"i40be", "8000000000", "-549755813888"},
-		{"u64be", "ffffffffffffffff", "18446744073709551615"},
-		{"u128be", strings.Repeat("ff", 16), "340282366920938463463374607431768211455"},
-		{"u128be", "00000000000000010000000000000000", "18446744073709551616"},
-		{"u128be", "00000000000000008ac7230489e80000", "10000000000000000000"},
-		{"i128be", "80000000000000000000000000000000", "-170141183460469231731687303715884105728"},
-		{"f64be", float(0.1), "0.1"}, {"f64be", float(math.Copysign(0, -1)), "-0"}, {"f64be", float(1e300), "1e+300"},
-		{"f64be", float(math.Inf(1)), "Inf"}, {"f64be", "fff0000000000000", "-Inf"},
-		{"f64be", "7ff8000000000000", "NaN"}, {"f64be", "fff8000000000000", "-NaN"},
-		{"f32be", "7fc00001", "NaN(0x7fc00001)"}, {"f32be", "3dcccccd", "0.1"}, {"f32be", "00000001", "1e-45"},
-		{"f16be", "3c00", "1"}, {"f16be", "2e66", "0.1"}, {"f16be", "7bff", "6.55e+04"}, {"f16be", "0001", "6e-08"},
-		{"bf16be", "3dcd", "0.1"}, {"bf16be", "ff80", "-Inf"},
-		{"f80be", "3fff8000000000000000", "1"}, {"f80be", "c000c000000000000000", "-3"},
-		{"f80be", "00000000000000000001", "4e-4951"}, {"f80be", "3ffb8000000000000001", "0.06250000000000000001"},
-		{"f80be", "00008000000000000000", "0x00008000000000000000"},
-		{"f80in96", "000000000000008000400100", "0x000000000000008000400100"},
-		{"bytes4", "61620000", "ab"}, {"bytes4", "c3a92020", "é  "}, {"bytes4", "30783030", "0x30783030"},
-		{"bytes2", "0aff", "0x0aff"}, {"bytes2", "0000", ""},
-		{"ebcdic5", "c8859393d6", "HellO"}, {"ebcdic4", "c1404040", "A"}, {"ebcdic2", "0d25", "0x0d25"},
-		{"ucs2be", "0001f60000000000", "😀"}, {"ucs1be", "0000d800", "0x0000d800"},
-		{"packed2", "123c", "+123"}, {"packed2", "123d", "-123"}, {"packed2", "007f", "7"}, {"packed2", "12ac", "0x12ac"},
-		{"zoned3", "f1f2c3", "+123"}, {"zoned3", "f0f0f0", "0"}, {"zoned3", "f0f0d0", "-0"},
-		{"zoned3", "313233", "0x313233"},
-		{"time_msbe", "00000000000000fa", "1970-01-01T00:00:00.250Z"}, {"time_sbe", "8000000000000000", "NaT"},
-	} {
-		value, err := hex.DecodeString(c.value)
+	for _, row := range testrows.Read(t, "texts.txt") {
+		typ, want := mustType(t, row[0]), row[2]
+		value, err := hex.DecodeString(row[1])
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := string(codecOf(mustType(t, c.typ)).encode(nil, value)); got != c.want {
-			t.Errorf("%s %s: %s, want %s", c.typ, c.value, got, c.want)
+		if got := string(codecOf(typ).encode(nil, value)); got != want {
+			t.Errorf("%s %x: %s, want %s", row[0], value, got, want)
 		}
 	}
 }
@@ -302,44 +275,19 @@ func TestAllSmallFloats(t *testing.T) {
 	}
 }
 
-// TestParsing reads notations that an Encoder does not write.
+// TestParsing reads notations that an Encoder does not write, and texts that are refused.
 func TestParsing(t *testing.T) {
-	for _, c := range []struct{ typ, text, want string }{
-		{"u8", "0xff", "ff"}, {"u8", "+7", "07"}, {"u8", "-0", "00"}, {"i16be", "-0x1", "ffff"},
-		{"u64be", "00000000000000000000000001", "0000000000000001"},
-		{"u128be", "0xffffffffffffffffffffffffffffffff", strings.Repeat("ff", 16)},
-		{"f64be", "1", "3ff0000000000000"}, {"f64be", "infinity", "7ff0000000000000"}, {"f32be", "+nan", "7fc00000"},
-		{"f80be", "1.5", "3fffc000000000000000"}, {"f80be", "-nan", "ffffc000000000000000"},
-		{"bytes16", "123e4567-e89b-12d3-a456-426614174000", "123e4567e89b12d3a456426614174000"},
-		{"bytes2", "0x0AfF", "0aff"}, {"bytes4", "ab", "61620000"},
-		{"packed2", "000123", "123f"}, {"zoned2", "-5", "f0d5"},
-		{"time_sbe", "2000-02-29", "0000000038bb0c00"}, {"time_sbe", "7", "0000000000000007"},
-	} {
-		typ := mustType(t, c.typ)
-		got := make([]byte, typ.Size)
-		fault := codecOf(typ).decode(got, []byte(c.text))
-		if fault != "" || hex.EncodeToString(got) != c.want {
-			t.Errorf("%s %s: %x %s, want %s", c.typ, c.text, got, fault, c.want)
+	for _, row := range testrows.Read(t, "parsing.txt") {
+		typ := mustType(t, row[0])
+		value := make([]byte, typ.Size)
+		got := ""
+		if fault := codecOf(typ).decode(value, []byte(row[1])); fault != "" {
+			got = fmt.Sprint("error: ", fault)
+		} else {
+			got = hex.EncodeToString(value)
 		}
-	}
-	for _, c := range []struct {
-		typ, text string
-		want      problem
-	}{
-		{"u8", "256", outOfRange}, {"u8", "-1", outOfRange}, {"i8", "128", outOfRange}, {"i8", "-129", outOfRange},
-		{"u64", "18446744073709551616", outOfRange}, {"u8", "", notANumber},
-		{"u8", "1.5", notANumber}, {"u8", "x", notANumber},
-		{"u128", "340282366920938463463374607431768211456", outOfRange},
-		{"i128", "170141183460469231731687303715884105728", outOfRange},
-		{"u128", "-1", outOfRange}, {"u128", "1_0", notANumber},
-		{"f64", "1e400", outOfRange}, {"f64", "1,5", notANumber}, {"f32", "1e39", outOfRange}, {"f80", "1e5000", outOfRange},
-		{"f80", "--1", notANumber}, {"bytes2", "abc", tooLong}, {"bytes2", "0xab", badHex}, {"bytes2", "0xabcg", badHex},
-		{"ucs1", "ab", tooLong}, {"ebcdic1", "ab", tooLong}, {"packed1", "10", outOfRange}, {"packed1", "x", notANumber},
-		{"zoned1", "", notANumber},
-	} {
-		typ := mustType(t, c.typ)
-		if fault := codecOf(typ).decode(make([]byte, typ.Size), []byte(c.text)); fault != c.want {
-			t.Errorf("%s %q: %q, want %q", c.typ, c.text, fault, c.want)
+		if got != row[2] {
+			t.Errorf("%s %q: %s, want %s", row[0], row[1], got, row[2])
 		}
 	}
 }
@@ -347,26 +295,11 @@ func TestParsing(t *testing.T) {
 // TestBadLines checks that an error names the line and shows its content.
 func TestBadLines(t *testing.T) {
 	columns := []format.Column{{Name: "a", Type: mustType(t, "u16")}, {Name: "b", Offset: 2, Type: mustType(t, "bytes2")}}
-	for _, c := range []struct {
-		form       Form
-		text, want string
-	}{
-		{CSV, "1,x\n2\n", `line 2: "2" has too few values: 1 instead of 2`},
-		{CSV, "1,x,\n", `line 1: "1,x," has too many values: more than 2`},
-		{CSV, "1,x\n\n70000,y\n", `line 3: "70000" is out of the range of the type (field a, type u16)`},
-		{CSV, "1,\"x\n", `line 1: "1,\"x" has an incomplete quotation`},
-		{CSV, "1,xyz", `line 1: "xyz" is longer than the field (field b, type bytes2)`},
-		{TSV, "1\tx\n\n", `line 2: "" is not a number of the type (field a, type u16)`},
-		{JSONL, `{"a":1,"b":"x"}` + "\n[1]\n", `line 2: "[1]" is not an object of JSON: it is not between { and }`},
-		{JSONL, `{"a":1}`, `line 1: "{\"a\":1}" has 1 values instead of 2: a, b`},
-		{JSONL, `{"b":"x","b":"y"}`, `line 1: "{\"b\":\"x\",\"b\":\"y\"}" is not an object of JSON: it has b twice`},
-		{JSONL, `{"a":1,"c":"y"}`, `line 1: "c" is not a field: the fields are a, b`},
-		{Hex, "01020304\n0102", `line 2: "0102" has 4 digits: a record of 4 bytes has 8`},
-		{Hex, "0102030g", `line 1: "0102030g" is not hexadecimal`},
-	} {
-		_, _, err := NewDecoder(c.form, 4, columns).Append(nil, []byte(c.text), 1)
-		if err == nil || err.Error() != c.want {
-			t.Errorf("%s %q: %v, want %s", c.form, c.text, err, c.want)
+	for _, row := range testrows.Read(t, "bad_lines.txt") {
+		form := Form(row[0])
+		_, _, err := NewDecoder(form, 4, columns).Append(nil, []byte(row[1]), 1)
+		if err == nil || err.Error() != row[2] {
+			t.Errorf("%s %q: %v, want %s", form, row[1], err, row[2])
 		}
 	}
 }

@@ -5,7 +5,6 @@
 package conventions
 
 import (
-	"bufio"
 	"flag"
 	"go/ast"
 	"go/parser"
@@ -86,21 +85,20 @@ func goFiles(t *testing.T) []goFile {
 // table returns the rows of a file in testdata as fields, without comments.
 func table(t *testing.T, name string) [][]string {
 	t.Helper()
-	f, err := os.Open(filepath.Join("testdata", name))
+	rows, err := readTable(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	var rows [][]string
-	lines := bufio.NewScanner(f)
-	for lines.Scan() {
-		text, _, _ := strings.Cut(lines.Text(), "#")
-		if fields := strings.Fields(text); len(fields) > 0 {
+	return rows
+}
+
+func readTable(name string) (rows [][]string, err error) {
+	text, err := os.ReadFile(filepath.Join("testdata", name))
+	for line := range strings.Lines(string(text)) {
+		line, _, _ = strings.Cut(line, "#")
+		if fields := strings.Fields(line); len(fields) > 0 {
 			rows = append(rows, fields)
 		}
 	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
-	}
-	return rows
+	return rows, err
 }

@@ -14,92 +14,29 @@ import (
 // and of the layers below.
 var layers = []string{"format", "device", "chunker", "merge", "engine", "session", "root", "cmd"}
 
-// packageLayers lists every package with its layer.
-var packageLayers = []struct{ folder, layer string }{
-	{"format", "format"},
-	{"format/formattest", "format"},
-	{"format/textform", "format"},
+// packageLayers maps every package to its layer, as testdata/layers.txt lists them.
+var packageLayers = readLayers()
 
-	{"device", "device"},
-	{"device/arena", "device"},
-	{"device/bench", "device"},
-	{"device/bench/plot", "device"},
-	{"device/cpu", "device"},
-	{"device/cpu/pool", "device"},
-	{"device/cpu/radix", "device"},
-	{"device/devicetest", "device"},
-	{"device/opencl", "device"},
-	{"device/opencl/algo", "device"},
-	{"device/opencl/cl", "device"},
-	{"device/tune", "device"},
-
-	{"internal/fields", "format"},
-	{"internal/fileerr", "format"},
-	{"internal/filelock", "format"},
-	{"internal/filename", "format"},
-	{"internal/guard", "format"},
-	{"internal/human", "format"},
-	{"internal/measured", "format"},
-	{"internal/option", "format"},
-	{"internal/safely", "format"},
-	{"internal/turns", "format"},
-	{"internal/columnhelper", "format"},
-	{"internal/blockio", "device"},
-	{"internal/slicesort", "format"},
-	{"internal/sorttest", "format"},
-	{"internal/drivers", "device"},
-	{"internal/remote", "device"},
-	{"internal/remote/remotetest", "device"},
-	{"internal/remote/remotetest/store", "device"}, // a module of its own
-	{"remote/s3", "device"},
-	{"format/brotli", "device"},
-	{"internal/compressor", "format"},
-
-	{"chunker", "chunker"},
-	{"chunker/input", "chunker"},
-	{"chunker/input/pipe", "chunker"},
-	{"chunker/plan", "chunker"},
-	{"chunker/sift", "chunker"},
-	{"chunker/spill", "chunker"},
-	{"chunker/tally", "chunker"},
-
-	{"merge", "merge"},
-	{"merge/output", "merge"},
-	{"merge/match", "merge"},
-	{"merge/sets", "merge"},
-
-	{"internal/engine", "engine"},
-	{"internal/info", "engine"},
-	{"internal/lookup", "engine"},
-	{"internal/profile", "engine"},
-
-	{"internal/session", "session"},
-	{"internal/bridge", "session"},
-
-	{".", "root"},
-	{"lookup", "root"},
-	{"sets", "root"},
-	{"columns", "root"}, // a module of its own
-	{"columns/cmd/extsort-columns", "cmd"},
-
-	{"cmd/compare", "cmd"},
-	{"cmd/extsort", "cmd"},
-
-	{"internal/dist", "cmd"}, // it uses the library to sort, like a command
-	{"internal/dist/simulate", "cmd"},
-	{"internal/soak", "cmd"},
+func readLayers() map[string]string {
+	rows, err := readTable("layers.txt")
+	if err != nil {
+		panic(err)
+	}
+	all := map[string]string{}
+	for _, row := range rows {
+		all[row[0]] = row[1]
+	}
+	return all
 }
 
 // devices lists the packages of devices, each with all packages below it, without tools and
 // memory.
 var devices = func() (all []string) {
-	for _, h := range packageLayers {
-		name, below := strings.CutPrefix(h.folder, "device/")
-		if below && !strings.Contains(
-			name,
-			"/",
-		) && !slices.Contains([]string{"arena", "bench", "devicetest", "tune"}, name) {
-			all = append(all, h.folder+"/...")
+	for folder := range packageLayers {
+		name, below := strings.CutPrefix(folder, "device/")
+		isTool := slices.Contains([]string{"arena", "bench", "devicetest", "tune"}, name)
+		if below && !strings.Contains(name, "/") && !isTool {
+			all = append(all, folder+"/...")
 		}
 	}
 	return all
@@ -141,7 +78,7 @@ var never = []struct {
 		),
 		to: []string{modulePath + "/device/bench/...", modulePath + "/device/tune", modulePath + "/device/devicetest",
 			modulePath + "/format/formattest",
-			modulePath + "/internal/remote/remotetest", modulePath + "/internal/sorttest"},
+			modulePath + "/internal/remote/remotetest", modulePath + "/internal/sorttest", modulePath + "/internal/testrows"},
 		reason: "tools are no part of a sort",
 	},
 	{
@@ -233,15 +170,8 @@ func matchesAny(patterns []string, name string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, name) })
 }
 
-// layerOf returns the index of a package's layer.
-func layerOf(folder string) int {
-	for _, h := range packageLayers {
-		if h.folder == folder {
-			return slices.Index(layers, h.layer)
-		}
-	}
-	return -1
-}
+// layerOf returns the index of a package's layer, or -1.
+func layerOf(folder string) int { return slices.Index(layers, packageLayers[folder]) }
 
 // folderOf returns the directory of a package of this module.
 func folderOf(importPath string) (folder string, ours bool) {
@@ -253,13 +183,14 @@ func folderOf(importPath string) (folder string, ours bool) {
 
 // TestImports checks the imports of every file.
 func TestImports(t *testing.T) {
+	table(t, "layers.txt") // go test runs this again when the file has changed
 	seen, known := map[string]bool{}, map[string]bool{}
 	for _, f := range goFiles(t) {
 		if f.isTest() {
 			continue
 		}
 		if !seen[f.folder] && layerOf(f.folder) < 0 {
-			t.Errorf("package %s has no layer: add it to the table packageLayers", f.folder)
+			t.Errorf("package %s has no layer: add it to testdata/layers.txt", f.folder)
 		}
 		seen[f.folder] = true
 		for _, spec := range f.parse(t, parser.ImportsOnly).Imports {
@@ -281,9 +212,9 @@ func TestImports(t *testing.T) {
 			t.Errorf("%q stands no longer: take it from the exceptions", fault)
 		}
 	}
-	for _, h := range packageLayers {
-		if !seen[h.folder] {
-			t.Errorf("there is no package %s: take it from the table", h.folder)
+	for folder := range packageLayers {
+		if !seen[folder] {
+			t.Errorf("there is no package %s: take it from testdata/layers.txt", folder)
 		}
 	}
 }
@@ -313,51 +244,13 @@ func forbidden(from, name string) string {
 // TestForbidden checks that forbidden rejects imports in the wrong direction and accepts the
 // others.
 func TestForbidden(t *testing.T) {
-	for _, c := range []struct {
-		from, to string
-		want     bool
-	}{
-		{"chunker/plan", modulePath + "/format", false},
-		{"chunker/plan", modulePath + "/device", true},
-		{"chunker/plan", modulePath + "/internal/engine", true},
-		{"chunker/plan", "os", true},
-		{"chunker/plan", "os/exec", true},
-		{"chunker/plan", "math/bits", false},
-		{"internal/engine", modulePath + "/chunker/plan", false},
-		{"internal/engine", modulePath + "/cmd/extsort", true},
-		{"internal/engine", modulePath, true},
-		{"merge", modulePath + "/internal/engine", true},
-		{"merge/output", modulePath + "/internal/engine", true},
-		{"merge", modulePath + "/chunker/spill", false},
-		{"chunker", modulePath + "/merge", true},
-		{"chunker/input", modulePath + "/device/cpu/radix", true},
-		{"device/cpu/radix", modulePath + "/device/opencl/cl", true},
-		{"device/opencl", modulePath + "/device/cpu", true},
-		{"device/opencl/algo", modulePath + "/device/opencl/cl", false},
-		{"device/opencl", modulePath + "/device/tune", true},
-		{"device/bench", modulePath + "/device/cpu", false},
-		{"device", modulePath + "/device/cpu", true},
-		{"format", modulePath + "/device", true},
-		{"internal/engine", modulePath + "/internal/session", true},
-		{"internal/session", modulePath + "/internal/engine", false},
-		{"internal/session", modulePath + "/device/bench", true},
-		{"internal/session", modulePath, true},
-		{".", modulePath + "/internal/session", false},
-		{".", modulePath + "/device/bench", true},
-		{"cmd/extsort", modulePath + "/internal/session", false},
-		{"cmd/extsort", modulePath, true},
-		{"internal/dist", modulePath, true},
-		{"cmd/extsort", modulePath + "/device/bench", false},
-		{"cmd/extsort", "gonum.org/v1/plot", true},
-		{"cmd/extsort", "github.com/spf13/cobra", false},
-		{".", "github.com/spf13/pflag", true},
-		{"internal/engine", "github.com/schollz/progressbar/v3", true},
-		{"cmd/compare", "gonum.org/v1/plot", false},
-		{"internal/soak", modulePath + "/format", true},
-		{"internal/soak", modulePath, true},
-	} {
-		if reason := forbidden(c.from, c.to); (reason != "") != c.want {
-			t.Errorf("%s imports %s: %q", c.from, c.to, reason)
+	for _, row := range table(t, "imports.txt") {
+		to := row[1]
+		if below, ours := strings.CutPrefix(to, "."); ours {
+			to = modulePath + below
+		}
+		if reason := forbidden(row[0], to); (reason != "") != (row[2] == "no") {
+			t.Errorf("%s imports %s: %q, want %s", row[0], to, reason, row[2])
 		}
 	}
 }

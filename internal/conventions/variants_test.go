@@ -3,6 +3,7 @@ package conventions
 import (
 	"go/ast"
 	"go/token"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -370,39 +371,11 @@ func comparing(function ast.Expr) bool {
 
 // TestComparisonsWithVariantsAreFound searches code with each kind of comparison.
 func TestComparisonsWithVariantsAreFound(t *testing.T) {
-	const code = `package p
-func f() {
-	if s == "npy" || "npz" != s || s < "sosd" { }
-	switch s { case "fvecs", "bvecs": }
-	if slices.Contains([]string{"ivecs", "fbin"}, s) || strings.HasPrefix(s, "u8bin") || strings.EqualFold("i8bin", s) { }
-	_ = map[string]int{"ibin": 4}[s]
-	g("gensort", []string{"sosd"})
-
-	if s == "zstd" || s == Bzip2 || s != format.Delta || s == format.None { }
-	switch s { case "a", "lz4": }
-	_ = map[string]int{"gzip": 1, "other": 2}
-	_ = map[Compression]int{S2: 1}
-	_ = T{Brotli: 1}
-	_ = []string{"brotli"}
-
-	if s == plan.Merge || session.Reread != s || s == plan.Auto { }
-	switch s { case plan.Copy: }
-	_ = slices.Contains([]plan.Strategy{plan.Sift, plan.Spread}, s)
-	_ = map[plan.Strategy]int{plan.Partition: 1}
-	_ = []plan.Strategy{plan.InCore}
-	s = plan.InCore
-	r.Strategy, n = plan.Merge, 1
-	change(s, session.Reread)
-	r = Change{Ran: plan.Copy}
-	var planned = plan.Sift
-	done <- plan.Partition
-	return plan.Spread
-
-	if name == "opencl" || info.Kind != device.GPU || "other" == name { }
-	_ = map[device.Kind]int{device.OpenCLCPU: 1}
-	_ = []string{"cpu"}
-}`
-	file := goFile{folder: "format", name: "p.go", text: code}.parse(t, 0)
+	code, err := os.ReadFile("testdata/variants.go.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := goFile{folder: "format", name: "p.go", text: string(code)}.parse(t, 0)
 	want := map[string]string{
 		"container": "bvecs fbin fvecs i8bin ibin ivecs npy npz u8bin",
 		"codec":     "bzip2 delta gzip lz4 s2 zstd",
