@@ -214,15 +214,16 @@ func (t Type) isInteger() bool {
 func (a *aggregate) checkSum() error {
 	from := a.source.Type
 	to := a.result.Type
-	numpy := strings.Trim(a.source.dtype, "'<>=|")
 	isBinary := func(t Type) bool { return t.Kind == Float && t.Size >= 4 }
 	isNarrow := from.Kind == Brain || from.Kind == Float && from.Size < 4
 	switch {
-	case numpy == "b1" && a.wide == "":
+	case a.source.isNumPy("b1") && a.wide == "":
 		return a.errorf("a sum does not fit a bool: %v %s=%s:u64 appends it",
 			option.Sum, cmp.Or(a.name, "NAME"), a.field)
-	case strings.HasPrefix(numpy, "M8"):
+	case a.source.isNumPy("M8") || from.isTime():
 		return a.errorf("dates cannot be added: use %v or %v", option.Min, option.Max)
+	case a.source.isNumPy("m8") && a.wide != "":
+		return a.errorf("a sum of durations can be NaT, which %s cannot hold: leave :%[1]s out", a.wide)
 	case from.isInteger() && to.isInteger():
 	case isBinary(from) && isBinary(to) || isNarrow && isBinary(to):
 	case isNarrow:
@@ -373,6 +374,9 @@ func (g *Aggregation) CombinesFields() bool {
 func (g *Aggregation) CombinesRuns() bool {
 	return g.InAnyGrouping() && len(g.appended) == 0
 }
+
+// KeepsSingles reports whether the result of a single record is the record itself.
+func (g *Aggregation) KeepsSingles() bool { return len(g.appended) == 0 }
 
 // hasStep reports whether a field is combined in a way.
 func (g *Aggregation) hasStep(kind foldKind) bool {

@@ -261,3 +261,51 @@ func TestAggregationsAreDescribedByPlaces(t *testing.T) {
 		}
 	}
 }
+
+// TestSumsOfDurations checks that NaT is contagious in sums of timedelta64, as in NumPy, and that no
+// other total has its bits.
+func TestSumsOfDurations(t *testing.T) {
+	const nat = math.MinInt64
+	for _, c := range []struct {
+		values []int64
+		want   int64
+		err    string
+	}{
+		{values: []int64{1, 2}, want: 3},
+		{values: []int64{nat}, want: nat},
+		{values: []int64{1, nat, 5}, want: nat},
+		{values: []int64{nat, nat}, want: nat},
+		{values: []int64{math.MaxInt64, 1, -1}, want: math.MaxInt64},
+		{values: []int64{math.MaxInt64, 1, nat}, want: nat},
+		{values: []int64{-math.MaxInt64, -1}, err: "has the total -9,223,372,036,854,775,808, which does not fit i64"},
+		{values: []int64{math.MaxInt64, 1}, err: "has the total 9,223,372,036,854,775,808, which does not fit i64"},
+	} {
+		_, g, err := combinedNpy(t, "[('id', '<u4'), ('d', '<m8[s]')]", []string{"id"}, Aggregates{Sum: []string{"d"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fold := g.NewFold()
+		joined := g.NewFold()
+		for i, v := range c.values {
+			rec := binary.LittleEndian.AppendUint64(make([]byte, 4), uint64(v))
+			fold.Add(rec)
+			one := g.NewFold()
+			one.Add(rec)
+			if i == 0 {
+				joined = one
+			} else {
+				joined.Join(one)
+			}
+		}
+		for _, f := range []*Fold{fold, joined} {
+			got, err := f.AppendResult(nil)
+			isExpected := err == nil && c.err == "" && int64(binary.LittleEndian.Uint64(got[4:])) == c.want
+			if c.err != "" {
+				isExpected = err != nil && strings.HasSuffix(err.Error(), c.err)
+			}
+			if !isExpected {
+				t.Errorf("%d: %x, %v, want %d, %q", c.values, got, err, c.want, c.err)
+			}
+		}
+	}
+}

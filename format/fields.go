@@ -23,6 +23,14 @@ type Column struct {
 // end returns the offset of the first byte after the column.
 func (c Column) end() int { return c.Offset + c.Type.Size }
 
+// hasNaT reports whether the least value of the column is NumPy's NaT.
+func (c Column) hasNaT() bool { return c.Type.isTime() || c.isNumPy("m8") || c.isNumPy("M8") }
+
+// isNumPy reports whether the column has a NumPy dtype of a kind, such as m8.
+func (c Column) isNumPy(kind string) bool {
+	return strings.HasPrefix(strings.TrimLeft(c.dtype, "'<>=|"), kind)
+}
+
 // fieldComment matches a comment in a description of fields.
 var fieldComment = lazyRegexp(`(?m)#.*$`)
 

@@ -23,8 +23,12 @@ type foldStep struct {
 	wider string // the text of an appended sum, without its type, for messages
 	from  Column // field in the records to combine
 	to    Column // field in the result
+	field Field  // how values of from are ordered
 	keyer *Keyer // compares single values; set only for foldMin and foldMax
-	value piece  // loads integers of at most 8 bytes
+	// hasNaT is set if the least value of a sum is NaT. The sum of NaT and any other value is NaT,
+	// as in NumPy.
+	hasNaT bool
+	value  piece // loads integers of at most 8 bytes
 }
 
 func newFoldStep(a *aggregate, layout Layout) foldStep {
@@ -36,15 +40,15 @@ func newFoldStep(a *aggregate, layout Layout) foldStep {
 		to:    a.result,
 	}
 	s.setValue()
-	if a.kind != foldMin && a.kind != foldMax {
-		return s
-	}
-	field := Field{Type: a.source.Type}
+	s.hasNaT = a.kind == foldSum && a.source.hasNaT()
+	s.field = Field{Type: a.source.Type, NaT: a.source.hasNaT()}
 	if len(layout.Key) > 0 { // all fields have the same order of NaNs
-		field.NaN = layout.Key[0].NaN
-		field.Numeric = layout.Key[0].Numeric
+		s.field.NaN = layout.Key[0].NaN
+		s.field.Numeric = layout.Key[0].Numeric
 	}
-	s.keyer, _ = NewKeyer(Layout{RecordSize: field.Type.Size, Key: []Field{field}}) // the type is valid
+	if a.kind == foldMin || a.kind == foldMax {
+		s.keyer, _ = NewKeyer(Layout{RecordSize: s.field.Type.Size, Key: []Field{s.field}}) // the type is valid
+	}
 	return s
 }
 
@@ -217,7 +221,7 @@ func (f *Fold) firstOverflow(other *Fold) int {
 		if other != nil {
 			total.add(other.sums[i])
 		}
-		if !total.fits(s.to.Type) {
+		if !total.fits(s.to.Type) || s.hasNaT && !total.isNaT && total.isLeast() {
 			return i
 		}
 	}
@@ -256,7 +260,7 @@ func (f *Fold) overflow(i int) error {
 	s := &f.g.steps[i]
 	key := f.g.keyer.Layout().KeyText(f.g.keyer.Append(nil, f.kept))
 	advice := ""
-	if wider := s.to.Type.wider(); wider != "" {
+	if wider := s.to.Type.wider(); wider != "" && !s.hasNaT {
 		advice = fmt.Sprintf(": %v %s:%s appends a wider sum", option.Sum, s.wider, wider)
 	}
 	return option.Errorf(option.Sum, " %s: key %s has the total %s, which does not fit %v%s",
@@ -280,6 +284,7 @@ func (t Type) wider() string {
 type sum struct {
 	low, middle, high uint64
 	float             float64
+	isNaT             bool // a value was NaT; the integer is then not used
 }
 
 // load returns the value of a field as a sum.
@@ -292,7 +297,9 @@ func (s *foldStep) load(b []byte) sum {
 		return loadWide(t, b)
 	}
 	v, sign := s.loadWord(b)
-	return sum{low: v, middle: sign, high: sign}
+	n := sum{low: v, middle: sign, high: sign}
+	n.isNaT = s.hasNaT && n.isLeast()
+	return n
 }
 
 // loadWord returns an integer of at most 8 bytes, and a word filled with copies of its sign bit.
@@ -365,12 +372,13 @@ func (n *sum) add(m sum) {
 	n.middle, carry = bits.Add64(n.middle, m.middle, carry)
 	n.high, _ = bits.Add64(n.high, m.high, carry)
 	n.float += m.float
+	n.isNaT = n.isNaT || m.isNaT
 }
 
 // addAll adds the values of one field of all records, in their order.
 func (n *sum) addAll(s *foldStep, recs []byte, size int) {
 	t := s.from.Type
-	if t.IsFloat() || t.Size > 8 {
+	if t.IsFloat() || t.Size > 8 || s.hasNaT {
 		for at := s.from.Offset; at < len(recs); at += size {
 			n.add(s.load(recs[at:]))
 		}
@@ -388,8 +396,17 @@ func (n *sum) addAll(s *foldStep, recs []byte, size int) {
 	*n = total
 }
 
+// isLeast reports whether an integer is the least one of 8 bytes, which NaT has.
+func (n *sum) isLeast() bool { return n.low == natBits && ^n.middle|^n.high == 0 }
+
+// natBits are the bits of NaT.
+const natBits = 1 << 63
+
 // fits reports whether an integer is a value of a type.
 func (n *sum) fits(t Type) bool {
+	if n.isNaT {
+		return true
+	}
 	sign := uint64(0)
 	if t.Kind == Signed {
 		sign = uint64(int64(n.high) >> 63)
@@ -419,6 +436,9 @@ func (n *sum) put(s *foldStep, to []byte) {
 	low := n.low
 	if t.IsFloat() {
 		low = floatBits(n.float, t.Size)
+	}
+	if n.isNaT {
+		low = natBits
 	}
 	var number [16]byte
 	binary.LittleEndian.PutUint64(number[:], low)

@@ -35,14 +35,19 @@ func (g *Aggregation) Measures() (all []Measure, ok bool) {
 		if !s.from.Type.isInteger() || s.from.Type.Size > 8 {
 			return nil, false
 		}
-		keyer, err := NewKeyer(Layout{
-			RecordSize: g.keyer.Layout().RecordSize,
-			Key:        []Field{{Offset: s.from.Offset, Type: s.from.Type}},
-		})
+		field := s.field
+		field.Offset = s.from.Offset
+		if kind == MeasureSum {
+			field = Field{Offset: s.from.Offset, Type: s.from.Type}
+		}
+		keyer, err := NewKeyer(Layout{RecordSize: g.keyer.Layout().RecordSize, Key: []Field{field}})
 		if err != nil {
 			return nil, false
 		}
 		all = append(all, Measure{Keyer: keyer, Kind: kind})
+		if s.hasNaT { // NaT is the least value
+			all = append(all, Measure{Keyer: keyer, Kind: MeasureLeast})
+		}
 	}
 	return all, true
 }
@@ -75,6 +80,10 @@ func (f *Fold) SetTotals(records int64, first, last []byte, totals []Total) {
 		case foldSum:
 			f.sums[i] = totals[0].sum(s.from.Type, records)
 			totals = totals[1:]
+			if s.hasNaT {
+				f.sums[i].isNaT = totals[0].Low == 0
+				totals = totals[1:]
+			}
 		case foldMin, foldMax:
 			f.values[i] = f.values[i][:s.from.Type.Size]
 			s.keyer.Records(f.values[i], []uint64{totals[0].Low})
