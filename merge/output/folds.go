@@ -221,18 +221,54 @@ func (f *Folds) gather(out []byte, r *reduction) (block []byte, at int64) {
 	return r.spare, f.written - int64(len(r.spare)/size)
 }
 
-// reduce combines the records of a block.
+// reduce combines the records of a block. Most results are records that are the only ones with their
+// keys. If these are their own results, they are copied together.
 func (r *reduction) reduce(recs []byte) {
 	aggregation := r.folds.opt.Aggregation
 	isDelayed := !aggregation.InAnyGrouping()
-	eachGroup(aggregation.Keyer(), r.keys[:], recs, func(from, to int) {
-		if from == 0 && isDelayed {
-			r.delayed = recs[:to]
-			r.isFirst = false
-			return
+	size := r.folds.recordSize()
+	delay := func(from, to int) (next int) {
+		if from > 0 || !isDelayed {
+			return from
 		}
-		r.add(recs[from:to])
-	})
+		r.delayed = recs[:to]
+		r.isFirst = false
+		return to
+	}
+	g := grouping{
+		group: func(from, to int) {
+			if from = delay(from, to); from < to {
+				r.add(recs[from:to])
+			}
+		},
+		singles: func(from, to int) {
+			if from = delay(from, from+size); from < to {
+				r.addSingles(recs[from:to])
+			}
+		},
+	}
+	g.divide(aggregation.Keyer(), r.keys[:], recs)
+}
+
+// addSingles adds records with different keys.
+func (r *reduction) addSingles(recs []byte) {
+	size := r.folds.recordSize()
+	if !r.folds.opt.Aggregation.KeepsSingles() {
+		for at := 0; at < len(recs); at += size {
+			r.begin().Add(recs[at : at+size])
+		}
+		return
+	}
+	if r.isFirst {
+		r.begin().Add(recs[:size])
+		recs = recs[size:]
+	}
+	if len(recs) == 0 {
+		return
+	}
+	last := r.begin()
+	r.between = append(r.between, recs[:len(recs)-size]...)
+	last.Add(recs[len(recs)-size:])
 }
 
 // add combines records with the same key into a new result. With Partial, it makes several results
@@ -341,13 +377,19 @@ func (f *Folds) continues(rec []byte) bool {
 	return f.open.Records() > 0 && f.opt.Aggregation.Keyer().Compare(f.open.Kept(), rec) == 0
 }
 
-// eachGroup calls group with the bounds of each group of neighbors with equal keys, in bytes. keys
-// is memory for key prefixes.
-func eachGroup(k *format.Keyer, keys []uint64, recs []byte, group func(from, to int)) {
+// A grouping receives the bounds of groups of neighbors with equal keys, in bytes.
+type grouping struct {
+	group   func(from, to int) // several records with the same key
+	singles func(from, to int) // records that are the only ones with their keys
+}
+
+// divide divides records into groups. keys is memory for key prefixes.
+func (g *grouping) divide(k *format.Keyer, keys []uint64, recs []byte) {
 	size := k.Layout().RecordSize
 	isWide := k.KeySize() > 8
-	from := 0
-	var before uint64
+	from := 0         // of the group or the singles that are not complete
+	inGroup := false  // the last record has the key of the one before it
+	var before uint64 // prefix of the last record
 	for base := 0; base < len(recs); base += len(keys) * size {
 		block := recs[base:min(base+len(keys)*size, len(recs))]
 		prefixes := keys[:len(block)/size]
@@ -355,12 +397,26 @@ func eachGroup(k *format.Keyer, keys []uint64, recs []byte, group func(from, to 
 
 		for i, key := range prefixes {
 			at := base + i*size
-			if at > 0 && (key != before || isWide && k.Compare(recs[at-size:at], recs[at:at+size]) != 0) {
-				group(from, at)
-				from = at
-			}
+			isEqual := key == before && at > 0 &&
+				(!isWide || k.Compare(recs[at-size:at], recs[at:at+size]) == 0)
 			before = key
+			if isEqual == inGroup {
+				continue
+			}
+			inGroup = isEqual
+			switch {
+			case !isEqual:
+				g.group(from, at)
+				from = at
+			case at-size > from:
+				g.singles(from, at-size)
+				from = at - size
+			}
 		}
 	}
-	group(from, len(recs))
+	if inGroup {
+		g.group(from, len(recs))
+	} else {
+		g.singles(from, len(recs))
+	}
 }

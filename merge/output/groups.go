@@ -210,3 +210,27 @@ func (g *Groups) extend(e equals) {
 		g.open.rec = append(g.open.rec[:0], e.rec...)
 	}
 }
+
+// eachGroup calls group with the bounds of each group of neighbors with equal keys, in bytes. keys
+// is memory for key prefixes.
+func eachGroup(k *format.Keyer, keys []uint64, recs []byte, group func(from, to int)) {
+	size := k.Layout().RecordSize
+	isWide := k.KeySize() > 8
+	from := 0
+	var before uint64
+	for base := 0; base < len(recs); base += len(keys) * size {
+		block := recs[base:min(base+len(keys)*size, len(recs))]
+		prefixes := keys[:len(block)/size]
+		k.Prefixes(prefixes, block)
+
+		for i, key := range prefixes {
+			at := base + i*size
+			if at > 0 && (key != before || isWide && k.Compare(recs[at-size:at], recs[at:at+size]) != 0) {
+				group(from, at)
+				from = at
+			}
+			before = key
+		}
+	}
+	group(from, len(recs))
+}
