@@ -24,11 +24,44 @@ func Scatter(
 	store *spill.Spill,
 	opt plan.Scatter,
 ) ([]*Partition, error) {
+	return scatterTo(ctx, data, c, store, opt, func() (*scatterer, error) {
+		return newScatterer(k, c, store, opt)
+	})
+}
+
+// ScatterCombined is Scatter for records that g combines. Records with equal keys are combined in
+// the buffers, and each partition contains results. REQUIRES: g.CombinesRuns
+func ScatterCombined(
+	ctx context.Context,
+	g *format.Aggregation,
+	data Dataset,
+	c *Classifier,
+	store *spill.Spill,
+	opt plan.Scatter,
+) ([]*Partition, error) {
+	return scatterTo(ctx, data, c, store, opt, func() (*scatterer, error) {
+		s, err := newScatterer(g.Keyer(), c, store, opt)
+		if err == nil {
+			s.combine(g)
+		}
+		return s, err
+	})
+}
+
+// scatterTo is Scatter with the given workers.
+func scatterTo(
+	ctx context.Context,
+	data Dataset,
+	c *Classifier,
+	store *spill.Spill,
+	opt plan.Scatter,
+	newWorker func() (*scatterer, error),
+) ([]*Partition, error) {
 	sources := data.Split(max(opt.Workers, opt.Sections))
 	scatterers := make([]*scatterer, min(opt.Workers, len(sources)))
 	var next atomic.Int64
 	err := device.Each(ctx, len(scatterers), func(ctx context.Context, i int) (err error) {
-		s, err := newScatterer(k, c, store, opt)
+		s, err := newWorker()
 		if err != nil {
 			return err
 		}
@@ -84,11 +117,13 @@ type scatterer struct {
 	keys        []uint64
 	partitions  []uint32
 
-	section    int64            // the section being read
-	memory     *arena.Memory    // memory of the buffers
-	buffers    buffers          // records not spilled yet
-	pieces     []spill.Appender // the spilled records of each partition
-	keysDiffer []bool           // whether a block of the partition contains different keys
+	section     int64            // the section being read
+	memory      *arena.Memory    // memory of the buffers
+	buffers     buffers          // records not spilled yet
+	bufferBytes int              // size of each buffer
+	combining   *combining       // combines the records in the buffers; nil: they stay as they are
+	pieces      []spill.Appender // the spilled records of each partition
+	keysDiffer  []bool           // whether a block of the partition contains different keys
 }
 
 func newScatterer(
@@ -116,7 +151,15 @@ func newScatterer(
 			size,
 		),
 		pieces: make([]spill.Appender, c.Partitions), keysDiffer: make([]bool, c.Partitions),
+		bufferBytes: opt.BlockBytes,
 	}, nil
+}
+
+// combine makes the worker combine records. REQUIRES: it has not read any
+func (s *scatterer) combine(g *format.Aggregation) {
+	plain := newPlainBuffers(s.memory.Bytes(), s.classifier.Partitions, s.bufferBytes, s.recordBytes)
+	s.buffers = plain
+	s.combining = &combining{newCombiner(g), plain}
 }
 
 func (s *scatterer) run(ctx context.Context, src device.Source) error {
@@ -149,8 +192,10 @@ func (s *scatterer) scatter(n int) error {
 		if full < 0 {
 			return nil
 		}
-		if err := s.flush(full); err != nil {
-			return err
+		if s.combining == nil || !s.combining.empty(full) {
+			if err := s.flush(full); err != nil {
+				return err
+			}
 		}
 		partitions, recs = partitions[done:], recs[done*s.recordBytes:]
 	}
@@ -161,6 +206,9 @@ func (s *scatterer) flushAll() error {
 	for p := range s.pieces {
 		for finished := false; !finished; {
 			finished = s.buffers.Finish(p)
+			if s.combining != nil {
+				s.combining.empty(p)
+			}
 			if err := s.flush(p); err != nil {
 				return err
 			}
@@ -220,12 +268,7 @@ func newBuffers(memory []byte, partitions, block, size int) buffers {
 			return radix.NewAppender[[2]uint64](memory, partitions, block)
 		}
 	}
-	return &plainBuffers{
-		memory:      memory,
-		bufferBytes: block,
-		recordBytes: size,
-		filled:      make([]int, partitions),
-	}
+	return newPlainBuffers(memory, partitions, block, size)
 }
 
 // plainBuffers collect records of any size.
@@ -234,6 +277,15 @@ type plainBuffers struct {
 	bufferBytes int   // size of a buffer in bytes
 	recordBytes int   // record size in bytes
 	filled      []int // number of bytes in the buffer of each partition
+}
+
+func newPlainBuffers(memory []byte, partitions, block, size int) *plainBuffers {
+	return &plainBuffers{
+		memory:      memory,
+		bufferBytes: block,
+		recordBytes: size,
+		filled:      make([]int, partitions),
+	}
 }
 
 func (b *plainBuffers) Append(

@@ -198,6 +198,9 @@ const leastFit = 2
 // The units are small enough for the memory.
 func scatterUnits(f *Facts, s *Sizes, records int64, parts int) Scatter {
 	scatter := Scatter{Workers: s.readers(f, parts), UnitBytes: MaxUnitBytes}
+	if f.Request.CombinesRuns {
+		scatter.CombinerBytes = combinerBytes
+	}
 	if records < 0 {
 		scatter.Workers = 1 // a stream is read in order
 	}

@@ -49,6 +49,7 @@ var partitioning = Properties{
 		{condition: OneChunk, to: holdsAll, canHappen: isStream},
 		{condition: FewChunks, to: isLastResort, canHappen: isChosenForStream},
 		{condition: KeysDrift, to: isLastResort, canHappen: isChosenForStream},
+		{condition: ShortRuns, to: isLastResort, canHappen: mayCombine},
 		{condition: largePart, to: spillsAll, part: true},
 		{condition: similar, to: isLastResort, part: true},
 	},

@@ -6,7 +6,32 @@ type Scatter struct {
 	Sections   int // number of sections of the input, at least Workers; idle workers take the next
 	BlockBytes int // size of a buffer; every worker has one for each part
 	UnitBytes  int // bytes that a worker reads at once
+
+	CombinerBytes int // memory of a worker for combining equal keys; 0: they are not combined
 }
+
+// CombinedRecords and CombinedBytes are the maximum number and size of the records among which a
+// worker of a Scatter combines equal keys.
+const (
+	CombinedRecords = 4096
+	CombinedBytes   = 128 << 10
+)
+
+// combinerBytes is the memory for combining records: their copies, and 20 bytes for each.
+const combinerBytes = CombinedBytes + 20*CombinedRecords
+
+// CombinesKeys reports whether it pays to combine records with equal keys in the buffers for a
+// number of parts, before they are spilled. keys is a sorted sample of the records.
+func (s *Scatter) CombinesKeys(f *Facts, keys []uint64, parts int) bool {
+	if s.CombinerBytes == 0 || 2*f.recordSize() > CombinedBytes {
+		return false
+	}
+	records := min(s.BlockBytes/f.recordSize(), CombinedRecords, CombinedBytes/f.recordSize())
+	return distinctShare(keys, float64(parts)*float64(records)) <= combineBelow
+}
+
+// combineBelow is the share of distinct keys up to which it pays to combine records.
+const combineBelow = 0.75
 
 // MaxUnitBytes is the maximum size of the unit that a worker reads at once. A unit stays in the
 // second-level cache, together with its keys (8 bytes per record) and the part number of each
@@ -20,7 +45,7 @@ const MaxLines = 2048
 // Memory returns the bytes that the pass allocates for its parts, without the index of their
 // blocks.
 func (s *Scatter) Memory(parts int) int64 {
-	return int64(s.Workers) * (s.BufferBytes(parts) + int64(s.UnitBytes)*5/2)
+	return int64(s.Workers) * (s.BufferBytes(parts) + int64(s.UnitBytes)*5/2 + int64(s.CombinerBytes))
 }
 
 // BufferBytes returns the memory of one worker's buffers for the parts.

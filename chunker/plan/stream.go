@@ -10,6 +10,7 @@ import (
 const (
 	FewChunks Condition = "the input ends after a few chunks"
 	KeysDrift Condition = "the first chunks have other keys than the start of the input"
+	ShortRuns Condition = "few records are left after equal keys of the first chunks are combined"
 )
 
 const (
@@ -37,6 +38,16 @@ func isStream(c *chooser, _ *Candidate) bool { return c.f.Records < 0 }
 // isChosenForStream reports whether the planner chose the strategy for a stream. If the user
 // requested the strategy, the run keeps it.
 func isChosenForStream(c *chooser, a *Candidate) bool { return isStream(c, a) && a.Why != requested }
+
+// mayCombine reports whether equal keys of a stream are combined in its runs, and the planner chose
+// the strategy.
+func mayCombine(c *chooser, a *Candidate) bool {
+	return isChosenForStream(c, a) && c.f.Request.CombinesRuns
+}
+
+// AreShort reports whether the runs of a stream contain so few of the records that were read that
+// merging all runs is faster than sending all records to parts.
+func AreShort(read, left int64) bool { return float64(left) <= combineBelow*float64(read) }
 
 // partsOfStream returns the number of parts of a stream. The parts are determined from the keys of
 // sorted runs. These are so precise that a part needs no margin for their error.

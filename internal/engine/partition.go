@@ -72,6 +72,12 @@ func (p *partitioning) scatter(
 	if err := r.pool.closeFree(); err != nil {
 		return nil, err
 	}
+	if p.depth == 0 { // keys of a stream may be of runs, in which equal keys are combined
+		keys = r.Facts.Sample.Sorted()
+	}
+	if opt.CombinesKeys(r.Facts, keys, fit) {
+		return chunker.ScatterCombined(ctx, r.Output.form.Aggregation, data, c, r.spill, opt)
+	}
 	return chunker.Scatter(ctx, r.Input.Keyer, data, c, r.spill, opt)
 }
 

@@ -15,14 +15,17 @@ import (
 // ends there, it merges them. Otherwise it partitions these records and the rest of the stream,
 // using the keys of the runs to define the parts. But if the distribution of these keys differs
 // from that at the start of the stream, the keys drift, and later keys cannot be predicted. Then it
-// sorts the rest of the stream into more runs and merges all runs.
+// sorts the rest of the stream into more runs and merges all runs. It does the same if the runs are
+// short because equal keys were combined in them.
 type streamSort struct {
 	*partitioning
 	runs *runMaker
 }
 
 func newStreamSort(p *partitioning) *streamSort {
-	return &streamSort{p, newRunMaker(p.run, p.candidate, p.run.Input.Data)}
+	runs := newRunMaker(p.run, p.candidate, p.run.Input.Data)
+	runs.combine = combination(p.run)
+	return &streamSort{p, runs}
 }
 
 func (s *streamSort) sort(ctx context.Context) error {
@@ -55,6 +58,12 @@ func (s *streamSort) start(ctx context.Context) (goOn func(context.Context) erro
 	if s.runs.next == nil {
 		return s.merge, follow(s.run, s.candidate, plan.FewChunks)
 	}
+	if s.areShort() {
+		if err := follow(s.run, s.candidate, plan.ShortRuns); err != nil {
+			return nil, err
+		}
+		return s.merge, s.runs.makeRest(ctx)
+	}
 	keys, err := s.sample(ctx)
 	if err != nil {
 		return nil, err
@@ -75,6 +84,21 @@ func (s *streamSort) firstRuns() int {
 		return plan.RunsOfStream
 	}
 	return 1
+}
+
+// areShort reports whether the plan depends on the size of the runs, and combining equal keys has made
+// them so short that a merge is faster than a partition of all records.
+func (s *streamSort) areShort() bool {
+	if _, matters := s.candidate.On(plan.ShortRuns); !matters {
+		return false
+	}
+	read := int64(0)
+	left := int64(0)
+	for _, run := range s.runs.runs {
+		read += run.Origin.Records
+		left += run.Records()
+	}
+	return plan.AreShort(read, left)
 }
 
 // drifts reports whether the plan depends on the keys of the first chunks, and these differ from

@@ -108,7 +108,8 @@ func writeResults(ctx context.Context, r *Run, t *tally.Table) error {
 	a := r.Output.form.Aggregation
 	fold := a.NewFold()
 	limit := r.Facts.Request.Limit
-	var block []byte
+	most := max(r.Plan.Sizes.BlockBytes/a.Size(), 1) * a.Size()
+	block := make([]byte, 0, min(most, t.Keys()*a.Size()))
 	written := int64(0)
 	flush := func() error {
 		first := written
@@ -127,7 +128,7 @@ func writeResults(ctx context.Context, r *Run, t *tally.Table) error {
 		if block, err = fold.AppendResult(block); err != nil {
 			return err
 		}
-		if len(block) >= r.Plan.Sizes.BlockBytes {
+		if len(block) >= most {
 			if err := flush(); err != nil {
 				return err
 			}

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -170,7 +171,8 @@ func TestTotalsOfSignedValues(t *testing.T) {
 	}
 }
 
-// TestFewKeysSpillLittle checks that runs contain one record for each key.
+// TestFewKeysSpillLittle checks that runs contain one record for each key, and that the parts of a
+// partition contain few more.
 func TestFewKeysSpillLittle(t *testing.T) {
 	t.Parallel()
 	const records = 200_000
@@ -179,15 +181,28 @@ func TestFewKeysSpillLittle(t *testing.T) {
 	for i := range records {
 		recs = append(recs, byte(i%keys), 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0)
 	}
-	for _, opt := range []Options{
-		{Sum: []string{"8:u64"}},
-		{Keep: "last", Max: []string{"12:u8"}, Sum: []string{"8:u32"}},
-		{},
+	run := int64(4096) // runs and pieces of parts are aligned to pages
+	for _, c := range []struct {
+		opt      Options
+		isStream bool
+		most     int64 // spilled bytes
+	}{
+		{Options{Strategy: MergeRuns, Sum: []string{"8:u64"}}, false, records / 10_000 * run},
+		{Options{Strategy: MergeRuns, Keep: "last", Max: []string{"12:u8"}, Sum: []string{"8:u32"}}, true,
+			records / 10_000 * run},
+		{Options{Strategy: MergeRuns}, false, records / 10_000 * run},
+		{Options{Strategy: Partition, Sum: []string{"8:u64"}}, false, 2 * keys * run},
+		{Options{Strategy: Partition, Sum: []string{"8:u64"}}, true, 2 * keys * run},
+		{Options{Sum: []string{"8:u64"}}, true, records / 10_000 * run},
 	} {
+		opt := c.opt
 		opt.Unique = true
 		opt.Record = format.Spec{RecordSize: 16, Keys: []string{"0:u64"}}
-		opt.Inputs = []string{writeFile(t, recs)}
-		opt.Strategy = MergeRuns
+		if c.isStream {
+			opt.Stdin = bytes.NewReader(recs)
+		} else {
+			opt.Inputs = []string{writeFile(t, recs)}
+		}
 		opt.MemoryBytes = 64 << 20
 		opt.SpillCompress = "none"
 		opt.faults.chunkRecords = 10_000
@@ -195,12 +210,60 @@ func TestFewKeysSpillLittle(t *testing.T) {
 		if err != nil || report.RecordsOut != keys {
 			t.Fatalf("%+v: %v, %v", opt, report, err)
 		}
-		// Runs of 50 results are aligned to pages.
-		if most := int64(records / 10_000 * 4096); report.BytesSpilled == 0 || report.BytesSpilled > most {
-			t.Errorf("sum %q, count %t: %d bytes are spilled, %d are enough", opt.Sum, opt.Count, report.BytesSpilled, most)
+		if report.BytesSpilled == 0 || report.BytesSpilled > c.most {
+			t.Errorf("%s, sum %q, stream %t: %d bytes are spilled, %d are enough",
+				report.Strategy, opt.Sum, c.isStream, report.BytesSpilled, c.most)
 		}
 		if opt.Sum != nil && strings.Count(string(got), "\xa0\x0f") != keys {
 			t.Errorf("sum %q: not all totals are 4,000", opt.Sum)
+		}
+	}
+}
+
+// TestNaTInEveryStrategy adds durations of a NumPy array, some of which are NaT.
+func TestNaTInEveryStrategy(t *testing.T) {
+	t.Parallel()
+	const keys = 20
+	var recs []byte
+	want := make([]byte, 0, 16*keys)
+	totals := make([]int64, keys)
+	for i := range 8_000 {
+		value := int64(i%7 - 3)
+		if key := i % keys; key%3 == 0 && i%500 == key {
+			value = math.MinInt64
+		}
+		recs = binary.LittleEndian.AppendUint64(recs, uint64(i%keys))
+		recs = binary.LittleEndian.AppendUint64(recs, uint64(value))
+		if total := &totals[i%keys]; value == math.MinInt64 || *total == math.MinInt64 {
+			*total = math.MinInt64
+		} else {
+			*total += value
+		}
+	}
+	for key, total := range totals {
+		want = binary.LittleEndian.AppendUint64(want, uint64(key))
+		want = binary.LittleEndian.AppendUint64(want, uint64(total))
+	}
+	const dtype = "[('id', '<u8'), ('d', '<m8[ms]')]"
+	text := fmt.Sprintf("{'descr': %s, 'fortran_order': False, 'shape': (%d,), }", dtype, len(recs)/16)
+	text += strings.Repeat(" ", 117-len(text)) + "\n"
+	array := slices.Concat([]byte("\x93NUMPY\x01\x00v\x00"), []byte(text), recs)
+	for _, strategy := range []Strategy{Auto, MergeRuns, Partition, Reread, Tally} {
+		opt := Options{
+			Record:      format.Spec{Format: "npy", Keys: []string{"id"}},
+			Inputs:      []string{writeFile(t, array)},
+			Unique:      true,
+			Sum:         []string{"d"},
+			Strategy:    strategy,
+			MemoryBytes: 64 << 20,
+		}
+		opt.faults.chunkRecords = 700
+		got, report, err := sortToBytes(t, opt)
+		if err != nil || !bytes.Equal(got[len(got)-len(want):], want) {
+			t.Errorf("%s: %v, %x, want %x", strategy, err, got, want)
+		}
+		if strategy != Auto && report.Strategy != strategy {
+			t.Errorf("strategy %s instead of %s", report.Strategy, strategy)
 		}
 	}
 }
