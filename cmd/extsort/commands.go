@@ -93,7 +93,7 @@ var verbTable = []verbRow{
 	{"shuffle", "put records into a random order", shuffleCommand},
 	{"union", "write the records of all sorted files", unionCommand},
 	{"intersect", "write records whose keys are in all files", intersectCommand},
-	{"subtract", "write records whose keys are not in others", subtractCommand},
+	{"subtract", "write records whose keys are only in A", subtractCommand},
 	{"compare", "count the keys that two files share", compareCommand},
 	{"join", "pair the records of two files by key", joinCommand},
 	{"gen", "write test data", (*app).genCommand},
@@ -231,7 +231,7 @@ func firstOperand(args []string, commands []*cobra.Command) int {
 
 func (a *app) completionCommand() *cobra.Command {
 	cmd := verb("completion SHELL",
-		"Print the script that completes extsort's flags in a shell: bash, zsh, fish or\npowershell.",
+		"Print a completion script for a shell: bash, zsh, fish or powershell.",
 		"  source <(extsort completion bash)\n  extsort completion fish > ~/.config/fish/completions/extsort.fish",
 		&flagValues{}, nil)
 	cmd.ValidArgs = []string{"bash", "zsh", "fish", "powershell"}

@@ -21,7 +21,7 @@ import (
 )
 
 const distLong = `Sort on many machines that share a file system. Your scheduler runs the tasks:
-each task is one command, which you can repeat: it skips finished work. For the
+each task is one command that you can repeat; it skips finished work. For the
 flags of a verb, see extsort dist VERB --help.
 
 Usage:
@@ -327,7 +327,7 @@ func distVerify(a *app) *cobra.Command {
 	v := &flagValues{}
 	return distVerb("verify [flags] DIR",
 		"Use the checksums of the tasks to check that the parts follow each other and\ncontain all records of the inputs. "+
-			"Then give the output of --into its final name, and\nremove the runs.",
+			"Then give the output of --into its final\nname, and remove the runs.",
 		"  extsort dist verify plan\n  extsort dist verify --part 3/8 plan",
 		v, withPlan(a, &v.opt, func(ctx context.Context, w *dist.Worker, _ []string) error {
 			s, err := tasksOf(w.Plan.Parts, v.dist.part)

@@ -24,11 +24,11 @@ var errNotFound = errors.New("not found")
 func findCommand(a *app) *cobra.Command {
 	v := &flagValues{}
 	return verb("find [flags] [KEY ...] FILE",
-		"Find the records with some keys in a sorted file. It reads only a few pages of\n"+
-			"the file. A KEY is a value as extsort print writes it; several key fields are\n"+
-			"separated by commas, and the last ones can be left out. The exit status is 0 if\n"+
-			"a record was found (with --missing: if a key is missing), 1 if not, and 2 after\n"+
-			"an error. Write -- before negative numbers.",
+		"Find records by key in a sorted file, and read only a few pages of the file.\n"+
+			"A KEY is a value as extsort print writes it. If the key has several fields,\n"+
+			"separate their values by commas; you can leave out the last ones. The exit\n"+
+			"status is 0 if a record was found (with --missing: if a key is missing), 1 if\n"+
+			"not, and 2 after an error. Write -- before negative numbers.",
 		"  extsort find -t u64 12345 sorted.bin\n"+
 			"  extsort find -R 16 -k 0:time_s --from 2026-11-01 --to 2026-12-01 log.bin\n"+
 			"  extsort find -t bytes20 --keys hashes.txt --missing hibp.bin",

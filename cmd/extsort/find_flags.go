@@ -69,8 +69,8 @@ func findResultFlags(g group, v *flagValues) {
 	g.bool(&f.count, "count", "write only the number of records found, or of missing keys").
 		notWith("--as", "--columns", "--header")
 	g.bool(&f.position, "position",
-		"write only the positions of the records: A:B for the records A to B-1, counted from 0, as print --range wants; "+
-			"with several keys followed by a tab and the key").
+		"write only the positions of the records: A:B for the records A to B-1, counted from 0, as in print --range; "+
+			"with several keys, each line also contains a tab and the key").
 		hints("line-number", "byte-offset", "offset").notWith("--missing", "--count", "--as", "--columns", "--header")
 }
 

@@ -53,13 +53,13 @@ func aggregateFlags(g group, v *flagValues) {
 		return g.add(textList(to, "FIELD"), name, usage+"; otherwise -u keeps one record as it is").
 			sets(f).needs("-u").notWith("-c", "--argsort")
 	}
-	add(&v.opt.Sum, "sum", "replace FIELD of each record that -u writes by the sum over its key: OFFSET:TYPE or a "+
-		"name; NAME=FIELD appends the result instead, NAME=FIELD:TYPE a wider sum; repeatable", option.Sum).
+	add(&v.opt.Sum, "sum", "replace FIELD with its sum per key (in the record that -u writes): OFFSET:TYPE or a "+
+		"name; NAME=FIELD appends the sum instead, NAME=FIELD:TYPE a wider one; repeatable", option.Sum).
 		hints("total", "aggregate", "add", "groupby", "group-by")
-	add(&v.opt.Min, "min", "replace FIELD by the least value of its key, as --sum", option.Min).hints("minimum")
-	add(&v.opt.Max, "max", "replace FIELD by the greatest value of its key, as --sum", option.Max).hints("maximum")
-	add(&v.opt.First, "first", "replace FIELD by its value in the first record of the key, as --sum", option.First)
-	add(&v.opt.Last, "last", "replace FIELD by its value in the last record of the key, as --sum", option.Last)
+	add(&v.opt.Min, "min", "replace FIELD with its minimum per key, as with --sum", option.Min).hints("minimum")
+	add(&v.opt.Max, "max", "replace FIELD with its maximum per key, as with --sum", option.Max).hints("maximum")
+	add(&v.opt.First, "first", "replace FIELD with its first value per key, in input order, as with --sum", option.First)
+	add(&v.opt.Last, "last", "replace FIELD with its last value per key, in input order, as with --sum", option.Last)
 }
 
 func argsortFlag(g group, v *flagValues) {

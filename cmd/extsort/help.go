@@ -256,8 +256,8 @@ N and COUNT are numbers of records, or have a suffix k M G (powers of 1000) or
 Ki Mi Gi (powers of 1024). Both may be 1e6, 10_000_000 or 2^20.
 NumPy arrays and .npz archives (--member) are detected if -t, -R and -f are not
 given. The compression of an input is detected from its first bytes (brotli: the
-suffix .br); s2 includes snappy. Files of other formats (.xz, Parquet, Arrow,
-HDF5, FITS ...) are refused unless --raw is given.
+suffix .br); s2 includes snappy. Parquet files need the program extsort-columns.
+Files of other formats (.xz, Arrow, HDF5, FITS ...) are refused without --raw.
 Inputs can also be s3://BUCKET/KEY, gs://BUCKET/KEY or https://..., and outputs
 can be objects, if extsort was built with -tags s3. Release binaries are.
 

@@ -20,8 +20,8 @@ func indexCommand(a *app) *cobra.Command {
 	v := &flagValues{}
 	return verb("index [flags] FILE",
 		"Make an index of a sorted file: the first key of each 64 KiB. With an index,\n"+
-			"extsort find reads the file once per look-up. All records are read, and their\n"+
-			"order is checked. find refuses the index after FILE has changed.",
+			"extsort find needs one read per look-up. index reads all records and checks\n"+
+			"their order. find refuses the index after FILE has changed.",
 		"  extsort index -t u64 sorted.bin\n"+
 			"  extsort index -R 24 -k 8:u64 -o ids.idx ids.bin",
 		v, func(cmd *cobra.Command, files []string) error {

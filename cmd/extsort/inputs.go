@@ -45,7 +45,7 @@ func files0Flag(g group, v *flagValues) {
 		kind:       "a NUL-separated list of names",
 	}
 	g.add(list.reader(&v.names), "files0-from",
-		"read the names of the inputs from F (- is standard input), each ending with a NUL; otherwise the operands")
+		"read the names of the inputs from F (- is standard input), each terminated by a NUL byte; otherwise the operands")
 }
 
 func filesFlag(g group, v *flagValues) {
@@ -101,7 +101,7 @@ func decompressFlag(g group, v *flagValues) {
 
 func rawFlag(g group, v *flagValues) {
 	g.bool(&v.opt.Raw, "raw",
-		"take the bytes as they are, even if they look like a compressed file or another format").
+		"read the bytes as they are, even if they look like a compressed file or another format").
 		sets(option.Raw).notWith("--join")
 }
 

@@ -32,8 +32,8 @@ func parseFormFlag(g group, v *flagValues) {
 func parseCommand(a *app) *cobra.Command {
 	v := &flagValues{}
 	return verb("parse [flags] [FILE ...]",
-		"Convert lines of text to records: CSV (or one number per line), TSV, objects of\n"+
-			"JSON, or hexadecimal digits. It is the inverse of extsort print.",
+		"Convert lines of text to records: CSV (or one number per line), TSV, JSON\n"+
+			"objects, or hexadecimal digits. It is the inverse of extsort print.",
 		"  extsort parse --fields 'time=u64 value=f32' -o log.bin log.csv\n"+
 			"  extsort parse -t u64 n.txt | extsort -t u64 -u | extsort print -t u64\n"+
 			"  extsort parse -t bytes20 hashes.txt | extsort -t bytes20 -o hashes.bin",

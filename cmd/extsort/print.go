@@ -16,7 +16,7 @@ import (
 func printCommand(a *app) *cobra.Command {
 	v := &flagValues{}
 	return verb("print [flags] [FILE ...]",
-		"Print records as text: a table, CSV, TSV, objects of JSON, or hexadecimal\n"+
+		"Print records as text: a table, CSV, TSV, JSON objects, or hexadecimal\n"+
 			"digits. extsort parse reads these lines, except for a table.",
 		"  extsort print --fields 'time=u64 value=f32' --head 10 log.bin\n"+
 			"  extsort print --as csv -o trades.csv trades.npy\n"+

@@ -30,12 +30,12 @@ type setFlags struct {
 }
 
 func setFlagsOfAll(g group, v *flagValues) {
-	g.bool(&v.sets.sort, "sort", "sort each input first, within the memory limit; otherwise they must be sorted")
+	g.bool(&v.sets.sort, "sort", "sort each input first, within the memory limit; otherwise the inputs must be sorted")
 }
 
 func setAllFlag(g group, v *flagValues) {
 	g.bool(&v.sets.all, "all",
-		"count occurrences, as SQL's ALL does: union keeps all, intersect as many as each input has, subtract the "+
+		"count occurrences, like ALL in SQL: union writes the sum of the counts, intersect the minimum, subtract the "+
 			"difference")
 }
 
@@ -46,7 +46,7 @@ func setRightFlag(g group, v *flagValues) {
 
 func setPartFlag(g group, v *flagValues) {
 	g.add(parsed(&v.opt.Part, "K/N", parsePart), "part",
-		"handle only part K of N equal parts of the keys, K from 0, so that N processes can "+
+		"process only part K of N equal parts of the keys, K from 0, so that N processes can "+
 			"share the work; otherwise all").
 		sets(option.Part).notWith("--right", "--sort")
 }
@@ -59,8 +59,8 @@ func compareOutputFlags(g group, v *flagValues) {
 
 func unionCommand(a *app) *cobra.Command {
 	return setCommand(a, sets.Union, "union [flags] FILE ...",
-		"Write the records of sorted FILEs, each key from the first FILE that has it: all\n"+
-			"records with this key in that FILE. The output is sorted.",
+		"Write the union of sorted FILEs: for each key, all records that the first FILE\n"+
+			"with this key has. The output is sorted.",
 		"  extsort union -t u64 -o all.bin monday.bin tuesday.bin\n"+
 			"  extsort union -R 16 -k 0:u64 --all -o log.bin a.bin b.bin")
 }

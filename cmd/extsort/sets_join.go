@@ -37,8 +37,8 @@ var joinTypes = map[string]sets.JoinType{
 func joinTypeFlag(g group, v *flagValues) {
 	v.sets.join.how = "inner"
 	g.add(oneOf(&v.sets.join.how, "TYPE", "inner", "left", "right", "outer", semiJoin, antiJoin), "how",
-		"inner: pairs of records with the same key; left, right, outer: also records of A, of B, of both without a "+
-			"partner; semi, anti: records of A with, without a partner").
+		"inner: pairs of records with the same key; left, right or outer: also the records of A, B or both without a "+
+			"partner; semi: the records of A with a partner; anti: those without").
 		hints("join-type", "kind", "left", "inner", "outer")
 }
 
@@ -60,7 +60,7 @@ func joinRowFlags(g group, v *flagValues) {
 func joinCommand(a *app) *cobra.Command {
 	return setCommand(a, sets.Join, "join [flags] A B",
 		"Pair the records of two sorted files that have the same key: each record of A\n"+
-			"with all its partners in B. The output is in the order of the key.",
+			"with all its partners in B. The output is sorted by key.",
 		"  extsort join -R 16 -k 0:u64 -o pairs.bin orders.bin customers.bin\n"+
 			"  extsort join --how left -R 8 -k 4:u32 --right '-t u32' -o out.bin a.bin b.bin")
 }

@@ -40,7 +40,7 @@ func topCommand(a *app) *cobra.Command {
 	v := &flagValues{}
 	return verb("top [flags] [FILE ...]",
 		"Print the most frequent keys and the number of records with each, the most\n"+
-			"frequent first. Keys with equal counts are in their order.",
+			"frequent first. Keys with equal counts are in key order.",
 		"  extsort top -t u64 keys.bin\n"+
 			"  extsort top --fields 'user=u32 page=u32' -k page --limit 3 --as csv log.bin",
 		v, func(cmd *cobra.Command, files []string) error {
