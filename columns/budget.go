@@ -2,6 +2,7 @@ package columns
 
 import (
 	"fmt"
+	"math"
 	"runtime/debug"
 
 	"github.com/extsort/extsort"
@@ -57,55 +58,53 @@ func blockRows(recordSize int) int {
 const typicalPage = 1 << 20
 
 // source returns the sizes of a source. Half of the memory is for pages and half for blocks.
-func (m budget) source(inputs []*input, l *layout) sourceSizes {
+func (m budget) source(inputs []input, l *layout) sourceSizes {
 	perWorker := int64(1)
 	for _, in := range inputs {
-		meta := in.reader.MetaData()
-		for i := range min(meta.NumRowGroups(), 1) {
-			perWorker = max(perWorker, in.decodeBytes(i))
-		}
+		perWorker = max(perWorker, in.groupBytes())
 	}
 	rows := blockRows(l.recordSize)
 	blockBytes := int64(rows * l.recordSize)
 	perWorker += 2 * blockBytes // decoded values and levels of a block
 	workers := int(max(1, min(int64(m.workers), m.columns/3/perWorker)))
 	return sourceSizes{
-		workers:   workers,
-		blockRows: rows,
-		blocks:    int(max(1, m.columns/3/blockBytes)),
+		workers:    workers,
+		blockRows:  rows,
+		blockBytes: int(blockBytes),
+		blocks:     int(max(1, m.columns/3/blockBytes)),
 	}
-}
-
-// decodeBytes estimates the memory to decode a row group: for each column a page, compressed and
-// decompressed, and a dictionary.
-func (in *input) decodeBytes(group int) (total int64) {
-	meta := in.reader.MetaData()
-	for c := range meta.NumColumns() {
-		chunk, err := meta.RowGroup(group).ColumnChunk(c)
-		if err != nil {
-			continue
-		}
-		total += min(max(chunk.TotalUncompressedSize(), 0), 2*typicalPage) + readBytes
-	}
-	return total
 }
 
 // sink returns the sizes of a sink. Half of the memory is for the encoded pages of a row group, a
 // quarter for blocks.
-func (m budget) sink(l *layout) sinkSizes {
+func (m budget) sink(l *layout, isArrow bool) sinkSizes {
 	const (
 		maxGroupRows = 1 << 20
+		maxBatchRows = 1 << 16
 		blocks       = 4
 	)
 	rows := max(1, min(1<<16, int(m.columns/4/blocks)/l.recordSize))
-	groupRows := max(1, min(maxGroupRows, int(m.columns/2)/l.recordSize))
-	return sinkSizes{
-		workers:   m.workers,
-		blockRows: min(rows, groupRows),
-		blocks:    blocks,
-		groupRows: groupRows,
+	sizes := sinkSizes{
+		workers:    m.workers,
+		blockBytes: rows * l.recordSize,
+		blocks:     blocks,
+		groupRows:  max(1, min(maxGroupRows, int(m.columns/2)/l.recordSize)),
+		groupBytes: math.MaxInt,
 	}
+	if len(l.variable) > 0 {
+		sizes.groupRows = maxGroupRows
+		sizes.groupBytes = int(m.columns / 2)
+	}
+	if isArrow {
+		sizes.groupRows = min(sizes.groupRows, maxBatchRows)
+		sizes.groupBytes = min(sizes.groupBytes, int(m.columns/4))
+	}
+	sizes.blockRows = min(rows, sizes.groupRows)
+	return sizes
 }
+
+// tiedBytes returns the most memory for rows whose keys are equal as far as the sort knows them.
+func (m budget) tiedBytes() int { return int(m.columns / 8) }
 
 // pageBytes returns the size of the output's pages.
 func (m budget) pageBytes(l *layout) int64 {

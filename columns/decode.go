@@ -10,10 +10,10 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/file"
 )
 
-// A decoder reads the values of one column chunk into records.
+// A decoder reads the values of one column of fixed width into records.
 type decoder interface {
-	// decode sets the column in all records of the block.
-	decode(records []byte, recordSize int) error
+	// decode sets the column in the next rows, whose bytes are zero.
+	decode(r rows) error
 }
 
 // A chunkReader is a reader of arrow-go for one physical type.
@@ -28,7 +28,7 @@ type typedDecoder[T any] struct {
 	reader chunkReader[T]
 	values []T
 	levels []int16 // nil: the column has no nulls
-	place  func(d *typedDecoder[T], records []byte, recordSize int) error
+	place  func(d *typedDecoder[T], r rows) error
 	floats *floatFacts
 }
 
@@ -50,11 +50,11 @@ func newDecoder(c *column, l *layout, reader file.ColumnChunkReader, maxRows int
 	case *file.FixedLenByteArrayColumnChunkReader:
 		return typed(c, l, r, maxRows, facts, placeBytes), nil
 	}
-	return nil, fmt.Errorf("column %s: unexpected reader %T", c.leaf.Path(), reader)
+	return nil, fmt.Errorf("column %s: unexpected reader %T", c.name, reader)
 }
 
 func typed[T any](c *column, l *layout, r chunkReader[T], maxRows int, facts *floatFacts,
-	place func(*typedDecoder[T], []byte, int) error) decoder {
+	place func(*typedDecoder[T], rows) error) decoder {
 	d := &typedDecoder[T]{column: c, layout: l, reader: r, values: make([]T, maxRows), place: place, floats: facts}
 	if c.maxLevel > 0 {
 		d.levels = make([]int16, maxRows)
@@ -62,21 +62,20 @@ func typed[T any](c *column, l *layout, r chunkReader[T], maxRows int, facts *fl
 	return d
 }
 
-func (d *typedDecoder[T]) decode(records []byte, recordSize int) error {
-	rows := len(records) / recordSize
-	read, err := d.readValues(rows)
+func (d *typedDecoder[T]) decode(r rows) error {
+	read, err := d.readValues(r.count)
 	if err != nil {
 		return err
 	}
 	if d.levels != nil {
-		if err := d.spread(read, rows); err != nil {
+		if err := spread(d.column, d.values, d.levels[:r.count], read); err != nil {
 			return err
 		}
-		d.column.placeLevels(records, recordSize, d.levels[:rows], d.layout.nullOrder)
-	} else if read != rows {
-		return fmt.Errorf("column %s has %d values in %d rows", d.column.leaf.Path(), read, rows)
+		d.column.placeLevels(r, d.levels, d.layout.nullOrder)
+	} else if read != r.count {
+		return fmt.Errorf("column %s has %d values in %d rows", d.column.name, read, r.count)
 	}
-	return d.place(d, records, recordSize)
+	return d.place(d, r)
 }
 
 // readValues reads the values of the rows. It returns the number of values that are not null.
@@ -88,10 +87,10 @@ func (d *typedDecoder[T]) readValues(rows int) (values int, err error) {
 		}
 		total, read, err := d.reader.ReadBatch(int64(rows-done), d.values[values:rows], levels, nil)
 		if err != nil {
-			return 0, fmt.Errorf("column %s: %w", d.column.leaf.Path(), err)
+			return 0, fmt.Errorf("column %s: %w", d.column.name, err)
 		}
 		if total <= 0 || total > int64(rows-done) || read < 0 || read > rows-values {
-			return 0, fmt.Errorf("column %s ends %d rows early", d.column.leaf.Path(), rows-done)
+			return 0, fmt.Errorf("column %s ends %d rows early", d.column.name, rows-done)
 		}
 		done += int(total)
 		values += read
@@ -100,58 +99,51 @@ func (d *typedDecoder[T]) readValues(rows int) (values int, err error) {
 }
 
 // spread moves the values, which are stored without gaps, to their rows. Nulls become zero values.
-func (d *typedDecoder[T]) spread(values, rows int) error {
+func spread[T any](c *column, values []T, levels []int16, count int) error {
 	var zero T
-	for row := rows - 1; row >= 0; row-- {
-		level := d.levels[row]
+	for row := len(levels) - 1; row >= 0; row-- {
+		level := levels[row]
 		switch {
-		case level == d.column.maxLevel && values > 0:
-			values--
-			d.values[row] = d.values[values]
-		case level < 0 || level >= d.column.maxLevel:
-			return fmt.Errorf("column %s has a wrong definition level or too few values", d.column.leaf.Path())
+		case level == c.maxLevel && count > 0:
+			count--
+			values[row] = values[count]
+		case level < 0 || level >= c.maxLevel:
+			return fmt.Errorf("column %s has a wrong definition level or too few values", c.name)
 		default:
-			d.values[row] = zero
+			values[row] = zero
 		}
 	}
-	if values != 0 {
-		return fmt.Errorf("column %s has %d values too many", d.column.leaf.Path(), values)
+	if count != 0 {
+		return fmt.Errorf("column %s has %d values too many", c.name, count)
 	}
 	return nil
 }
 
 // placeLevels stores the definition levels in records whose level bits are zero.
-func (c *column) placeLevels(records []byte, recordSize int, levels []int16, nullOrder byte) {
-	at := c.levelPlace
-	for _, level := range levels {
+func (c *column) placeLevels(r rows, levels []int16, nullOrder byte) {
+	for i, level := range levels[:r.count] {
+		at := r.at(i)
 		if c.levelMask == 0 {
-			records[at] = byte(level)
+			r.data[at+c.levelPlace] = byte(level)
 		} else if level != 0 {
-			records[at] |= c.levelMask
+			r.data[at+c.levelPlace] |= c.levelMask
 		}
-		at += recordSize
-	}
-	if !c.isNullableKey {
-		return
-	}
-	at = c.orderPlace
-	for _, level := range levels {
-		records[at] = nullOrder
+		if !c.isNullableKey {
+			continue
+		}
 		if level == c.maxLevel {
-			records[at] = orderValue
+			r.data[at+c.orderPlace] = orderValue
+		} else {
+			r.data[at+c.orderPlace] = nullOrder
 		}
-		at += recordSize
 	}
 }
 
-func placeBools(d *typedDecoder[bool], records []byte, recordSize int) error {
-	at := d.column.offset
-	for _, value := range d.values[:len(records)/recordSize] {
-		records[at] = 0
+func placeBools(d *typedDecoder[bool], r rows) error {
+	for i, value := range d.values[:r.count] {
 		if value {
-			records[at] = 1
+			r.data[r.at(i)+d.column.offset] = 1
 		}
-		at += recordSize
 	}
 	return nil
 }
@@ -162,38 +154,34 @@ type word interface {
 }
 
 // placeWords stores values of 4 or 8 bytes as little-endian words.
-func placeWords[T word](d *typedDecoder[T], records []byte, recordSize int) error {
-	storeWords(records, recordSize, d.column.offset, d.values[:len(records)/recordSize])
+func placeWords[T word](d *typedDecoder[T], r rows) error {
+	values := d.values[:r.count]
+	if unsafe.Sizeof(d.values[0]) == 4 {
+		for i, bits := range wordsOf[uint32](values) {
+			binary.LittleEndian.PutUint32(r.data[r.at(i)+d.column.offset:], bits)
+		}
+		return nil
+	}
+	for i, bits := range wordsOf[uint64](values) {
+		binary.LittleEndian.PutUint64(r.data[r.at(i)+d.column.offset:], bits)
+	}
 	return nil
 }
 
-func storeWords[T word](records []byte, recordSize, at int, values []T) {
-	if unsafe.Sizeof(values[0]) == 4 {
-		for _, bits := range wordsOf[uint32](values) {
-			binary.LittleEndian.PutUint32(records[at:], bits)
-			at += recordSize
-		}
+func loadWords[T word](r rows, offset int, values []T) {
+	if len(values) == 0 {
 		return
 	}
-	for _, bits := range wordsOf[uint64](values) {
-		binary.LittleEndian.PutUint64(records[at:], bits)
-		at += recordSize
-	}
-}
-
-func loadWords[T word](records []byte, recordSize, at int, values []T) {
 	if unsafe.Sizeof(values[0]) == 4 {
 		words := wordsOf[uint32](values)
 		for i := range words {
-			words[i] = binary.LittleEndian.Uint32(records[at:])
-			at += recordSize
+			words[i] = binary.LittleEndian.Uint32(r.data[r.at(i)+offset:])
 		}
 		return
 	}
 	words := wordsOf[uint64](values)
 	for i := range words {
-		words[i] = binary.LittleEndian.Uint64(records[at:])
-		at += recordSize
+		words[i] = binary.LittleEndian.Uint64(r.data[r.at(i)+offset:])
 	}
 }
 
@@ -203,53 +191,48 @@ func wordsOf[W uint32 | uint64, T word](values []T) []W {
 }
 
 // placeFloat32s is placeWords with a look at the values; see floatFacts.
-func placeFloat32s(d *typedDecoder[float32], records []byte, recordSize int) error {
-	for _, value := range d.values[:len(records)/recordSize] {
+func placeFloat32s(d *typedDecoder[float32], r rows) error {
+	for _, value := range d.values[:r.count] {
 		if value != value || math.Float32bits(value) == 1<<31 {
 			d.floats.found(d.column)
 			break
 		}
 	}
-	return placeWords(d, records, recordSize)
+	return placeWords(d, r)
 }
 
 // placeFloat64s is placeFloat32s for 8 bytes.
-func placeFloat64s(d *typedDecoder[float64], records []byte, recordSize int) error {
-	for _, value := range d.values[:len(records)/recordSize] {
+func placeFloat64s(d *typedDecoder[float64], r rows) error {
+	for _, value := range d.values[:r.count] {
 		if value != value || math.Float64bits(value) == 1<<63 {
 			d.floats.found(d.column)
 			break
 		}
 	}
-	return placeWords(d, records, recordSize)
+	return placeWords(d, r)
 }
 
-func placeInt96s(d *typedDecoder[parquet.Int96], records []byte, recordSize int) error {
-	at := d.column.offset
-	for i := range d.values[:len(records)/recordSize] {
-		copy(records[at:], d.values[i][:])
-		at += recordSize
+func placeInt96s(d *typedDecoder[parquet.Int96], r rows) error {
+	for i := range d.values[:r.count] {
+		copy(r.data[r.at(i)+d.column.offset:], d.values[i][:])
 	}
 	return nil
 }
 
-func placeBytes(d *typedDecoder[parquet.FixedLenByteArray], records []byte, recordSize int) error {
+func placeBytes(d *typedDecoder[parquet.FixedLenByteArray], r rows) error {
 	c := d.column
-	at := c.offset
-	for _, value := range d.values[:len(records)/recordSize] {
-		into := records[at : at+c.width]
-		switch {
-		case value == nil:
-			clear(into)
-		case len(value) != c.width:
-			return fmt.Errorf("column %s has a value of %d bytes instead of %d", c.leaf.Path(), len(value), c.width)
-		default:
-			copy(into, value)
-			if c.flip {
-				into[0] ^= 0x80
-			}
+	for i, value := range d.values[:r.count] {
+		if value == nil {
+			continue
 		}
-		at += recordSize
+		if len(value) != c.width {
+			return fmt.Errorf("column %s has a value of %d bytes instead of %d", c.name, len(value), c.width)
+		}
+		at := r.at(i) + c.offset
+		copy(r.data[at:], value)
+		if c.flip {
+			r.data[at] ^= 0x80
+		}
 	}
 	return nil
 }

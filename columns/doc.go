@@ -1,11 +1,12 @@
-// Package columns sorts Parquet files within a memory limit. It converts rows to records of fixed
-// size, sorts these with package extsort, and converts them back:
+// Package columns sorts Parquet and Arrow files within a memory limit. It converts rows to records
+// of fixed size, sorts these with package extsort, and converts them back:
 //
 //	files ─▶ source ───────────▶ extsort.Sort ─▶ sink ──────────────▶ target
 //	         decodes row groups                  encodes row groups   a file that appears
 //	         in parallel, in order               column by column     completely or not at all
 //
-// A row becomes one record. The layout is made from the schema:
+// A row becomes one record, or several records if it has columns of variable width; see pieces.go.
+// The layout is made from the schema:
 //
 //	┌──────────────────────────┬─────────────────────────┬────────────────────────────────┐
 //	│ order bytes: 1 for each  │ values of fixed width,  │ levels: 1 bit for each column  │

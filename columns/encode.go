@@ -7,9 +7,9 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/file"
 )
 
-// An encoder writes one column of records to a column chunk.
+// An encoder writes one column of rows to a column chunk.
 type encoder interface {
-	encode(records []byte) error
+	encode(r rows) error
 }
 
 // A chunkWriter is a writer of arrow-go for one physical type.
@@ -19,79 +19,80 @@ type chunkWriter[T any] interface {
 
 // typedEncoder encodes columns of one physical type.
 type typedEncoder[T any] struct {
-	column     *column
-	recordSize int
-	writer     chunkWriter[T]
-	values     []T
-	levels     []int16 // nil: the column has no nulls
-	load       func(e *typedEncoder[T], records []byte, values []T)
+	column  *column
+	writer  chunkWriter[T]
+	values  []T
+	levels  []int16 // nil: the column has no nulls
+	load    func(e *typedEncoder[T], r rows, values []T)
+	place   valuePlace // of a value of variable width
+	scratch []byte     // holds values that are in two pieces
 }
 
 // encodeRows is the number of rows that an encoder converts at once.
 const encodeRows = 4096
 
-func newEncoder(c *column, recordSize int, writer file.ColumnChunkWriter) (encoder, error) {
+func newEncoder(l *layout, c *column, writer file.ColumnChunkWriter) (encoder, error) {
 	switch w := writer.(type) {
 	case *file.BooleanColumnChunkWriter:
-		return typedFor(c, recordSize, w, loadBools), nil
+		return typedFor(c, w, loadBools), nil
 	case *file.Int32ColumnChunkWriter:
-		return typedFor(c, recordSize, w, loadValues[int32]), nil
+		return typedFor(c, w, loadValues[int32]), nil
 	case *file.Int64ColumnChunkWriter:
-		return typedFor(c, recordSize, w, loadValues[int64]), nil
+		return typedFor(c, w, loadValues[int64]), nil
 	case *file.Float32ColumnChunkWriter:
-		return typedFor(c, recordSize, w, loadValues[float32]), nil
+		return typedFor(c, w, loadValues[float32]), nil
 	case *file.Float64ColumnChunkWriter:
-		return typedFor(c, recordSize, w, loadValues[float64]), nil
+		return typedFor(c, w, loadValues[float64]), nil
 	case *file.Int96ColumnChunkWriter:
-		return typedFor(c, recordSize, w, loadInt96s), nil
+		return typedFor(c, w, loadInt96s), nil
 	case *file.FixedLenByteArrayColumnChunkWriter:
-		return typedFor(c, recordSize, w, loadBytes), nil
+		return typedFor(c, w, loadBytes), nil
+	case *file.ByteArrayColumnChunkWriter:
+		e := typedFor(c, w, loadVariable)
+		e.place = l.placeOf(c)
+		return e, nil
 	}
-	return nil, fmt.Errorf("column %s: unexpected writer %T", c.leaf.Path(), writer)
+	return nil, fmt.Errorf("column %s: unexpected writer %T", c.name, writer)
 }
 
-func typedFor[T any](c *column, recordSize int, w chunkWriter[T],
-	load func(*typedEncoder[T], []byte, []T)) encoder {
-	e := &typedEncoder[T]{column: c, recordSize: recordSize, writer: w, values: make([]T, encodeRows), load: load}
+func typedFor[T any](c *column, w chunkWriter[T], load func(*typedEncoder[T], rows, []T)) *typedEncoder[T] {
+	e := &typedEncoder[T]{column: c, writer: w, values: make([]T, encodeRows), load: load}
 	if c.maxLevel > 0 {
 		e.levels = make([]int16, encodeRows)
 	}
 	return e
 }
 
-func (e *typedEncoder[T]) encode(records []byte) error {
-	for len(records) > 0 {
-		n := min(encodeRows, len(records)/e.recordSize)
-		part := records[:n*e.recordSize]
-		records = records[n*e.recordSize:]
-
-		values := e.values[:n]
-		e.load(e, part, values)
+func (e *typedEncoder[T]) encode(all rows) error {
+	for from := 0; from < all.count; from += encodeRows {
+		r := all.part(from, min(encodeRows, all.count-from))
+		values := e.values[:r.count]
+		e.load(e, r, values)
 		var levels []int16
 		if e.levels != nil {
-			levels = e.levels[:n]
-			e.column.loadLevels(part, e.recordSize, levels)
+			levels = e.levels[:r.count]
+			e.column.loadLevels(r, levels)
 			values = e.withoutNulls(values, levels)
 		}
 		if _, err := e.writer.WriteBatch(values, levels, nil); err != nil {
-			return fmt.Errorf("column %s: %w", e.column.leaf.Path(), err)
+			return fmt.Errorf("column %s: %w", e.column.name, err)
 		}
 	}
 	return nil
 }
 
 // loadLevels reads the definition levels that placeLevels stored.
-func (c *column) loadLevels(records []byte, recordSize int, levels []int16) {
-	at := c.levelPlace
+func (c *column) loadLevels(r rows, levels []int16) {
 	for i := range levels {
-		levels[i] = int16(records[at])
-		if c.levelMask != 0 {
+		level := r.data[r.at(i)+c.levelPlace]
+		switch {
+		case c.levelMask == 0:
+			levels[i] = int16(level)
+		case level&c.levelMask != 0:
+			levels[i] = 1
+		default:
 			levels[i] = 0
-			if records[at]&c.levelMask != 0 {
-				levels[i] = 1
-			}
 		}
-		at += recordSize
 	}
 }
 
@@ -107,36 +108,39 @@ func (e *typedEncoder[T]) withoutNulls(values []T, levels []int16) []T {
 	return values[:kept]
 }
 
-func loadBools(e *typedEncoder[bool], records []byte, values []bool) {
-	at := e.column.offset
+func loadBools(e *typedEncoder[bool], r rows, values []bool) {
 	for i := range values {
-		values[i] = records[at] != 0
-		at += e.recordSize
+		values[i] = r.data[r.at(i)+e.column.offset] != 0
 	}
 }
 
-func loadValues[T word](e *typedEncoder[T], records []byte, values []T) {
-	loadWords(records, e.recordSize, e.column.offset, values)
+func loadValues[T word](e *typedEncoder[T], r rows, values []T) {
+	loadWords(r, e.column.offset, values)
 }
 
-func loadInt96s(e *typedEncoder[parquet.Int96], records []byte, values []parquet.Int96) {
-	at := e.column.offset
+func loadInt96s(e *typedEncoder[parquet.Int96], r rows, values []parquet.Int96) {
 	for i := range values {
-		copy(values[i][:], records[at:])
-		at += e.recordSize
+		copy(values[i][:], r.data[r.at(i)+e.column.offset:])
 	}
 }
 
 // loadBytes lets the values share the memory of the records, whose sign bits it restores.
-func loadBytes(e *typedEncoder[parquet.FixedLenByteArray], records []byte, values []parquet.FixedLenByteArray) {
+func loadBytes(e *typedEncoder[parquet.FixedLenByteArray], r rows, values []parquet.FixedLenByteArray) {
 	c := e.column
-	at := c.offset
 	for i := range values {
-		value := records[at : at+c.width : at+c.width]
+		at := r.at(i) + c.offset
+		value := r.data[at : at+c.width : at+c.width]
 		if c.flip { // also in nulls, which are not written
 			value[0] ^= 0x80
 		}
 		values[i] = value
-		at += e.recordSize
+	}
+}
+
+// loadVariable lets the values share the memory of the rows, except for those in two pieces.
+func loadVariable(e *typedEncoder[parquet.ByteArray], r rows, values []parquet.ByteArray) {
+	e.scratch = e.scratch[:0]
+	for i := range values {
+		values[i], e.scratch = e.place.value(r.data[r.at(i):], e.scratch)
 	}
 }

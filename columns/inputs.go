@@ -1,28 +1,48 @@
 package columns
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/apache/arrow-go/v18/arrow/memory"
-	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
 )
 
-// An input is an open Parquet file.
-type input struct {
+// An input is an open file or stream of rows.
+type input interface {
+	label() string
+	// columns returns the columns of the schema.
+	columns() ([]*column, error)
+	// sameSchema reports whether the other input has the same schema.
+	sameSchema(other input) bool
+	// count returns the number of rows; negative: it is unknown.
+	count() int64
+	// next returns the next row group, or io.EOF.
+	next() (openRows, error)
+	// groupBytes estimates the memory to decode a row group.
+	groupBytes() int64
+	// sample adds rows from up to the given number of places.
+	sample(s *sample, l *layout, places int) error
+	// checkUnchanged returns an error if the file has been written to since it was opened.
+	checkUnchanged() error
+	close()
+}
+
+// openRows starts to decode a row group, at most maxRows rows at once.
+type openRows func(l *layout, maxRows int, floats *floatFacts) (*rowDecoder, error)
+
+// A parquetFile is an open Parquet file.
+type parquetFile struct {
 	name   string
 	file   *os.File
 	reader *file.Reader
 	rows   int64
+	group  int         // the next row group
 	before os.FileInfo // when it was opened
 }
 
@@ -61,7 +81,7 @@ func expand(names []string) (files []string, err error) {
 	return files, nil
 }
 
-// filesBelow returns the Parquet files in a directory and its subdirectories.
+// filesBelow returns the Parquet and Arrow files in a directory and its subdirectories.
 func filesBelow(folder string) (files []string, err error) {
 	err = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -71,20 +91,24 @@ func filesBelow(folder string) (files []string, err error) {
 		switch {
 		case hidden && entry.IsDir():
 			return filepath.SkipDir
-		case !hidden && !entry.IsDir() && isParquetName(path):
+		case !hidden && !entry.IsDir() && isTableName(path):
 			files = append(files, path)
 		}
 		return nil
 	})
 	if err == nil && len(files) == 0 {
-		err = fmt.Errorf("%s: no Parquet files in this directory", folder)
+		err = fmt.Errorf("%s: no Parquet or Arrow files in this directory", folder)
 	}
 	return files, err
 }
 
-func isParquetName(path string) bool {
-	suffix := strings.ToLower(filepath.Ext(path))
-	return suffix == ".parquet" || suffix == ".parq" || suffix == ".pq"
+// isTableName reports whether a name has a suffix of Parquet or Arrow files.
+func isTableName(path string) bool {
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".parquet", ".parq", ".pq", ".arrow", ".feather", ".arrows", ".ipc":
+		return true
+	}
+	return false
 }
 
 // withoutPath returns the cause of an error of package os, whose path the caller adds.
@@ -96,7 +120,7 @@ func withoutPath(err error) error {
 }
 
 // openInputs opens files that all have the schema of the first one.
-func openInputs(names []string, maxPage int64) (inputs []*input, err error) {
+func openInputs(names []string, maxPage int64) (inputs []input, err error) {
 	defer func() {
 		if err != nil {
 			closeInputs(inputs)
@@ -104,28 +128,36 @@ func openInputs(names []string, maxPage int64) (inputs []*input, err error) {
 	}()
 	for _, name := range names {
 		in, err := openInput(name, maxPage)
+		if err != nil && name == stdinName {
+			name = "standard input"
+		}
 		if err != nil {
 			return inputs, fmt.Errorf("%s: %w", name, err)
 		}
 		inputs = append(inputs, in)
 		first := inputs[0]
-		if !in.reader.MetaData().Schema.Equals(first.reader.MetaData().Schema) {
-			return inputs, fmt.Errorf("%s: its schema differs from the one of %s", name, first.name)
+		if !in.sameSchema(first) {
+			return inputs, fmt.Errorf("%s: its schema differs from the one of %s", name, first.label())
 		}
 	}
 	return inputs, nil
 }
 
-func closeInputs(inputs []*input) {
+func closeInputs(inputs []input) {
 	for _, in := range inputs {
-		in.file.Close() // closing a file that was only read cannot lose data
+		in.close()
 	}
 }
 
-// openInput opens a file and checks its metadata.
-func openInput(name string, maxPage int64) (in *input, err error) {
-	f, err := os.Open(name)
-	if err != nil {
+// stdinName is the name of the standard input.
+const stdinName = "-"
+
+// openInput opens a file and checks its metadata. The file is closed after an error.
+func openInput(name string, maxPage int64) (in input, err error) {
+	f := os.Stdin
+	if name == stdinName {
+		name = "standard input"
+	} else if f, err = os.Open(name); err != nil {
 		return nil, withoutPath(err)
 	}
 	defer func() {
@@ -133,109 +165,37 @@ func openInput(name string, maxPage int64) (in *input, err error) {
 			f.Close() // closing a file that was only read cannot lose data
 		}
 	}()
-	in = &input{name: name, file: f}
-	if in.before, err = f.Stat(); err != nil {
+	info, err := f.Stat()
+	if err != nil {
 		return nil, withoutPath(err)
 	}
-	if err := checkFrame(f, in.before, maxPage); err != nil {
+	if info.IsDir() {
+		return nil, errors.New("is a directory")
+	}
+	head := make([]byte, len(arrowFileMagic))
+	n, err := io.ReadFull(f, head)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		return nil, withoutPath(err)
+	}
+	head = head[:n]
+	if isArrow(head) {
+		return openArrow(name, f, info, head, maxPage)
+	}
+	parquet := &parquetFile{name: name, file: f, before: info}
+	if err := checkFrame(f, info, maxPage); err != nil {
 		return nil, err
 	}
-	return in, in.readFooter(maxPage)
+	return parquet, parquet.readFooter(maxPage)
 }
 
-// checkFrame checks the first and last bytes of a file, and the length of its footer.
-func checkFrame(f *os.File, info os.FileInfo, maxPage int64) error {
-	if !info.Mode().IsRegular() {
-		return errors.New("is not a regular file: Parquet files cannot be read from pipes")
-	}
-	start := make([]byte, 4)
-	if _, err := f.ReadAt(start, 0); err != nil && !errors.Is(err, io.EOF) {
-		return withoutPath(err)
-	}
-	end := make([]byte, 8)
-	if _, err := f.ReadAt(end, max(info.Size()-8, 0)); err != nil && !errors.Is(err, io.EOF) {
-		return withoutPath(err)
-	}
-	footer := int64(end[0]) | int64(end[1])<<8 | int64(end[2])<<16 | int64(end[3])<<24
-	switch {
-	case bytes.Equal(start, encryptedMagic) || bytes.Equal(end[4:], encryptedMagic):
-		return errors.New("is an encrypted Parquet file: decrypt it first")
-	case !bytes.Equal(start, magic):
-		return errors.New("is not a Parquet file, unlike another input")
-	case !bytes.Equal(end[4:], magic):
-		return errors.New("is a Parquet file without its end: it may be truncated or still being written")
-	case footer+12 > info.Size():
-		return errors.New("is a damaged Parquet file: its footer is longer than the file")
-	case footer > maxPage:
-		return fmt.Errorf("its footer has %d bytes: increase the memory limit", footer)
-	}
-	return nil
-}
-
-// readFooter reads the metadata. Wrong metadata can make the reader panic.
-func (in *input) readFooter(maxPage int64) (err error) {
-	defer func() {
-		if reason := recover(); reason != nil {
-			err = fmt.Errorf("is a damaged Parquet file: %v", reason)
-		}
-	}()
-	props := parquet.NewReaderProperties(memory.NewGoAllocator())
-	props.BufferedStreamEnabled = true
-	props.BufferSize = readBytes
-	props.MaxCompressedPageSize = maxPage
-	props.MaxUncompressedPageSize = maxPage
-	in.reader, err = file.NewParquetReader(in.file, file.WithReadProps(props))
+// checkUnchanged returns an error if a file has been written to since it was opened.
+func checkUnchanged(name string, f *os.File, before os.FileInfo) error {
+	now, err := f.Stat()
 	if err != nil {
-		return fmt.Errorf("is a damaged Parquet file: %w", err)
+		return fmt.Errorf("%s: %w", name, withoutPath(err))
 	}
-	meta := in.reader.MetaData()
-	if meta.IsSetEncryptionAlgorithm() {
-		return errors.New("is an encrypted Parquet file: decrypt it first")
-	}
-	for i := range meta.NumRowGroups() {
-		rows := meta.RowGroup(i).NumRows()
-		if rows < 0 || rows > math.MaxInt64-in.rows {
-			return fmt.Errorf("is a damaged Parquet file: row group %d has %d rows", i, rows)
-		}
-		in.rows += rows
-		for c := range meta.NumColumns() {
-			if err := in.checkChunk(i, c); err != nil {
-				return err
-			}
-		}
-	}
-	if rows := in.reader.NumRows(); rows != in.rows {
-		return fmt.Errorf("is a damaged Parquet file: it declares %d rows, its row groups %d", rows, in.rows)
-	}
-	return nil
-}
-
-// checkChunk checks the metadata of a column chunk.
-func (in *input) checkChunk(group, index int) error {
-	rows := in.reader.MetaData().RowGroup(group)
-	chunk, err := rows.ColumnChunk(index)
-	if err != nil {
-		return fmt.Errorf("is a damaged Parquet file: row group %d: %w", group, err)
-	}
-	leaf := in.reader.MetaData().Schema.Column(index)
-	switch {
-	case leaf.MaxRepetitionLevel() == 0 && chunk.NumValues() != rows.NumRows():
-		return fmt.Errorf("is a damaged Parquet file: row group %d has %d values of column %s in %d rows", group,
-			chunk.NumValues(), leaf.Path(), rows.NumRows())
-	case chunk.FilePath() != "":
-		return fmt.Errorf("stores its columns in other files, such as %s", chunk.FilePath())
-	}
-	return nil
-}
-
-// checkUnchanged returns an error if the file has been written to since it was opened.
-func (in *input) checkUnchanged() error {
-	now, err := in.file.Stat()
-	if err != nil {
-		return fmt.Errorf("%s: %w", in.name, withoutPath(err))
-	}
-	if now.Size() != in.before.Size() || !now.ModTime().Equal(in.before.ModTime()) {
-		return fmt.Errorf("%s: changed while it was read", in.name)
+	if now.Size() != before.Size() || !now.ModTime().Equal(before.ModTime()) {
+		return fmt.Errorf("%s: changed while it was read", name)
 	}
 	return nil
 }

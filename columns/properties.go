@@ -46,7 +46,7 @@ func codecNamed(name string) (compress.Compression, error) {
 }
 
 // writerProperties returns properties for an output like the input.
-func writerProperties(in *input, l *layout, opt Options, floats *floatFacts,
+func writerProperties(in *parquetFile, l *layout, opt Options, floats *floatFacts,
 	pageBytes int64) (*parquet.WriterProperties, error) {
 	props := []parquet.WriterProperty{
 		parquet.WithPageIndexEnabled(true),
@@ -66,7 +66,7 @@ func writerProperties(in *input, l *layout, opt Options, floats *floatFacts,
 				return nil, err
 			}
 		}
-		path := c.leaf.Path()
+		path := c.name
 		props = append(props, parquet.WithCompressionFor(path, codec),
 			parquet.WithDictionaryFor(path, dictionary && !floats.columns[c.index].Load()))
 	}
@@ -86,7 +86,7 @@ func (l *layout) sortingColumns(opt Options) (all []parquet.SortingColumn) {
 }
 
 // style returns the compression of a column of the input, and whether it has a dictionary.
-func (in *input) style(c *column) (codec compress.Compression, dictionary bool, err error) {
+func (in *parquetFile) style(c *column) (codec compress.Compression, dictionary bool, err error) {
 	meta := in.reader.MetaData()
 	if meta.NumRowGroups() == 0 {
 		return compress.Codecs.Snappy, true, nil
@@ -106,7 +106,7 @@ func (in *input) style(c *column) (codec compress.Compression, dictionary bool, 
 }
 
 // newWriter starts a file with the schema and the key-value metadata of the input.
-func newWriter(w io.Writer, in *input, props *parquet.WriterProperties) (*file.Writer, error) {
+func newWriter(w io.Writer, in *parquetFile, props *parquet.WriterProperties) (*file.Writer, error) {
 	meta := in.reader.MetaData()
 	pairs := metadata.NewKeyValueMetadata()
 	old := meta.KeyValueMetadata()

@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/apache/arrow-go/v18/parquet"
@@ -19,6 +20,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/schema"
 	parquetgo "github.com/parquet-go/parquet-go"
 	"github.com/parquet-go/parquet-go/deprecated"
+	"github.com/parquet-go/parquet-go/encoding"
 
 	"github.com/extsort/extsort"
 )
@@ -89,6 +91,9 @@ var columnKinds = []columnKind{
 	{"uuid", parquet.Types.FixedLenByteArray, schema.UUIDLogicalType{}, 16, bytes.Compare, parquetgo.UUID()},
 	{"d30", parquet.Types.FixedLenByteArray, schema.NewDecimalLogicalType(30, 4), 13, signedBig,
 		parquetgo.Decimal(4, 30, parquetgo.FixedLenByteArrayType(13))},
+	{"text", parquet.Types.ByteArray, schema.StringLogicalType{}, 0, bytes.Compare, parquetgo.String()},
+	{"binary", parquet.Types.ByteArray, nil, 0, bytes.Compare, parquetgo.Leaf(parquetgo.ByteArrayType)},
+	{"json", parquet.Types.ByteArray, schema.JSONLogicalType{}, 0, bytes.Compare, parquetgo.JSON()},
 }
 
 // A testColumn is a column of a random table.
@@ -96,7 +101,9 @@ type testColumn struct {
 	columnKind
 	path     string
 	optional bool
-	distinct int // number of different values; 0: any
+	distinct int    // number of different values; 0: any
+	common   string // the beginning of most values of variable width
+	longest  int    // bytes of a value of variable width, without its beginning
 	values   [][]byte
 }
 
@@ -112,10 +119,14 @@ func (c *testColumn) randomValue(rng *rand.Rand) []byte {
 		return nil
 	}
 	value := make([]byte, c.width)
-	for i := range value {
+	if c.width == 0 {
+		value = c.randomText(rng)
+	}
+	for i := range value[:c.width] {
 		value[i] = byte(rng.Uint32())
 	}
 	switch {
+	case c.width == 0:
 	case c.name == "bool":
 		value[0] &= 1
 	case c.distinct > 0:
@@ -132,6 +143,35 @@ func (c *testColumn) randomValue(rng *rand.Rand) []byte {
 	return value
 }
 
+// randomText returns a value of variable width. Many are equal, or begin like others, and few are
+// very long.
+func (c *testColumn) randomText(rng *rand.Rand) []byte {
+	if c.distinct > 0 {
+		return fmt.Appendf(nil, "%s%d", c.common, rng.IntN(c.distinct))
+	}
+	text := []byte{}
+	if rng.IntN(5) > 0 {
+		text = append(text, c.common...)
+	}
+	n := rng.IntN(c.longest + 1)
+	if rng.IntN(1000) == 0 {
+		n = rng.IntN(20000)
+	}
+	for range n {
+		text = append(text, "\x00\x00ab\xffz"[rng.IntN(6)])
+	}
+	return text
+}
+
+// commonTexts are the beginnings of values of variable width.
+func commonTexts(rows int) []string {
+	all := []string{"", "", "a", "https://www.example.com/"}
+	if rows <= 3000 { // rows with equal beginnings are sorted in memory
+		all = append(all, strings.Repeat("a", 300))
+	}
+	return all
+}
+
 // randomTable returns a table with a few columns of any kinds.
 func randomTable(rng *rand.Rand) *testTable {
 	t := &testTable{rows: []int{0, 1, 2, 100, 3000, 20000}[rng.IntN(6)]}
@@ -141,7 +181,10 @@ func randomTable(rng *rand.Rand) *testTable {
 			path:       fmt.Sprintf("c%d", i),
 			optional:   rng.IntN(2) == 0,
 			distinct:   []int{0, 0, 3, 100}[rng.IntN(4)],
+			longest:    []int{1, 5, 20, 60, 200}[rng.IntN(5)],
 		}
+		common := commonTexts(t.rows)
+		c.common = common[rng.IntN(len(common))]
 		for range t.rows {
 			c.values = append(c.values, c.randomValue(rng))
 		}
@@ -198,12 +241,18 @@ func (t *testTable) writeArrow(tb testing.TB, rng *rand.Rand, f *os.File, from, 
 	}
 	all := []compress.Compression{compress.Codecs.Uncompressed, compress.Codecs.Snappy, compress.Codecs.Zstd,
 		compress.Codecs.Gzip, compress.Codecs.Lz4Raw}
-	w := file.NewParquetWriter(f, root, file.WithWriterProps(parquet.NewWriterProperties(
+	props := []parquet.WriterProperty{
 		parquet.WithCompression(all[rng.IntN(len(all))]),
 		parquet.WithDictionaryDefault(false),
-		parquet.WithDataPageSize(int64(100+rng.IntN(20000))),
+		parquet.WithDataPageSize(int64(100 + rng.IntN(20000))),
 		parquet.WithDataPageVersion(parquet.DataPageVersion(rng.IntN(2))),
-	)))
+	}
+	for _, c := range t.columns {
+		if c.width == 0 {
+			props = append(props, parquet.WithDictionaryFor(c.path, rng.IntN(2) == 0))
+		}
+	}
+	w := file.NewParquetWriter(f, root, file.WithWriterProps(parquet.NewWriterProperties(props...)))
 	for from < to || rng.IntN(3) == 0 {
 		n := rng.IntN(min(to-from, 9000) + 1)
 		if rng.IntN(5) == 0 {
@@ -278,7 +327,10 @@ func (t *testTable) writeForeign(tb testing.TB, rng *rand.Rand, f *os.File, from
 	group := parquetgo.Group{}
 	for _, c := range t.columns {
 		node := c.foreign
-		if rng.IntN(2) == 0 && c.name != "bool" && c.name != "i96" {
+		if c.width == 0 && rng.IntN(2) == 0 {
+			encodings := []encoding.Encoding{&parquetgo.Plain, &parquetgo.DeltaLengthByteArray, &parquetgo.DeltaByteArray}
+			node = parquetgo.Encoded(node, encodings[rng.IntN(3)])
+		} else if rng.IntN(2) == 0 && c.name != "bool" && c.name != "i96" {
 			node = parquetgo.Encoded(node, &parquetgo.RLEDictionary)
 		}
 		if c.optional {
@@ -417,6 +469,34 @@ func (t *testTable) sorted(keys []Key, nullsFirst bool) [][][]byte {
 	return rows
 }
 
+// selected returns the sorted rows that a sort with the options writes.
+func (t *testTable) selected(opt Options) [][][]byte {
+	var rows [][][]byte
+	for _, row := range t.sorted(opt.Keys, opt.NullsFirst) {
+		last := len(rows) - 1
+		switch {
+		case !opt.Unique || last < 0 || !t.equalKeys(rows[last], row, opt.Keys):
+			rows = append(rows, row)
+		case opt.KeepLast:
+			rows[last] = row
+		}
+	}
+	if opt.Limit != 0 {
+		return rows[:min(int(max(opt.Limit, 0)), len(rows))]
+	}
+	return rows
+}
+
+func (t *testTable) equalKeys(a, b [][]byte, keys []Key) bool {
+	for _, key := range keys {
+		i := slices.IndexFunc(t.columns, func(c *testColumn) bool { return c.path == key.Column })
+		if t.columns[i].order(a[i], b[i], false, false) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
 func (c *testColumn) order(a, b []byte, desc, nullsFirst bool) int {
 	switch {
 	case a == nil && b == nil:
@@ -450,9 +530,8 @@ func TestRandomTables(t *testing.T) {
 	}
 }
 
-func checkRandomTable(t *testing.T, rng *rand.Rand) {
-	folder := t.TempDir()
-	table := randomTable(rng)
+// randomOptions returns options without inputs.
+func (t *testTable) randomOptions(rng *rand.Rand, folder string) Options {
 	opt := Options{
 		Output:     filepath.Join(folder, "out"),
 		NullsFirst: rng.IntN(2) == 0,
@@ -462,6 +541,23 @@ func checkRandomTable(t *testing.T, rng *rand.Rand) {
 		Verify:     rng.IntN(2) == 0,
 		Strategy:   []extsort.Strategy{"", "", extsort.StrategyMerge, extsort.StrategyPartition}[rng.IntN(4)],
 	}
+	if rng.IntN(4) == 0 {
+		opt.Unique = true
+		opt.KeepLast = rng.IntN(2) == 0
+	}
+	if rng.IntN(5) == 0 {
+		opt.Limit = int64(rng.IntN(t.rows+2)) - 1
+	}
+	for _, i := range rng.Perm(len(t.columns))[:1+rng.IntN(min(3, len(t.columns)))] {
+		opt.Keys = append(opt.Keys, Key{Column: t.columns[i].path, Desc: rng.IntN(2) == 0})
+	}
+	return opt
+}
+
+func checkRandomTable(t *testing.T, rng *rand.Rand) {
+	folder := t.TempDir()
+	table := randomTable(rng)
+	opt := table.randomOptions(rng, folder)
 	if rng.IntN(2) == 0 {
 		opt.Compression = Codecs()[rng.IntN(len(Codecs()))]
 	}
@@ -477,25 +573,26 @@ func checkRandomTable(t *testing.T, rng *rand.Rand) {
 		table.write(t, rng, name, part[0], part[1], cut < table.rows)
 		opt.Inputs = append(opt.Inputs, name)
 	}
-	for _, i := range rng.Perm(len(table.columns))[:1+rng.IntN(min(3, len(table.columns)))] {
-		opt.Keys = append(opt.Keys, Key{Column: table.columns[i].path, Desc: rng.IntN(2) == 0})
-	}
 	if _, err := Sort(context.Background(), opt); err != nil {
 		t.Fatal(err)
 	}
-	want := table.sorted(opt.Keys, opt.NullsFirst)
-	got := readForeign(t, readableBy(t, opt))
+	table.compare(t, readForeign(t, readableBy(t, opt)), table.selected(opt))
+	checkMetadata(t, opt)
+}
+
+// compare compares rows.
+func (t *testTable) compare(tb testing.TB, got, want [][][]byte) {
+	tb.Helper()
 	if len(got) != len(want) {
-		t.Fatalf("%d rows instead of %d", len(got), len(want))
+		tb.Fatalf("%d rows instead of %d", len(got), len(want))
 	}
 	for row := range want {
-		for i, c := range table.columns {
+		for i, c := range t.columns {
 			if !bytes.Equal(got[row][i], want[row][i]) || (got[row][i] == nil) != (want[row][i] == nil) {
-				t.Fatalf("row %d, column %s (%s): %x instead of %x", row, c.path, c.name, got[row][i], want[row][i])
+				tb.Fatalf("row %d, column %s (%s): %q instead of %q", row, c.path, c.name, got[row][i], want[row][i])
 			}
 		}
 	}
-	checkMetadata(t, opt)
 }
 
 // readableBy returns a file with the rows of the output that parquet-go can read: it guesses the
@@ -522,6 +619,8 @@ func readableBy(t *testing.T, opt Options) string {
 	again.Inputs = []string{opt.Output}
 	again.Output = opt.Output + ".again"
 	again.Compression = "snappy"
+	again.Unique = false
+	again.Limit = 0
 	if _, err := Sort(context.Background(), again); err != nil {
 		t.Fatal(err)
 	}

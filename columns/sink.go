@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"sync"
-
-	"github.com/apache/arrow-go/v18/parquet/file"
 )
 
 // A sink encodes sorted records. It implements io.Writer. Write collects the records in blocks;
@@ -20,14 +18,14 @@ import (
 //
 // A block is reused when all its columns are encoded.
 type sink struct {
-	layout    *layout
-	writer    *file.Writer
-	blockRows int
-	groupRows int // maximum rows of a row group
+	layout *layout
+	groups groupWriter
+	sizes  sinkSizes
 
-	group    file.BufferedRowGroupWriter // nil: none has been started
-	rows     int                         // of the row group
-	filling  []byte
+	inGroup  bool
+	rows     int // of the row group
+	bytes    int // of the row group
+	filling  *encodedBlock
 	encoders []encoder
 
 	mu      sync.Mutex
@@ -36,39 +34,50 @@ type sink struct {
 	next    []int           // for each column, the number of the block that it encodes next
 	first   int             // number of queue[0]
 	busy    []bool          // a worker encodes the column
-	spare   [][]byte
+	spare   []*encodedBlock
 	ended   bool
 	err     error
 	workers sync.WaitGroup
 }
 
+// A groupWriter writes row groups.
+type groupWriter interface {
+	// start starts a row group. It returns an encoder for each column.
+	start() ([]encoder, error)
+	// end writes the row group.
+	end() error
+	// close completes the file.
+	close() error
+}
+
 // An encodedBlock is a block with the number of columns that have not encoded it yet.
 type encodedBlock struct {
-	records []byte
-	left    int
+	rows
+	left int
 }
 
 // sinkSizes are the numbers that bound the memory of a sink.
 type sinkSizes struct {
-	workers   int
-	blockRows int
-	blocks    int
-	groupRows int
+	workers    int
+	blockRows  int
+	blockBytes int // with columns of variable width
+	blocks     int
+	groupRows  int // the most rows of a row group
+	groupBytes int // with columns of variable width
 }
 
-// newSink returns a sink that writes row groups to w.
-func newSink(l *layout, w *file.Writer, sizes sinkSizes) *sink {
+// newSink returns a sink that writes row groups.
+func newSink(l *layout, groups groupWriter, sizes sinkSizes) *sink {
 	s := &sink{
-		layout:    l,
-		writer:    w,
-		blockRows: sizes.blockRows,
-		groupRows: sizes.groupRows,
-		next:      make([]int, len(l.columns)),
-		busy:      make([]bool, len(l.columns)),
+		layout: l,
+		groups: groups,
+		sizes:  sizes,
+		next:   make([]int, len(l.columns)),
+		busy:   make([]bool, len(l.columns)),
 	}
 	s.changed.L = &s.mu
 	for range sizes.blocks {
-		s.spare = append(s.spare, make([]byte, 0, sizes.blockRows*l.recordSize))
+		s.spare = append(s.spare, &encodedBlock{rows: rows{size: l.recordSize}})
 	}
 	for range min(sizes.workers, len(l.columns)) {
 		s.workers.Go(s.work)
@@ -76,7 +85,8 @@ func newSink(l *layout, w *file.Writer, sizes sinkSizes) *sink {
 	return s
 }
 
-// Write encodes records. It may receive parts of records.
+// Write encodes records of a layout without columns of variable width. It may receive parts of
+// records.
 func (s *sink) Write(p []byte) (n int, err error) {
 	for len(p) > 0 {
 		if s.filling == nil {
@@ -84,9 +94,10 @@ func (s *sink) Write(p []byte) (n int, err error) {
 				return n, err
 			}
 		}
-		free := s.blockSize() - len(s.filling)
+		size := min(s.sizes.blockRows, s.sizes.groupRows-s.rows) * s.layout.recordSize
+		free := size - len(s.filling.data)
 		part := p[:min(free, len(p))]
-		s.filling = append(s.filling, part...)
+		s.filling.data = append(s.filling.data, part...)
 		p = p[len(part):]
 		n += len(part)
 		if len(part) == free {
@@ -98,19 +109,34 @@ func (s *sink) Write(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// blockSize returns the bytes of the current block: row groups end at the end of a block.
-func (s *sink) blockSize() int {
-	return min(s.blockRows, s.groupRows-s.rows) * s.layout.recordSize
+// addRow encodes a row of a layout with columns of variable width.
+func (s *sink) addRow(row []byte) error {
+	b := s.filling
+	if b != nil && (len(b.data)+len(row) > s.sizes.blockBytes || len(b.starts) == s.sizes.blockRows ||
+		s.rows+len(b.starts) == s.sizes.groupRows) {
+		if err := s.sendBlock(); err != nil {
+			return err
+		}
+	}
+	if s.filling == nil {
+		if err := s.startBlock(); err != nil {
+			return err
+		}
+		b = s.filling
+	}
+	b.starts = append(b.starts, len(b.data))
+	b.data = append(b.data, row...)
+	return nil
 }
 
 // startBlock waits for a block that is not in use. It starts a row group if necessary.
 func (s *sink) startBlock() error {
-	if s.group != nil && s.rows == s.groupRows {
+	if s.inGroup && (s.rows == s.sizes.groupRows || s.bytes >= s.sizes.groupBytes) {
 		if err := s.endGroup(); err != nil {
 			return err
 		}
 	}
-	if s.group == nil {
+	if !s.inGroup {
 		if err := s.startGroup(); err != nil {
 			return err
 		}
@@ -124,44 +150,41 @@ func (s *sink) startBlock() error {
 		return s.err
 	}
 	last := len(s.spare) - 1
-	s.filling = s.spare[last][:0]
+	s.filling = s.spare[last]
 	s.spare = s.spare[:last]
+	s.filling.data = s.filling.data[:0]
+	s.filling.starts = s.filling.starts[:0]
 	return nil
 }
 
 // sendBlock passes the current block to the workers.
 func (s *sink) sendBlock() error {
-	if len(s.filling)%s.layout.recordSize != 0 {
-		return fmt.Errorf("the last of the sorted records is incomplete")
+	b := s.filling
+	b.count = len(b.starts)
+	if len(s.layout.variable) == 0 {
+		if len(b.data)%s.layout.recordSize != 0 {
+			return errors.New("the last of the sorted records is incomplete")
+		}
+		b.count = len(b.data) / s.layout.recordSize
 	}
-	s.rows += len(s.filling) / s.layout.recordSize
+	b.left = len(s.layout.columns)
+	s.rows += b.count
+	s.bytes += len(b.data)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.queue = append(s.queue, &encodedBlock{records: s.filling, left: len(s.layout.columns)})
+	s.queue = append(s.queue, b)
 	s.filling = nil
 	s.changed.Broadcast()
 	return s.err
 }
 
-// startGroup starts a row group with an encoder for each column.
+// startGroup starts a row group.
 func (s *sink) startGroup() (err error) {
-	if s.group, err = s.writer.AppendBufferedRowGroupChecked(); err != nil {
-		return err
-	}
+	s.encoders, err = s.groups.start()
+	s.inGroup = err == nil
 	s.rows = 0
-	s.encoders = nil
-	for _, c := range s.layout.columns {
-		writer, err := s.group.Column(c.index)
-		if err != nil {
-			return err
-		}
-		e, err := newEncoder(c, s.layout.recordSize, writer)
-		if err != nil {
-			return err
-		}
-		s.encoders = append(s.encoders, e)
-	}
-	return nil
+	s.bytes = 0
+	return err
 }
 
 // endGroup waits for the workers and writes the row group.
@@ -175,18 +198,17 @@ func (s *sink) endGroup() error {
 	if err != nil {
 		return err
 	}
-	group := s.group
-	s.group = nil
-	return group.Close()
+	s.inGroup = false
+	return s.groups.end()
 }
 
 // finish encodes the remaining records and ends the workers. It must be called exactly once, also
 // after an error, whose failed Write it then reports.
 func (s *sink) finish(complete bool) (err error) {
-	if complete && len(s.filling) > 0 {
+	if complete && s.filling != nil {
 		err = s.sendBlock()
 	}
-	if complete && err == nil && s.group != nil {
+	if complete && err == nil && s.inGroup {
 		err = s.endGroup()
 	}
 	s.mu.Lock()
@@ -214,7 +236,7 @@ func (s *sink) work() {
 		s.busy[c] = true
 		e := s.encoders[c]
 		s.mu.Unlock()
-		err := encodeSafely(e, block.records)
+		err := encodeSafely(e, block.rows)
 		s.mu.Lock()
 		s.busy[c] = false
 		s.next[c]++
@@ -224,13 +246,13 @@ func (s *sink) work() {
 }
 
 // encodeSafely returns a panic of the encoder as an error.
-func encodeSafely(e encoder, records []byte) (err error) {
+func encodeSafely(e encoder, r rows) (err error) {
 	defer func() {
 		if reason := recover(); reason != nil {
 			err = fmt.Errorf("encode: %v", reason)
 		}
 	}()
-	return e.encode(records)
+	return e.encode(r)
 }
 
 // nextColumn returns the column that is behind the most and can go on, or -1.
@@ -249,7 +271,7 @@ func (s *sink) nextColumn() int {
 func (s *sink) release(block *encodedBlock) {
 	block.left--
 	if block.left == 0 {
-		s.spare = append(s.spare, block.records)
+		s.spare = append(s.spare, block)
 		s.queue = s.queue[1:]
 		s.first++
 	}

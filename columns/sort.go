@@ -7,22 +7,27 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
+	"path/filepath"
 	"runtime"
-
-	"github.com/apache/arrow-go/v18/parquet/file"
+	"slices"
+	"strings"
 
 	"github.com/extsort/extsort"
 )
 
-// Options describe a sort of Parquet files. Inputs, Keys and either Output or Stdout are required.
+// Options describe a sort of Parquet or Arrow files. Inputs, Keys and either Output or Stdout are required.
 type Options struct {
-	Inputs []string // files, directories or patterns, all with the same schema
+	Inputs []string // files, directories or patterns, all with the same schema; "-" is the standard input
 	Keys   []Key    // the most significant first
 
 	NullsFirst    bool // nulls sort first, in both directions; otherwise last
 	NaN           extsort.NaNOrder
 	NumericFloats bool // see extsort.Record
-	Select        extsort.Selection
+
+	Unique   bool // write one row of rows with equal keys: the first one, or the last one with KeepLast
+	KeepLast bool
+	Limit    int64 // write at most this many rows; 0: all, negative: none
 
 	Output      string    // "": Stdout
 	Stdout      io.Writer // receives the file if Output is empty
@@ -35,14 +40,9 @@ type Options struct {
 	Verify   bool
 }
 
-// Sort sorts the rows of Parquet files. Rows with equal keys stay in the order of the inputs. The
+// Sort sorts the rows of Parquet or Arrow files. Rows with equal keys stay in the order of the inputs. The
 // output appears completely or not at all.
 func Sort(ctx context.Context, opt Options) (report *extsort.Report, err error) {
-	if opt.Compression != "" {
-		if _, err := codecNamed(opt.Compression); err != nil {
-			return nil, err
-		}
-	}
 	m, err := newBudget(opt.Memory, cmp.Or(opt.Workers, runtime.GOMAXPROCS(0)))
 	if err != nil {
 		return nil, err
@@ -59,9 +59,12 @@ func Sort(ctx context.Context, opt Options) (report *extsort.Report, err error) 
 		return nil, err
 	}
 	defer closeInputs(inputs)
-	l, err := newLayout(inputs[0].reader.MetaData().Schema, opt.Keys, opt.NullsFirst)
+	if err := checkOutput(opt, inputs[0]); err != nil {
+		return nil, err
+	}
+	l, err := layoutOf(inputs, opt)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", inputs[0].name, err)
+		return nil, err
 	}
 	target, err := newTarget(ctx, opt)
 	if err != nil {
@@ -77,31 +80,71 @@ func Sort(ctx context.Context, opt Options) (report *extsort.Report, err error) 
 	return report, nil
 }
 
+// checkOutput checks the compression and the suffix of the output.
+func checkOutput(opt Options, first input) error {
+	_, isArrow := first.(*arrowStream)
+	suffix := strings.ToLower(filepath.Ext(opt.Output))
+	if isArrow {
+		if suffix == ".parquet" {
+			return fmt.Errorf("%s: the output has the format of the input, which is Arrow: use the suffix .arrow", opt.Output)
+		}
+		_, err := arrowOptions(opt.Compression)
+		return err
+	}
+	if slices.Contains(arrowSuffixes, suffix) {
+		return fmt.Errorf("%s: the output has the format of the input, which is Parquet: use the suffix .parquet", opt.Output)
+	}
+	if opt.Compression == "" {
+		return nil
+	}
+	_, err := codecNamed(opt.Compression)
+	return err
+}
+
+// layoutOf returns the layout of the records.
+func layoutOf(inputs []input, opt Options) (*layout, error) {
+	first := inputs[0]
+	all, err := first.columns()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", first.label(), err)
+	}
+	l, err := newLayout(all, opt.Keys, opt.NullsFirst)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", first.label(), err)
+	}
+	s, err := sampleInputs(inputs, l)
+	if err != nil {
+		return nil, err
+	}
+	l.arrange(s)
+	return l, nil
+}
+
 // sortInto sorts the inputs and writes the output to w.
-func sortInto(ctx context.Context, opt Options, inputs []*input, l *layout, m budget,
+func sortInto(ctx context.Context, opt Options, inputs []input, l *layout, m budget,
 	w io.Writer) (report *extsort.Report, err error) {
 	src := newSource(ctx, inputs, l, m.source(inputs, l))
 	defer src.close()
-	out := &lateSink{layout: l, sizes: m.sink(l), open: func() (*file.Writer, error) {
-		props, err := writerProperties(inputs[0], l, opt, src.floats, m.pageBytes(l))
-		if err != nil {
-			return nil, err
-		}
-		return newWriter(w, inputs[0], props)
-	}}
+	_, isArrow := inputs[0].(*arrowStream)
+	out := &lateSink{layout: l, sizes: m.sink(l, isArrow), pick: opt.picker(), tiedBytes: m.tiedBytes()}
+	out.open = func() (groupWriter, error) { return openWriter(w, inputs[0], l, opt, src.floats, m.pageBytes(l)) }
 	defer func() { err = errors.Join(err, out.close(err == nil)) }()
 
 	rows := int64(0)
 	for _, in := range inputs {
-		rows += in.rows
+		if in.count() < 0 {
+			rows = -1
+			break
+		}
+		rows += in.count()
 	}
 	if rows == 0 {
 		return &extsort.Report{}, nil
 	}
-	report, err = extsort.Sort(ctx, extsort.Job{
+	job := extsort.Job{
 		Input: extsort.Input{
-			Sources: []extsort.Source{{Reader: src, Name: inputs[0].name}},
-			Records: rows,
+			Sources: []extsort.Source{{Reader: src, Name: inputs[0].label()}},
+			Records: max(rows, 0),
 			Raw:     true,
 		},
 		Record: extsort.Record{
@@ -110,7 +153,7 @@ func sortInto(ctx context.Context, opt Options, inputs []*input, l *layout, m bu
 			NaN:           opt.NaN,
 			NumericFloats: opt.NumericFloats,
 		},
-		Select: opt.Select,
+		Select: opt.selection(),
 		Output: extsort.Output{Writer: out},
 		Resources: extsort.Resources{
 			Memory:   m.engine,
@@ -120,9 +163,17 @@ func sortInto(ctx context.Context, opt Options, inputs []*input, l *layout, m bu
 		},
 		Tuning: extsort.Tuning{Strategy: opt.Strategy},
 		Verify: opt.Verify,
-	})
+	}
+	if len(l.variable) > 0 { // a row can be several records; the sink selects rows
+		job.Input.Records = 0
+		job.Select = nil
+	}
+	report, err = extsort.Sort(ctx, job)
 	if src.failed != nil && ctx.Err() == nil {
 		return report, src.failed
+	}
+	if errors.Is(err, errEnough) {
+		err = nil
 	}
 	for _, in := range inputs {
 		err = cmp.Or(err, in.checkUnchanged())
@@ -130,23 +181,92 @@ func sortInto(ctx context.Context, opt Options, inputs []*input, l *layout, m bu
 	return report, err
 }
 
+// selection returns the rows that a sort of complete rows writes.
+func (opt Options) selection() extsort.Selection {
+	rows := extsort.All()
+	switch {
+	case opt.Unique && opt.KeepLast:
+		rows = extsort.Unique(extsort.KeepLast)
+	case opt.Unique:
+		rows = extsort.Unique(extsort.KeepFirst)
+	}
+	if opt.Limit != 0 {
+		return rows.First(max(opt.Limit, 0))
+	}
+	return rows
+}
+
+// picker is selection for a refiner.
+func (opt Options) picker() picker {
+	p := picker{
+		unique:   opt.Unique,
+		keepLast: opt.KeepLast,
+		limit:    math.MaxInt64,
+		readsAll: opt.Verify,
+		numeric:  opt.NumericFloats,
+	}
+	if opt.Limit != 0 {
+		p.limit = max(opt.Limit, 0)
+	}
+	return p
+}
+
+// openWriter starts an output like the input.
+func openWriter(w io.Writer, in input, l *layout, opt Options, floats *floatFacts,
+	pageBytes int64) (groupWriter, error) {
+	if stream, ok := in.(*arrowStream); ok {
+		return newArrowWriter(w, stream, l, opt, isArrowFile(opt.Output, stream.isFile))
+	}
+	first := in.(*parquetFile)
+	props, err := writerProperties(first, l, opt, floats, pageBytes)
+	if err != nil {
+		return nil, err
+	}
+	writer, err := newWriter(w, first, props)
+	if err != nil {
+		return nil, err
+	}
+	return &parquetWriter{layout: l, writer: writer}, nil
+}
+
+// isArrowFile reports whether the output is an Arrow file, not a stream: by its suffix, or like the
+// input.
+func isArrowFile(output string, like bool) bool {
+	switch strings.ToLower(filepath.Ext(output)) {
+	case ".arrow", ".feather":
+		return true
+	case ".arrows":
+		return false
+	}
+	return like
+}
+
 // A lateSink is a sink that is opened by its first Write. By then all rows have been read, and the
 // properties of the output are known.
 type lateSink struct {
-	layout *layout
-	sizes  sinkSizes
-	open   func() (*file.Writer, error)
+	layout    *layout
+	sizes     sinkSizes
+	pick      picker
+	tiedBytes int
+	open      func() (groupWriter, error)
 
-	writer *file.Writer
-	sink   *sink
+	groups    groupWriter
+	sink      *sink
+	refiner   *refiner // with columns of variable width
+	assembler *assembler
 }
 
 func (s *lateSink) start() (err error) {
-	if s.sink == nil {
-		if s.writer, err = s.open(); err != nil {
-			return err
-		}
-		s.sink = newSink(s.layout, s.writer, s.sizes)
+	if s.sink != nil {
+		return nil
+	}
+	if s.groups, err = s.open(); err != nil {
+		return err
+	}
+	s.sink = newSink(s.layout, s.groups, s.sizes)
+	if len(s.layout.variable) > 0 {
+		s.refiner = s.layout.refiner(s.pick, s.tiedBytes, s.sink.addRow)
+		s.assembler = &assembler{layout: s.layout, next: s.refiner.add}
 	}
 	return nil
 }
@@ -155,11 +275,14 @@ func (s *lateSink) Write(p []byte) (int, error) {
 	if err := s.start(); err != nil {
 		return 0, err
 	}
+	if s.assembler != nil {
+		return s.assembler.Write(p)
+	}
 	return s.sink.Write(p)
 }
 
 // close ends the sink. If the sort was successful, it writes the footer.
-func (s *lateSink) close(complete bool) error {
+func (s *lateSink) close(complete bool) (err error) {
 	if complete {
 		if err := s.start(); err != nil {
 			return err
@@ -168,10 +291,17 @@ func (s *lateSink) close(complete bool) error {
 	if s.sink == nil {
 		return nil
 	}
-	if err := s.sink.finish(complete); err != nil || !complete {
+	if complete && s.assembler != nil && !s.refiner.isFull() {
+		err = errors.Join(s.assembler.close(), s.refiner.close())
+		if errors.Is(err, errEnough) {
+			err = nil
+		}
+		complete = err == nil
+	}
+	if err := errors.Join(err, s.sink.finish(complete)); err != nil || !complete {
 		return err
 	}
-	return s.writer.Close()
+	return s.groups.close()
 }
 
 // newTarget opens the output.

@@ -8,8 +8,6 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
-
-	"github.com/apache/arrow-go/v18/parquet/file"
 )
 
 // floatFacts records the columns with NaNs or negative zeros. The dictionaries of arrow-go have a
@@ -29,10 +27,11 @@ func (f *floatFacts) found(c *column) { f.columns[c.index].Store(true) }
 // The worker with the lowest row group never waits for a block of another worker, because each row
 // group in progress owns at least one block.
 type source struct {
-	files     []*input
-	layout    *layout
-	floats    *floatFacts
-	blockRows int
+	files      []input
+	layout     *layout
+	floats     *floatFacts
+	blockRows  int
+	blockBytes int
 
 	cancel  context.CancelFunc
 	stopped func() error     // the error of the context
@@ -49,8 +48,9 @@ type source struct {
 
 // A groupQueue passes the blocks of a row group from its worker to Read.
 type groupQueue struct {
-	file   *input
+	file   input
 	index  int
+	open   openRows
 	blocks chan sharedBlock
 	own    chan struct{} // empty while the row group's own block is in use
 }
@@ -64,26 +64,28 @@ type sharedBlock struct {
 
 // sourceSizes are the numbers that bound the memory of a source.
 type sourceSizes struct {
-	workers   int
-	blockRows int
-	blocks    int // in addition to one for each worker
+	workers    int
+	blockRows  int
+	blockBytes int
+	blocks     int // in addition to one for each worker
 }
 
 // newSource starts to decode the files.
-func newSource(ctx context.Context, files []*input, l *layout, sizes sourceSizes) *source {
+func newSource(ctx context.Context, files []input, l *layout, sizes sourceSizes) *source {
 	ctx, cancel := context.WithCancel(ctx)
 	s := &source{
-		files:     files,
-		layout:    l,
-		floats:    &floatFacts{columns: make([]atomic.Bool, len(l.columns))},
-		blockRows: sizes.blockRows,
-		cancel:    cancel,
-		stopped:   ctx.Err,
-		groups:    make(chan *groupQueue, sizes.workers),
-		spare:     make(chan struct{}, sizes.blocks),
+		files:      files,
+		layout:     l,
+		floats:     &floatFacts{columns: make([]atomic.Bool, len(l.columns))},
+		blockRows:  sizes.blockRows,
+		blockBytes: sizes.blockBytes,
+		cancel:     cancel,
+		stopped:    ctx.Err,
+		groups:     make(chan *groupQueue, sizes.workers),
+		spare:      make(chan struct{}, sizes.blocks),
 	}
 	s.free.New = func() any {
-		block := make([]byte, sizes.blockRows*l.recordSize)
+		block := make([]byte, sizes.blockBytes)
 		return &block
 	}
 	for range sizes.blocks {
@@ -100,15 +102,24 @@ func (s *source) start(ctx context.Context, workers int) {
 	defer close(s.groups)
 	slots := make(chan struct{}, workers)
 	for _, in := range s.files {
-		for i := range in.reader.NumRowGroups() {
+		for i := 0; ; i++ {
 			select {
 			case slots <- struct{}{}:
 			case <-ctx.Done():
 				return
 			}
+			open, err := in.next()
+			if errors.Is(err, io.EOF) {
+				<-slots
+				break
+			}
+			if err != nil {
+				open = func(*layout, int, *floatFacts) (*rowDecoder, error) { return nil, err }
+			}
 			q := &groupQueue{
 				file:   in,
 				index:  i,
+				open:   open,
 				blocks: make(chan sharedBlock, cap(s.spare)+1),
 				own:    make(chan struct{}, 1),
 			}
@@ -123,6 +134,9 @@ func (s *source) start(ctx context.Context, workers int) {
 			case <-ctx.Done():
 				return
 			}
+			if err != nil {
+				return
+			}
 		}
 	}
 }
@@ -134,45 +148,23 @@ func (s *source) decodeGroup(ctx context.Context, q *groupQueue) {
 			q.fail(ctx, fmt.Errorf("row group %d is damaged: %v", q.index, reason))
 		}
 	}()
-	rows := q.file.reader.MetaData().RowGroup(q.index).NumRows()
-	if rows == 0 {
+	d, err := q.open(s.layout, s.blockRows, s.floats)
+	if err != nil {
+		q.fail(ctx, fmt.Errorf("row group %d: %w", q.index, err))
 		return
 	}
-	group := q.file.reader.RowGroup(q.index)
-	var decoders []decoder
-	for _, c := range s.layout.columns {
-		d, err := s.openColumn(group, c)
-		if err != nil {
-			q.fail(ctx, fmt.Errorf("row group %d: %w", q.index, err))
-			return
-		}
-		decoders = append(decoders, d)
-	}
-	for rows > 0 {
-		n := int(min(rows, int64(s.blockRows)))
-		rows -= int64(n)
+	defer d.close()
+	for d.left > 0 {
 		block, ok := s.nextBlock(ctx, q)
 		if !ok {
 			return
 		}
-		block.records = block.records[:n*s.layout.recordSize]
-		clear(block.records)
-		for _, d := range decoders {
-			if err := d.decode(block.records, s.layout.recordSize); err != nil {
-				q.fail(ctx, fmt.Errorf("row group %d: %w", q.index, err))
-				return
-			}
+		if block.records, err = d.fill(block.records); err != nil {
+			q.fail(ctx, fmt.Errorf("row group %d: %w", q.index, err))
+			return
 		}
 		q.blocks <- block // it has room for all blocks
 	}
-}
-
-func (s *source) openColumn(group *file.RowGroupReader, c *column) (decoder, error) {
-	reader, err := group.Column(c.index)
-	if err != nil {
-		return nil, fmt.Errorf("column %s: %w", c.leaf.Path(), err)
-	}
-	return newDecoder(c, s.layout, reader, s.blockRows, s.floats)
 }
 
 // nextBlock returns a free block: a spare one or the row group's own.
@@ -192,7 +184,7 @@ func (s *source) nextBlock(ctx context.Context, q *groupQueue) (b sharedBlock, o
 // fail passes an error to Read.
 func (q *groupQueue) fail(ctx context.Context, err error) {
 	select {
-	case q.blocks <- sharedBlock{err: fmt.Errorf("%s: %w", q.file.name, err)}:
+	case q.blocks <- sharedBlock{err: fmt.Errorf("%s: %w", q.file.label(), err)}:
 	case <-ctx.Done():
 	}
 }
@@ -254,8 +246,10 @@ func (s *source) recycle() {
 	if s.block == nil {
 		return
 	}
-	block := s.block[:cap(s.block)]
-	s.free.Put(&block)
+	if cap(s.block) == s.blockBytes { // large rows have blocks of their own
+		block := s.block[:cap(s.block)]
+		s.free.Put(&block)
+	}
 	s.block = nil
 }
 

@@ -12,10 +12,10 @@ import (
 	"github.com/extsort/extsort/internal/option"
 )
 
-// columnCompressions lists the compressions that only Parquet files have.
+// columnCompressions lists the compressions that only files with columns have.
 var columnCompressions = []string{"snappy", "lz4"}
 
-// columnFlags lists the flags that work with Parquet files. Flags about progress have no effect,
+// columnFlags lists the flags that work with files with columns. Flags about progress have no effect,
 // because the other program shows none.
 var columnFlags = []string{
 	"key", "reverse", "nulls", "nan", "float", "unique", "keep", "limit", "stable", "output", "compress", "buffer-size",
@@ -24,10 +24,10 @@ var columnFlags = []string{
 
 func nullsFlag(g group, v *flagValues) {
 	g.add(oneOf(&v.nulls, "WHERE", "first", "last"), "nulls",
-		"put nulls of Parquet columns first or last, also with -r and :desc; otherwise last").notWith("--join")
+		"put nulls of Parquet and Arrow columns first or last, also with -r and :desc; otherwise last").notWith("--join")
 }
 
-// sortCompressFlag is compressFlag with the compressions of Parquet files.
+// sortCompressFlag is compressFlag with the compressions of files with columns.
 func sortCompressFlag(g group, v *flagValues) {
 	words := append(format.Compressions(), columnCompressions...)
 	g.add(oneOf(&v.opt.Compress, "KIND", words...), "compress",
@@ -37,16 +37,25 @@ func sortCompressFlag(g group, v *flagValues) {
 		sets(option.Compress).notWith("-c")
 }
 
-// hasColumns reports whether the first input is a Parquet file that no flag declares to be
-// something else.
-func (f *sortFlags) hasColumns(files []string) bool {
+// kindOfColumns returns the kind of the first input if it is a file with columns that no flag
+// declares to be something else, otherwise "".
+func (f *sortFlags) kindOfColumns(files []string) string {
 	r := &f.opt.Record
 	isDescribed := r.Type+r.Format+r.Fields != "" || r.RecordSize != 0 || f.opt.Raw || f.opt.SkipBytes != 0
-	return !isDescribed && len(files) > 0 && columnhelper.IsParquet(files[0])
+	switch {
+	case isDescribed:
+		return ""
+	case len(files) == 0 || isStandard(files[0], 0):
+		return columnhelper.KindOf("-")
+	}
+	return columnhelper.KindOf(files[0])
 }
 
-// sortColumns lets another program sort Parquet files.
-func sortColumns(a *app, f *sortFlags, files []string) error {
+// sortColumns lets another program sort files with columns.
+func sortColumns(a *app, f *sortFlags, kind string, files []string) error {
+	if len(files) == 0 {
+		files = []string{"-"}
+	}
 	var other string
 	f.flags.Visit(func(flag *pflag.Flag) {
 		if other == "" && !slices.Contains(columnFlags, flag.Name) {
@@ -54,7 +63,7 @@ func sortColumns(a *app, f *sortFlags, files []string) error {
 		}
 	})
 	if other != "" {
-		return fmt.Errorf("%s is a Parquet file, and --%s does not work with Parquet files", files[0], other)
+		return fmt.Errorf("%s is %s, and --%s does not work with such files", files[0], kind, other)
 	}
 	if err := a.checkOutput(f.opt.Output, files...); err != nil {
 		return err
@@ -101,5 +110,12 @@ func (f *sortFlags) columnArguments(files []string) []string {
 			args = append(args, "--"+name)
 		}
 	}
-	return append(append(args, "--"), files...)
+	args = append(args, "--")
+	for _, name := range files {
+		if isStandard(name, 0) {
+			name = "-"
+		}
+		args = append(args, name)
+	}
+	return args
 }

@@ -48,8 +48,8 @@ func (f *sortFlags) checkUndescribed(files []string) error {
 		return nil
 	}
 	info, err := os.Stat(name)
-	if err == nil && columnhelper.IsParquet(name) {
-		return fmt.Errorf("%s: is a Parquet file, which only a sort can read: extsort -k COLUMN -o OUTPUT %[1]s", name)
+	if kind := columnhelper.KindOf(name); err == nil && kind != "" {
+		return fmt.Errorf("%s: is %s, which only a sort can read: extsort -k COLUMN -o OUTPUT %[1]s", name, kind)
 	}
 	if err == nil && info.IsDir() {
 		return fmt.Errorf("%s: is a directory", name)

@@ -23,7 +23,7 @@ type sortFlags struct {
 	opt    session.Options // without the inputs and the streams
 	report reportFlags
 	mode   modeFlags
-	nulls  string // of Parquet columns: first or last
+	nulls  string // of columns: first or last
 
 	names nameList
 	flags *pflag.FlagSet // to find conflicts between flags
@@ -74,8 +74,8 @@ func (a *app) sortCheckOrMerge(
 	if err != nil {
 		return err
 	}
-	if f.hasColumns(files) {
-		return sortColumns(a, f, files)
+	if kind := f.kindOfColumns(files); kind != "" {
+		return sortColumns(a, f, kind, files)
 	}
 	if err := f.report.open(ctx, f.places(a, files)); err != nil {
 		return err
@@ -161,7 +161,7 @@ func (f *sortFlags) contradictions(files []string) (faults []error) {
 			fault(true, "-c checks one file, and %q is one too many", files[1])
 		}
 	}
-	fault(f.nulls != "", "--nulls is for Parquet files: records have no nulls")
+	fault(f.nulls != "", "--nulls is for Parquet and Arrow files: records have no nulls")
 	if inFolder(f.opt.Output, f.opt.Checkpoint) {
 		fault(
 			true,

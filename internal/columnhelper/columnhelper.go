@@ -1,5 +1,5 @@
-// Package columnhelper starts extsort-columns, the program that sorts Parquet files. It is a
-// program of its own, because the library that reads Parquet files is three times as large as
+// Package columnhelper starts extsort-columns, the program that sorts Parquet and Arrow files. It is
+// a program of its own, because the library that reads these files is three times as large as
 // extsort.
 //
 // Only the root package of this module is stable: this package may change in any version.
@@ -19,11 +19,30 @@ import (
 // Name is the name of the program.
 const Name = "extsort-columns"
 
-// magic begins and ends each Parquet file.
-const magic = "PAR1"
+// kinds are the first bytes of files with columns.
+var kinds = []struct{ head, kind string }{
+	{"PAR1", "a Parquet file"},
+	{"ARRO", "an Arrow file"},
+	{streamHead, "an Arrow stream"},
+}
+
+const (
+	headBytes  = 4
+	streamHead = "\xff\xff\xff\xff"
+)
+
+// kindOf returns the kind of a file that begins with head.
+func kindOf(head []byte) string {
+	for _, k := range kinds {
+		if string(head) == k.head {
+			return k.kind
+		}
+	}
+	return ""
+}
 
 // ErrMissing means that the program is not installed.
-var ErrMissing = errors.New("sorting Parquet files needs extsort-columns, " +
+var ErrMissing = errors.New("sorting Parquet and Arrow files needs extsort-columns, " +
 	"which is neither next to extsort nor in PATH: see docs/columns.md")
 
 // An ExitError means that the program failed and has printed its message.
@@ -33,46 +52,92 @@ type ExitError struct {
 
 func (e *ExitError) Error() string { return fmt.Sprintf("%s: exit status %d", Name, e.Status) }
 
-// IsParquet reports whether an input begins like a Parquet file. The input may be a directory that
-// contains such a file, or a pattern that matches one.
-func IsParquet(name string) bool {
+// KindOf returns the kind of an input by its first bytes, in words that follow "is", or "" for files
+// without columns. The input may be a directory that contains such a file, a pattern that matches
+// one, or "-", the standard input, from which it does not read. Arrow streams in files must also have
+// a suffix, because numbers can begin like them.
+func KindOf(name string) string {
+	if name == "-" {
+		return kindOfStdin(os.Stdin)
+	}
 	info, err := os.Stat(name)
 	switch {
 	case err == nil && info.Mode().IsRegular():
-		return beginsWithMagic(name)
+		return kindOfFile(name)
 	case err == nil && info.IsDir():
-		return containsParquet(name)
+		return kindInside(name)
 	case err != nil && strings.ContainsAny(name, "*?["):
-		found, err := filepath.Glob(name)
-		return err == nil && len(found) > 0 && beginsWithMagic(found[0])
+		return kindOfMatch(name)
+	}
+	return ""
+}
+
+// kindOfMatch returns the kind of the first file that matches a pattern.
+func kindOfMatch(pattern string) string {
+	found, err := filepath.Glob(pattern)
+	if err != nil || len(found) == 0 {
+		return ""
+	}
+	return kindOfFile(found[0])
+}
+
+// kindOfStdin returns "" for pipes of other systems than Linux.
+func kindOfStdin(stdin *os.File) string {
+	info, err := stdin.Stat()
+	switch {
+	case err != nil:
+		return ""
+	case info.Mode().IsRegular():
+		return kindOf(headOf(stdin))
+	case info.Mode()&fs.ModeNamedPipe != 0:
+		return kindOf(peek(stdin, make([]byte, headBytes)))
+	}
+	return ""
+}
+
+func kindOfFile(name string) string {
+	file, err := os.Open(name)
+	if err != nil {
+		return ""
+	}
+	defer file.Close() // closing a file that was only read cannot lose data
+	head := headOf(file)
+	if string(head) == streamHead && !hasSuffix(name) {
+		return ""
+	}
+	return kindOf(head)
+}
+
+// headOf returns the first bytes of a file, or nil.
+func headOf(file *os.File) []byte {
+	head := make([]byte, headBytes)
+	if _, err := file.ReadAt(head, 0); err != nil {
+		return nil
+	}
+	return head
+}
+
+// hasSuffix reports whether a name has a suffix of files with columns.
+func hasSuffix(name string) bool {
+	switch strings.ToLower(filepath.Ext(name)) {
+	case ".parquet", ".arrow", ".arrows", ".feather", ".ipc":
+		return true
 	}
 	return false
 }
 
-func beginsWithMagic(name string) bool {
-	file, err := os.Open(name)
-	if err != nil {
-		return false
-	}
-	defer file.Close() // closing a file that was only read cannot lose data
-	first := make([]byte, len(magic))
-	_, err = file.ReadAt(first, 0)
-	return err == nil && string(first) == magic
-}
-
-// containsParquet reports whether a directory or one of its subdirectories contains a Parquet file.
-func containsParquet(folder string) bool {
-	found := false
+// kindInside returns the kind of a file in a directory or one of its subdirectories.
+func kindInside(folder string) (kind string) {
 	_ = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
-		if err == nil && entry.Type().IsRegular() && strings.EqualFold(filepath.Ext(path), ".parquet") {
-			found = beginsWithMagic(path)
+		if err == nil && entry.Type().IsRegular() && hasSuffix(path) {
+			kind = kindOfFile(path)
 		}
-		if found {
+		if kind != "" {
 			return fs.SkipAll
 		}
 		return nil
 	})
-	return found
+	return kind
 }
 
 // Find returns the path of the program: next to this one, or in PATH.

@@ -1,5 +1,5 @@
-// Command extsort-columns sorts Parquet files. The command extsort starts it if an input is a
-// Parquet file, and passes flags that it has checked. Its messages begin with "extsort: ", because
+// Command extsort-columns sorts Parquet and Arrow files. The command extsort starts it if an input
+// is such a file, and passes flags that it has checked. Its messages begin with "extsort: ", because
 // users call extsort.
 //
 // Only the root package of this module is stable: this command may change in any version.
@@ -106,10 +106,10 @@ func parse(args []string) (opt columns.Options, err error) {
 	nulls := flags.String("nulls", "last", "first or last")
 	nan := flags.String("nan", "total", "first, last or total")
 	floats := flags.String("float", "total", "total or numeric")
-	unique := flags.BoolP("unique", "u", false, "write one row for each key")
 	keep := flags.String("keep", "first", "first or last")
-	limit := flags.Int64("limit", 0, "write the first N rows; 0: all")
 	strategy := flags.String("strategy", "", "")
+	flags.BoolVarP(&opt.Unique, "unique", "u", false, "write one row for each key")
+	flags.Int64Var(&opt.Limit, "limit", 0, "write the first N rows; 0: all, negative: none")
 	flags.StringVarP(&opt.Output, "output", "o", "", "")
 	flags.StringVar(&opt.Compression, "compress", "", strings.Join(columns.Codecs(), ", "))
 	flags.Int64VarP(&opt.Memory, "memory", "S", 0, "bytes")
@@ -127,7 +127,7 @@ func parse(args []string) (opt columns.Options, err error) {
 	if *nan != "total" {
 		opt.NaN = extsort.NaNOrder(*nan)
 	}
-	opt.Select = selection(*unique, *keep, *limit)
+	opt.KeepLast = *keep == "last"
 	return opt, nil
 }
 
@@ -141,20 +141,4 @@ func parseKeys(texts []string, reverse bool) (keys []columns.Key) {
 		keys = append(keys, columns.Key{Column: name, Desc: desc != reverse})
 	}
 	return keys
-}
-
-// selection returns the selection of the flags. limit is 0 for no limit and negative for no rows, as
-// in the options of the command.
-func selection(unique bool, keep string, limit int64) extsort.Selection {
-	rows := extsort.All()
-	if unique {
-		rows = extsort.Unique(extsort.KeepFirst)
-		if keep == "last" {
-			rows = extsort.Unique(extsort.KeepLast)
-		}
-	}
-	if limit != 0 {
-		return rows.First(max(limit, 0))
-	}
-	return rows
 }

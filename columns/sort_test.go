@@ -1,4 +1,4 @@
-package main
+package columns
 
 import (
 	"reflect"
@@ -14,7 +14,7 @@ func TestSelectionOfLimits(t *testing.T) {
 		-1: extsort.All().First(0),
 		5:  extsort.All().First(5),
 	} {
-		if got := selection(false, "first", limit); !reflect.DeepEqual(got, want) {
+		if got := (Options{Limit: limit}).selection(); !reflect.DeepEqual(got, want) {
 			t.Errorf("limit %d: %+v, want %+v", limit, got, want)
 		}
 	}
