@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/extsort/extsort/format"
@@ -81,6 +82,23 @@ func TestChooseIsPure(t *testing.T) {
 		"a begun checkpoint":  changed(factsOf(t, gib, gib), func(f *Facts) { f.Checkpoint = &Checkpoint{Runs: 3} }),
 		"too little memory":   factsOf(t, gib, 13*mib),
 		"a disk that is full": changed(factsOf(t, -1, gib), func(f *Facts) { f.Spill.Free = 0 }),
+		"passes":              changed(factsOf(t, gib, gib), func(f *Facts) { f.Request.Strategy = Reread }),
+		"a requested sift":    changed(factsOf(t, gib, gib), func(f *Facts) { f.Request.Strategy = Sift }),
+		"shares of two GPUs":  changed(factsOf(t, gib/2, gib), func(f *Facts) { f.Devices = twoGPUs }),
+		"less than one GPU":   changed(factsOf(t, gib/8, gib), func(f *Facts) { f.Devices = twoGPUs }),
+		"more than two GPUs": changed(factsOf(t, gib, gib), func(f *Facts) {
+			f.Devices, f.Request.Strategy = twoGPUs, Spread
+		}),
+		"a full disk of an output": changed(factsOf(t, gib, gib), func(f *Facts) {
+			f.Spill.Free, f.Spill.Output, f.Seekable = 0, 1, false
+		}),
+		"a full disk of a checkpoint": changed(factsOf(t, gib, gib), func(f *Facts) {
+			f.Spill.Free, f.Checkpoint, f.Seekable = 0, &Checkpoint{}, false
+		}),
+		"one measured disk": changed(factsOf(t, gib, gib), func(f *Facts) {
+			disk := Disk{ID: "1", Fetch: 1e9, Write: 5e8, Mixed: 2e8}
+			f.Memory, f.ReadRate, f.Disk, f.Spill.Disk, f.Output.Disk = 4*gib, 1e8, disk, disk, disk
+		}),
 	} {
 		t.Run(name, func(t *testing.T) {
 			profile := DefaultProfile()
@@ -183,6 +201,9 @@ func TestTransitionsEnd(t *testing.T) {
 			for i, a := range all {
 				for _, transition := range a.Transitions {
 					then := slices.IndexFunc(all, func(c Candidate) bool { return c.Strategy == transition.Then })
+					if !strings.Contains(transition.String(), fmt.Sprint(transition.If)) {
+						t.Errorf("%+v is shown as %s", transition, transition)
+					}
 					if then < 0 || transition.Restart && (transition.Part || then <= i || !all[then].Possible) {
 						t.Errorf("%d records, %d descents: candidate %d has %+v", records, descents, i, transition)
 					}
