@@ -1,6 +1,7 @@
 package devicetest
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -29,4 +30,19 @@ func Library(t *testing.T, source string, flags ...string) (name string) {
 		t.Fatalf("compile %s: %v\n%s", source, err, out)
 	}
 	return filepath.Join(cmd.Dir, "a.out")
+}
+
+// UsePoCL gives PoCL a constant memory limit in GiB. It also gives it a directory for compiled kernels
+// unless POCL_CACHE_DIR is set: the tests of all packages share them, because compiling takes longer
+// than the tests.
+func UsePoCL(memoryLimit string) {
+	os.Setenv("POCL_MEMORY_LIMIT", memoryLimit)
+	cache, err := os.UserCacheDir()
+	if err != nil || os.Getenv("POCL_CACHE_DIR") != "" {
+		return
+	}
+	folder := filepath.Join(cache, "extsort-test", "pocl")
+	if err := os.MkdirAll(folder, 0o700); err == nil {
+		os.Setenv("POCL_CACHE_DIR", folder)
+	}
 }

@@ -14,22 +14,9 @@ import (
 	"github.com/extsort/extsort/format/formattest"
 )
 
-// TestMain gives PoCL a cache directory that it can write, unless there is one, and a constant
-// memory limit.
 func TestMain(m *testing.M) {
-	folder, err := os.MkdirTemp("", "extsort-opencl")
-	if err != nil {
-		panic(err)
-	}
-	for name, value := range map[string]string{"POCL_CACHE_DIR": folder, "POCL_MEMORY_LIMIT": "4"} {
-		given := name == "POCL_CACHE_DIR" && os.Getenv(name) != ""
-		if os.Getenv(childVariable) == "" && !given { // a child uses its parent's cache
-			os.Setenv(name, value)
-		}
-	}
-	code := m.Run()
-	os.RemoveAll(folder)
-	os.Exit(code)
+	devicetest.UsePoCL("4")
+	os.Exit(m.Run())
 }
 
 // open opens the first device until the end of the test, or skips the test if there is none.

@@ -8,21 +8,18 @@ import (
 	"time"
 
 	"github.com/extsort/extsort/device/bench"
+	"github.com/extsort/extsort/device/devicetest"
 	"github.com/extsort/extsort/device/opencl"
 )
 
-// TestMain gives PoCL a cache directory that it can write and a constant memory limit.
+// TestMain keeps stored measurements apart from those of the user.
 func TestMain(m *testing.M) {
-	folder, err := os.MkdirTemp("", "extsort-tune")
+	devicetest.UsePoCL("4")
+	folder, err := os.MkdirTemp("", "extsort-test")
 	if err != nil {
 		panic(err)
 	}
-	for name, value := range map[string]string{"POCL_CACHE_DIR": folder, "POCL_MEMORY_LIMIT": "4",
-		"XDG_CACHE_HOME": folder} {
-		if os.Getenv(name) == "" || name == "XDG_CACHE_HOME" {
-			os.Setenv(name, value)
-		}
-	}
+	os.Setenv("XDG_CACHE_HOME", folder)
 	code := m.Run()
 	os.RemoveAll(folder)
 	os.Exit(code)

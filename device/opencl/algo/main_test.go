@@ -6,21 +6,13 @@ import (
 	"os"
 	"testing"
 
+	"github.com/extsort/extsort/device/devicetest"
 	"github.com/extsort/extsort/device/opencl/cl"
 )
 
 func TestMain(m *testing.M) {
-	folder, err := os.MkdirTemp("", "extsort-opencl")
-	if err != nil {
-		panic(err)
-	}
-	if os.Getenv("POCL_CACHE_DIR") == "" {
-		os.Setenv("POCL_CACHE_DIR", folder)
-	}
-	os.Setenv("POCL_MEMORY_LIMIT", "2")
-	code := m.Run()
-	os.RemoveAll(folder)
-	os.Exit(code)
+	devicetest.UsePoCL("2")
+	os.Exit(m.Run())
 }
 
 // openDevice opens the first device and a queue on it, or skips the test.
