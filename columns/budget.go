@@ -22,8 +22,11 @@ const MinMemory = 64 << 20
 // maxColumns bounds the memory for decoding and encoding, which needs no more.
 const maxColumns = 1 << 30
 
-// runtimeBytes is the memory of the program itself.
-const runtimeBytes = 20 << 20
+// Memory of the program itself.
+const (
+	codeBytes    = 12 << 20 // pages of its file, which Go's limit does not count
+	runtimeBytes = 12 << 20
+)
 
 // newBudget divides a limit; 0 is half of the machine's memory.
 func newBudget(limit int64, workers int) (m budget, err error) {
@@ -36,8 +39,9 @@ func newBudget(limit int64, workers int) (m budget, err error) {
 		return m, fmt.Errorf("a memory limit of %d bytes is too small: Parquet files need 64 MiB", limit)
 	}
 	m.workers = workers
-	m.columns = min((limit-runtimeBytes)*2/5, maxColumns)
-	m.engine = limit - runtimeBytes - m.columns
+	limit -= codeBytes + runtimeBytes
+	m.columns = min(limit*2/5, maxColumns)
+	m.engine = limit - m.columns
 	// The records of the engine are outside of Go's heap, so that its limit is that of the columns.
 	debug.SetMemoryLimit(m.columns + runtimeBytes)
 	return m, nil
