@@ -142,7 +142,7 @@ func (s Spec) keyedLayout(
 	for _, key := range s.Keys {
 		f, err := parse(key)
 		if err != nil {
-			faults = append(faults, err)
+			faults = append(faults, callError(key, err))
 			continue
 		}
 		l.Key = append(l.Key, f)

@@ -26,6 +26,7 @@ const (
 	First         Field = "Options.First"
 	Keep          Field = "Options.Keep"
 	KeepHeader    Field = "Options.KeepHeader"
+	KeepKey       Field = "Options.KeepKey"
 	Last          Field = "Options.Last"
 	Limit         Field = "Options.Limit"
 	Max           Field = "Options.Max"
