@@ -95,6 +95,7 @@ var jobFields = map[option.Field]string{
 	option.Duplicates:    "Select.Duplicates",
 	option.Keep:          "Select.Unique",
 	option.KeepHeader:    "Output.KeepHeader",
+	option.KeepKey:       "KeepKey",
 	option.Limit:         "Select.First",
 	option.MemoryBytes:   "Resources.Memory",
 	option.Output:        "Output.Path",

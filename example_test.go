@@ -54,6 +54,17 @@ func ExampleSort() {
 	// Output: 3 in-core gamma9delta4alpha2 <nil>
 }
 
+// A computed key is a function of fields. Here, points with two coordinates of one byte are sorted along
+// a Hilbert curve.
+func ExampleKeyField_compute() {
+	points := []byte("baaabbab")
+	sorted, _, err := extsort.SortBytes(context.Background(), points, extsort.Job{
+		Record: extsort.Record{Size: 2, Keys: []extsort.KeyField{{Compute: "hilbert(0:u8,1:u8)"}}},
+	})
+	fmt.Println(string(sorted), err)
+	// Output: aaabbbba <nil>
+}
+
 // Inputs and outputs need not be files. Pass os.Stdin as Input.Reader to sort standard input.
 func ExampleSort_stream() {
 	_, err := extsort.Sort(context.Background(), extsort.Job{

@@ -1,8 +1,10 @@
 package extsort
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/extsort/extsort/format"
 )
@@ -42,6 +44,11 @@ type KeyField struct {
 	// Name replaces Offset and Type for arrays of Format npy and npz. It is the name of a field of
 	// a structured array, or the number of a column, from 0.
 	Name string
+
+	// Compute replaces Offset, Type and Name by a function of fields, for example
+	// "hilbert(lon,lat)", "morton(0:u16,2:u16,bits=16)", "bit_reverse(id)" or "xxh64(0:bytes12)". Only
+	// sorts and checks compute keys; the output does not contain them unless Job.KeepKey is set.
+	Compute string
 
 	Desc bool // largest values first
 }
@@ -116,6 +123,9 @@ func (r *Record) spec() (format.Spec, []error) {
 
 // check returns all errors in the field. option is its name.
 func (k KeyField) check(option string) (faults []error) {
+	if k.Compute != "" {
+		return k.checkComputed(option)
+	}
 	if k.Name != "" {
 		if k.Type != "" || k.Offset != 0 {
 			faults = append(faults, optionErrorf(option, "has a Name, which replaces Offset and Type: leave them out"))
@@ -135,10 +145,23 @@ func (k KeyField) check(option string) (faults []error) {
 	return faults
 }
 
-// text returns the field in the syntax of package format: OFFSET:TYPE[:desc] or NAME[:desc].
+// checkComputed returns all errors in a computed key. option is the name of the field.
+func (k KeyField) checkComputed(option string) (faults []error) {
+	if k.Name != "" || k.Type != "" || k.Offset != 0 {
+		faults = append(faults, optionErrorf(option, "has a Compute, which replaces Offset, Type and Name: leave them out"))
+	}
+	if _, _, ok := format.ParseCall(k.Compute); !ok || strings.Contains(k.Compute, "):") {
+		faults = append(faults, optionErrorf(option+".Compute", "%q: want FUNCTION(FIELD,FIELD), where FUNCTION is %s",
+			k.Compute, strings.Join(format.KeyFunctions, ", ")))
+	}
+	return faults
+}
+
+// text returns the field in the syntax of package format: OFFSET:TYPE[:desc], NAME[:desc] or
+// FUNCTION(FIELD,FIELD)[:desc].
 func (k KeyField) text() string {
-	text := k.Name
-	if k.Name == "" {
+	text := cmp.Or(k.Compute, k.Name)
+	if text == "" {
 		text = fmt.Sprintf("%d:%s", k.Offset, k.Type)
 	}
 	if k.Desc {

@@ -21,6 +21,11 @@ type Job struct {
 	Select  Selection // the records to write, and in which form; nil: all records
 	Output  Output
 
+	// KeepKey writes the key that KeyField.Compute describes after each record, as a little-endian
+	// u64, or u128 if it has more than 64 bits. In a structured NumPy array it is a field of this
+	// name.
+	KeepKey string
+
 	Resources Resources
 	Tuning    Tuning
 
@@ -330,6 +335,7 @@ func (j *Job) options(required needs) (session.Options, error) {
 	opt.Reverse = j.Reverse
 	j.Resources.apply(&opt)
 	j.Tuning.apply(&opt)
+	opt.KeepKey = j.KeepKey
 	opt.Checkpoint = j.Checkpoint
 	opt.Verify = j.Verify
 	opt.Logger = j.Logger

@@ -27,7 +27,7 @@ type Dataset interface {
 
 	// Sample returns the keys of up to n records at evenly spaced positions, or of the first
 	// records if the dataset can be read only once.
-	Sample(ctx context.Context, k *format.Keyer, n int) (plan.Sample, error)
+	Sample(ctx context.Context, k format.Prefixer, n int) (plan.Sample, error)
 
 	// Check returns errors that can only be known after everything has been read, for example that
 	// an input has changed in the meantime. It reports less serious problems by calling warn.
@@ -59,14 +59,14 @@ func (d *imagined) Records() int64 { return d.records }
 
 func (d *imagined) Sample(
 	_ context.Context,
-	k *format.Keyer,
+	k format.Prefixer,
 	n int,
 ) (plan.Sample, error) {
 	return ImaginedSample(k, d.records, n), nil
 }
 
 // ImaginedSample returns a sample of min(n, records) random keys.
-func ImaginedSample(k *format.Keyer, records int64, n int) plan.Sample {
+func ImaginedSample(k format.Prefixer, records int64, n int) plan.Sample {
 	n = plan.SampleLimit(n, k.Layout().RecordSize)
 	if records >= 0 {
 		n = int(min(int64(n), records))

@@ -14,6 +14,7 @@
 //     (most significant digit first, MSD). A [Classifier] made from a sample of the keys decides
 //     to which partition a record belongs.
 //
-// [Transformed] replaces the records of a dataset as they are read, for argsort and shuffle.
+// [Transformed] replaces the records of a dataset as they are read, for argsort, shuffle and
+// computed keys.
 // Package spill stores the sorted runs and the unsorted partitions.
 package chunker

@@ -67,7 +67,7 @@ func (p *Partition) Split(n int) []device.Source {
 // Sample reads records at evenly spaced positions.
 func (p *Partition) Sample(
 	ctx context.Context,
-	k *format.Keyer,
+	k format.Prefixer,
 	n int,
 ) (plan.Sample, error) {
 	together := input.SampleTogether

@@ -124,6 +124,43 @@ func shuffleSample(d Dataset, n int, seed uint64) (plan.Sample, error) {
 	return plan.NewSample(prefixes), nil
 }
 
+// Appended returns a Transform to records that are followed by computed keys. layout describes the
+// new records, whose key can contain the new fields. apply puts records with their keys into dst.
+//
+//	record │ computed keys
+func Appended(recordSize int, layout format.Layout, apply func(dst, recs []byte)) (*Transform, error) {
+	keyer, err := format.NewKeyer(layout)
+	if err != nil {
+		return nil, err
+	}
+	keys := &appendedKeys{Keyer: keyer, recordSize: recordSize, apply: apply}
+	return &Transform{
+		Layout:      layout,
+		sourceBytes: recordSize,
+		sample: func(ctx context.Context, d Dataset, n int) (plan.Sample, error) {
+			return d.Sample(ctx, keys, n)
+		},
+		apply: func(dst, recs []byte, _ int64) { apply(dst, recs) },
+	}, nil
+}
+
+// appendedKeys computes the prefixes of the records that Appended makes of records.
+type appendedKeys struct {
+	*format.Keyer // of the new records
+	recordSize    int
+	apply         func(dst, recs []byte)
+}
+
+// Layout returns the layout of the records before they are transformed. It has no key.
+func (k *appendedKeys) Layout() format.Layout { return format.Layout{RecordSize: k.recordSize} }
+
+// Prefixes sets dst to the prefixes of the new records.
+func (k *appendedKeys) Prefixes(dst []uint64, recs []byte) {
+	longer := make([]byte, len(dst)*k.Keyer.Layout().RecordSize)
+	k.apply(longer, recs)
+	k.Keyer.Prefixes(dst, longer)
+}
+
 // Transformed returns a dataset whose records are transformed as they are read. The first record
 // has the given index in the whole input.
 func Transformed(d Dataset, m *Transform, first int64) Dataset {
@@ -145,7 +182,7 @@ type transformed struct {
 // Sample returns a sample of the keys of the new records.
 func (r *transformed) Sample(
 	ctx context.Context,
-	_ *format.Keyer,
+	_ format.Prefixer,
 	n int,
 ) (plan.Sample, error) {
 	return r.transform.sample(ctx, r.source, n)

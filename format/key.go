@@ -54,6 +54,13 @@ func (k *Keyer) Layout() Layout { return k.layout }
 // KeySize returns the width of the normalized key in bytes.
 func (k *Keyer) KeySize() int { return k.keySize }
 
+// A Prefixer computes the prefixes of records: a Keyer, or a function whose result is the key.
+type Prefixer interface {
+	Layout() Layout // of the records
+	PrefixBits() int
+	Prefixes(dst []uint64, recs []byte) // as Keyer.Prefixes
+}
+
 // PrefixBits returns the number of bits in the result of Prefix: the width of the key, but at most
 // 64.
 func (k *Keyer) PrefixBits() int { return min(8*k.keySize, 64) }

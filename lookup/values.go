@@ -1,6 +1,7 @@
 package lookup
 
 import (
+	"cmp"
 	"encoding/hex"
 	"fmt"
 	"reflect"
@@ -25,7 +26,7 @@ func specOf(r *extsort.Record) format.Spec {
 		spec.Float = "numeric"
 	}
 	for _, key := range r.Keys {
-		text := key.Name
+		text := cmp.Or(key.Compute, key.Name)
 		if text == "" {
 			text = fmt.Sprintf("%d:%s", key.Offset, key.Type)
 		}

@@ -95,7 +95,7 @@ func (f *Files) Close() error {
 }
 
 // Sample returns the keys of up to n records at positions spread evenly over the files.
-func (f *Files) Sample(ctx context.Context, k *format.Keyer, n int) (plan.Sample, error) {
+func (f *Files) Sample(ctx context.Context, k format.Prefixer, n int) (plan.Sample, error) {
 	readers, together := sampleReadersOf(f.recordBytes, f.remote != nil)
 	return SampleRecords(ctx, k, f.Records(), n, together, readers, f.ReadRecords)
 }

@@ -41,7 +41,7 @@ func sampleReadersOf(size int, remote bool) (readers, together int) {
 // readers calls are made concurrently.
 func SampleRecords(
 	ctx context.Context,
-	k *format.Keyer,
+	k format.Prefixer,
 	records int64,
 	n, together, readers int,
 	read func(p []byte, first int64) error,

@@ -78,7 +78,7 @@ const peekBytes = 1 << 20
 
 // Sample reads the first n records in advance, at most peekBytes, and keeps them for the first
 // source. The rest of a stream is not known.
-func (s *Stream) Sample(_ context.Context, k *format.Keyer, n int) (plan.Sample, error) {
+func (s *Stream) Sample(_ context.Context, k format.Prefixer, n int) (plan.Sample, error) {
 	recs, err := s.peek(max(min(n, peekBytes/s.recordBytes), 1))
 	if err != nil {
 		return plan.Sample{}, err

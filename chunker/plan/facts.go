@@ -41,8 +41,8 @@ type Request struct {
 	TallyBytes  int
 	Selects     bool  // a set operation may write fewer records than it reads
 	ExtraBytes  int   // bytes written in addition to each record; negative: only a part is written
-	Transformed bool  // the records of the input are transformed while they are read
-	ReadSize    int   // bytes of an input record; differs from the Keyer's size if Transformed
+	Transforms  int   // how many times the records of the input are transformed while they are read
+	ReadSize    int   // bytes of an input record; differs from the Keyer's size if there are Transforms
 	Limit       int64 // 0: all records; negative: none
 	MemoryBytes int64 // the memory limit of the run
 	Workers     int

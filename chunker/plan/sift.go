@@ -67,7 +67,7 @@ const (
 // several of them.
 func (s *Sizes) siftBlock(f *Facts) (records int, index int64) {
 	records = max(min(s.BlockBytes, siftBlockBytes)/f.recordSize(), 1)
-	if f.Request.Transformed {
+	if f.Request.Transforms > 0 {
 		records = max(min(records, TransformBytes/f.Request.ReadSize), 1)
 	}
 	for ; ; records *= 2 {

@@ -193,10 +193,10 @@ var blockWishes = []wish{
 		why:   "each worker reads records and makes others of them",
 		share: 4,
 		bytes: func(d *division) int64 {
-			if !d.f.Request.Transformed {
+			if d.f.Request.Transforms == 0 {
 				return 0
 			}
-			return int64(d.sizes.Workers) * int64(d.sizes.BlockBytes+TransformBytes)
+			return int64(d.sizes.Workers) * int64(d.sizes.BlockBytes+d.f.Request.Transforms*TransformBytes)
 		},
 	},
 }

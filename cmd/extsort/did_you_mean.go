@@ -185,6 +185,9 @@ func keyName(s string) string {
 func nearestType(spec format.Spec) string {
 	words := []string{spec.Type}
 	for _, key := range spec.Keys {
+		if _, _, isCall := format.CutCall(key); isCall {
+			continue
+		}
 		if _, rest, ok := strings.Cut(key, ":"); ok && spec.Format == "" {
 			name, _, _ := strings.Cut(rest, ":")
 			words = append(words, name)
@@ -195,6 +198,17 @@ func nearestType(spec format.Spec) string {
 			if hint := typeHint(word); hint != "" {
 				return hint
 			}
+		}
+	}
+	return ""
+}
+
+// nearestFunction returns the function most similar to an unknown function in a key, or "".
+func nearestFunction(spec format.Spec) string {
+	for _, key := range spec.Keys {
+		name, _, isCall := format.CutCall(key)
+		if isCall && !slices.Contains(format.KeyFunctions, name) {
+			return nearestWord(name, format.KeyFunctions)
 		}
 	}
 	return ""

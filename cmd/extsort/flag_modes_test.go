@@ -24,7 +24,7 @@ var flagSamples = map[string]string{
 	"algorithm": "radix", "digit-bits": "4", "batch-size": "2", "progress": "always", "stats": "text",
 	"strategy": "merge", "spill-compress": "zstd", "output": "out", "files0-from": "names", "files-from": "lines",
 	"compress": "gzip", "sum": "n=0:u8:u64", "min": "a=0:u8", "max": "b=0:u8", "first": "c=0:u8", "last": "d=0:u8",
-	"fields": "time=0:u64", "nulls": "first",
+	"fields": "time=0:u64", "nulls": "first", "keep-key": "h",
 	"format": "gensort", "keep": "last", "argsort": "u32", "nan": "first", "float": "numeric", "decompress": "none",
 }
 

@@ -88,7 +88,8 @@ var flagTable = []flagGroup{
 	{"Inputs", "dist plan", []defineFlag{files0Flag, filesFlag, skipBytesFlag, recordsFlag, skipTailFlag}},
 
 	{"Order", "sort, plan", []defineFlag{
-		reverseFlag, nanFlag, floatFlag, nullsFlag, uniqueFlag, keepFlag, countFlag, aggregateFlags, argsortFlag,
+		reverseFlag, nanFlag, floatFlag, nullsFlag, uniqueFlag, keepFlag, countFlag, aggregateFlags, keepKeyFlag,
+		argsortFlag,
 		duplicatesFlag, limitFlag, stableFlag,
 	}},
 	{"Order", "top, union, intersect, subtract, compare, join", []defineFlag{reverseFlag, nanFlag, floatFlag}},

@@ -62,6 +62,12 @@ func aggregateFlags(g group, v *flagValues) {
 	add(&v.opt.Last, "last", "replace FIELD with its last value per key, in input order, as with --sum", option.Last)
 }
 
+func keepKeyFlag(g group, v *flagValues) {
+	g.add(text(&v.opt.KeepKey, "NAME"), "keep-key",
+		"write the computed key after each record, as a field NAME of type u64 or u128; otherwise it is not written").
+		sets(option.KeepKey).hints("store-key", "add-key").notWith("-c", "-m", "--argsort")
+}
+
 func argsortFlag(g group, v *flagValues) {
 	g.add(oneOf(&v.opt.Argsort, "TYPE", "u32", "u64"), "argsort",
 		"write positions in the input instead of records; positions start at 0 and are little-endian, without a header "+

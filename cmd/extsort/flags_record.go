@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/computed"
 	"github.com/extsort/extsort/internal/option"
 )
 
@@ -39,7 +41,8 @@ func keyFlag(g group, v *flagValues) {
 	}
 	g.add(parsed(keys, "FIELD", parse), "key,k",
 		"a key to sort by: OFFSET:TYPE[:desc] (OFFSET in bytes, from 0), NAME[:desc] (npy, --fields) or COLUMN[:desc] (npy, "+
-			"vectors; from 0); repeat -k for more keys, the most significant first").
+			"vectors; from 0); a sort also computes keys: 'hilbert(FIELD,FIELD)', morton, bit_reverse or xxh64; repeat -k "+
+			"for more keys, the most significant first").
 		sets(option.Keys).notWith("--join").
 		notIn(
 			"shuffle",
@@ -147,13 +150,30 @@ func memberFlag(g group, v *flagValues) {
 }
 
 // isFieldName reports whether a key is the name of a field rather than an offset or a column.
-func isFieldName(key string) bool { return strings.IndexAny(key, "0123456789") != 0 }
+func isFieldName(key string) bool {
+	_, _, isCall := format.CutCall(key)
+	return strings.IndexAny(key, "0123456789") != 0 && !isCall
+}
+
+// validateRecord returns errors in the description of the records that are sorted. Their keys can
+// be computed.
+func (f *sortFlags) validateRecord() error {
+	spec := f.opt.Record
+	keys, err := computed.Parse(spec.Keys)
+	if err != nil {
+		return err
+	}
+	if keys != nil {
+		spec.Keys = keys.Fields()
+	}
+	return validateRecord(spec)
+}
 
 // validateRecord returns errors in a record description. If there is no description at all, the
 // error refers to the help.
 func validateRecord(spec format.Spec) error {
 	err := spec.Validate()
-	near := nearestType(spec)
+	near := cmp.Or(nearestFunction(spec), nearestType(spec))
 	if err != nil && near != "" {
 		err = fmt.Errorf("%w (did you mean %s?)", err, near)
 	}

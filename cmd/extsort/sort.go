@@ -170,7 +170,7 @@ func (f *sortFlags) contradictions(files []string) (faults []error) {
 		)
 	}
 	if !f.mode.join {
-		faults = append(faults, cmp.Or(f.checkUndescribed(files), validateRecord(f.opt.Record)))
+		faults = append(faults, cmp.Or(f.checkUndescribed(files), f.validateRecord()))
 	}
 	for _, folder := range f.opt.TempDirs {
 		faults = append(faults, checkFolder(folder))

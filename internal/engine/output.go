@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 	"sync/atomic"
 
 	"github.com/extsort/extsort/chunker/input"
@@ -57,6 +58,8 @@ type Form struct {
 	From, To    int  // the part of a record to write; To 0 means all
 	Bare        bool // omit the header
 	RowBytes    int  // size of the rows of a join, which have no key and no header; 0: records of the input
+
+	Computed []format.Column // computed keys after each record that are written; none: they are left out
 }
 
 // OutputOptions configures the output.
@@ -192,14 +195,23 @@ func (f *Form) Shape(in *Input) (header *format.Header, keyer *format.Keyer, siz
 	if f.Aggregation != nil && f.To == 0 {
 		layout.RecordSize = f.Aggregation.Size()
 	}
-	if f.Aggregation != nil && f.To == 0 && !f.isBare() {
-		if header, err = in.Header.WithAppended(f.Aggregation.Appended()); err != nil {
+	if columns := f.appended(); len(columns) > 0 && f.To == 0 && !f.isBare() {
+		if header, err = in.Header.WithAppended(columns); err != nil {
 			return nil, nil, 0, err
 		}
 	}
 
 	keyer, err = format.NewKeyer(layout)
 	return header, keyer, layout.RecordSize, err
+}
+
+// appended returns the columns after each record of the input, in order.
+func (f *Form) appended() []format.Column {
+	columns := slices.Clone(f.Computed)
+	if f.Aggregation != nil {
+		columns = append(columns, f.Aggregation.Appended()...)
+	}
+	return columns
 }
 
 // openObject begins a remote object.

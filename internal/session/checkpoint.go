@@ -81,6 +81,8 @@ func (o *Options) identity(f *plan.Facts, files []*input.Input) spill.Identity {
 		{string(option.Duplicates), strconv.FormatBool(o.Duplicates)},
 		{string(option.Argsort), cmp.Or(o.Argsort, "none")},
 		{"the shuffle", o.shuffleText()},
+		{"the computed keys", o.computed.program.String()},
+		{string(option.KeepKey), cmp.Or(o.KeepKey, notGiven)},
 		{"the split", o.splitText()},
 		{string(option.NaN), cmp.Or(o.Record.NaN, "total")},
 		{string(option.Float), cmp.Or(o.Record.Float, "total")},

@@ -62,8 +62,8 @@ func (s *session) disorderIn(at *merge.DisorderError) *DisorderError {
 	e.Key, e.After, field = layout.KeyTexts(at.Key, at.Before)
 	switch {
 	case field < 0 || layout.IsBare():
-	case len(s.opt.Record.Keys) > 0:
-		e.Field = s.opt.Record.Keys[field]
+	case len(keyTexts(&s.opt)) > 0:
+		e.Field = keyTexts(&s.opt)[field]
 	default:
 		e.Field = layout.Key[field].String()
 	}

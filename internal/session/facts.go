@@ -70,7 +70,7 @@ func factsOf(opt *Options, in *engine.Input) *plan.Facts {
 			TallyBytes:   engine.TallyBytes(opt.form(in), in.Keyer, opt.Unique || opt.Duplicates),
 			Limit:        opt.Limit,
 			ExtraBytes:   opt.extraBytes(in),
-			Transformed:  opt.isTransformed(),
+			Transforms:   opt.countTransforms(),
 			ReadSize:     in.ReadSize(),
 			MemoryBytes:  opt.MemoryBytes,
 			Workers:      opt.Workers,

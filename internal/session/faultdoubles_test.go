@@ -85,7 +85,7 @@ func (d *faultDataset) Split(n int) []device.Source {
 	return sources
 }
 
-func (d *faultDataset) Sample(ctx context.Context, k *format.Keyer, n int) (plan.Sample, error) {
+func (d *faultDataset) Sample(ctx context.Context, k format.Prefixer, n int) (plan.Sample, error) {
 	if err := d.step("sample"); err != nil {
 		return plan.Sample{}, err
 	}

@@ -72,16 +72,12 @@ func openInputs(ctx context.Context, opt *Options, meter *engine.Meter, unpack b
 // inputOf returns the records of opened files as the sort reads them: the requested slice, with the
 // requested order, and transformed if the options require it.
 func inputOf(ctx context.Context, opt *Options, files []*input.Input, meter *engine.Meter) (*engine.Input, error) {
-	layout := files[0].Header.Layout()
-	if opt.Reverse {
-		layout = layout.Reverse()
-	}
-	transform, err := opt.transform(layout)
-	if err != nil {
+	if err := opt.computed.bind(files[0].Header, opt.KeepKey); err != nil {
 		return nil, err
 	}
-	if transform != nil {
-		layout = transform.Layout
+	transforms, layout, err := opt.transforms(files[0].Header.Layout())
+	if err != nil {
+		return nil, err
 	}
 	keyer, err := format.NewKeyer(layout)
 	if err != nil {
@@ -96,7 +92,10 @@ func inputOf(ctx context.Context, opt *Options, files []*input.Input, meter *eng
 	if wrap := opt.faults.wrapDataset; wrap != nil {
 		data = wrap(data)
 	}
-	if transform != nil {
+	if err := opt.computed.observe(ctx, opt, files, data); err != nil {
+		return nil, err
+	}
+	for _, transform := range transforms {
 		if err := checkPositions(transform, before+data.Records()); err != nil {
 			return nil, err
 		}

@@ -93,6 +93,10 @@ type Options struct {
 	// describes. If all are empty, it keeps one record unchanged.
 	Sum, Min, Max, First, Last []string
 
+	// KeepKey is the name of a field after each output record that contains the computed key, as a
+	// little-endian u64 or u128. If it is "", computed keys are not written.
+	KeepKey string
+
 	Limit int64 // write only the first Limit records of the result; 0: all; NoRecords: none
 
 	Shuffle bool   // write the records in a uniformly random order; Record needs no key
@@ -133,6 +137,8 @@ type Options struct {
 	// Verified receives the output records that Verify checks, each record once. Several goroutines
 	// call it concurrently.
 	Verified func(first int64, recs []byte)
+
+	computed computedKeys
 
 	aggregation *format.Aggregation // with Unique: combines records with equal keys; known once the inputs are open
 

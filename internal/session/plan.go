@@ -24,6 +24,7 @@ func Plan(ctx context.Context, opt Options) (*SortPlan, error) {
 	if err != nil {
 		return nil, err
 	}
+	opt.computed.onlyPlan = true
 	s, err := prepare(ctx, opt, true)
 	if err != nil {
 		return nil, err
@@ -38,7 +39,11 @@ func PlanFor(ctx context.Context, opt Options, records int64) (*SortPlan, error)
 	if records < 0 {
 		return nil, fmt.Errorf("plan for %d records: must not be negative", records)
 	}
-	header, err := opt.recordSpec().NewHeader()
+	described := opt
+	if err := described.describe(); err != nil {
+		return nil, err
+	}
+	header, err := described.Record.NewHeader()
 	if err != nil {
 		return nil, err
 	}

@@ -579,7 +579,7 @@ func (d plannedData) Records() int64 { return d.facts.records }
 
 // Sample returns the keys of records at the positions that a real dataset would sample: groups
 // spread over a file, or the start of a stream.
-func (d plannedData) Sample(_ context.Context, k *format.Keyer, n int) (plan.Sample, error) {
+func (d plannedData) Sample(_ context.Context, k format.Prefixer, n int) (plan.Sample, error) {
 	layout := k.Layout()
 	n = plan.SampleLimit(n, layout.RecordSize)
 	group := min(16, max(1, 4096/layout.RecordSize))

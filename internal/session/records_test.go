@@ -74,6 +74,8 @@ func reference(t testing.TB, l format.Layout, recs []byte, opt Options) []byte {
 		Count:      opt.Count,
 		Duplicates: opt.Duplicates,
 		Limit:      opt.Limit,
+
+		ArgsortBytes: argsortBytes[opt.Argsort],
 	}).Bytes
 }
 

@@ -31,7 +31,9 @@ type session struct {
 // begin checks the options and opens the inputs. With unpack, inputs whose decompressors exceed the
 // memory limit are decompressed to temporary files first. After an error nothing is left open.
 func begin(ctx context.Context, opt Options, unpack bool) (*session, error) {
-	opt.Record = opt.recordSpec()
+	if err := opt.describe(); err != nil {
+		return nil, err
+	}
 	if err := opt.validate(); err != nil {
 		return nil, err
 	}

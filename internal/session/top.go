@@ -29,6 +29,12 @@ const topOverhead = 64
 // Top sorts the inputs, counts the records of each key, and returns the n keys with the most
 // records. Keys with equal counts are in ascending order.
 func Top(ctx context.Context, opt Options, n int64) (*TopReport, error) {
+	for _, key := range opt.Record.Keys {
+		if _, _, isCall := format.ParseCall(key); isCall {
+			return nil, option.Errorf(option.Keys, " %s: sort by it with %v NAME first, and use that field here",
+				key, option.KeepKey)
+		}
+	}
 	opt.Unique = true
 	opt.Count = true
 	opt.omitHeader = true

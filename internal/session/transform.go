@@ -1,35 +1,63 @@
 package session
 
 import (
+	"slices"
+
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
+	"github.com/extsort/extsort/internal/option"
 	"github.com/extsort/extsort/merge/output"
 )
 
-// An argsort or a shuffle sorts transformed records and writes only a part of each one: the index,
-// or the record without its random key.
+// An argsort, a shuffle or a sort by computed keys sorts transformed records. It writes only a part
+// of each one: the index, or the record without its random or computed key.
 
 // argsortBytes lists the types of Options.Argsort and their sizes.
 var argsortBytes = map[string]int{"u32": 4, "u64": 8}
 
-// transform returns the transformation of the records before the sort, or nil if there is none.
-func (o *Options) transform(l format.Layout) (*chunker.Transform, error) {
-	switch {
-	case o.Argsort != "":
-		return chunker.Indexed(l, argsortBytes[o.Argsort])
-	case o.Shuffle:
-		return chunker.Shuffled(l.RecordSize, o.Seed), nil
+// transforms returns the transformations of the records before the sort, in order, and the layout of
+// their result. layout is that of the input.
+func (o *Options) transforms(layout format.Layout) (all []*chunker.Transform, result format.Layout, err error) {
+	add := func(t *chunker.Transform, failed error) {
+		if err = failed; err == nil {
+			all = append(all, t)
+			layout = t.Layout
+		}
 	}
-	return nil, nil
+	size := layout.RecordSize
+	if o.computed.program != nil {
+		layout = o.computed.program.Layout
+	}
+	if o.Reverse {
+		layout = layout.Reverse()
+	}
+	if o.computed.program != nil {
+		add(chunker.Appended(size, layout, o.computed.program.Append))
+	}
+	switch {
+	case err != nil:
+	case o.Argsort != "":
+		add(chunker.Indexed(layout, argsortBytes[o.Argsort]))
+	case o.Shuffle:
+		add(chunker.Shuffled(size, o.Seed), nil)
+	}
+	return all, layout, err
 }
 
-// isTransformed reports whether the records are transformed while they are read.
-func (o *Options) isTransformed() bool { return o.Argsort != "" || o.Shuffle }
+// countTransforms returns the number of transformations.
+func (o *Options) countTransforms() (n int) {
+	for _, isUsed := range []bool{o.computed.isUsed(), o.Argsort != "", o.Shuffle} {
+		if isUsed {
+			n++
+		}
+	}
+	return n
+}
 
 // recordSpec returns the description of a record. A description needs a key, so a shuffle, which
 // ignores keys, adds one if there is none.
-func (o *Options) recordSpec() format.Spec {
+func recordSpec(o *Options) format.Spec {
 	spec := o.Record
 	if o.Shuffle && len(spec.Keys) == 0 && spec.Type == "" && spec.RecordSize > 0 {
 		spec.Keys = []string{"0:u8"}
@@ -57,7 +85,14 @@ func (o *Options) setAggregation(in *engine.Input) (err error) {
 	if o.Unique {
 		o.aggregation, err = format.NewAggregation(o.aggregates(), in.Header, in.Keyer, o.Keep == "last")
 	}
-	return err
+	if err != nil || o.KeepKey == "" || o.aggregation == nil {
+		return err
+	}
+	isTaken := func(c format.Column) bool { return c.Name == o.KeepKey }
+	if slices.ContainsFunc(o.aggregation.Appended(), isTaken) {
+		return option.Errorf(option.KeepKey, " %s: is also the name of a result: choose another name", o.KeepKey)
+	}
+	return nil
 }
 
 // form returns the form in which the sorted records are written.
@@ -76,6 +111,10 @@ func (o *Options) form(in *engine.Input) engine.Form {
 	case o.Shuffle:
 		form.From = chunker.ShuffleKeyBytes
 		form.To = size
+	case o.computed.program != nil && o.KeepKey == "":
+		form.To = in.ReadSize()
+	case o.computed.program != nil:
+		form.Computed = o.computed.program.Columns(o.KeepKey)
 	}
 	return form
 }

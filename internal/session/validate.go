@@ -39,7 +39,9 @@ func (p *problems) require(ok bool, field option.Field, format string, args ...a
 
 // Validate returns all errors in the options at once. Every call also validates its options itself.
 func (o Options) Validate() error {
-	o.Record = o.recordSpec()
+	if err := o.describe(); err != nil {
+		return err
+	}
 	return o.validate()
 }
 
@@ -57,6 +59,7 @@ func (o *Options) validate() error {
 	o.validateResources(&p)
 	o.validateSelection(&p)
 	o.validateTransform(&p)
+	o.computed.validate(o, &p)
 	o.validateSplit(&p)
 	if o.Checkpoint != "" {
 		o.validateCheckpoint(&p)

@@ -150,6 +150,7 @@ def test_check_names_the_first_record_out_of_order():
         (lambda: extsort.iter_sorted("missing").__next__(), ValueError, "dtype is missing"),
 
         (lambda: extsort.sort(np.zeros(2, [("a", "u4")]), key="b"), KeyError, "'a'"),
+        (lambda: extsort.sort(np.zeros(2, [("a", "u4")]), key="morton(a,b)"), KeyError, "no field 'b'"),
         (lambda: extsort.sort(np.zeros(2), dtype="<u4"), ValueError, "dtype of its own"),
         (lambda: extsort.sort("x"), TypeError, "dst is missing"),
         (lambda: extsort.sort(3, "x"), TypeError, "int"),

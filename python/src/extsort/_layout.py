@@ -11,6 +11,9 @@ Key = Union[str, Sequence[str], None]
 # The dtypes that need no NumPy, such as '<u8' and 'M8[ms]'.
 _SIMPLE = re.compile(r"([<>|=]?)([uifbcSUVMm])(\d+)(\[.*\])?$")
 
+# A computed key, such as hilbert(lon,lat).
+CALL = re.compile(r"-?(hilbert|morton|bit_reverse|xxh64)\((.*)\)")
+
 # NumPy compares floats as numbers, and puts NaN and NaT last.
 NUMPY_ORDER = ["--float", "numeric", "--nan", "last"]
 
@@ -79,11 +82,19 @@ class Layout:
         return flags
 
     def place(self, name: str) -> str:
-        """Return OFFSET:TYPE of a field that has an order."""
+        """Return OFFSET:TYPE of a field that has an order, or a computed key with such fields."""
+        call = CALL.fullmatch(name)
+        if call and name not in self.fields:
+            arguments = ",".join(self._argument(one.strip()) for one in call[2].split(","))
+            return f"{call[1]}({arguments})"
         field = self.field(name)
         if not field.kind:
             raise TypeError(f"field {name!r} can't be a key: {field.reason}")
         return f"{field.offset}:{field.kind}"
+
+    def _argument(self, text: str) -> str:
+        name, equals, value = text.partition("=")
+        return text if name == "bits" and ":" not in value and equals else self.place(name) + equals + value
 
     def field(self, name: str) -> Field:
         """Return the field of a name."""
