@@ -163,3 +163,29 @@ func TestStreamHasBegun(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestOverwriteAsksOnce checks that an output over an input asks once whether it may begin, and passes
+// the state of the file. A writer that is not a file has none.
+func TestOverwriteAsksOnce(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "in")
+	put(t, name, make([]byte, 100))
+	file, err := os.OpenFile(name, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for size, to := range map[int64]io.Writer{100: file, -1: &bytes.Buffer{}} {
+		asked := 0
+		allow := func(now os.FileInfo) error {
+			asked++
+			if (now != nil) != (size >= 0) || now != nil && now.Size() != size {
+				t.Errorf("a file of %d bytes: %v", size, now)
+			}
+			return nil
+		}
+		o := newOverwrite(to, Options{InPlace: allow, Compression: format.Gzip})
+		if err := errors.Join(o.begin(), o.begin()); err != nil || asked != 1 {
+			t.Errorf("a file of %d bytes: asked %d times, error %v", size, asked, err)
+		}
+	}
+}
