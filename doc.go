@@ -10,7 +10,7 @@
 // The result is exact and stable: records with equal keys keep their input order, and every device
 // and strategy produces the same bytes. The output appears under its path only when it is complete.
 // Temporary files do not outlive the process, unless Job.Checkpoint is set. With a checkpoint, the
-// same sort can continue after a crash.
+// same sort can resume after a crash.
 //
 // # Where to start
 //
@@ -34,10 +34,10 @@
 //
 // Each function checks all fields before it opens a file, and reports all invalid fields at once.
 // Errors are data: use errors.As or errors.AsType with *[OptionError], *[ResourceError],
-// *[PartialRecordError], *[FileError], *[DisorderError] or *[PanicError]. An error of a file
-// contains a *[fs.PathError], with the path and the operation. All errors wrap their cause, so that
-// errors.Is finds [fs.ErrNotExist], [syscall.ENOSPC] or the error of a Reader, Writer or Sink of
-// yours. If one of your functions panics, the error names it.
+// *[PartialRecordError], *[FileError], *[DisorderError] or *[PanicError]. An error about a file
+// contains a *[fs.PathError] with the path and the operation. All errors wrap their cause, so
+// errors.Is finds [fs.ErrNotExist], [syscall.ENOSPC] or an error of your own Reader, Writer or
+// Sink. If one of your functions panics, the error names it.
 //
 // Each function returns soon after its context is cancelled, in every phase. The error is then the
 // cause of the cancellation, and no output appears.
@@ -49,7 +49,7 @@
 //	import _ "github.com/extsort/extsort/remote/s3" // s3://, gs://, https:// and http://
 //
 // Likewise, programs that read or write brotli import github.com/extsort/extsort/format/brotli.
-// Without these imports, a program links no client of object stores and no brotli.
+// Without these imports, a program links neither an object store client nor brotli.
 //
 // # Stability
 //

@@ -44,8 +44,8 @@ type PartialRecordError struct {
 
 func (e *PartialRecordError) Error() string { return e.text }
 
-// A FileError reports that reading or writing failed at some offset of a file or Reader. A file
-// that could not be opened or created is a *fs.PathError instead.
+// A FileError reports that reading or writing failed at some offset of a file or Reader. If a file
+// cannot be opened or created, the error is a *fs.PathError instead.
 type FileError struct {
 	Op     string // what failed, such as read or write
 	File   string // the path or name of the file

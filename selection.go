@@ -21,8 +21,8 @@ type RecordSelection interface {
 	// Positions writes the positions of the selected records, as the function Positions does.
 	Positions(t Type) Selection
 
-	// Combine combines fields of all records with the same key in the record that Unique selects.
-	// Other selections than Unique are then an error.
+	// Combine stores values computed from all records with the same key in the record that Unique
+	// selects. It is an error for any other selection than Unique.
 	Combine(fields Fields) Selection
 }
 
@@ -49,19 +49,19 @@ func Unique(keep Keep) RecordSelection { return records{selection{unique: true, 
 // little-endian u64. So each output record is 8 bytes longer than an input record.
 func Counted(keep Keep) Selection { return selection{unique: true, keep: keep, count: true} }
 
-// Fields lists the fields that RecordSelection.Combine combines. Each text is OFFSET:TYPE or the name of a field of
-// an array. The result replaces the field. A text NAME=FIELD appends the result to the record
-// instead, and the field stays as it is. NAME=FIELD:TYPE appends a sum of another type:
+// Fields lists the fields that RecordSelection.Combine combines. Each string is OFFSET:TYPE or the
+// name of a field of an array. The result replaces the field. NAME=FIELD appends the result to the
+// record instead and does not change the field. NAME=FIELD:TYPE appends a sum of another type:
 //
 //	Fields{Sum: []string{"8:u64"}}                                    // replaces the number at byte 8
 //	Fields{Sum: []string{"total=8:u32:u64"}, Max: []string{"top=8:u32"}} // appends 8 bytes, then 4
 //
-// Appended results follow each other without gaps, in the order of the fields of this struct. Sums
-// of floats are added in input order as float64, so that each way to sort gives the same bytes.
+// Appended results follow each other without gaps, in the order of the fields of this struct.
+// Floats are added in input order as float64, so that every strategy gives the same bytes.
 type Fields struct {
-	Sum   []string // the total; integers that exceed the type of the result are an error
-	Min   []string // the least value, in the order of keys
-	Max   []string // the greatest value, in the order of keys
+	Sum   []string // the sum; an integer sum that does not fit the type of the result is an error
+	Min   []string // the minimum, in key order
+	Max   []string // the maximum, in key order
 	First []string // the value of the first record in input order
 	Last  []string // the value of the last record in input order
 	Count bool     // append the number of records, as Counted does

@@ -72,7 +72,7 @@ type CheckJob struct {
 	Input   Input // exactly one file or stream
 	Record  Record
 	Reverse bool
-	Unique  bool // equal neighbours are out of order, too
+	Unique  bool // adjacent records with equal keys are out of order, too
 	Brief   bool // stop at the first record out of order; compute no checksum and no first and last key
 
 	Resources Resources // only Memory and Workers
@@ -134,7 +134,7 @@ const (
 	StrategyPartition Strategy = "partition" // distributes the records to files by key, then sorts each file
 	StrategyReread    Strategy = "reread"    // reads the whole input once for each range of keys
 	StrategyTally     Strategy = "tally"     // counts or combines the records of few distinct keys in hash tables
-	StrategySift      Strategy = "sift"      // copies a nearly sorted input; sorts the records out of order in memory
+	StrategySift      Strategy = "sift"      // copies a nearly sorted input; sorts only the records that are out of order
 	StrategySpread    Strategy = "spread"    // sorts a share on each of several devices, then merges the shares
 )
 
@@ -308,7 +308,7 @@ func Devices(ctx context.Context) (devices []Device, note string) {
 // A Device is a processor that can sort.
 type Device struct {
 	Index      int    // selects it in Resources.Devices; the CPU is 0
-	Name       string // as the driver calls it
+	Name       string // the name that the driver reports
 	Driver     string // API and driver version
 	Kind       string // cpu, gpu, accelerator or opencl-cpu; a sort uses opencl-cpu only if you name it
 	Units      int    // processors or compute units

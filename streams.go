@@ -101,15 +101,15 @@ type Sink interface {
 	// cancelled.
 	Commit(ctx context.Context) error
 
-	// Abort discards the output after an error, including an error of Commit, and also if nothing
-	// was written.
+	// Abort discards the output after an error, including an error of Commit, even if nothing was
+	// written.
 	Abort() error
 }
 
-// CreateFile begins a file for programs that write another format than the records of a sort. The
-// file appears completely under its name when Commit returns, or not at all, even after a crash. It
-// may replace a file, whose permissions it then keeps, and may be read until then. The Sink must be
-// committed or aborted.
+// CreateFile creates a file for programs that convert the records of a sort to another format. The
+// file appears completely under its name when Commit returns, or not at all, even after a crash. If
+// it replaces a file, it keeps the permissions of the old file, which can be read until then. The
+// Sink must be committed or aborted.
 func CreateFile(ctx context.Context, path string) (Sink, error) {
 	out, err := output.Open(ctx, path, output.FileOptions{})
 	if err != nil {

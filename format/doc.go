@@ -1,6 +1,6 @@
-// Package format defines the meaning of bytes: the extent of a record, its key, the order of
-// keys, the headers of files, the compression of streams, the verification of sorted output, and
-// the generation of test data. It does not sort.
+// Package format defines the meaning of bytes: the size of a record, its key, the order of keys,
+// the headers of files, the compression of streams, the verification of sorted output, and the
+// generation of test data. It does not sort.
 //
 // Only the root package of this module is stable: this package may change in any version.
 //

@@ -132,7 +132,7 @@ func (t *Table) Close() error { return t.file.Close() }
 func (t *Table) Len() int64 { return t.file.Table.Records() }
 
 // Key returns the key with the given values of the key fields. The last values can be left out: the
-// key then stands for all keys that begin with the given values. A value can be
+// key then matches all keys that begin with the given values. A value can be
 //
 //   - an integer or a float of any type for a number; floats are rounded to the type of the field,
 //   - a time.Time for a time,
@@ -155,8 +155,8 @@ func (t *Table) ParseKey(line string) (Key, error) {
 	return key, nil
 }
 
-// Prefix returns a key that stands for all keys whose first field begins with a text. The field
-// must contain bytes or characters.
+// Prefix returns a key that matches all keys whose first field begins with a text. The field must
+// contain bytes or characters.
 func (t *Table) Prefix(text string) (Key, error) {
 	key, err := t.file.Keys.ParsePrefix(text)
 	if err != nil {

@@ -38,7 +38,8 @@ func (o *Options) isLimited() bool {
 	return o.Limit >= 0
 }
 
-// A Combiner is a filter that combines records with equal keys. Flush writes what it holds back.
+// A Combiner is a filter that combines records with equal keys. Flush writes the records that it
+// still holds.
 type Combiner interface {
 	device.BlockWriter
 	Flush(ctx context.Context) error

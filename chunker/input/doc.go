@@ -3,11 +3,11 @@
 //
 // Only the root package of this module is stable: this package may change in any version.
 //
-// # Ways in
+// # How inputs are read
 //
 // The records of an input are read in one of three ways:
 //
-//	mapped       regular files in the    copies from a memory map of the whole file
+//	mapped       regular files in the    copies from a mapping of the whole file
 //	             page cache
 //	requests     remote objects, and     several requests at a time, each with memory of its own;
 //	             files with direct I/O   see [AllowRemote] and [UseDirectIO]
@@ -22,12 +22,12 @@
 // [Files] joins inputs that can all be read at any offset, so several goroutines can read different
 // records at once. [Stream] joins inputs if at least one is sequential.
 //
-// Files on a disk are read ahead of their readers, because the system reads too little ahead for
-// several of them. [ReadAhead] starts this before the first read.
+// For files on a disk, this package reads ahead of the readers, because the system reads too little
+// ahead for several readers. [ReadAhead] starts this before the first read.
 //
 // # Changes while a sort runs
 //
 // A file may be truncated or written to while it is read. A read beyond the new end of a mapped
-// file is a fault of the processor, which becomes an error; see mappedFile. All other changes are
-// found at the end, by [Input.Check].
+// file causes a fault (SIGBUS), which becomes an error; see mappedFile. All other changes are found
+// at the end, by [Input.Check].
 package input

@@ -33,7 +33,7 @@ func MergeBuffer(k *format.Keyer, records int) int64 {
 }
 
 // MergeSpan returns how many blocks begin in a span. Each block has blockRecords records. A span
-// fills about one block of output, so that the writers take turns, in order. It also has so many
+// fills about one block of output, so that the writers take turns, in order. It also has enough
 // records that finding its cut in each run costs little in comparison.
 func MergeSpan(k *format.Keyer, blockBytes, blockRecords, fanIn int) int {
 	blockRecords = max(blockRecords, 1)

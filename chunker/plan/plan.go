@@ -7,8 +7,9 @@
 //	       └─▶ candidates: amounts of work ◀───────────────┘
 //	Profile ─▶ prices ─▶ cost of each candidate ─▶ Plan: the candidates in the order in which to try them
 //
-// Some things show only during a run, such as the length of a stream. For each of them a candidate
-// has a Transition, which says what happens then. The engine makes no decisions of its own.
+// Some conditions are known only during a run, such as the length of a stream. For each of them, a
+// candidate has a Transition, which says what happens then. The engine makes no decisions of its
+// own.
 package plan
 
 // A Plan describes how a sort runs, and its expected cost.

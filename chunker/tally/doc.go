@@ -5,7 +5,7 @@
 //
 // A Table has one of two forms. Without rows, an entry is a key with the number of its records.
 // This is enough for bare keys, whose records are rebuilt from them. With rows, an entry is a key
-// with the place of its row, which contains everything from which its result is made:
+// with the place of its row, which contains everything that its result is computed from:
 //
 //	entries   key place │ · │ key place │ · │ …         a power of two, at most half of them in use
 //	rows      count │ totals of measures │ position, first record │ position, last record

@@ -104,7 +104,7 @@ func (f *finder) ofRange(r lookup.Range) *found {
 
 const (
 	blockKeys     = 4096      // keys that one worker looks up at a time
-	maxFoundBytes = 256 << 10 // at most so many bytes of records are read with the look-ups
+	maxFoundBytes = 256 << 10 // maximum bytes of records that are read with the look-ups
 )
 
 // lookUpFile sorts the keys of a file, and looks up blocks of them in parallel.

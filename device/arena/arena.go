@@ -2,12 +2,11 @@
 //
 // Only the root package of this module is stable: this package may change in any version.
 //
-// The garbage collector neither scans nor counts an arena. Its pages are zero and unallocated
-// until first use, and Free returns them to the system immediately. So an arena may reserve
-// address space for the worst case and cost only the pages it touches, and a chunk of many GiB
-// does not make the collector let the heap grow to twice its size. On Linux, an arena of 2 MiB or
-// more asks for huge pages: the scatter of 2^27 keys into 2048 buckets touches more pages than
-// the TLB holds.
+// The garbage collector neither scans nor counts an arena. Its pages are zero and unallocated until
+// first use, and Free returns them to the system immediately. So an arena may reserve address space
+// for the worst case and cost only the pages it touches, and a chunk of many GiB does not cause the
+// collector to let the heap double. On Linux, an arena of 2 MiB or more asks for huge pages: the
+// scatter of 2^27 keys into 2048 buckets touches more pages than the TLB holds.
 //
 // On systems without anonymous mappings, an arena is an ordinary slice.
 package arena

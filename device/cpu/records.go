@@ -188,9 +188,9 @@ func (r *records) tieBits(from int) uint {
 }
 
 // followingBits returns the first key bit after the bits that elements contain, which begin at bit
-// from. searches reports whether so much of the key is left that it is worth searching for the
-// first bit that differs: the keys may have a long common prefix. The search examines whole keys,
-// which takes several times as long as refilling the elements.
+// from. searches reports whether enough of the key is left to make it worth searching for the first
+// bit that differs: the keys may have a long common prefix. The search examines whole keys, which
+// takes several times as long as refilling the elements.
 func (r *records) followingBits(from int) (next int, searches bool) {
 	next = from + r.heldKeyBits
 	return next, next+2*r.heldKeyBits < 8*r.keyer.KeySize()

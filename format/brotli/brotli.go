@@ -1,8 +1,8 @@
-// Package brotli lets a program read and write brotli (RFC 7932). Import it for its effect:
+// Package brotli lets a program read and write brotli (RFC 7932). Import it for its side effect:
 //
 //	import _ "github.com/extsort/extsort/format/brotli"
 //
-// The command extsort does. Only the root package of this module is stable.
+// The command extsort imports it. Only the root package of this module is stable.
 package brotli
 
 import (

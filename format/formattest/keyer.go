@@ -1,4 +1,4 @@
-// Package formattest makes what tests of layouts need.
+// Package formattest makes headers, keyers, layouts and sorted records for tests.
 //
 // Only the root package of this module is stable: this package may change in any version.
 package formattest

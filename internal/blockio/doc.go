@@ -1,5 +1,5 @@
 // Package blockio moves blocks between memory and files, with a bounded number of requests in
-// progress. It owns the memory of all requests. It knows nothing of records.
+// progress. It owns the memory of all requests. It knows nothing about records.
 //
 // Only the root package of this module is stable: this package may change in any version.
 //

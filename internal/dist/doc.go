@@ -20,8 +20,8 @@
 // attempt that finds an existing object compares it. Verify removes incomplete uploads of killed
 // attempts.
 //
-// The order is that of (key, position in the inputs), which is total. So parts have equal sizes
-// for all distributions of keys, and the output is identical to that of a single machine.
+// Records are ordered by (key, position in the inputs), which is a total order. So parts have equal
+// sizes for all distributions of keys, and the output is identical to that of a single machine.
 //
 //	input   ├── slice 0 ──┼── slice 1 ──┼── slice 2 ──┤
 //	             sort          sort          sort

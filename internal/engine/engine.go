@@ -5,7 +5,7 @@
 //
 // Only the root package of this module is stable: this package may change in any version.
 //
-//	Run{Plan, Input, Output, Devices, Meter} ─▶ copy │ sift │ in core │ reread │ merge │ partition │ spread ─▶ Result
+//	Run{Plan, Input, Output, Devices, Meter} ─▶ one of eight strategies, such as in-core or merge ─▶ Result
 package engine
 
 import (

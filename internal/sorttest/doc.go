@@ -18,9 +18,9 @@
 // The parts are:
 //
 //	rows.go       runs rows, compares and rewrites outcomes; parse.go reads them
-//	summary.go    describes the outcomes of a row in few lines
+//	summary.go    describes the outcomes of a row in a few lines
 //	settings.go   the settings of one sort
-//	pairs.go      few combinations that cover every pair
+//	pairs.go      a few combinations that cover every pair
 //	data.go       records in any order
 //	reference.go  the expected output, computed without the code of the product
 //

@@ -152,8 +152,9 @@ func someFloat(r *rand.Rand) float64 {
 	return r.NormFloat64()
 }
 
-// putNumber writes v, or an integer near it, as a number of a type. The index of the record decides
-// what does not belong to the value: padding, and which of several codes of a sign a decimal has.
+// putNumber writes v, or an integer near it, as a number of a type. The index of the record
+// determines the bits that do not belong to the value: the padding, and which of the codes of its
+// sign a decimal has.
 func putNumber(dst []byte, t format.Type, v float64, index int) {
 	var digits []byte // most significant first
 	switch {

@@ -96,9 +96,9 @@ func (c *Crossing) pairsOf(a, b int) (all []pair) {
 	return all
 }
 
-// Pairwise returns few combinations that contain every pair of values that can be combined. It
-// works greedily: each combination starts with the first pair that is still missing. On every other
-// axis, it takes the value that adds the most new pairs.
+// Pairwise returns a small number of combinations that contain every pair of values that can be
+// combined. It works greedily: each combination starts with the first pair that is still missing.
+// On every other axis, it takes the value that adds the most new pairs.
 func (c *Crossing) Pairwise() (rows []map[string]string) {
 	all := c.pairs()
 	missing := map[pair]bool{}

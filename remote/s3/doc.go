@@ -4,7 +4,7 @@
 //	import _ "github.com/extsort/extsort/remote/s3"
 //
 // Inputs and outputs with such names then work wherever a file name does. Programs without this
-// import link no S3 client and no net/http. docs/remote.md lists the environment variables for
+// import link neither an S3 client nor net/http. docs/remote.md lists the environment variables for
 // credentials and endpoints.
 package s3
 

@@ -5,15 +5,15 @@
 //
 // It is a thin layer over github.com/jgillich/go-opencl/cl. It requires -tags opencl, cgo and
 // Linux; otherwise it provides only the errors in this file. It adds functions that the binding
-// lacks (a clFlush that does not wait, event status, long queries), and it protects the binding
-// and the drivers from uses that they do not survive:
+// lacks (a clFlush that does not wait, event status, long queries), and it protects the binding and
+// the drivers from calls that would crash them:
 //
 //   - Finalizers free only events. A buffer lives until Release, so kernels cannot lose arguments.
 //   - Wait lists may be empty, nil, or contain nil events. A launch of 0 work-items does nothing
 //     and returns a nil Event.
 //   - Asynchronous transfers accept only Pinned memory, never memory of the Go heap.
 //   - Setting arguments and launching is one step, so goroutines can share a kernel.
-//   - Every error names the operation. errors.Is finds out which kind of failure it is.
+//   - Every error names the operation. errors.Is distinguishes the kinds of failure.
 //
 // The package does not link to libOpenCL: shim.c forwards each call to the library that dlopen
 // finds at first use. So the same binary starts on machines without OpenCL, and Devices returns

@@ -2,11 +2,11 @@
 // discrete-event simulation of the bytes that the tasks move through the cluster's resources. It
 // is independent of the cost model, so that each can be checked against the other.
 //
-// A task goes through phases, one after the other. A phase moves bytes through several resources
-// at one rate, the highest that is fair to all others (share.go), or waits for answers to small
-// requests. Events are the end of a phase, and the failure and the return of a node. A stage
-// begins when the previous one is done. If a node fails, its current tasks must be repeated from
-// their beginning, and no others.
+// A task goes through phases, one after the other. A phase moves bytes through several resources at
+// one rate, the highest that is fair to all others (share.go), or waits for answers to small
+// requests. Events are the end of a phase, and the failure and the return of a node. A stage begins
+// when the previous one is done. If a node fails, only its current tasks must be repeated, from
+// their beginning.
 package simulate
 
 import (
