@@ -54,6 +54,9 @@ func openArrow(name string, f *os.File, info os.FileInfo, head []byte, maxBytes 
 	}
 	const bufferBytes = 1 << 20
 	from := bufio.NewReaderSize(io.MultiReader(bytes.NewReader(head), f), bufferBytes)
+	if err := checkSchema(from); err != nil {
+		return nil, err
+	}
 	in.reader, err = ipc.NewReader(from, ipc.WithAllocator(&boundedAllocator{max: maxBytes}),
 		ipc.WithBodySizeLimit(maxBytes), ipc.WithMetadataSizeLimit(maxBytes))
 	if err != nil {
