@@ -158,15 +158,20 @@ func isFieldName(key string) bool {
 // validateRecord returns errors in the description of the records that are sorted. Their keys can
 // be computed.
 func (f *sortFlags) validateRecord() error {
-	spec := f.opt.Record
-	keys, err := computed.Parse(spec.Keys)
+	spec, err := withFieldKeys(f.opt.Record)
 	if err != nil {
 		return err
 	}
+	return validateRecord(spec)
+}
+
+// withFieldKeys returns a description in which the fields that computed keys need replace these keys.
+func withFieldKeys(spec format.Spec) (format.Spec, error) {
+	keys, err := computed.Parse(spec.Keys)
 	if keys != nil {
 		spec.Keys = keys.Fields()
 	}
-	return validateRecord(spec)
+	return spec, err
 }
 
 // validateRecord returns errors in a record description. If there is no description at all, the

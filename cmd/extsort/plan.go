@@ -79,7 +79,10 @@ func (f *planFlags) plan(
 			opt.Inputs[0],
 		)
 	}
-	f.assumed.record = opt.Record
+	var err error
+	if f.assumed.record, err = withFieldKeys(opt.Record); err != nil {
+		return nil, err
+	}
 	_, records, err := f.assumed.headerAndRecords()
 	if err != nil {
 		return nil, err
