@@ -130,11 +130,17 @@ func (d *Decoder) Whole(text []byte) int {
 	if d.form != CSV {
 		return end
 	}
-	for end > 0 && bytes.Count(text[:end], []byte{'"'})%2 != 0 {
-		end = bytes.LastIndexByte(text[:end-1], '\n') + 1
+	quotes := countQuotes(text[:end])
+	for quotes%2 != 0 {
+		last := bytes.LastIndexByte(text[:end], '"') // all line breaks after it are between quotes
+		start := bytes.LastIndexByte(text[:last], '\n') + 1
+		quotes -= countQuotes(text[start:end])
+		end = start
 	}
 	return end
 }
+
+func countQuotes(text []byte) int { return bytes.Count(text, []byte{'"'}) }
 
 // Append appends the records of whole lines. line is the number of the first one. The last one need
 // not have a line break. It returns the number of lines.
@@ -245,15 +251,21 @@ func (d *Decoder) firstLine(text []byte) []byte {
 	if end == 0 {
 		return text
 	}
-	if d.form != CSV || bytes.IndexByte(text[:end], '"') < 0 {
+	if d.form != CSV {
 		return text[:end]
 	}
-	for bytes.Count(text[:end], []byte{'"'})%2 != 0 {
-		next := bytes.IndexByte(text[end:], '\n') + 1
-		if next == 0 {
+	for isOpen := countQuotes(text[:end])%2 != 0; isOpen; {
+		quote := bytes.IndexByte(text[end:], '"') // all line breaks before it are between quotes
+		if quote < 0 {
 			return text
 		}
-		end += next
+		start := end
+		length := bytes.IndexByte(text[end+quote:], '\n') + 1
+		if length == 0 {
+			return text
+		}
+		end += quote + length
+		isOpen = countQuotes(text[start:end])%2 == 0
 	}
 	return text[:end]
 }

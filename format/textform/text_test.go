@@ -180,6 +180,39 @@ func roundTrip(t *testing.T, r *rand.Rand, form Form, alone bool, size int, colu
 	}
 }
 
+// TestQuotedLineBreaks compares the ends of lines with a count of the quotes before each line break.
+func TestQuotedLineBreaks(t *testing.T) {
+	t.Parallel()
+	decoder := NewDecoder(CSV, 1, nil)
+	isEnd := func(text []byte, at int) bool { return text[at] == '\n' && bytes.Count(text[:at], []byte{'"'})%2 == 0 }
+	r := rand.New(rand.NewPCG(2, 7))
+	for range 2000 {
+		text := make([]byte, r.IntN(20))
+		for i := range text {
+			text[i] = "\n\n\",x"[r.IntN(5)]
+		}
+		first, whole := len(text), 0
+		for at := range text {
+			if isEnd(text, at) {
+				first = min(first, at+1)
+				whole = at + 1
+			}
+		}
+		if got := len(decoder.firstLine(text)); got != first {
+			t.Fatalf("%q: the first line has %d bytes, want %d", text, got, first)
+		}
+		if got := decoder.Whole(text); got != whole {
+			t.Fatalf("%q: whole lines have %d bytes, want %d", text, got, whole)
+		}
+	}
+
+	// An open quotation takes linear time: hours would pass if each line break counted all quotes.
+	open := append([]byte("5\"\n"), bytes.Repeat([]byte("1\n"), 8<<20)...)
+	if whole, first := decoder.Whole(open), decoder.firstLine(open); whole != 0 || len(first) != len(open) {
+		t.Errorf("an open quotation: whole lines have %d bytes, the first line has %d", whole, len(first))
+	}
+}
+
 // TestCSVMatchesLibrary reads lines of text with encoding/csv, and lines of encoding/csv with a
 // Decoder.
 func TestCSVMatchesLibrary(t *testing.T) {
