@@ -244,6 +244,11 @@ func TestErrorsAreData(t *testing.T) {
 		t.Errorf("%v does not name the fields of a job", err)
 	}
 
+	_, _, err = SortBytes(t.Context(), make([]byte, 9), Job{Record: Record{Type: U64}})
+	if err == nil || !strings.HasPrefix(err.Error(), "the slice: ") {
+		t.Errorf("9 bytes of u64: %v", err)
+	}
+
 	_, err = Merge(t.Context(), MergeJob{
 		Input: Input{Sources: []Source{
 			{Name: "a", Reader: strings.NewReader("ab")},

@@ -16,7 +16,6 @@ import (
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
-	"github.com/extsort/extsort/format"
 )
 
 // keptSort returns the options of a sort with a checkpoint in new directories.
@@ -210,6 +209,7 @@ func TestCheckpointOfAnotherSort(t *testing.T) {
 			o.Unique = true
 			o.Sum = []string{"total=0:u8:u64", "most=0:u8"}
 		},
+		"Options.Part was":             func(o *Options) { o.Part = partOf(0, 2) },
 		"Options.Duplicates was false": func(o *Options) { o.Duplicates = true },
 		"the split was not given and is now into 3 files": func(o *Options) {
 			o.SplitFiles = 3
@@ -249,35 +249,6 @@ func TestCheckpointOfAnotherSort(t *testing.T) {
 			t.Errorf("%s: the sort cannot go on any more: %v", what, err)
 		}
 		checkKept(t, opt, want, what)
-	}
-}
-
-// TestCheckpointTogetherWith checks that a checkpoint is refused with options that it cannot be
-// combined with.
-func TestCheckpointTogetherWith(t *testing.T) {
-	t.Parallel()
-	k := kindNamed("u64")
-	for want, change := range map[string]func(o *Options){
-		"needs an output file":           func(o *Options) { o.Output = "" },
-		"needs input files":              func(o *Options) { o.Inputs = nil },
-		"works with strategy merge only": func(o *Options) { o.Strategy = Partition },
-		"holds the temporary data":       func(o *Options) { o.TempDirs = []string{"."} },
-		"not a regular file":             func(o *Options) { o.Output = os.DevNull },
-		"compressed, in an archive": func(o *Options) {
-			o.Inputs = []string{writeFile(t, compressed(t, make([]byte, 800), format.Gzip))}
-		},
-		"it has":        func(o *Options) { o.Checkpoint = filepath.Dir(o.Inputs[0]) },
-		"no such file":  func(o *Options) { o.Checkpoint = "missing/checkpoint" },
-		"not a directo": func(o *Options) { o.Checkpoint = o.Inputs[0] },
-	} {
-		opt := keptSort(t, k, k.make(t, "uniform", 100, seeded(t)), Options{})
-		change(&opt)
-		if want == "it has" {
-			want = "does not belong to a checkpoint"
-		}
-		if _, err := Sort(t.Context(), opt); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: the error is: %v", want, err)
-		}
 	}
 }
 

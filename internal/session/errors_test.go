@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -70,8 +68,10 @@ func TestMessagesNameFields(t *testing.T) {
 		"Options.Limit":         {Limit: -2},
 		"Options.MemoryBytes":   {MemoryBytes: 5},
 		"Options.Output":        {Checkpoint: "kept"},
+		"Options.Records -2":    {Records: -2},
 		"Options.Sink is the":   {Sink: discardSink{io.Discard}},
 		"Options.SkipBytes":     {SkipBytes: -1},
+		"Options.SkipTail -1":   {SkipTail: -1},
 		"Options.SpillCompress": {SpillCompress: "gzip"},
 		"Options.Strategy":      {Strategy: "magic"},
 		"Options.Verify":        {Shuffle: true, Verify: true},
@@ -88,24 +88,5 @@ func TestMessagesNameFields(t *testing.T) {
 		if _, err := session.Sort(t.Context(), opt); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
-	}
-	_, err := session.SortSlice(t.Context(), make([]byte, 9), session.Options{Record: format.Spec{Type: "u64"}})
-	if err == nil || !strings.HasPrefix(err.Error(), "the slice: ") {
-		t.Errorf("9 bytes of u64: %v", err)
-	}
-}
-
-func TestPartialRecordOfAFile(t *testing.T) {
-	t.Parallel()
-	name := filepath.Join(t.TempDir(), "in")
-	if err := os.WriteFile(name, make([]byte, 30), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	_, err := session.Sort(t.Context(), session.Options{
-		Inputs: []string{name}, Stdout: io.Discard, Record: format.Spec{RecordSize: 7},
-	})
-	partial, ok := errors.AsType[*session.PartialRecordError](err)
-	if !ok || partial.File != name || partial.Byte != 28 || partial.Bytes != 2 || partial.RecordSize != 7 {
-		t.Errorf("%+v of %v", partial, err)
 	}
 }

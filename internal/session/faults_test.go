@@ -52,6 +52,7 @@ func faultCases(t *testing.T) []faultCase {
 		{name: "gzip", opt: Options{Record: words.spec, Compress: "gzip"}, data: few, want: sorted},
 		{name: "header at the end", opt: Options{Record: sosd, Unique: true, Compress: "s2"}, data: sosdFile(few),
 			want: sosdFile(distinct)},
+		{name: "spread", opt: onDevices(Options{Record: words.spec}, 2), data: few, want: sorted},
 		{name: "merge of files", opt: Options{Record: words.spec}, data: sorted, want: sorted, run: mergeAs},
 	}
 	cases = append(cases, setFaultCases(t)...)
@@ -60,7 +61,7 @@ func faultCases(t *testing.T) []faultCase {
 		c.opt.Workers = 2
 		c.opt.faults.blockBytes = 200
 		c.opt.faults.chunkRecords = 40
-		if c.name == "in core" {
+		if c.name == "in core" || c.name == "spread" {
 			c.opt.faults.chunkRecords = 0
 		}
 		if c.run == nil {
@@ -78,57 +79,40 @@ const maxOperations = 2000
 // goroutine is running.
 func TestFaultsExhaustively(t *testing.T) {
 	for _, c := range faultCases(t) {
-		t.Run(c.name, func(t *testing.T) {
-			seen := map[string]bool{}
-			for failAt := int64(0); ; failAt += int64(3 / effort(3)) {
-				if failAt >= maxOperations {
-					t.Fatalf("no end after %d operations", failAt)
-				}
-				in := &injector{failAt: failAt}
-				unnamed := failAt%2 == 0 && runtime.GOOS == "linux"
-				err := c.attempt(t, in, unnamed)
-				if err == nil && in.failed.Load() == nil {
-					break
-				}
-				if op := in.failed.Load(); op != nil {
-					seen[*op] = true
-				}
-			}
-			if len(seen) < 5 {
-				t.Errorf("only %v failed: are the seams in use?", seen)
-			}
-		})
+		t.Run(c.name, func(t *testing.T) { c.failEach(t, false) })
 	}
 }
 
-// TestPanicsExhaustively makes operation 0, 1, 2 … of a sort panic, in any goroutine. Sort
-// returns the panic as an error with its stack. Afterwards the old output is unchanged, no other
-// file is left, and no goroutine is running. Operations that close files are left out: after a
-// panic a file may stay open.
+// TestPanicsExhaustively makes operation 0, 1, 2 … panic instead, in any goroutine. Sort returns
+// the panic as an error with its stack. Operations that close files are left out: after a panic a
+// file may stay open.
 func TestPanicsExhaustively(t *testing.T) {
 	for _, c := range faultCases(t) {
-		t.Run(c.name, func(t *testing.T) {
-			seen := map[string]bool{}
-			for failAt := int64(0); ; failAt += int64(3 / effort(3)) {
-				if failAt >= maxOperations {
-					t.Fatalf("no end after %d operations", failAt)
-				}
-				in := &injector{failAt: failAt, panics: true}
-				err := c.attempt(t, in, failAt%2 == 0 && runtime.GOOS == "linux")
-				operation := in.failed.Load()
-				if err == nil && operation == nil {
-					break
-				}
-				panicked, ok := errors.AsType[*PanicError](err)
-				if !ok || !bytes.Contains(panicked.Stack, []byte("step")) {
-					t.Fatalf("operation %d (%s) panicked, and the error is %v", failAt, in.operation(), err)
-				}
-				seen[*operation] = true
-			}
-			if len(seen) < 5 {
-				t.Errorf("only %v panicked: are the seams in use?", seen)
-			}
-		})
+		t.Run(c.name, func(t *testing.T) { c.failEach(t, true) })
+	}
+}
+
+func (c *faultCase) failEach(t *testing.T, panics bool) {
+	t.Helper()
+	seen := map[string]bool{}
+	for failAt := int64(0); ; failAt += int64(3 / effort(3)) {
+		if failAt >= maxOperations {
+			t.Fatalf("no end after %d operations", failAt)
+		}
+		in := &injector{failAt: failAt, panics: panics}
+		err := c.attempt(t, in, failAt%2 == 0 && runtime.GOOS == "linux")
+		operation := in.failed.Load()
+		if err == nil && operation == nil {
+			break
+		}
+		panicked, ok := errors.AsType[*PanicError](err)
+		if panics && (!ok || !bytes.Contains(panicked.Stack, []byte("step"))) {
+			t.Fatalf("operation %d (%s) panicked, and the error is %v", failAt, in.operation(), err)
+		}
+		seen[in.operation()] = true
+	}
+	if len(seen) < 5 {
+		t.Errorf("only %v failed: are the seams in use?", seen)
 	}
 }
 
@@ -139,7 +123,9 @@ func (c *faultCase) attempt(t *testing.T, in *injector, unnamed bool) error {
 	opt := c.opt
 	opt.Output, opt.TempDirs = filepath.Join(outDir, "out"), []string{tempDir}
 	seams := in.faults(unnamed)
-	seams.blockBytes, seams.chunkRecords = opt.faults.blockBytes, opt.faults.chunkRecords
+	seams.blockBytes = opt.faults.blockBytes
+	seams.chunkRecords = opt.faults.chunkRecords
+	seams.moreDevices = opt.faults.moreDevices
 	opt.faults = seams
 	if c.pipe {
 		opt.Stdin = &dribble{data: c.data, most: 100}

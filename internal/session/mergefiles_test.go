@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/extsort/extsort/format"
@@ -33,23 +32,6 @@ func mergeToBytes(t *testing.T, opt MergeOptions) ([]byte, error) {
 	opt.Stdout, opt.TempDirs = &stdout, []string{t.TempDir()}
 	_, err := Merge(context.Background(), opt)
 	return stdout.Bytes(), err
-}
-
-// sortedPieces divides records into pieces and sorts each of them. A stable merge of the pieces
-// must equal a stable sort of the concatenated pieces.
-func sortedPieces(t *testing.T, l format.Layout, recs []byte, n int, opt Options, r *rand.Rand) [][]byte {
-	t.Helper()
-	var pieces [][]byte
-	for rest := n; rest > 0; rest-- {
-		records := len(recs) / l.RecordSize
-		if rest > 1 {
-			records = min(r.IntN(2*records/rest+1), records)
-		}
-		piece := recs[:records*l.RecordSize]
-		recs = recs[records*l.RecordSize:]
-		pieces = append(pieces, reference(t, l, piece, Options{Reverse: opt.Reverse}))
-	}
-	return pieces
 }
 
 // TestMergeNamesFirstDisorder merges inputs, one of them with several places out of order. The
@@ -118,39 +100,4 @@ func indexOf(names []string, name string) string {
 		}
 	}
 	return name
-}
-
-// TestMergeErrors checks that Merge reports the same errors about its inputs as Sort.
-func TestMergeErrors(t *testing.T) {
-	t.Parallel()
-	k := kindNamed("u64")
-	sorted := k.make(t, "sorted", 500, seeded(t))
-	good := writeFile(t, sorted)
-	sosd := format.Spec{Format: "sosd", Type: "u64"}
-	promising := append(sosdHeader(600), sorted...)
-	for name, c := range map[string]struct {
-		opt  MergeOptions
-		want []string
-	}{
-		"partial file": {MergeOptions{Record: k.spec, Inputs: []string{good, writeFile(t, sorted[:3997])}},
-			[]string{"byte 3992 (5 of 8 bytes)"}},
-		"partial pipe": {MergeOptions{Record: k.spec, Inputs: []string{good, "-"}, Stdin: bytes.NewReader(sorted[:3997])},
-			[]string{"standard input", "5"}},
-		"cut header file": {MergeOptions{Record: sosd, Inputs: []string{writeFile(t, promising)}}, []string{"600", "500"}},
-		"cut header pipe": {MergeOptions{Record: sosd, Stdin: bytes.NewReader(promising)},
-			[]string{"standard input", "600", "500"}},
-		"missing": {MergeOptions{Record: k.spec, Inputs: []string{good, "/no/such/file"}}, []string{"/no/such/file"}},
-	} {
-		out := filepath.Join(t.TempDir(), "out")
-		c.opt.Output = out
-		_, err := mergeToBytes(t, c.opt)
-		for _, want := range c.want {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %q is not in the error: %v", name, want, err)
-			}
-		}
-		if left := leftIn(t, filepath.Dir(out)); len(left) > 0 {
-			t.Errorf("%s: %q is left", name, left)
-		}
-	}
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"archive/zip"
 	"bytes"
 	"encoding/binary"
 	"errors"
@@ -12,7 +13,6 @@ import (
 
 	"github.com/extsort/extsort/format"
 	_ "github.com/extsort/extsort/format/brotli" // registers its library
-	"github.com/extsort/extsort/internal/sorttest"
 )
 
 // npyFile puts the header before records that NumPy would write.
@@ -40,74 +40,34 @@ func bigannFile(recs []byte, size, dimension int) []byte {
 	return append(header, recs...)
 }
 
-// TestSortStructured sorts a structured array by one of its fields. The records stay whole, including padding.
-func TestSortStructured(t *testing.T) {
-	t.Parallel()
-	text := "{'descr': [('id', '<u4'), ('x', '>f4'), ('pad', '|V2')], 'fortran_order': False, 'shape': (700,), }"
-	text += strings.Repeat(" ", 128-11-len(text)) + "\n"
-	header := append([]byte("\x93NUMPY\x01\x00"), byte(len(text)), byte(len(text)>>8))
-	k := kind{"structured", format.Spec{RecordSize: 10, Keys: []string{"4:f32be:desc"}}}
-	recs := k.make(t, "few", 700, seeded(t))
-	want := reference(t, k.layout(t), recs, Options{})
-	opt := small(Options{Record: format.Spec{Format: "npy", Keys: []string{"x:desc"}}, Strategy: MergeRuns, BatchSize: 2,
-		Inputs: []string{writeFile(t, slices.Concat(header, []byte(text), recs))}})
-	got, _, err := sortToBytes(t, opt)
-	if err != nil {
+// zipped returns an archive with one array.
+func zipped(t *testing.T, array []byte) []byte {
+	t.Helper()
+	var file bytes.Buffer
+	archive := zip.NewWriter(&file)
+	w, err := archive.Create("array.npy")
+	if err == nil {
+		_, err = w.Write(array)
+	}
+	if err = errors.Join(err, archive.Close()); err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(got[len(got)-len(want):], want) || !bytes.Contains(got[:len(got)-len(want)], []byte("('x', '>f4')")) {
-		t.Errorf("the output begins with %q, the records differ in %d", got[:128],
-			sorttest.FirstDifference(got[128:], want, 10))
-	}
+	return file.Bytes()
+}
+
+// paddedNpy returns an array of u64 with a header of the given size, as written by old versions
+// of NumPy and by other programs.
+func paddedNpy(header int, recs []byte) []byte {
+	text := fmt.Sprintf("{'descr': '<u8', 'fortran_order': False, 'shape': (%d,), }", len(recs)/8)
+	text += strings.Repeat(" ", header-10-1-len(text)) + "\n"
+	begin := binary.LittleEndian.AppendUint16([]byte("\x93NUMPY\x01\x00"), uint16(len(text)))
+	return slices.Concat(begin, []byte(text), recs)
 }
 
 func swapRecords(recs []byte, size, i int) {
 	a, b := recs[i*size:(i+1)*size], recs[(i+1)*size:(i+2)*size]
 	for at := range a {
 		a[at], b[at] = b[at], a[at]
-	}
-}
-
-// TestSortErrors checks errors that occur before anything is written.
-func TestSortErrors(t *testing.T) {
-	t.Parallel()
-	k := kindNamed("u64")
-	good := writeFile(t, k.make(t, "uniform", 100, seeded(t)))
-	partial := writeFile(t, make([]byte, 803))
-	for name, c := range map[string]struct {
-		opt  Options
-		want []string
-	}{
-		"options": {Options{Strategy: "magic", SpillCompress: "gzip", Limit: -1, Workers: -1, BatchSize: 1, MemoryBytes: 5},
-			[]string{"Record.Type", "magic", "gzip", "limit", "Workers", "BatchSize", "memory"}},
-		"partial record": {Options{Record: k.spec, Inputs: []string{partial}},
-			[]string{partial, "byte 800", "3 of 8 bytes"}},
-		"partial stream": {Options{Record: k.spec, Stdin: bytes.NewReader(make([]byte, 8003))},
-			[]string{"standard input", "byte 8000", "3 of 8 bytes"}},
-		"missing input": {Options{Record: k.spec, Inputs: []string{"/no/such/file"}}, []string{"/no/such/file"}},
-		"missing folder": {Options{Record: k.spec, Inputs: []string{good}, Output: "/no/such/folder/out"},
-			[]string{"/no/such/folder/out"}},
-		"no device": {Options{Record: k.spec, Inputs: []string{good}, Devices: []string{"abacus"}},
-			[]string{"abacus"}},
-		"no algorithm": {Options{Record: k.spec, Inputs: []string{good}, Devices: []string{"cpu"}, Algorithm: "bogo"},
-			[]string{"bogo"}},
-		"no compression": {Options{Record: k.spec, Inputs: []string{good}, Compress: "rar"}, []string{"rar"}},
-		"no temporary place": {small(Options{Record: k.spec, Inputs: []string{good}, Strategy: Partition,
-			TempDirs: []string{"/no/such/temp"}}), []string{"/no/such/temp", "Options.TempDirs"}},
-	} {
-		out := filepath.Join(t.TempDir(), "out")
-		if c.opt.Output == "" {
-			c.opt.Output = out
-		}
-		_, _, err := sortToBytes(t, c.opt)
-		for _, want := range c.want {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %q is not in the error: %v", name, want, err)
-			}
-		}
-		if left := leftIn(t, filepath.Dir(out)); len(left) > 0 {
-			t.Errorf("%s: %q is left", name, left)
-		}
 	}
 }
 

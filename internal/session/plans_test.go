@@ -292,26 +292,6 @@ func TestImaginedInputIsAskedAhead(t *testing.T) {
 	}
 }
 
-// TestFactsAreRead checks that unknown facts and invalid values are refused.
-func TestFactsAreRead(t *testing.T) {
-	f, err := parseFacts(planFacts{workers: 3}, "records=2Mi type=12,0:u64 disk=1500M gpus=2 free=unknown unique=yes")
-	switch {
-	case err != nil:
-		t.Error(err)
-	case f.records != 2<<20 || f.record.RecordSize != 12 || f.workers != 3 || f.disk != 1.5e9 || f.free != -1 || !f.unique:
-		t.Errorf("%+v", f)
-	}
-	for _, line := range []string{
-		"recrods=1", "records", "records=", "records=-1", "records=many", "records=1 records=2",
-		"type=u65", "type=12,0:u99", "type=12", "sample=random", "unique=maybe", "input=tape", "output=file.gz",
-		"strategy=in-core", "codec=gzip", "free=", "disk=fast", "rates=1G", "rates=1G/fast/1G",
-	} {
-		if _, err := parseFacts(planFacts{}, line); err == nil {
-			t.Errorf("%q is read", line)
-		}
-	}
-}
-
 // parseCount parses a whole number with Ki, Mi … for powers of 1024 and K, M … for powers of
 // 1000. "unknown" is -1.
 func parseCount[T int | int64](to *T, value string) error {

@@ -204,26 +204,3 @@ func TestRemoteChange(t *testing.T) {
 		server.Wrap(nil)
 	}
 }
-
-// TestRemoteThroughput logs the time and the number of requests of a check whose server has a
-// latency of 20 ms.
-func TestRemoteThroughput(t *testing.T) {
-	server := remotetest.Start(t)
-	data := remoteRecords(t, 4<<20, 6) // 64 MiB
-	if err := server.Put("data", data); err != nil {
-		t.Fatal(err)
-	}
-	server.Wrap(remotetest.DelayResponses(20 * time.Millisecond))
-	for _, memory := range []int64{32 << 20, 512 << 20} {
-		server.MaxConcurrent.Store(0)
-		server.Requests.Store(0)
-		start := time.Now()
-		_, err := Check(context.Background(), CheckOptions{Input: Source{Name: server.HTTP("data")},
-			Record: format.Spec{RecordSize: 16, Keys: []string{"0:u64"}}, MemoryBytes: memory, Workers: 2})
-		if _, ok := errors.AsType[*DisorderError](err); !ok {
-			t.Fatal(err)
-		}
-		t.Logf("-S %d MiB: %.2f s, %d requests, %d at a time", memory>>20, time.Since(start).Seconds(),
-			server.Requests.Load(), server.MaxConcurrent.Load())
-	}
-}

@@ -61,6 +61,15 @@ func TestReplaceable(t *testing.T) {
 	}
 }
 
+// writeFiles writes a file for each content and returns their names.
+func writeFiles(t *testing.T, files [][]byte) (names []string) {
+	t.Helper()
+	for _, data := range files {
+		names = append(names, writeFile(t, data))
+	}
+	return names
+}
+
 // checkUnused checks that this process neither has a file open nor maps it.
 func checkUnused(t *testing.T, name string) {
 	t.Helper()

@@ -65,7 +65,12 @@ func (s *rowSort) setRecords(t *testing.T, r *rand.Rand) {
 	}
 
 	first, last := 0, n
-	if s.is("part") {
+	if number, isAll := strings.CutPrefix(s.Settings["part"], "all/"); isAll {
+		s.parts, err = strconv.ParseInt(number, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+	} else if s.is("part") {
 		var k, parts int
 		if _, err := fmt.Sscanf(s.Settings["part"], "%d/%d", &k, &parts); err != nil {
 			t.Fatal(err)
@@ -136,16 +141,15 @@ var foreignTail = []byte("\xf7\xf8 tail \x00")
 func newRowContainer(t *testing.T, s sorttest.Settings, spec *format.Spec, layout format.Layout) rowContainer {
 	t.Helper()
 	c := rowContainer{format: spec.Format, size: layout.RecordSize}
-	switch c.format {
-	case "fvecs", "ivecs":
-		c.dimension = c.size/componentBytes - 1
-		*spec = format.Spec{Format: c.format, Keys: componentKeys(layout, componentBytes)}
-	case "fbin":
-		c.dimension = c.size / componentBytes
-		*spec = format.Spec{Format: c.format, Keys: componentKeys(layout, 0)}
-	case "npy-rows":
-		c.dimension = c.size / componentBytes
-		*spec = format.Spec{Format: "npy", Keys: componentKeys(layout, 0)}
+	bytes, isVector := componentBytes[c.format]
+	switch {
+	case !isVector:
+	case c.startsWithDimension():
+		c.dimension = (c.size - dimensionBytes) / bytes
+		*spec = format.Spec{Format: c.format, Keys: componentKeys(layout, dimensionBytes, bytes)}
+	default:
+		c.dimension = c.size / bytes
+		*spec = format.Spec{Format: strings.TrimSuffix(c.format, "-rows"), Keys: componentKeys(layout, 0, bytes)}
 	}
 	c.spec = *spec
 
@@ -166,14 +170,23 @@ func newRowContainer(t *testing.T, s sorttest.Settings, spec *format.Spec, layou
 	return c
 }
 
-// componentBytes is the size of a component of a vector.
-const componentBytes = 4
+// componentBytes contains the size of a component of each kind of vectors and rows.
+var componentBytes = map[string]int{
+	"fvecs": 4, "ivecs": 4, "bvecs": 1,
+	"fbin": 4, "ibin": 4, "u8bin": 1, "i8bin": 1,
+	"npy-rows": 4,
+}
 
-// componentKeys returns the keys of a layout as numbers of components. first is the offset of
-// component 0.
-func componentKeys(layout format.Layout, first int) (keys []string) {
+// dimensionBytes is the size of the dimension before each vector of fvecs, ivecs and bvecs.
+const dimensionBytes = 4
+
+func (c *rowContainer) startsWithDimension() bool { return strings.HasSuffix(c.format, "vecs") }
+
+// componentKeys returns the keys of a layout as numbers of components, which have a size in bytes.
+// first is the offset of component 0.
+func componentKeys(layout format.Layout, first, bytes int) (keys []string) {
 	for _, f := range layout.Key {
-		key := strconv.Itoa((f.Offset - first) / componentBytes)
+		key := strconv.Itoa((f.Offset - first) / bytes)
 		if f.Desc {
 			key += ":desc"
 		}
@@ -184,7 +197,7 @@ func componentKeys(layout format.Layout, first int) (keys []string) {
 
 // mark writes the dimension before each vector, if the format requires that.
 func (c *rowContainer) mark(recs []byte) {
-	if c.format != "fvecs" && c.format != "ivecs" {
+	if !c.startsWithDimension() {
 		return
 	}
 	for at := 0; at < len(recs); at += c.size {
@@ -200,7 +213,9 @@ func (c *rowContainer) file(t *testing.T, recs []byte) []byte {
 		return slices.Concat(foreignHeader[:c.skip], recs, c.tail)
 	case c.npy > 0:
 		return paddedNpy(c.npy, recs)
-	case c.format == "fbin":
+	case c.format == "npz":
+		return zipped(t, npyFile(t, c.spec.Type, recs, c.size))
+	case strings.HasSuffix(c.format, "bin"):
 		return bigannFile(recs, c.size, c.dimension)
 	case c.format == "npy-rows":
 		return npyRows("<f4", recs, c.dimension)
@@ -228,7 +243,7 @@ func (c *rowContainer) records(file []byte, size int, keep bool) ([]byte, error)
 			return nil, fmt.Errorf("a file of %d bytes doesn't have the header and the tail of the input", len(file))
 		}
 		file = rest
-	case strings.HasPrefix(c.format, "npy"):
+	case strings.HasPrefix(c.format, "npy") || c.format == "npz":
 		end := 10 + int(binary.LittleEndian.Uint16(file[8:]))
 		shape := npyShape.FindSubmatch(file[:end])
 		if shape == nil {
@@ -236,7 +251,7 @@ func (c *rowContainer) records(file []byte, size int, keep bool) ([]byte, error)
 		}
 		announced, _ = strconv.ParseInt(string(shape[1]), 10, 64)
 		file = file[end:]
-	case c.format == "fbin":
+	case strings.HasSuffix(c.format, "bin"):
 		announced = int64(binary.LittleEndian.Uint32(file))
 		file = file[8:]
 	case c.format == "sosd":
@@ -278,12 +293,17 @@ func (s *rowSort) setInputs(t *testing.T, dir string, r *rand.Rand) {
 	if !ok {
 		t.Fatalf("names=%s", s.Settings["names"])
 	}
+	s.framed = len(pieces[0]) / s.data.layout.RecordSize
 	for i, piece := range pieces {
 		content := s.container.file(t, piece)
 		name := filepath.Join(dir, fmt.Sprintf(pattern, i))
 		switch {
-		case form == "slice":
-			s.slice = content
+		case form == "stuck" || form == "stuck-gzip":
+			if form == "stuck-gzip" {
+				content = compressed(t, content, format.Gzip)
+			}
+			s.stuck.data = content[:len(content)/2]
+			s.opt.Stdin = s.stuck
 			continue
 		case form == "pipe":
 			s.opt.Stdin = &dribble{data: content, most: 3000}
@@ -310,7 +330,7 @@ func (s *rowSort) setInputs(t *testing.T, dir string, r *rand.Rand) {
 		s.files = append(s.files, name)
 		s.opt.Inputs = append(s.opt.Inputs, name)
 	}
-	packed := form == "gzip" || form == "mixed" || form == "with-pipe"
+	packed := form == "gzip" || form == "stuck-gzip" || form == "mixed" || form == "with-pipe"
 	s.opt.Raw = !packed && s.opt.Record.Format == ""
 }
 
@@ -368,7 +388,10 @@ func (o *rowOutput) close() {
 	o.piped.Wait()
 }
 
-func (s *rowSort) close() { s.output.close() }
+func (s *rowSort) close() {
+	close(s.stuck.until)
+	s.output.close()
+}
 
 // splitName matches the names of the files of a split output.
 var splitName = regexp.MustCompile(`^out\.(\d{3}(\.\w+)?|index)$`)
@@ -413,7 +436,13 @@ func (s *rowSort) setOutput(t *testing.T) {
 		s.opt.Output = s.files[0]
 	case "sink":
 		s.opt.Sink = &o.sink
-	case "slice", "records":
+	case "records":
+	case "stuck":
+		s.stuck.left = len(s.data.want.Bytes) / 4
+		if s.is("compress") {
+			s.stuck.left = 10
+		}
+		s.opt.Stdout = s.stuck
 	case "pipe":
 		s.opt.Stdout = &o.buffer
 	case "os-pipe":
@@ -554,13 +583,48 @@ func (s *rowSort) compare(t *testing.T, got []byte) {
 	}
 }
 
+// readAgain checks a written file with a header as another command would: by its format.
+func (s *rowSort) readAgain(t *testing.T, file []byte) {
+	t.Helper()
+	spec := s.container.spec
+	if spec.Format == "" || s.container.skip > 0 || s.container.tail != nil || !s.isOrdered() {
+		return
+	}
+	if spec.Format == "npz" { // its output is an array
+		spec = format.Spec{Format: "npy"}
+	}
+	report, err := Check(t.Context(), CheckOptions{Input: Source{Reader: bytes.NewReader(file)}, Record: spec,
+		Reverse: s.opt.Reverse, MemoryBytes: s.opt.MemoryBytes})
+	if err != nil || !report.Sorted {
+		t.Errorf("the output can't be read again: %+v, %v", report, err)
+	}
+}
+
+// checkFrameWarning checks that a sort warns if the header that it keeps does not fit its output.
+func (s *rowSort) checkFrameWarning(t *testing.T, files int) {
+	t.Helper()
+	if !s.opt.KeepHeader {
+		return
+	}
+	want := s.data.want
+	fits := files == 1 && want.Size == s.data.layout.RecordSize && want.Records() == int64(s.framed)
+	warned := slices.ContainsFunc(s.warnings, func(w string) bool { return strings.Contains(w, "the kept header of ") })
+	if warned == fits {
+		t.Errorf("%d files with %d records have the header of %d; the warnings are %q", files, want.Records(), s.framed,
+			s.warnings)
+	}
+}
+
 // checkOutput compares the written records with the reference.
 func (s *rowSort) checkOutput(t *testing.T) {
 	t.Helper()
 	var got []byte
 	want := s.data.want
 	var last []byte // record of the files before
-	for _, file := range s.written(t) {
+	written := s.written(t)
+	s.checkFrameWarning(t, len(written))
+	for _, file := range written {
+		s.readAgain(t, file)
 		container := s.container
 		if s.data.selection.ArgsortBytes > 0 {
 			container = rowContainer{}

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -17,7 +18,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"unsafe"
 
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/format"
@@ -64,7 +64,11 @@ type rowSort struct {
 	files   []string // the names of the inputs that are files
 	tempDir string
 	outDir  string
-	slice   []byte // the input, if it is a slice
+
+	parts    int64 // of a merge, to merge one after the other
+	framed   int   // number of records of the first input, for which its header was made
+	warnings []string
+	stuck    *stuck
 
 	progress *recorder
 	passes   *passCounter // nil: the device takes as many records as fit
@@ -78,6 +82,7 @@ func newRowSort(t *testing.T, settings sorttest.Settings, dir string, seed uint6
 		progress: &recorder{},
 		tempDir:  filepath.Join(dir, "temp"),
 		outDir:   filepath.Join(dir, "out"),
+		stuck:    &stuck{until: make(chan struct{})},
 	}
 	r := rand.New(rand.NewPCG(seed, 0))
 	s.setRecords(t, r)
@@ -143,6 +148,7 @@ func (s *rowSort) setOptions(t *testing.T) {
 	}
 	o.faults.moreDevices = max(s.number(t, "devices", 1)-1, 0)
 	o.Progress = s.progress
+	o.Warn = func(message string) { s.warnings = append(s.warnings, message) }
 	o.TempDirs = []string{s.tempDir}
 	if s.is("checkpoint") {
 		o.Checkpoint = filepath.Join(filepath.Dir(s.tempDir), "checkpoint")
@@ -174,8 +180,10 @@ func (s *rowSort) run(t *testing.T) sorttest.Outcome {
 	var report *Report
 	var err error
 	switch {
-	case s.output.form == "slice" || s.output.form == "records":
-		return s.runInMemory(t)
+	case s.output.form == "records":
+		return s.iterate(t)
+	case s.parts > 0:
+		return s.mergeParts(t)
 	case s.Settings["verb"] == "merge":
 		report, err = mergeAs(ctx, s.opt)
 	default:
@@ -199,22 +207,14 @@ func (s *rowSort) run(t *testing.T) sorttest.Outcome {
 	return outcomeOf(report)
 }
 
-// runInMemory sorts a slice, or yields the records of the input.
-func (s *rowSort) runInMemory(t *testing.T) sorttest.Outcome {
+// iterate yields the records of the input.
+func (s *rowSort) iterate(t *testing.T) sorttest.Outcome {
 	t.Helper()
 	var got []byte
 	var err error
-	if s.output.form == "slice" {
-		first := unsafe.SliceData(s.slice)
-		got, err = SortSlice(t.Context(), s.slice, s.opt)
-		if s.isOrdered() && len(got) > 0 && unsafe.SliceData(got) != first {
-			t.Error("the sorted slice is in another place")
-		}
-	} else {
-		for record, failed := range Records(t.Context(), s.opt) {
-			err = failed
-			got = append(got, record...)
-		}
+	for record, failed := range Records(t.Context(), s.opt) {
+		err = failed
+		got = append(got, record...)
 	}
 	if err != nil {
 		return sorttest.Outcome{"error": s.errorText(err)}
@@ -222,6 +222,37 @@ func (s *rowSort) runInMemory(t *testing.T) sorttest.Outcome {
 	s.compare(t, got)
 	s.checkLeftovers(t)
 	return sorttest.Outcome{"strategy": s.output.form}
+}
+
+// mergeParts merges all parts of a merge, one after the other, and compares them with the whole. An
+// odd number of parts is cut by each part, an even number in two shares.
+func (s *rowSort) mergeParts(t *testing.T) sorttest.Outcome {
+	t.Helper()
+	opt := mergeOptions(s.opt)
+	if s.parts%2 == 0 {
+		for k := range int64(2) {
+			opt.Part = Part{K: k, N: 2}
+			share, err := Cuts(t.Context(), opt, s.parts)
+			if err != nil {
+				t.Fatal(err)
+			}
+			opt.Cuts = append(opt.Cuts[:max(len(opt.Cuts)-1, 0)], share...) // both contain the cut between them
+		}
+	}
+	records := int64(len(s.data.recs) / s.data.layout.RecordSize)
+	for k := range s.parts {
+		opt.Part = Part{K: k, N: s.parts}
+		report, err := Merge(t.Context(), opt)
+		if err != nil {
+			t.Fatalf("part %v: %v", opt.Part, err)
+		}
+		from, to := opt.Part.Of(records)
+		if !opt.Unique && opt.Limit == 0 && report.Records != to-from {
+			t.Errorf("part %v of %d: %d records were read", opt.Part, records, report.Records)
+		}
+	}
+	s.compare(t, s.output.buffer.Bytes())
+	return sorttest.Outcome{"strategy": "parts"}
 }
 
 // resume continues a sort that was cancelled.
@@ -258,6 +289,9 @@ func outcomeOf(r *Report) sorttest.Outcome {
 		"chunks":   fmt.Sprintf("%d chunks", r.Detail.Chunks),
 		"levels":   fmt.Sprintf("%d levels", r.Detail.MergeLevels),
 		"spilled":  spilled,
+		"spills":   fmt.Sprintf("spilled %.0f times", float64(r.BytesSpilled)/float64(max(r.BytesRead, 1))),
+		"bytes":    fmt.Sprintf("%d bytes spilled", r.BytesSpilled),
+		"budget":   fmt.Sprintf("%d planned, %d stay", r.Detail.Plan.TempBytes, r.Detail.Plan.KeptBytes),
 		"stages":   strings.Join(stages, " + "),
 		"changed":  changed,
 		"codec":    cmp.Or(r.Detail.SpillCodec, "no codec"),
@@ -419,13 +453,12 @@ func (s *rowSort) stopBy(t *testing.T, stop func()) {
 	if !found {
 		return
 	}
-	if at == "sync" {
-		s.opt.faults.output = func(operation string) error {
-			if operation == "sync output" {
-				stop()
-			}
-			return nil
-		}
+	switch at {
+	case "stuck":
+		s.stuck.reached = sync.OnceFunc(stop)
+		return
+	case "sync", "sync-directory":
+		s.stopBySync(map[string]string{"sync": "sync output", "sync-directory": "sync directory"}[at], stop)
 		return
 	}
 	phase, middle := strings.CutSuffix(at, "+")
@@ -438,6 +471,52 @@ func (s *rowSort) stopBy(t *testing.T, stop func()) {
 		c.after = int64(len(s.data.recs)) / 2
 	}
 	s.opt.Progress = c
+}
+
+// stopBySync calls stop while a file or a directory is synced. The sync itself ends only after the
+// sort, unless another sort continues with the file.
+func (s *rowSort) stopBySync(synced string, stop func()) {
+	s.opt.faults.output = func(operation string) error {
+		if operation != synced {
+			return nil
+		}
+		stop()
+		if !s.is("checkpoint") {
+			<-s.stuck.until
+		}
+		return nil
+	}
+}
+
+// stuck is a Reader and a Writer that blocks after some bytes until the sort has ended.
+type stuck struct {
+	data    []byte // to read
+	left    int    // number of bytes to accept
+	reached func() // is called before it blocks
+	until   chan struct{}
+}
+
+func (s *stuck) Read(p []byte) (int, error) {
+	if len(s.data) == 0 {
+		return 0, s.block()
+	}
+	n := copy(p, s.data)
+	s.data = s.data[n:]
+	return n, nil
+}
+
+func (s *stuck) Write(p []byte) (int, error) {
+	s.left -= len(p)
+	if s.left < 0 {
+		return 0, s.block()
+	}
+	return len(p), nil
+}
+
+func (s *stuck) block() error {
+	s.reached()
+	<-s.until
+	return io.ErrClosedPipe
 }
 
 // rowChild is set in a process that runs the sort of a row until it kills itself.

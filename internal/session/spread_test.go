@@ -3,13 +3,11 @@ package session
 import (
 	"bytes"
 	"context"
-	"errors"
 	"os"
 	"strings"
 	"testing"
 
 	"github.com/extsort/extsort/device"
-	"github.com/extsort/extsort/device/cpu"
 )
 
 // onDevices replaces the device with n devices: the real one and copies of it.
@@ -63,63 +61,6 @@ func TestSpreadUneven(t *testing.T) {
 			if report.Strategy != Spread || report.BytesSpilled > 0 {
 				t.Errorf("%s, %d: strategy %s, %d bytes spilled", name, limits, report.Strategy, report.BytesSpilled)
 			}
-		}
-	}
-}
-
-// TestSpreadFails makes each step of one device fail. The old output is unchanged.
-func TestSpreadFails(t *testing.T) {
-	t.Parallel()
-	r := seeded(t)
-	k := kindNamed("gensort")
-	data := k.make(t, "uniform", 30000, r)
-	for _, step := range []string{"allocate", "load", "sort", "store"} {
-		t.Run(step, func(t *testing.T) {
-			opt := onDevices(Options{Record: k.spec, Inputs: []string{writeFile(t, data)}, MemoryBytes: 64 << 20}, 3)
-			opt.Output = writeFile(t, []byte("old"))
-			devices := 0
-			opt.faults.wrapDevice = func(d device.Device) device.Device {
-				if devices++; devices != 2 {
-					return d
-				}
-				return &brokenGPU{cpu.New(), step, errInjected}
-			}
-			_, err := Sort(context.Background(), opt)
-			if got, _ := os.ReadFile(opt.Output); !errors.Is(err, errInjected) || string(got) != "old" {
-				t.Errorf("error %v, output %.10q", err, got)
-			}
-		})
-	}
-}
-
-// TestSpreadFaults fails each operation of a spread in turn.
-func TestSpreadFaults(t *testing.T) {
-	t.Parallel()
-	r := seeded(t)
-	k := kindNamed("rec12")
-	data := k.make(t, "uniform", 3000, r)
-	want := reference(t, k.layout(t), data, Options{})
-	for at := int64(0); ; at++ {
-		i := &injector{failAt: at}
-		opt := Options{Record: k.spec, Inputs: []string{writeFile(t, data)}, Output: writeFile(t, []byte("old")),
-			MemoryBytes: 64 << 20}
-		opt.faults = i.faults(true)
-		_, err := Sort(context.Background(), onDevices(opt, 2))
-		got, readErr := os.ReadFile(opt.Output)
-		if readErr != nil {
-			t.Fatal(readErr)
-		}
-		failed := i.failed.Load()
-		if failed == nil {
-			if err != nil || !bytes.Equal(got, want) {
-				t.Fatalf("without a fault: %v, output is right: %t", err, bytes.Equal(got, want))
-			}
-			return
-		}
-		named := *failed == "sync directory" || *failed == "close output"
-		whole := bytes.Equal(got, want) && (err == nil || named) || err != nil && string(got) == "old"
-		if !whole {
-			t.Fatalf("operation %d (%s): error %v, output %.10q", at, *failed, err, got)
 		}
 	}
 }

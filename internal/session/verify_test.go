@@ -2,12 +2,10 @@ package session
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"slices"
 	"strings"
 	"sync"
@@ -96,66 +94,6 @@ func checkOrderOf(t *testing.T, opt Options, data []byte, at int64) {
 			t.Errorf("%s: briefly %v, %+v; at length %v", name, brief, report, err)
 		}
 	}
-}
-
-// TestCheckReportsAddUp combines the reports of the parts of a file into the report of the file.
-func TestCheckReportsAddUp(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{"u64", "rec7", "wide key"} {
-		k := kindNamed(name)
-		layout := k.layout(t)
-		size := layout.RecordSize
-		recs := reference(t, layout, k.make(t, "few", 900, seeded(t)), Options{})
-		check := func(recs []byte) *CheckReport {
-			report, err := Check(t.Context(), CheckOptions{Record: k.spec, Input: Source{Name: writeFile(t, recs)}})
-			if err != nil || !report.Sorted {
-				t.Fatalf("%s: %+v, %v", name, report, err)
-			}
-			return report
-		}
-		whole, sum := check(recs), new(big.Int)
-		var added CheckReport
-		for part := range slices.Chunk(recs, 300*size) {
-			report := check(part)
-			added.Records += report.Records
-			added.Duplicates += report.Duplicates
-			if report.FirstKey == added.LastKey {
-				added.Duplicates++
-			}
-			if report.FirstKey < added.LastKey {
-				t.Errorf("%s: %s follows %s", name, report.FirstKey, added.LastKey)
-			}
-			one, _ := new(big.Int).SetString(report.Checksum, 16)
-			sum.Add(sum, one)
-			added.FirstKey, added.LastKey = cmp.Or(added.FirstKey, report.FirstKey), report.LastKey
-		}
-		added.Checksum, added.Sorted = sum.Text(16), true
-		added.First, added.Last, added.Order = whole.First, whole.Last, whole.Order
-		if added != *whole {
-			t.Errorf("%s: the parts add up to %+v, the whole is %+v", name, added, *whole)
-		}
-	}
-}
-
-// TestBriefCheckEnds checks that a brief check stops at a disorder at the start of endless data.
-func TestBriefCheckEnds(t *testing.T) {
-	t.Parallel()
-	endless := io.MultiReader(bytes.NewReader([]byte{1, 2, 4, 3}), forever(5))
-	_, err := Check(t.Context(), CheckOptions{Record: format.Spec{Type: "u8"}, Stdin: endless, Brief: true, Workers: 3})
-	var disorder *DisorderError
-	if !errors.As(err, &disorder) || disorder.Record != 3 {
-		t.Errorf("record 3 is out of order, reported was %v", err)
-	}
-}
-
-// forever is a reader that returns the same byte forever.
-type forever byte
-
-func (f forever) Read(p []byte) (int, error) {
-	for i := range p {
-		p[i] = byte(f)
-	}
-	return len(p), nil
 }
 
 func TestCheckErrors(t *testing.T) {

@@ -33,6 +33,9 @@ var orders = map[string]struct {
 
 	"ends": {"uniform", (*data).setEnds},
 
+	"shift-early": {"uniform", func(d *data) { d.shiftFrom(d.records() * 3 / 10) }},
+	"shift-late":  {"uniform", func(d *data) { d.shiftFrom(d.records() * 8 / 10) }},
+
 	"reversed-with-swap": {"reversed", func(d *data) { d.swap(d.records() - 2) }},
 	"reversed-with-tie":  {"reversed", (*data).tie},
 }
@@ -100,6 +103,24 @@ func (d *data) setEnds() {
 				key[at] = fill
 			}
 		}
+	}
+}
+
+// shiftFrom makes the keys of the records from an index on larger than those before, in a narrow
+// range. The first field must be a little-endian number.
+func (d *data) shiftFrom(first int) {
+	f := d.layout.Key[0]
+	for i := range d.records() {
+		key := d.record(i)[f.Offset:][:f.Type.Size]
+		most := len(key) - 1
+		if i < first {
+			key[most] &= 0x7f
+			continue
+		}
+		for at := most / 2; at < most; at++ {
+			key[at] = 0
+		}
+		key[most] = 0xff
 	}
 }
 
