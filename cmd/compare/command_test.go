@@ -24,21 +24,3 @@ func TestExactSize(t *testing.T) {
 		}
 	}
 }
-
-func TestOwnCommandLines(t *testing.T) {
-	all := ownContenders(named(t, "gensort"), []int64{1 << 30, 1 << 20}, []string{"-d", "cpu"})
-	var lines []string
-	for _, c := range all {
-		lines = append(lines, c.script("in", "out").String())
-	}
-	for i, want := range []string{
-		"extsort -f gensort -S 1G -T . -d cpu -o out in",
-		"cat in | extsort -f gensort -S 1G -T . -d cpu | cat > out",
-		"extsort -f gensort -S 1M -T . -d cpu -o out in",
-		"cat in | extsort -f gensort -S 1M -T . -d cpu | cat > out",
-	} {
-		if lines[i] != want {
-			t.Errorf("contender %d runs %s, want %s", i, lines[i], want)
-		}
-	}
-}

@@ -3,15 +3,12 @@ package main
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 // confinedSettings parses the flags of a confined table.
@@ -47,53 +44,6 @@ func TestConfinedSettings(t *testing.T) {
 	}
 }
 
-// TestConfinedCommands checks which commands run in a row, and how often.
-func TestConfinedCommands(t *testing.T) {
-	s := confinedSettings(t, "--versions old=a,new=b --runs 5 --device-memory 1G")
-	stxxl := peerProgram{name: "stxxl", contenders: stxxlContenders}
-	made := &table{shop: &workshop{settings: s}, peers: []peerProgram{stxxl}}
-	sorts := " -S 512M -T . --device-memory 1G --stats=json --explain "
-	for name, want := range map[string][]string{
-		"u64": {
-			"5 cp in out && sync out", "5 cp in copy && sync copy && cp copy out && sync out",
-			"5 'extsort old' -t u64" + sorts + "-o out in", "5 'extsort new' -t u64" + sorts + "-o out in",
-			"3 'extsort new' -t u64" + sorts + "--strategy merge -o out in",
-			"3 'extsort new' -t u64" + sorts + "--strategy partition -o out in",
-			"3 'extsort new' -t u64" + sorts + "--strategy reread -o out in",
-			"1 stxxl_sort u64 out 536870912 stxxl.tmp && sync out",
-		},
-		"u64+u64": {
-			"5 cp in out && sync out", "5 cp in copy && sync copy && cp copy out && sync out",
-			"5 'extsort old' -R 16 -k 0:u64 -k 8:u64" + sorts + "-o out in",
-			"5 'extsort new' -R 16 -k 0:u64 -k 8:u64" + sorts + "-o out in",
-			"3 'extsort new' -R 16 -k 0:u64 -k 8:u64" + sorts + "--strategy merge -o out in",
-			"3 'extsort new' -R 16 -k 0:u64 -k 8:u64" + sorts + "--strategy partition -o out in",
-			"3 'extsort new' -R 16 -k 0:u64 -k 8:u64" + sorts + "--strategy reread -o out in",
-		},
-	} {
-		var got []string
-		for _, e := range made.entrants(matchingRows(confinedRows("ext4"), []string{name})[0]) {
-			got = append(got, fmt.Sprint(e.runs, " ", e.script("in", "out")))
-		}
-		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("%s: %s", name, d)
-		}
-	}
-}
-
-func TestConfinedRowsInTheOrderOfTheReport(t *testing.T) {
-	rows := confinedRows("ext4")
-	if len(rows) != 7 || rows[0].name() != "u64/confined/ext4" {
-		t.Errorf("%d rows, the first is %s", len(rows), rows[0].name())
-	}
-	if !slices.IsSortedFunc(
-		rows[:5],
-		func(a, b row) int { return slices.Compare(tableOrder(a.name()), tableOrder(b.name())) },
-	) {
-		t.Error("the report has another order than the table")
-	}
-}
-
 // TestConfinedLogIsOfOneLimit adds runs to a file with another limit, or to a file of the table
 // of workloads.
 func TestConfinedLogIsOfOneLimit(t *testing.T) {
@@ -115,10 +65,6 @@ func TestConfinedLogIsOfOneLimit(t *testing.T) {
 		}
 	}
 }
-
-// TestConfinedReport prints the report of testdata/confined.jsonl. With COMPARE_UPDATE set, it
-// rewrites confined.md there.
-func TestConfinedReport(t *testing.T) { compareReport(t, "confined") }
 
 // TestConfinedEndToEnd builds the command and makes a row. Neither data nor a cgroup may remain.
 func TestConfinedEndToEnd(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -32,12 +33,13 @@ func play(args []string) int {
 		for i := 0; i < len(memory); i += 4096 {
 			memory[i] = 1
 		}
-		time.Sleep(time.Second) // long enough to be sampled, even on a busy machine
 		fmt.Print(memory[0])
+		io.Copy(io.Discard, os.Stdin)
 	case "fail":
 		fmt.Fprintln(os.Stderr, "starting\nit went wrong")
 		return 3
 	case "hang":
+		fmt.Print("begun")
 		time.Sleep(time.Hour)
 	}
 	return 0
@@ -70,17 +72,28 @@ func TestPipeline(t *testing.T) {
 	}
 }
 
+// TestPeakMemory samples a program that has touched memory and waits for the end of its input.
 func TestPeakMemory(t *testing.T) {
 	shop := stage(t)
 	if anonymousMemory(os.Getpid()) == 0 {
 		t.Skip("this system does not tell")
 	}
-	m, err := shop.execute(context.Background(), single("act", "allocate"))
-	if err != nil {
+	cmd := shop.prepare(t.Context(), command{"act", "allocate"})
+	input, inputErr := cmd.StdinPipe()
+	output, outputErr := cmd.StdoutPipe()
+	if err := errors.Join(inputErr, outputErr, cmd.Start()); err != nil {
 		t.Fatal(err)
 	}
-	if m.peak < 64<<20 || m.peak > 256<<20 {
-		t.Errorf("a program that touches 64 MiB had a peak of %d bytes", m.peak)
+	if _, err := output.Read(make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	peak := watchMemory([]*exec.Cmd{cmd}).stop()
+	input.Close()
+	if err := cmd.Wait(); err != nil {
+		t.Error(err)
+	}
+	if peak < 64<<20 || peak > 256<<20 {
+		t.Errorf("a program that touches 64 MiB had a peak of %d bytes", peak)
 	}
 }
 
@@ -108,11 +121,19 @@ func TestAProgramThatIsMissing(t *testing.T) {
 	}
 }
 
+// TestInterruptionEndsWhatRuns interrupts a pipeline whose first program has written something.
 func TestInterruptionEndsWhatRuns(t *testing.T) {
 	shop := stage(t)
 	reason := errors.New("stop")
-	ctx, cancel := context.WithCancelCause(context.Background())
-	time.AfterFunc(100*time.Millisecond, func() { cancel(reason) })
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		for ctx.Err() == nil {
+			if text, _ := os.ReadFile(shop.path("out")); len(text) > 0 {
+				cancel(reason)
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}()
 	s := script{{commands: []command{{"act", "hang"}, {"act", "cat"}}, output: "out"}}
 	if _, err := shop.execute(ctx, s); !errors.Is(err, reason) {
 		t.Errorf("got %v, want the reason of the interruption", err)

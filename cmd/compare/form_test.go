@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 )
 
 func named(t *testing.T, name string) workload {
@@ -94,18 +92,5 @@ func TestTranslateStops(t *testing.T) {
 	w := named(t, "u64")
 	if err := hexText.encodeAll(ctx, &bytes.Buffer{}, bytes.NewReader(randomRecords(w, 10)), w); err == nil {
 		t.Error("a cancelled translation went on")
-	}
-}
-
-func TestParquetColumns(t *testing.T) {
-	for name, want := range map[string]string{
-		"u64":     "('0x' || line)::UBIGINT AS k",
-		"u32":     "('0x' || line)::UINTEGER AS k",
-		"gensort": "unhex(line[:20]) AS k, unhex(line[21:]) AS v",
-	} {
-		sql := parquet(named(t, name)).pack("f")[2]
-		if !strings.HasPrefix(sql, "COPY (SELECT "+want+" FROM") {
-			t.Errorf("%s: %s", name, cmp.Diff(want, sql))
-		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -65,24 +64,6 @@ func sortsNumbers(t *testing.T, shop *workshop, tool string, threads, n int, spr
 		}
 		if got, err := os.ReadFile(shop.path("out")); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s: %d numbers of ±%d come out wrong: %v", line, n, spread, err)
-		}
-	}
-}
-
-func TestMemorySortCommands(t *testing.T) {
-	if c, err := vqsort.contenders(nil, named(t, "gensort")); err == nil {
-		t.Errorf("records are sorted by %v", c)
-	}
-	all, err := vqsort.contenders(nil, named(t, "u64-zipf"))
-	if err != nil || len(all) != 2 {
-		t.Fatalf("got %v, %v", all, err)
-	}
-	const want = "memory_sort.vqsort u64 in out "
-	for i, more := range []string{"", " sync"} {
-		threads := 0
-		got := all[i].script("in", "out").String()
-		if n, err := fmt.Sscanf(got, want+"%d"+more, &threads); n != 1 || err != nil || threads < 1 {
-			t.Errorf("the command of %s is %s", all[i].name, got)
 		}
 	}
 }

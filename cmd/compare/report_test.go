@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,27 +26,6 @@ func sampleReport() report {
 	s.relate()
 	return report{Machine: machine{CPU: "a CPU", Cores: 2, Memory: 8 << 30, System: "Linux 6", FileSystem: "ext4"},
 		Versions: []string{"extsort 1"}, Arguments: []string{"--size", "1G"}, Runs: 3, Workloads: []section{s}}
-}
-
-func TestMarkdown(t *testing.T) {
-	r := sampleReport()
-	var b strings.Builder
-	if err := r.writeMarkdown(&b); err != nil {
-		t.Fatal(err)
-	}
-	for _, line := range []string{
-		"Machine: a CPU, 2 cores, 8.0 GiB of memory, Linux 6, data on ext4  ",
-		"Command: `go run ./cmd/compare --size 1G`  ",
-		"| cp |  | 1.07 [1.00–1.10] | 1.00 | 0.25 | 1.00 |  |",
-		"| extsort | 256 MiB | 2.15 [2.15–2.15] | 2.00 | 0.50 | 0.50 | 200 MiB |",
-		"| NumPy |  | failed: out of memory | | | | |",
-		"cp in copy && cp copy out",
-		"- cupy: it sorts numbers only",
-	} {
-		if !strings.Contains(b.String(), line+"\n") {
-			t.Errorf("the report lacks the line %q:\n%s", line, &b)
-		}
-	}
 }
 
 func TestJSONReadsBack(t *testing.T) {

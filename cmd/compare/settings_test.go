@@ -55,14 +55,3 @@ func TestSettingsFaultsTogether(t *testing.T) {
 		}
 	}
 }
-
-func TestWorkloadSizes(t *testing.T) {
-	w := named(t, "gensort")
-	if n, bytes := w.records(1<<20), w.bytes(1<<20); n != 10485 || bytes != 1048500 {
-		t.Errorf("1 MiB is %d records of %d bytes together", n, bytes)
-	}
-	got := w.generate(1<<20, "in").String()
-	if want := "extsort gen -f gensort -n 10485 --dist uniform --seed 1 -o in"; got != want {
-		t.Errorf("got %s, want %s", got, want)
-	}
-}

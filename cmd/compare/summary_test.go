@@ -19,22 +19,3 @@ func TestSummarize(t *testing.T) {
 		}
 	}
 }
-
-func TestSummarizeLeavesItsInput(t *testing.T) {
-	seconds := []float64{3, 1, 2}
-	summarize(seconds)
-	if seconds[0] != 3 || seconds[1] != 1 {
-		t.Errorf("the runs were reordered: %v", seconds)
-	}
-}
-
-func TestSummaryString(t *testing.T) {
-	for s, want := range map[summary]string{
-		{0.0524, 0.05, 0.06}: "0.052 [0.050–0.060]",
-		{12.345, 12, 13}:     "12.35 [12.00–13.00]",
-	} {
-		if s.String() != want {
-			t.Errorf("%v, want %s", s, want)
-		}
-	}
-}

@@ -33,23 +33,6 @@ func rowNamed(t *testing.T, name string) row {
 	return row{}
 }
 
-func TestRowNames(t *testing.T) {
-	rows := allRows([]string{"ext4", inPipe, inTmpfs})
-	var names []string
-	for _, r := range rows {
-		names = append(names, r.name())
-	}
-	if len(names) != 72 || len(slices.Compact(slices.Sorted(slices.Values(names)))) != 72 {
-		t.Errorf("%d rows: %v", len(names), names)
-	}
-	if names[1] != "u64/quarter/ext4" || names[71] != "bytes20/sixteenth/tmpfs" {
-		t.Errorf("the second is %s, the last %s", names[1], names[71])
-	}
-	if !slices.IsSortedFunc(names, func(a, b string) int { return slices.Compare(tableOrder(a), tableOrder(b)) }) {
-		t.Error("the report has another order than the table")
-	}
-}
-
 func TestRowPatterns(t *testing.T) {
 	for pattern, want := range map[string]int{
 		"u64": 9, "u64/*": 9, "*/quarter": 24, "*/*/tmpfs": 24, "*sorted/sixteenth/pipe": 2, "zipf/quarter/ext4": 1, "u6": 0,
@@ -68,30 +51,6 @@ func TestRowPatterns(t *testing.T) {
 	for _, pattern := range []string{"", "[", "a/b/c/d"} {
 		if rowPattern(pattern).valid() {
 			t.Errorf("%q is said to be a pattern", pattern)
-		}
-	}
-}
-
-func TestRowCommands(t *testing.T) {
-	for _, c := range []struct{ row, contender, want string }{
-		{"u64/in-core/ext4", "new auto", "'extsort new' -t u64 -S 4G -T . --stats=json --explain -o out in"},
-		{"16-byte/quarter/ext4", "new reread",
-			"'extsort new' -R 16 -k 0:u64 -S 256M -T . --stats=json --explain --strategy reread -o out in"},
-		{"100-byte/sixteenth/pipe", "old auto", "cat in | 'extsort old' -R 100 -k 0:bytes10 -S 64M -T . " +
-			"--stats=json --explain | cat > out"},
-		{"u64/quarter/tmpfs", "old > out", "'extsort old' -t u64 -S 256M -T . --stats=json --explain in > out"},
-		{"u64/quarter/tmpfs", "cp+sync", "cp in out && sync out"},
-		{"u64/quarter/pipe", "cp", "cat in | cat > out"},
-		{"u64/quarter/pipe", "cp+sync", "cat in | cat > out && sync out"},
-	} {
-		entrants := twoVersions().entrants(rowNamed(t, c.row))
-		at := slices.IndexFunc(entrants, func(e entrant) bool { return e.name == c.contender })
-		if at < 0 {
-			t.Errorf("%s has no %s", c.row, c.contender)
-			continue
-		}
-		if got := entrants[at].script("in", "out").String(); got != c.want {
-			t.Errorf("%s, %s: got %s, want %s", c.row, c.contender, got, c.want)
 		}
 	}
 }
@@ -206,53 +165,6 @@ func TestExpectation(t *testing.T) {
 	}
 	if got := new(tableLog).expectedTime("a", 1<<30).Seconds(); got < 1 || got > 10 {
 		t.Errorf("the first run is said to take %v s", got)
-	}
-}
-
-func TestSlowerBeyondTheSpread(t *testing.T) {
-	for _, c := range []struct {
-		before, after summary
-		want          string
-	}{
-		{summary{1, 0.9, 1.1}, summary{1.04, 1.03, 1.2}, ""},
-		{summary{1, 0.9, 1.1}, summary{1.2, 1.15, 1.3}, "**slower**"},
-		{summary{1, 0.9, 1.3}, summary{1.2, 1.15, 1.3}, "slower?"},
-		{summary{1, 0.9, 1.1}, summary{1.2, 0.95, 1.3}, "slower?"},
-	} {
-		if got := (rowResult{versionTimes: []summary{c.before, c.after}}).slower(); got != c.want {
-			t.Errorf("%v to %v is %q, want %q", c.before, c.after, got, c.want)
-		}
-	}
-}
-
-// TestTableReport prints the report of testdata/table.jsonl. With COMPARE_UPDATE set, it rewrites
-// testdata/table.md.
-func TestTableReport(t *testing.T) {
-	compareReport(t, "table")
-	if err := printTable(io.Discard, filepath.Join(t.TempDir(), "none")); err == nil {
-		t.Error("a table of nothing was printed")
-	}
-}
-
-// compareReport prints the report of a log in testdata and compares it with the expected report.
-func compareReport(t *testing.T, name string) {
-	t.Helper()
-	var b bytes.Buffer
-	if err := printTable(&b, filepath.Join("testdata", name+".jsonl")); err != nil {
-		t.Fatal(err)
-	}
-	golden := filepath.Join("testdata", name+".md")
-	if os.Getenv("COMPARE_UPDATE") != "" {
-		if err := os.WriteFile(golden, b.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if d := cmp.Diff(string(want), b.String()); d != "" {
-		t.Error(d)
 	}
 }
 
