@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"strings"
 	"testing"
 
@@ -104,18 +102,6 @@ func TestVerbIsTheFirstOperand(t *testing.T) {
 		if got != want {
 			t.Errorf("%q becomes %q, want %q", line, got, want)
 		}
-	}
-}
-
-func TestErrorsAreOneLine(t *testing.T) {
-	var out, errs bytes.Buffer
-	args := []string{"-R", "4", "-k", "2:u32", "-k", "9:u8", "-t", "u8", "x"}
-	if code := run(context.Background(), args, nil, &out, &errs); code != exitError {
-		t.Errorf("exit code %d", code)
-	}
-	line := errs.String()
-	if strings.Count(line, "\n") != 1 || !strings.HasPrefix(line, "extsort: ") || strings.Count(line, "; ") < 2 {
-		t.Errorf("the errors are %q", line)
 	}
 }
 

@@ -122,32 +122,6 @@ func TestShortHelpHasALineForEachFlag(t *testing.T) {
 	}
 }
 
-// TestHelpListsOnlyFlagsOfTheVerb checks verbs that share flags with a sort.
-func TestHelpListsOnlyFlagsOfTheVerb(t *testing.T) {
-	for verb, others := range map[string][]string{
-		"plan":    {"--check", "--check-quiet", "--join", "--merge"},
-		"shuffle": {"--check", "--merge", "--unique", "--reverse", "--argsort"},
-		"info":    {"--output", "--limit", "--reverse", "--buffer-size"},
-		"gen":     {"--limit", "--reverse", "--unique", "--strategy"},
-	} {
-		text := outputOf(t, verb, "--help")
-		for _, flag := range others {
-			if regexp.MustCompile(flag + `\b`).MatchString(strings.ReplaceAll(text, "checkpoint", "")) {
-				t.Errorf("%s --help has %s", verb, flag)
-			}
-			_, complaint := runCommand(t, verb, flag)
-			if want := flag + " does not apply to extsort " + verb; !strings.Contains(complaint, want) {
-				t.Errorf("%s %s: %q, want %q", verb, flag, complaint, want)
-			}
-		}
-	}
-	for _, optional := range []string{"-c, --check[=HOW] ", " --stats[=FORM] "} {
-		if !strings.Contains(outputOf(t, "--help"), optional) {
-			t.Errorf("--help does not have %q", optional)
-		}
-	}
-}
-
 func TestFirstLinesAreSix(t *testing.T) {
 	if n := strings.Count(firstLines, "\n"); n != 6 {
 		t.Errorf("%d lines", n)

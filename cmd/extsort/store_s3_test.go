@@ -4,10 +4,7 @@ package main
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"fmt"
-	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
@@ -18,13 +15,11 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/extsort/extsort/internal/remote/remotetest"
 )
@@ -32,8 +27,6 @@ import (
 // storeEnv names the variable with the number of MiB to sort in an external store. .ci/long sets
 // it.
 const storeEnv = "EXTSORT_TEST_STORE"
-
-const partBytes = 16 << 20 // size of the parts of a copy
 
 // TestStore sorts objects of versitygw, an S3 server for a directory, if it is installed: once
 // directly, and once with requests that are dropped, delayed, or answered with 503. The result
@@ -54,48 +47,25 @@ func TestStore(t *testing.T) {
 		{"disturbed", disturbed},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			s := s
 			if test.disturbs != nil {
 				proxy := httptest.NewServer(test.disturbs(s.proxy()))
 				defer proxy.Close()
 				t.Setenv("AWS_ENDPOINT_URL_S3", proxy.URL)
-				s = s.through(t, proxy.URL)
 			}
-			usual := s.timedCopy(t, "a copy by 4 requests at a time, as mc makes it", 4, false)
-			copied := s.timedCopy(t, "one by 16 requests at a time", 16, false)
-			whole := s.timedCopy(t, "one by 16 that reads all before it writes", 16, true)
 			limit := max(192<<20, mebibytes<<20/8)
 			cmd := exec.Command("extsort", "-t", "u64", "-S", strconv.Itoa(limit), "--stats=json:report.json",
 				"-o", "s3://bucket/out", "s3://bucket/keys")
 			cmd.Dir = dir
-			start, servers := time.Now(), processorSeconds(t, s.process)
 			if said, err := cmd.CombinedOutput(); err != nil {
 				t.Fatalf("%v: %s", err, said)
 			}
-			took, used := time.Since(start), cmd.ProcessState.UserTime()+cmd.ProcessState.SystemTime()
 			var report struct {
 				PeakMemory int64 `json:"peak_memory"`
-				Phases     []struct {
-					Name    string
-					Seconds float64
-				}
 			}
 			if err := json.Unmarshal(readFile(t, dir, "report.json"), &report); err != nil || report.PeakMemory == 0 ||
 				report.PeakMemory > int64(limit) {
 				t.Errorf("%d MiB were used, %v", report.PeakMemory>>20, err)
 			}
-			t.Logf(
-				"%s took %.1f s, %.2f, %.2f and %.2f of the rates of the copies, %.1f s of processors, and %.1f s of "+
-					"those of the store",
-				size,
-				took.Seconds(),
-				usual/took.Seconds(),
-				copied/took.Seconds(),
-				whole/took.Seconds(),
-				used.Seconds(),
-				processorSeconds(t, s.process)-servers,
-			)
-			t.Logf("seconds of its phases: %v", report.Phases)
 			compare := exec.Command("cmp", filepath.Join(s.folder, "out"), filepath.Join(dir, "sorted"))
 			if said, err := compare.CombinedOutput(); err != nil {
 				t.Errorf("%v: %s", err, said)
@@ -104,25 +74,11 @@ func TestStore(t *testing.T) {
 	}
 }
 
-// processorSeconds returns the CPU seconds that a process has used.
-func processorSeconds(t *testing.T, process string) float64 {
-	t.Helper()
-	stat, err := os.ReadFile("/proc/" + process + "/stat")
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
-	if err != nil || len(fields) < 13 {
-		t.Fatalf("%v: %s", err, stat)
-	}
-	user, _ := strconv.Atoi(fields[11])
-	system, _ := strconv.Atoi(fields[12])
-	return float64(user+system) / 100 // ticks of 10 ms, also on other architectures
-}
-
 // store is an S3 server with one bucket, whose objects are the files of a directory.
 type store struct {
-	url     *url.URL
-	folder  string
-	process string // process number
-	core    *minio.Core
+	url    *url.URL
+	folder string
+	core   *minio.Core
 }
 
 func newStore(t *testing.T) *store {
@@ -151,7 +107,6 @@ func newStore(t *testing.T) *store {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	s.process = strconv.Itoa(cmd.Process.Pid)
 	t.Cleanup(func() {
 		cmd.Process.Kill()
 		cmd.Wait()
@@ -181,19 +136,6 @@ func (s *store) proxy() http.Handler {
 	}}
 }
 
-// through returns the store as seen through a proxy.
-func (s *store) through(t *testing.T, proxy string) *store {
-	t.Helper()
-	by := *s
-	var err error
-	by.core, err = minio.NewCore(strings.TrimPrefix(proxy, "http://"),
-		&minio.Options{Creds: credentials.NewEnvAWS(), Region: "us-east-1"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return &by
-}
-
 // disturbed answers 503, drops connections, even after completing an upload, and delays every
 // tenth request.
 func disturbed(next http.Handler) http.Handler {
@@ -204,104 +146,4 @@ func disturbed(next http.Handler) http.Handler {
 		}
 		unreliable.ServeHTTP(w, r)
 	})
-}
-
-// timedCopy copies the keys and returns the seconds.
-func (s *store) timedCopy(t *testing.T, what string, streams int, whole bool) float64 {
-	t.Helper()
-	start, own, servers := time.Now(), processorSeconds(t, "self"), processorSeconds(t, s.process)
-	s.copy(t, "keys", "copied", streams, whole)
-	took := time.Since(start).Seconds()
-	t.Logf("%s takes %.1f s, %.1f s of processors, and %.1f s of those of the store", what, took,
-		processorSeconds(t, "self")-own, processorSeconds(t, s.process)-servers)
-	return took
-}
-
-// copy reads an object and writes another, with several parts at a time, with the code that extsort
-// uses. If whole is true, it first reads the whole object to a file, as a sort must.
-func (s *store) copy(t *testing.T, from, to string, streams int, whole bool) {
-	t.Helper()
-	info, err := s.core.Client.StatObject(t.Context(), "bucket", from, minio.StatObjectOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	id, err := s.core.NewMultipartUpload(t.Context(), "bucket", to, minio.PutObjectOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	file, err := os.Create(filepath.Join(t.TempDir(), "whole"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	parts := make([]minio.CompletePart, (info.Size+partBytes-1)/partBytes)
-	each := func(do func(ctx context.Context, i int, part []byte, off int64) error) {
-		all, ctx := errgroup.WithContext(t.Context())
-		all.SetLimit(streams)
-		for i := range parts {
-			off := int64(i) * partBytes
-			all.Go(func() (err error) {
-				part := make([]byte, min(partBytes, info.Size-off))
-				for range 20 { // as many attempts as a disturbed store may need
-					if err = do(ctx, i, part, off); err == nil || ctx.Err() != nil {
-						break
-					}
-				}
-				return err
-			})
-		}
-		if err := all.Wait(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	read := func(ctx context.Context, _ int, part []byte, off int64) error { return s.read(ctx, from, part, off) }
-	send := func(ctx context.Context, i int, part []byte, _ int64) (err error) {
-		parts[i], err = s.send(ctx, to, id, i+1, part)
-		return err
-	}
-	if whole {
-		each(func(ctx context.Context, i int, part []byte, off int64) error {
-			err := read(ctx, i, part, off)
-			if err == nil {
-				_, err = file.WriteAt(part, off)
-			}
-			return err
-		})
-		read = func(_ context.Context, _ int, part []byte, off int64) error {
-			_, err := file.ReadAt(part, off)
-			return err
-		}
-	}
-	each(func(ctx context.Context, i int, part []byte, off int64) error {
-		if err := read(ctx, i, part, off); err != nil {
-			return err
-		}
-		return send(ctx, i, part, off)
-	})
-	_, err = s.core.CompleteMultipartUpload(t.Context(), "bucket", to, id, parts, minio.PutObjectOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
-func (s *store) read(ctx context.Context, from string, part []byte, off int64) error {
-	var opt minio.GetObjectOptions
-	if err := opt.SetRange(off, off+int64(len(part))-1); err != nil {
-		return err
-	}
-	body, _, _, err := s.core.GetObject(ctx, "bucket", from, opt)
-	if err != nil {
-		return err
-	}
-	defer body.Close()
-	if _, err := io.ReadFull(body, part); err != nil {
-		return fmt.Errorf("%s at %d: %w", from, off, err)
-	}
-	return nil
-}
-
-func (s *store) send(ctx context.Context, to, id string, number int, part []byte) (minio.CompletePart, error) {
-	sent, err := s.core.PutObjectPart(ctx, "bucket", to, id, number, bytes.NewReader(part), int64(len(part)),
-		minio.PutObjectPartOptions{})
-	return minio.CompletePart{PartNumber: number, ETag: sent.ETag}, err
 }
