@@ -213,9 +213,10 @@ func Stores(
 		from, to := io.Pipe()
 		readers[i] = from
 		group.Go(func() error {
-			err := store(
-				ctx, output.NewStreamSink(to, opt.Keyer.Layout().RecordSize),
-			)
+			// A panic must close the pipe as well: Streams would wait for the input for ever.
+			err := safely.Call(func() error {
+				return store(ctx, output.NewStreamSink(to, opt.Keyer.Layout().RecordSize))
+			})
 			to.CloseWithError(err) // nil signals the end of the input
 			if errors.Is(err, errEnough) {
 				return nil
@@ -225,7 +226,7 @@ func Stores(
 	}
 
 	group.Go(func() error {
-		err := Streams(ctx, opt, readers, w)
+		err := safely.Call(func() error { return Streams(ctx, opt, readers, w) })
 		for _, r := range readers {
 			r.(*io.PipeReader).CloseWithError(errEnough)
 		}
