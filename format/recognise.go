@@ -101,10 +101,8 @@ func (r Recognition) CheckRecords(s Spec, first []byte) error {
 		return nil
 	}
 	if c := byMagic(first); c != nil {
-		return fmt.Errorf(
-			"this is %s: %s; or %v to sort its bytes as they are", c.found, c.advice(),
-			option.Raw,
-		)
+		return fmt.Errorf("this is %s: %s instead of %v; or %v to sort its bytes as they are",
+			c.found, c.advice(), layoutOption(s), option.Raw)
 	}
 	f := recognise(foreignFiles, first)
 	if f != nil {
@@ -123,6 +121,19 @@ func (r Recognition) CheckRecords(s Spec, first []byte) error {
 		)
 	}
 	return nil
+}
+
+// layoutOption returns the option that describes the size of a record. REQUIRES: s.isRaw
+func layoutOption(s Spec) option.Field {
+	switch {
+	case s.Format != "":
+		return option.Format
+	case s.Fields != "":
+		return option.Fields
+	case s.RecordSize > 0:
+		return option.RecordSize
+	}
+	return option.Type
 }
 
 // TextDoubt returns a warning if the input is text whose lines are not the records described by

@@ -146,7 +146,7 @@ func (s *setRun) run(ctx context.Context, a *app, operands []string) error {
 		s.keepCounts(report)
 	}
 	if err != nil {
-		return s.withHint(countedFrom(err, s.opt.SkipBytes))
+		return s.withHint(countedFrom(err, s.opt.SkipBytes), files[0])
 	}
 	progress.Done(s.name+" of", report.BytesRead, report.Seconds)
 	s.report.writeText(a, report.Report)
@@ -303,8 +303,13 @@ func (s *setRun) checkRight(right format.Spec, second string) error {
 	return fmt.Errorf("--right replaces the whole layout: repeat %s in it", repeat)
 }
 
-// withHint adds to an error about disorder how to sort the inputs.
-func (s *setRun) withHint(err error) error {
+// withHint adds to an error about disorder how to sort the inputs, and to an error about the layout
+// of the inputs after the first that --right describes it.
+func (s *setRun) withHint(err error, first string) error {
+	partial, ok := errors.AsType[*format.PartialRecordError](err)
+	if ok && s.flags.right != "" && partial.File != first {
+		return fmt.Errorf("--right: %w", err)
+	}
 	if _, ok := errors.AsType[*session.DisorderError](err); ok && !s.flags.sort {
 		return fmt.Errorf("%w (--sort sorts the inputs first)", err)
 	}

@@ -31,7 +31,7 @@ func waysIn(t *testing.T, data []byte) map[string]Options {
 func TestForeignInputsAreRefused(t *testing.T) {
 	t.Parallel()
 	for first, want := range map[string]string{
-		"\x93NUMPY\x01\x00v\x00": "this is a NumPy array: Record.Format npy; or Options.Raw to sort its bytes as they are",
+		"\x93NUMPY\x01\x00v\x00": "this is a NumPy array: Record.Format npy instead of Record.Type; or Options.Raw",
 		"\xfd7zXZ\x00\x00\x04":   "this is compressed with xz: decompress it first",
 		"\x89HDF\r\n\x1a\n":      "this is an HDF5 file: convert it to plain records with a program",
 	} {
