@@ -62,7 +62,7 @@ func TestToyContainer(t *testing.T) {
 	}{
 		"too many": {session.Options{Inputs: []string{in, in}, Record: toy}, "at most 5 records, but the output has 8"},
 		"plain": {session.Options{Inputs: []string{in}, Record: format.Spec{Type: "u16"}},
-			"this is a toy: play with it; or Options.Raw"},
+			"this is a toy: play with it instead of Record.Type; or Options.Raw"},
 		"unknown": {session.Options{Inputs: []string{in}, Record: format.Spec{Format: "x"}}, "ibin or toy"},
 		"size":    {session.Options{Inputs: []string{in}, Record: format.Spec{Format: "toy", RecordSize: 2}}, "toy excludes"},
 	} {
