@@ -31,6 +31,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 	"unicode"
 	"unicode/utf8"
 
@@ -58,6 +59,17 @@ var errDisorder = errors.New("not in order")
 var processors = runtime.GOMAXPROCS(0)
 
 func main() {
+	time.AfterFunc(settled, adjustRuntime)
+	os.Exit(
+		run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr),
+	)
+}
+
+// settled is the age of the process at which it changes settings of the Go runtime. Each change stops
+// all threads, which would be a large part of the time of a small sort.
+const settled = 10 * time.Millisecond
+
+func adjustRuntime() {
 	// A goroutine in a system call keeps its place among GOMAXPROCS until the runtime notices that
 	// the call is slow, which can take 10 ms. When workers wait for a pipe, processors would be
 	// idle for that time again and again.
@@ -66,9 +78,6 @@ func main() {
 		// Large buffers are outside Go's heap, so collecting the small heap more often is cheap.
 		debug.SetGCPercent(50)
 	}
-	os.Exit(
-		run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr),
-	)
 }
 
 func run(
