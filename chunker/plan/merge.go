@@ -38,10 +38,14 @@ func (c *chooser) merge() Candidate {
 	}
 	a := Candidate{ChunkRecords: c.capacity, Possible: true, Why: "one pass to sort runs, one to merge them"}
 	a.Chunks, a.KeptRecords = c.cut(c.f.Records)
+	c.selectFirst(&a)
 	a.Levels = Levels(a.Chunks, c.sizes.FanIn)
 	merged, kept := mergedRecords(c, &a)
 	a.KeptBytes = int64(kept) * int64(c.f.recordSize())
-	if a.KeptBytes > 0 {
+	switch {
+	case a.SelectedShare > 0:
+		a.Why += "; records that cannot be among the first are left out"
+	case a.KeptBytes > 0:
 		a.Why += "; the last run stays in memory"
 	}
 	if !c.sizes.Merges(c.f) {
@@ -99,6 +103,9 @@ func mergeStream(c *chooser) Candidate {
 // only the first records are wanted, each run contains at most that many.
 func mergedRecords(c *chooser, a *Candidate) (merged, kept float64) {
 	merged = c.known()
+	if a.SelectedShare > 0 {
+		return a.SelectedShare * merged, 0
+	}
 	kept = float64(min(a.KeptRecords, c.f.Records))
 	if limit := c.f.First(); limit >= 0 {
 		merged = min(merged, float64(limit)*float64(a.Chunks))
@@ -110,13 +117,18 @@ func mergedRecords(c *chooser, a *Candidate) (merged, kept float64) {
 func workOfRuns(c *chooser, a *Candidate, runs *runRecords) work {
 	n := c.known()
 	sorted := n
+	looks := n
+	if a.SelectedShare > 0 {
+		sorted = runs.merged
+		looks *= c.eq.look
+	}
 	if c.outOfOrder >= 0 {
 		// The keys of a chunk are close together, so the buckets from a sample of all keys have to
 		// be split again.
 		sorted *= 2
 	}
 	return work{
-		reads:   n,
+		reads:   looks,
 		touches: min(n, float64(a.ChunkRecords)),
 		sorts:   sorted,
 		spills:  runs.stored,

@@ -77,6 +77,8 @@ type Candidate struct {
 	PassShare     float64 `json:"-"` // fraction of records that the first pass of a Reread selects
 	MaxPassShare  float64 `json:"-"` // largest fraction that a pass may select
 	WantedRecords int64   `json:"-"` // estimated number of first records to write; -1: all
+	SelectedShare float64 `json:"-"` // fraction of records that a Merge of the first ones selects; 0: all
+	SelectedHigh  uint64  `json:"-"` // greatest prefix of these records
 	TempBytes     int64   `json:"-"` // size of the records that are spilled; -1: not known
 	RoomBytes     int64   `json:"-"` // their maximum disk space, in whole pages; -1: not known
 	StoredBytes   int64   `json:"-"` // their size after compression; 0: they are not compressed

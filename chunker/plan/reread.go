@@ -1,7 +1,5 @@
 package plan
 
-import "math"
-
 // Reread is multi-pass: it sorts one key range after another and reads the whole input for each.
 const Reread Strategy = "reread"
 
@@ -92,9 +90,7 @@ func sharePasses(c *chooser, a *Candidate, wanted int64) {
 
 	a.PassShare = a.MaxPassShare
 	if wanted >= 0 && keys > 0 {
-		share := float64(wanted) / float64(max(c.f.Records, 1))
-		keys := float64(keys)
-		a.PassShare = min(a.MaxPassShare, share+4*math.Sqrt(share/keys)+8/keys)
+		a.PassShare = min(a.MaxPassShare, shareOfFirst(wanted, c.f.Records, keys))
 	}
 }
 

@@ -12,6 +12,18 @@ func runMerge(ctx context.Context, r *Run, c *plan.Candidate) error {
 	m := &inputMerge{run: r, candidate: c, runs: newRunMaker(r, c, r.Input.Data)}
 	m.runs.combine = combination(r)
 	beginChunks(r, c)
+	if c.SelectedShare > 0 {
+		isEnough, err := m.selectFirst(ctx)
+		r.Meter.end(r.Input.Bytes())
+		switch {
+		case err != nil:
+			return err
+		case isEnough:
+			return m.merge(ctx)
+		}
+		r.restart()
+		beginChunks(r, c)
+	}
 	only, err := m.readAll(ctx)
 	r.Meter.end(r.Input.Bytes())
 
@@ -23,7 +35,12 @@ func runMerge(ctx context.Context, r *Run, c *plan.Candidate) error {
 	case len(m.runs.runs) == 0: // there were no records
 		return nil
 	}
-	return inStage(r, plan.StageMerge, atOutput, r.Input.Bytes(), func() error {
+	return m.merge(ctx)
+}
+
+// merge merges the runs.
+func (m *inputMerge) merge(ctx context.Context) error {
+	return inStage(m.run, plan.StageMerge, atOutput, m.run.Input.Bytes(), func() error {
 		return m.runs.merge(ctx, m.mergeLast)
 	})
 }

@@ -52,7 +52,7 @@ func (r *Run) chunkOptions(c *plan.Candidate) device.ChunkOptions {
 	}
 	if n := r.Facts.Records; n >= 0 {
 		opt.Records = min(opt.Records, n)
-		if c.Strategy.Properties().Rereads {
+		if c.Strategy.Properties().Rereads || c.SelectedShare > 0 {
 			opt.SourceRecords = n
 		}
 	}
