@@ -1,5 +1,7 @@
 """Arrays and memory maps, compared with NumPy."""
 
+import io
+
 import numpy as np
 import pytest
 from conftest import NUMBERS, OTHERS, column, fill, leaves, random_dtype, stable_order
@@ -120,6 +122,15 @@ def test_path_into_array(tmp_path):
     assert dst.tolist() == [4, 5, 6]
 
 
+def test_npy_file_as_a_stream(tmp_path):
+    np.save(tmp_path / "a.npy", np.array([3, 1, 2], ">i4"))
+    data = io.BytesIO((tmp_path / "a.npy").read_bytes())
+    assert extsort.argsort(data).tolist() == [1, 2, 0]
+    with open(tmp_path / "a.npy", "rb") as file:
+        extsort.sort(file, tmp_path / "b")
+    assert np.load(tmp_path / "b").tolist() == [1, 2, 3]
+
+
 def test_iter_sorted_of_npy_file_ends_early(tmp_path):
     np.save(tmp_path / "a.npy", np.arange(100_000)[::-1])
     for part in extsort.iter_sorted(tmp_path / "a.npy", block=10):
@@ -138,7 +149,7 @@ def test_check_names_the_first_record_out_of_order():
     "call, kind, text",
     [
         (lambda: extsort.sort(np.zeros((2, 2))), ValueError, "2 dimensions"),
-        (lambda: extsort.sort(np.zeros(4)[::2]), ValueError, "gaps"),
+        (lambda: extsort.sort(np.zeros(4)[::2]), ValueError, "not contiguous"),
         (lambda: extsort.sort(np.zeros(4), np.zeros(3)), ValueError, "24 bytes"),
         (lambda: extsort.sort(np.zeros(2, object)), ValueError, "Python objects.*convert"),
         (lambda: extsort.sort(np.zeros(2, [("a", "u4"), ("o", object)]), key="a"), ValueError, "Python objects"),
@@ -147,8 +158,18 @@ def test_check_names_the_first_record_out_of_order():
         (lambda: extsort.sort(np.zeros(2, "c16")), TypeError, "no order"),
         (lambda: extsort.sort(np.zeros(2, [("a", "u4", 3)]), key="a"), TypeError, "array.*view"),
         (lambda: extsort.sort(np.zeros(2), memry="2G"), TypeError, "memry.*memory"),
-        (lambda: extsort.iter_sorted("missing").__next__(), ValueError, "dtype is missing"),
-
+        (lambda: extsort.iter_sorted("missing"), FileNotFoundError, "missing"),
+        (lambda: extsort.iter_sorted(np.zeros(2), block=0), ValueError, "block is 0"),
+        (lambda: extsort.sort(np.zeros(4, "<u8"), np.zeros(4)), ValueError, "dtype float64.*uint64"),
+        (lambda: extsort.sort(np.zeros(2, [("a", "u4"), ("x", "f4", 2)])), TypeError, "give key"),
+        (lambda: extsort.sort(np.zeros(2, [("a", "u4"), ("x", "f4", 2)]), by="a"), TypeError, "unknown option 'by'"),
+        (lambda: extsort.sort(np.zeros(2), key=0), TypeError, "key is 0"),
+        (lambda: extsort.sort(np.zeros(2), key="-value"), KeyError, "Leave key out"),
+        (lambda: extsort.sort(np.frombuffer(bytes(16))), ValueError, "src is read-only: give dst"),
+        (lambda: extsort.sort(np.zeros(2), memory=1.5e9), TypeError, "whole number"),
+        (lambda: extsort.sort(np.zeros(2), flags="--verify"), TypeError, "give a list"),
+        (lambda: extsort.argsort([3, 1]), TypeError, "numpy.asarray"),
+        (lambda: extsort.argsort(io.BytesIO(b"1234")), extsort.ExtsortError, "give dtype"),
         (lambda: extsort.sort(np.zeros(2, [("a", "u4")]), key="b"), KeyError, "'a'"),
         (lambda: extsort.sort(np.zeros(2, [("a", "u4")]), key="morton(a,b)"), KeyError, "no field 'b'"),
         (lambda: extsort.sort(np.zeros(2), dtype="<u4"), ValueError, "dtype of its own"),
@@ -177,3 +198,10 @@ def test_map_of_the_file_that_is_sorted(tmp_path):
     with pytest.raises(ValueError, match="overlaps"):
         extsort.union(tmp_path / "a.npy", dst=mapped)
     assert mapped.tolist() == [2, 1]
+
+
+def test_computed_keys(random):
+    array = np.zeros(300, [("pad", "V3"), ("id", "<u4"), ("n", "<u2")])
+    array["id"] = random.integers(0, 1 << 32, 300, "u4")
+    bits = [int(f"{value:032b}"[::-1], 2) for value in array["id"].tolist()]
+    assert extsort.argsort(array, key="bit_reverse(id)").tolist() == np.argsort(bits, kind="stable").tolist()

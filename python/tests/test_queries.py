@@ -51,6 +51,21 @@ def test_find_with_several_keys(random, tmp_path, form):
         assert extsort.find(src, [(3, key[1]) for key in pairs], key=["id", "t"], dtype=dtype, missing=True) is not None
 
 
+def test_find_keys_of_another_type():
+    array = np.array([1, 1 << 63, (1 << 64) - 1], "<u8")
+    assert extsort.find(array, [(1 << 64) - 1, 1]).tolist() == [1, (1 << 64) - 1]
+    assert extsort.find(array, [1.0]).tolist() == [1]
+    for wrong in (-1, [-1, 1 << 63], 1 << 64, 0.5, "abc", [[1], [2]]):
+        with pytest.raises(ValueError):
+            extsort.find(array, wrong)
+    with pytest.raises(ValueError, match="numpy.float32"):
+        extsort.find(np.zeros(1, "<f4"), 0.1)
+    with pytest.raises(TypeError, match="tuple of 2"):
+        extsort.find(np.zeros(1, "u1,u1"), 7, key=["f0", "f1"])
+    with pytest.raises(FileNotFoundError):
+        extsort.find("missing.npy", 1)
+
+
 def test_find_missing_prefix_and_nothing():
     array = np.array([b"a", b"ab", b"b"], "S3")
     assert extsort.find(array, prefix=b"a").tolist() == [b"a", b"ab"]
@@ -117,14 +132,14 @@ def test_top(random):
 @pytest.mark.parametrize(
     "call, kind, text",
     [
-        (lambda a: extsort.find(a, 300), ValueError, "300.*does not fit"),
-        (lambda a: extsort.find(a, 1.5), ValueError, "does not fit"),
+        (lambda a: extsort.find(a, 300), ValueError, "no uint8 equals the key 300"),
+        (lambda a: extsort.find(a, 1.5), ValueError, "equals the key"),
         (lambda a: extsort.find(a, b"ab"), ValueError, ""),
         (lambda a: extsort.find(a), TypeError, "give either"),
         (lambda a: extsort.find(a, 1, start=2), TypeError, "give either"),
         (lambda a: extsort.find(a, start=1, missing=True), TypeError, "needs keys"),
         (lambda a: extsort.find(a, start=(1, 2)), ValueError, "more than 1"),
-        (lambda a: extsort.top("missing"), ValueError, "dtype is missing"),
+        (lambda a: extsort.top("missing"), FileNotFoundError, "missing"),
     ],
 )
 def test_wrong_arguments(call, kind, text):

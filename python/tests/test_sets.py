@@ -1,6 +1,7 @@
 """Set operations and joins, compared with dictionaries."""
 
 import collections
+import io
 import os
 
 import numpy as np
@@ -148,7 +149,7 @@ def test_join_columns_fill_and_targets(tmp_path):
         (lambda a: extsort.join(a, a[1:], dst=a[:1]), ValueError, "overlaps"),
         (lambda a: extsort.union(a, 3), TypeError, "input 2 is int"),
         (lambda a: extsort.union(a, a, memry=1), TypeError, "memry"),
-        (lambda a: extsort.intersect("x", "y", right_dtype="<u8"), ValueError, "dtype is missing"),
+        (lambda a: extsort.intersect(a, io.BytesIO(), right_dtype=None), ValueError, "dtype is missing: input 2"),
         (lambda a: extsort.intersect(a.view("<M8[s]"), a.view("<M8[ms]")), ValueError, "units"),
         (lambda a: extsort.compare(a, a, both="x.npy"), ValueError, "header"),
         (lambda a: extsort.join(a, a, columns=["c"]), KeyError, "no column 'c'"),
@@ -158,3 +159,9 @@ def test_join_columns_fill_and_targets(tmp_path):
 def test_wrong_arguments(call, kind, text):
     with pytest.raises(kind, match=text):
         call(np.arange(3))
+
+
+def test_messages_name_the_input():
+    with pytest.raises(extsort.ExtsortError, match="input 2: record 2 .*is out of order"):
+        extsort.union(np.array([1]), np.array([3, 1]))
+    assert repr(extsort.compare(np.array([1]), np.array([1]))).endswith("records_both=1, records_both_b=1)")

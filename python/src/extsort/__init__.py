@@ -1,7 +1,7 @@
 """Sort, search and combine NumPy arrays and files of fixed-size binary records larger than memory.
 
 The functions run the extsort program, which this package contains. NumPy is needed only for
-arrays. Files can be npy files, raw records (then dtype describes them), and all other formats of
+arrays, given or returned. Files can be npy files, raw records (then dtype describes them), and all other formats of
 the program.
 
     import extsort

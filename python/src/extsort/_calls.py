@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 from contextlib import ExitStack
-from typing import Any, NamedTuple, Optional, Sequence, Union
+from typing import Any, Iterator, NamedTuple, Optional, Sequence, Union
 
-from ._data import Group, Input, Output, Place, file_dtype, is_array
+from ._data import Group, Input, Output, Place, file_dtype, is_array, no_dtype, unsuitable
 from ._layout import NUMPY_ORDER, Key, Layout
-from ._npy import read_header
+from ._npy import Header, read_header, read_header_of_stream
 from ._options import is_path, option_flags
-from ._program import Run
+from ._program import ExtsortError, Run
 
 
-_NO_DTYPE = "dtype is missing: only arrays and uncompressed npy files with one dimension have one"
+def short_repr(result: Any) -> str:
+    """Return the text of a named tuple without its details, which have many lines."""
+    fields = [f"{name}={value!r}" for name, value in result._asdict().items() if name != "details"]
+    return f"{type(result).__name__}({', '.join(fields)})"
 
 
 class Report(NamedTuple):
@@ -34,9 +38,18 @@ class Report(NamedTuple):
     strategy: str
     details: dict[str, Any]
 
+    def __repr__(self) -> str:
+        return short_repr(self)
+
 
 def report_of(details: dict[str, Any]) -> Report:
-    """Return the report of a run from the JSON report of the program."""
+    """Return the report of a run from the JSON report of the program.
+
+    Raises:
+        ValueError: the program has not reported a run.
+    """
+    if "records" not in details:
+        raise ValueError("the program has reported no run: leave out flags that are not for this function")
     return Report(details["records"], details["records_out"], details["seconds"], details["strategy"], details)
 
 
@@ -47,11 +60,13 @@ class Records(NamedTuple):
         flags: flags for the records, without those of the keys.
         layout: the layout, or None if only the program knows the format.
         has_header: whether the program writes a header before the result.
+        paths: the files, if the layout is unknown.
     """
 
     flags: list[str]
     layout: Optional[Layout]
     has_header: bool
+    paths: Sequence[str] = ()
 
     def key_flags(self, key: Key) -> list[str]:
         """Return the flags of the keys. Names are left to the program if the layout is unknown."""
@@ -67,9 +82,10 @@ class Records(NamedTuple):
 
         Raises:
             ValueError: it is unknown.
+            OSError: the file is missing, or a directory.
         """
         if self.layout is None:
-            raise ValueError(_NO_DTYPE)
+            raise no_dtype("src", self.paths[0] if len(self.paths) == 1 else None)
         return self.layout
 
 
@@ -93,17 +109,24 @@ def describe(src: Any, dtype: Any, headerless: bool = False) -> Records:
             raise ValueError("an array has a dtype of its own: leave dtype out, or give array.view(dtype)")
         layout = Layout(src.dtype)
         return Records(["--raw", "--record-size", str(layout.size)], layout, False)
-    paths = paths_of(src) if is_path(src) or isinstance(src, (list, tuple)) else []
-    headers = [read_header(path) for path in paths]
+    paths: list[str] = []
+    headers: list[Optional[Header]] = []
+    if is_path(src) or isinstance(src, (list, tuple)):
+        paths = paths_of(src)
+        headers = [read_header(path) for path in paths]
+    elif hasattr(src, "read"):
+        headers = [read_header_of_stream(src)]
+    else:
+        raise TypeError(unsuitable(src, "src", "a path, paths, a binary file or an array"))
     header = headers[0] if headers else None
     if header is None or dtype is None and len(header.shape) != 1:
         if dtype is not None:
             layout = Layout(dtype)
             return Records(["--record-size", str(layout.size)], layout, False)
         if headerless:
-            raise ValueError(_NO_DTYPE)
-        return Records([], None, True)
-    layout = Layout(file_dtype(header, paths[0], dtype))
+            raise no_dtype("src", paths[0] if len(paths) == 1 else None)
+        return Records([], None, True, paths)
+    layout = Layout(file_dtype(header, paths[0] if paths else "src", dtype))
     if not headerless:
         return Records(["--format", "npy"], layout, True)
     if any(other is None or other.size != header.size for other in headers):
@@ -119,7 +142,7 @@ def paths_of(src: Any) -> list[str]:
     """
     paths = [src] if is_path(src) else src
     if not isinstance(paths, (list, tuple)) or not all(is_path(path) for path in paths):
-        raise TypeError(f"src is {type(src).__name__}: give a path, or a list of paths")
+        raise TypeError(unsuitable(src, "src", "a path, or a list of paths"))
     return [os.fspath(path) for path in paths]
 
 
@@ -153,11 +176,27 @@ def execute(
     for given in inputs:
         given.start(run)
     result = output.receive(run) if output is not None else None
-    run.finish(accepted)
+    with named_inputs(inputs):
+        run.finish(accepted)
     details = run.report()
     if output is not None:
         output.commit(details.get("records_out", 0))
     return result, details
+
+
+@contextlib.contextmanager
+def named_inputs(inputs: Sequence[Any]) -> Iterator[None]:
+    """Name the arrays in an error of the program as the caller does, not by the files that pass them."""
+    try:
+        yield
+    except ExtsortError as failure:
+        message = failure.message
+        for given in inputs:
+            for path, name in given.labels.items():
+                message = message.replace(path, name)
+        if message.startswith("unknown record layout"):
+            message = "unknown record layout: give dtype, such as dtype='<u8' or dtype=[('id', '<u4'), ('x', '<f4')]"
+        raise ExtsortError(message, failure.status) from None
 
 
 def _names(groups: Sequence[Any]) -> list[str]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import mmap
 import os
 import subprocess
-from typing import IO, Any, NamedTuple, Optional, Sequence
+from typing import IO, Any, Mapping, NamedTuple, Optional, Sequence
 
 from ._layout import Layout, as_dtype
 from ._npy import Header, make_header, parse_header, read_header
@@ -17,6 +18,17 @@ from ._program import Run, feed, read_into
 def is_array(data: Any) -> bool:
     """Report whether data is a NumPy array, without importing NumPy."""
     return hasattr(data, "__array_interface__") and hasattr(data, "dtype")
+
+
+def unsuitable(data: Any, name: str, wanted: str) -> str:
+    """Return the message for an argument that is neither a path nor an array, with the remedy."""
+    if hasattr(data, "to_records"):
+        wanted = f"{name}.to_records(index=False)"
+    elif hasattr(data, "to_numpy"):
+        wanted = f"{name}.to_numpy()"
+    elif isinstance(data, (list, tuple)):
+        wanted += ", or numpy.asarray of a list of values"
+    return f"{name} is {type(data).__name__}: give {wanted}"
 
 
 def check_array(array: Any, name: str) -> None:
@@ -30,7 +42,7 @@ def check_array(array: Any, name: str) -> None:
     if array.ndim != 1:
         raise ValueError(f"{name} has {array.ndim} dimensions: give one, such as the rows as records of a dtype")
     if not array.flags.c_contiguous:
-        raise ValueError(f"{name} has gaps between its items: give a contiguous array, such as numpy.ascontiguousarray")
+        raise ValueError(f"{name} is not contiguous: give a copy, such as numpy.ascontiguousarray({name})")
 
 
 def array_bytes(array: Any) -> memoryview:
@@ -107,9 +119,11 @@ class Input:
         arguments: the arguments for the input.
         stdin: what the program gets as its standard input.
         inherited: the other descriptors that the program needs: none.
+        labels: names for the files of inputs that are no files: none.
     """
 
     inherited: Sequence[int] = ()
+    labels: Mapping[str, str] = {}
 
     def __init__(self, src: Any, files: contextlib.ExitStack, in_memory: bool = False):
         """Open src.
@@ -137,7 +151,7 @@ class Input:
             self.stdin = subprocess.PIPE
             self._stream = src
         else:
-            raise TypeError(f"src is {type(src).__name__}: give a path, paths, a binary file or an array")
+            raise TypeError(unsuitable(src, "src", "a path, paths, a binary file or an array"))
 
     def _open_array(self, array: Any, files: contextlib.ExitStack, in_memory: bool) -> None:
         check_array(array, "src")
@@ -158,6 +172,15 @@ class Input:
             run.start(_send, self._stream, run.stdin)
 
 
+def no_dtype(name: str, path: Optional[str]) -> Exception:
+    """Return the error for an input whose dtype is unknown: often a file that is missing."""
+    if path is not None and "://" not in path:  # not in an object store
+        for code, is_wrong in ((errno.ENOENT, not os.path.exists(path)), (errno.EISDIR, os.path.isdir(path))):
+            if is_wrong:
+                return OSError(code, os.strerror(code), path)
+    return ValueError(f"dtype is missing: {name} is neither an array nor an uncompressed npy file of one dimension")
+
+
 class Source(NamedTuple):
     """One of several inputs.
 
@@ -167,6 +190,7 @@ class Source(NamedTuple):
         path: a file with the records, or None for a stream or an array in memory.
         skip: bytes of the file before the first record.
         records: the number of records, or None for all until the end of the file.
+        name: what messages call the input, such as "input 2".
     """
 
     data: Any
@@ -174,6 +198,7 @@ class Source(NamedTuple):
     path: Optional[str]
     skip: int = 0
     records: Optional[int] = None
+    name: str = "src"
 
     @classmethod
     def of(cls, data: Any, dtype: Any, name: str) -> "Source":
@@ -187,16 +212,17 @@ class Source(NamedTuple):
             check_array(data, name)
             place = Place.of(data)
             if place is None:
-                return cls(data, data.dtype, None)
-            return cls(data, data.dtype, place.path, place.offset, None if place.ends_file() else len(data))
+                return cls(data, data.dtype, None, name=name)
+            return cls(data, data.dtype, place.path, place.offset, None if place.ends_file() else len(data), name)
         if not is_path(data) and not hasattr(data, "read"):
-            raise TypeError(f"{name} is {type(data).__name__}: give a path, a binary file or an array")
+            raise TypeError(unsuitable(data, name, "a path, a binary file or an array"))
         header = read_header(data)
         if header is not None:
-            return cls(data, file_dtype(header, data), os.fspath(data), header.size)
+            return cls(data, file_dtype(header, data), os.fspath(data), header.size, name=name)
+        path = os.fspath(data) if is_path(data) else None
         if dtype is None:
-            raise ValueError(f"dtype is missing: {name} is neither an array nor an uncompressed npy file")
-        return cls(data, dtype, os.fspath(data) if is_path(data) else None)
+            raise no_dtype(name, path)
+        return cls(data, dtype, path, name=name)
 
 
 def file_dtype(header: Header, path: Any, dtype: Any = None) -> Any:
@@ -221,6 +247,7 @@ class Group:
         names: the arguments for the inputs.
         inherited: the descriptors that the program needs.
         stdin: what the program gets as its standard input.
+        labels: the names of the inputs that are no files, by the files that pass them.
     """
 
     stdin = subprocess.DEVNULL
@@ -242,6 +269,7 @@ class Group:
         self.names: list[str] = []
         self.flags: list[str] = []
         self.inherited: list[int] = []
+        self.labels: dict[str, str] = {}
         self._feeds: list[tuple[IO[bytes], Source]] = []
         self._files = files
         self._random_access = random_access
@@ -259,6 +287,7 @@ class Group:
                 self.names.append(source.path)
             else:
                 self.names.append(self._pass(source))
+                self.labels[self.names[-1]] = source.name
 
     def _add_place(self, source: Source) -> None:
         if source.skip or is_array(source.data):
@@ -350,6 +379,8 @@ class Output:
         check_array(array, "dst")
         if not array.flags.writeable:
             raise ValueError("dst is read-only: open a memory map with mode 'r+'")
+        if self._dtype is not None and as_dtype(self._dtype) != array.dtype:
+            raise ValueError(f"dst has the dtype {array.dtype}, and the result {as_dtype(self._dtype)}: make them equal")
         if most is not None and most > array.nbytes:
             raise ValueError(f"dst has {array.nbytes} bytes, and the result may need {most}")
         place = Place.of(array)

@@ -77,19 +77,24 @@ class Layout:
             TypeError: a field has no order.
         """
         flags = list(NUMPY_ORDER)
+        problem = "can't be a key" if key else "can't be one of the keys, which all fields are: give key. The reason"
         for name, descending in self.keys(key):
-            flags += ["--key", self.place(name) + (":desc" if descending else "")]
+            flags += ["--key", self.place(name, problem) + (":desc" if descending else "")]
         return flags
 
-    def place(self, name: str) -> str:
-        """Return OFFSET:TYPE of a field that has an order, or a computed key with such fields."""
+    def place(self, name: str, problem: str = "can't be combined") -> str:
+        """Return OFFSET:TYPE of a field that has an order, or a computed key with such fields.
+
+        Args:
+            problem: what the error says if the field has no order.
+        """
         call = CALL.fullmatch(name)
         if call and name not in self.fields:
             arguments = ",".join(self._argument(one.strip()) for one in call[2].split(","))
             return f"{call[1]}({arguments})"
         field = self.field(name)
         if not field.kind:
-            raise TypeError(f"field {name!r} can't be a key: {field.reason}")
+            raise TypeError(f"field {name!r} {problem}: {field.reason}")
         return f"{field.offset}:{field.kind}"
 
     def _argument(self, text: str) -> str:
@@ -99,7 +104,9 @@ class Layout:
     def field(self, name: str) -> Field:
         """Return the field of a name."""
         if name not in self.fields:
-            known = ", ".join(repr(one) for one in self.fields if one) or "none: use '' or '-'"
+            known = ", ".join(repr(one) for one in self.fields if one)
+            if not known:
+                raise KeyError(f"no field {name!r}: the dtype has none. Leave key out, or give '-' to sort downwards")
             raise KeyError(f"no field {name!r}; the fields are {known}")
         return self.fields[name]
 
@@ -108,6 +115,8 @@ class Layout:
 
         The name of a nested record stands for all its fields.
         """
+        if key is not None and not isinstance(key, (str, list, tuple)):
+            raise TypeError(f"key is {key!r}: give the name of a field, or a list of names")
         for name in [key] if isinstance(key, str) else list(key or self.fields):
             found = self._expand(name)
             descending = not found and name.startswith("-")

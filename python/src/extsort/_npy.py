@@ -35,6 +35,19 @@ def read_header(path: Any) -> Optional[Header]:
         return parse_header(file)
 
 
+def read_header_of_stream(stream: Any) -> Optional[Header]:
+    """Return the header with which the rest of a stream begins, and leave the stream where it is.
+
+    The result is None for a stream that can't go back, and for one that is not an npy file.
+    """
+    if not hasattr(stream, "seekable") or not stream.seekable():
+        return None
+    start = stream.tell()
+    header = parse_header(stream)
+    stream.seek(start)
+    return header
+
+
 def parse_header(file: IO[bytes]) -> Optional[Header]:
     """Read a header from the beginning of a stream. Return None if it is not that of an npy file."""
     start = file.read(8)

@@ -40,6 +40,8 @@ def is_path(data: Any) -> bool:
 
 
 def _size(flag: str, value: Size) -> list[str]:
+    if not isinstance(value, (int, str)):
+        raise TypeError(f"memory is {value!r}: give a whole number of bytes, or a text such as '2G'")
     return [flag, f"{value}b" if isinstance(value, int) else value]
 
 
@@ -56,6 +58,12 @@ def _switch(flag: str, value: Any) -> list[str]:
     return [flag] if value else []
 
 
+def _more(_: str, value: Any) -> list[str]:
+    if isinstance(value, str):
+        raise TypeError(f"flags is {value!r}: give a list, such as ['--compress', 'zstd']")
+    return list(value)
+
+
 # The flag of each option, and the function that formats it.
 _FLAGS: dict[str, tuple[str, Callable[[str, Any], list[str]]]] = {
     "reverse": ("--reverse", _switch),
@@ -64,7 +72,7 @@ _FLAGS: dict[str, tuple[str, Callable[[str, Any], list[str]]]] = {
     "threads": ("--parallel", _text),
     "device": ("--device", _text),
     "progress": ("--progress=always", _switch),
-    "flags": ("", lambda _, value: list(value)),
+    "flags": ("", _more),
 }
 
 

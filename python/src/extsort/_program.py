@@ -24,7 +24,7 @@ class ExtsortError(Exception):
     """The program failed. The message says what went wrong, where, and what to do.
 
     A flag in the message is a keyword argument here, such as sort=True for --sort. Flags without
-    one are given as flags=["--keep", "last"].
+    one are given as flags=["--keep", "last"]. Messages count records from 1.
 
     Attributes:
         status: the exit status of the program; 2 for most errors, negative for a signal.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence, Union
 
-from ._calls import Records, describe, transform, whole_file
+from ._calls import Records, describe, named_inputs, transform, whole_file
 from ._data import Group, Source, is_array
 from ._layout import Field, Key, Layout, as_dtype
 from ._options import Options, option_flags
@@ -38,8 +38,9 @@ def find(
     Args:
         src: a path or a memory map, sorted by key. An array in memory is copied to a file first.
         keys: a value, or values of shape (m,) in any order. With several key fields, a value is a
-            tuple. The last key fields can be left out of `key`.
-        start, stop: find all records from start on, and before stop, instead of keys.
+            tuple. `key` may name only the first of the fields that src is sorted by.
+        start, stop: find all records from start on, and before stop, instead of keys. NaN and NaT
+            come last, so start without stop finds them, too.
         prefix: find all records whose first key field, of bytes or text, begins with prefix.
         positions: return the positions of the records in src, as uint64, instead of the records.
         missing: return the keys that src does not contain, sorted, instead of records.
@@ -60,6 +61,7 @@ def find(
         raise TypeError("give either keys, or start or stop, or prefix")
     if missing and keys is None:
         raise TypeError("missing needs keys")
+    option_flags(options)
     with ExitStack() as files:
         layout = describe(src, dtype).require_layout()
         source = Source.of(src, dtype, "src")
@@ -78,7 +80,8 @@ def find(
         if positions:
             flags.append("--position")
         data = b"" if wanted is None else wanted.tobytes()
-        printed = query([*flags, "--", *group.names], data, accepted=(0, 1))
+        with named_inputs([group]):
+            printed = query([*flags, "--", *group.names], data, accepted=(0, 1))
     if positions:
         return _positions(printed)
     import numpy
@@ -105,12 +108,13 @@ def aggregate(
 
     Args:
         src: a path, a list of paths, a binary file object, or an array, in any order.
-        dst: a path, a binary file object or an array with room. None returns a new array.
+        dst: a path, a binary file object or an array that is long enough. None returns a new array.
         key: the fields to group by, as in sort.
         sum, min, max, first, last: the fields to combine. A name, or a list of names, replaces these
             fields. {"total": "amount"} appends a field "total" and leaves "amount" as it is.
             sum={"total": ("amount", "<u8")} appends a sum of a wider dtype.
-            Other fields are those of the first record of the key, in the order of the input.
+            Other fields are those of the first record of the key, in the order of the input. For
+            min and max, NaN and NaT are greater than all other values, as in a sort.
         count: append a field "count" of dtype uint64, the number of records with the key.
         dtype: the dtype of a record. Arrays and npy files have their own.
         **options: see Options.
@@ -126,6 +130,7 @@ def aggregate(
     >>> aggregate(sales, key="shop", sum="amount", max={"most": "amount"}, count=True).tolist()
     [(1, 5, 5, 1), (2, 40, 30, 2)]
     """
+    option_flags(options)
     src = whole_file(src)
     records = describe(src, dtype, headerless=is_array(dst))
     flags, appended = ["--unique"], []
@@ -159,6 +164,7 @@ def top(src: Any, n: int = 10, *, dtype: Any = None, key: Key = None, **options:
     >>> top(np.array([7, 8, 7, 9]), n=1).tolist()
     [(7, 2)]
     """
+    option_flags(options)
     records = describe(src, dtype)
     layout = records.require_layout()
     fields = [(name or "value", layout.field(name).dtype) for name, _ in layout.keys(key)]
@@ -177,9 +183,9 @@ def _key_array(layout: Layout, names: Sequence[str], keys: Any) -> Any:
     if len(names) == 1:
         return _exactly(keys, layout.field(names[0]))
     kind = as_dtype([(name, layout.field(name).dtype) for name in names])
-    rows = numpy.asarray(keys if hasattr(keys, "dtype") else _tuples(keys))
+    rows = numpy.asarray(keys if hasattr(keys, "dtype") else _tuples(keys, len(names)))
     if rows.dtype.names is None:
-        rows = numpy.array(_tuples(keys), object).reshape(-1, len(names))
+        rows = numpy.array(_tuples(keys, len(names)), object).reshape(-1, len(names))
         columns = [_exactly(list(rows[:, i]), layout.field(name)) for i, name in enumerate(names)]
     else:
         columns = [_exactly(numpy.atleast_1d(rows[name]), layout.field(name)) for name in names]
@@ -189,9 +195,17 @@ def _key_array(layout: Layout, names: Sequence[str], keys: Any) -> Any:
     return packed
 
 
-def _tuples(keys: Any) -> list[Any]:
-    """Return a list of tuples for one tuple or several."""
-    return [keys] if isinstance(keys, tuple) else list(keys)
+def _tuples(keys: Any, size: int) -> list[Any]:
+    """Return a list of tuples for one tuple or several.
+
+    Raises:
+        TypeError: a key is not a tuple of this size.
+    """
+    tuples = [keys] if isinstance(keys, tuple) or not hasattr(keys, "__iter__") else list(keys)
+    for one in tuples:
+        if not hasattr(one, "__len__") or len(one) != size:
+            raise TypeError(f"the key {one!r} is not a tuple of {size} values, one for each field of key")
+    return tuples
 
 
 def _exactly(values: Any, field: Field) -> Any:
@@ -203,15 +217,25 @@ def _exactly(values: Any, field: Field) -> Any:
     import numpy
 
     wanted = as_dtype(field.dtype)
-    given = numpy.atleast_1d(numpy.asarray(values)).ravel()
+    given = numpy.atleast_1d(numpy.asarray(values))
+    if given.ndim != 1:
+        raise ValueError(f"keys have {given.ndim} dimensions: give a value, or values of shape (m,)")
+    if wanted.kind in "iu" and given.dtype.kind == "f" and not hasattr(values, "dtype"):
+        given = numpy.atleast_1d(numpy.asarray(values, object))  # NumPy rounds mixed integers above 2**63 to floats
     if wanted.kind in "Mm" and given.dtype.kind not in "Mm":
         return given.astype(wanted)
-    with numpy.errstate(all="ignore"):
-        converted = given.astype(wanted)
-        back = converted.astype(given.dtype)
+    try:
+        with numpy.errstate(all="ignore"):
+            converted = given.astype(wanted)
+            back = converted.astype(given.dtype)
+    except (OverflowError, TypeError, ValueError):
+        raise ValueError(f"keys {values!r} do not fit dtype {wanted}") from None
     changed = (back != given) & ((back == back) | (given == given))  # NaN differs from itself
+    if wanted.kind in "iu" and given.dtype.kind in "iu":
+        changed |= (converted < 0) != (given < 0)  # -1 and 2**64-1 have the same bits
     if changed.any():
-        raise ValueError(f"the key {given[changed][0]!r} does not fit dtype {wanted}")
+        remedy = f": convert it by numpy.{wanted.type.__name__}" if wanted.kind == given.dtype.kind == "f" else ""
+        raise ValueError(f"no {wanted} equals the key {given[changed][0]!r}{remedy}")
     return converted
 
 

@@ -6,11 +6,11 @@ import os
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Sequence
 
-from ._calls import Report, describe, execute, returned, whole_file
+from ._calls import Report, describe, execute, returned, short_repr, whole_file
 from ._data import Group, Input, Output, Source, check_overlap, is_array
 from ._layout import Field, Key, Layout, as_dtype
 from ._npy import read_header
-from ._options import Options, is_path
+from ._options import Options, is_path, option_flags
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -37,6 +37,9 @@ class Comparison(NamedTuple):
     records_both_b: int
     details: dict[str, Any]
 
+    def __repr__(self) -> str:
+        return short_repr(self)
+
 
 class SetOptions(Options, total=False):
     """Keyword arguments of union, intersect, subtract, compare and join, in addition to Options.
@@ -61,7 +64,7 @@ def union(*srcs: Any, dst: Any = None, count_all: bool = False, **options: Unpac
 
     Args:
         *srcs: paths, arrays or binary streams, sorted by key and with one dtype.
-        dst: a path, a binary file object or an array with room. None returns a new array.
+        dst: a path, a binary file object or an array that is long enough. None returns a new array.
         count_all: keep the records of all inputs, as UNION ALL of SQL does.
         **options: key, dtype, sort: see SetOptions; memory, temp and others: see Options.
 
@@ -151,11 +154,11 @@ def join(
 
     Args:
         a, b: paths, arrays or binary streams, sorted by key.
-        dst: a path, a binary file object or an array with room. None returns a new array.
+        dst: a path, a binary file object or an array that is long enough. None returns a new array.
         how: "inner", "left", "right" or "outer", as in SQL; "semi" or "anti" for the records of a
             with or without a partner.
-        columns: the fields of a row, such as ["a.order", "b.region"]; "a" and "b" stand for all
-            their fields. Without columns: all fields of a, and those of b that are not in the key.
+        columns: a field, or the fields of a row, such as ["a.order", "b.region"]; "a" and "b" stand
+            for all their fields. Without columns: all fields of a, and those of b that are not in the key.
             A field of b whose name a has, too, is named "NAME_b".
         fill: the value of the other fields of a missing record; zero bytes by default.
         presence: append a field "presence": 1 if only a has the key, 2 if only b, 3 if both.
@@ -232,6 +235,7 @@ class _Inputs:
         if has_right and one_layout:
             raise TypeError("union has one layout: leave right_dtype and right_key out")
 
+        option_flags(self.options)
         srcs = [whole_file(src) for src in srcs]
         if dtype is None and not has_right and not headerless and _share_format(srcs):
             self._open_files(srcs, key, files)

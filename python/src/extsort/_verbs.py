@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Optional, Sequence
 
-from ._calls import Report, describe, execute, paths_of, transform, whole_file
-from ._data import Input, array_bytes, is_array
+from ._calls import Report, Records, describe, execute, paths_of, short_repr, transform, whole_file
+from ._data import Input, array_bytes, check_array, is_array
 from ._layout import Key, as_dtype
 from ._options import Options, is_path, option_flags
 from ._program import Run, fill, query
@@ -31,6 +31,9 @@ class Order(NamedTuple):
     def __bool__(self) -> bool:
         return self.sorted
 
+    def __repr__(self) -> str:
+        return short_repr(self)
+
 
 def sort(
     src: Any,
@@ -47,15 +50,17 @@ def sort(
     Values have NumPy's order: -0.0 equals 0.0, and NaN and NaT come last.
 
     Args:
-        src: a path, a list of paths, a binary file object, or an array of shape (n,).
-            A numpy.memmap is read by the program itself: its records never pass through this process.
-        dst: a path, a binary file object, or an array with room for the result. None sorts an array
-            in place. A file is replaced when the result is complete, or left as it is; an array has
-            undefined contents after an error. dst may be src. A path that ends with ".npy" becomes
-            a NumPy file.
+        src: a path, a list of paths, a binary file object, or an array of shape (n,). The program
+            reads the file of a numpy.memmap directly: the records don't pass through Python.
+        dst: a path, a binary file object, or an array of the same dtype that is long enough. None
+            sorts an array in place, and dst may be src. A file is replaced when the result is
+            complete, or left as it is. After an error, an array has undefined contents; items after
+            the end of a shorter result (unique, limit) keep their old values. A path becomes an npy
+            file if its name ends with ".npy" or if src is an npy file, and raw records otherwise.
         dtype: the dtype of a record. Arrays and npy files have their own.
         key: the name of a field, or names, the most significant first; "-name" is descending, and
             "outer.inner" is a field of a nested record. Without key, all fields count, in their order.
+            key="-" sorts an array without fields from the greatest to the least value.
         unique: keep only the first record of each key.
         limit: write only this many records.
         **options: memory, temp, threads, reverse, progress and others: see Options.
@@ -74,9 +79,13 @@ def sort(
     >>> a["id"].tolist()
     [1, 3]
     """
+    option_flags(options)
     if dst is None:
         if not is_array(src):
-            raise TypeError("dst is missing: only an array can be sorted in place")
+            raise TypeError("dst is missing: only a NumPy array can be sorted in place")
+        check_array(src, "src")
+        if not src.flags.writeable:
+            raise ValueError("src is read-only: give dst, or open a memory map with mode 'r+'")
         dst = src
     if is_path(dst):
         src = whole_file(src)
@@ -95,13 +104,14 @@ def sort(
 def argsort(src: Any, *, dtype: Any = None, key: Key = None, **options: Unpack[Options]) -> Any:
     """Return the positions of the records in sorted order, as numpy.argsort(kind="stable") does.
 
-    The arguments are those of sort. The result has shape (n,) and dtype uint64, and is in memory:
-    `memory` limits only the program.
+    src, dtype, key and the options are those of sort. The result has shape (n,) and dtype uint64, and
+    is in memory: `memory` limits only the program.
 
     >>> import numpy as np
     >>> argsort(np.array([30, 10, 20])).tolist()
     [1, 2, 0]
     """
+    option_flags(options)
     records = describe(src, dtype)
     return transform(["--argsort", "u64", *records.key_flags(key)], src, None, records, "<u8", options)
 
@@ -115,13 +125,14 @@ def merge(
     unique: bool = False,
     **options: Unpack[Options],
 ) -> Report:
-    """Merge sorted files into one. The arguments are those of sort; srcs is a list of paths.
+    """Merge sorted files into one. srcs is a list of paths; the other arguments are those of sort.
 
     Raises:
         ExtsortError: an input is not sorted, or the program failed.
 
     >>> merge(["monday.npy", "tuesday.npy"], "week.npy", key="time")  # doctest: +SKIP
     """
+    option_flags(options)
     paths = list(srcs)
     if not all(is_path(src) for src in paths):
         raise TypeError("srcs are paths: write arrays to files first, or use union with count_all=True")
@@ -133,12 +144,13 @@ def merge(
 
 
 def check(src: Any, *, dtype: Any = None, key: Key = None, **options: Unpack[Options]) -> Order:
-    """Report whether records are in order. The arguments are those of sort.
+    """Report whether records are in order. src, dtype, key and the options are those of sort.
 
     >>> import numpy as np
     >>> check(np.array([1, 3, 2])).record
     2
     """
+    option_flags(options)
     records = describe(src, dtype)
     with ExitStack() as files:
         flags = ["--check-quiet", *records.flags, *records.key_flags(key)]
@@ -151,22 +163,28 @@ def iter_sorted(
 ) -> Iterator[Any]:
     """Yield the records in order, in arrays of up to `block` records, without an output file.
 
-    Leaving the loop early ends the program. The arguments are those of sort.
+    Leaving the loop early ends the program. src, dtype, key and the options are those of sort.
 
     >>> import numpy as np
     >>> [part.tolist() for part in iter_sorted(np.array([4, 1, 3]), block=2)]
     [[1, 3], [4]]
     """
+    if block != int(block) or block < 1:
+        raise ValueError(f"block is {block}: give a number of records, at least 1")
+    arguments = option_flags(options)
+    records = describe(src, dtype, headerless=True)
+    arguments += [*records.flags, *records.key_flags(key)]
+    return _blocks(src, arguments, records, int(block), bool(options.get("progress")))
+
+
+def _blocks(src: Any, flags: Sequence[str], records: Records, block: int, progress: bool) -> Iterator[Any]:
+    """Run the program and yield its output in arrays of up to `block` records."""
     import numpy
 
-    records = describe(src, dtype, headerless=True)
     kind = as_dtype(records.require_layout().dtype)
-    flags = [*records.flags, *records.key_flags(key), *option_flags(options)]
     with ExitStack() as files:
         given = Input(src, files)
-        run = files.enter_context(
-            Run([*flags, *given.arguments], given.stdin, progress=bool(options.get("progress")))
-        )
+        run = files.enter_context(Run([*flags, *given.arguments], given.stdin, progress=progress))
         given.start(run)
         while True:
             part = numpy.empty(block, kind)
@@ -186,8 +204,9 @@ def plan(src: Any, *, dtype: Any = None, key: Key = None, **options: Unpack[Opti
     """
     import json
 
+    extra = option_flags(options)
     records = describe(src, dtype)
-    flags = [*records.flags, *records.key_flags(key), *option_flags(options)]
+    flags = [*records.flags, *records.key_flags(key), *extra]
     return json.loads(query(["plan", "--stats=json", *flags, "--", *paths_of(src)]))
 
 
