@@ -109,7 +109,7 @@ func TestLimitOfOpenFiles(t *testing.T) {
 	refuses(
 		t,
 		`.*: too many open files \(raise ulimit -n.*\)`,
-		`ulimit -n 9; cd "$1" && extsort -t u64 -o out in`,
+		`ulimit -n 7; cd "$1" && extsort -t u64 -o out in`,
 		folder,
 	)
 }

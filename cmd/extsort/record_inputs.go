@@ -186,22 +186,37 @@ func (in *recordInputs) lastOf(
 	keep := int(n) * size
 	read := in.reader(0, toEnd)
 	buf := make([]byte, max(printBlockBytes/size, 1)*size)
-	var kept []byte
+	var kept []byte // once it is full, a ring
+	oldest := 0     // in bytes
 	for ctx.Err() == nil {
 		recs, err := read(buf)
 		if err != nil {
 			return nil, err
 		}
 		if len(recs) == 0 {
-			kept = kept[max(len(kept)-keep, 0):]
-			return readerOf(kept, size), nil
+			return inTurn(readerOf(kept[oldest:], size), readerOf(kept[:oldest], size)), nil
 		}
-		kept = append(kept, recs...)
-		if len(kept) > 2*keep+printBlockBytes {
-			kept = append(kept[:0], kept[len(kept)-keep:]...)
+		room := min(keep-len(kept), len(recs))
+		kept = append(kept, recs[:room]...)
+		recs = recs[room:]
+		for len(recs) > 0 && keep > 0 {
+			n := copy(kept[oldest:], recs)
+			oldest = (oldest + n) % keep
+			recs = recs[n:]
 		}
 	}
 	return nil, context.Cause(ctx)
+}
+
+// inTurn returns a reader of what one reader has, and then of what another has.
+func inTurn(first, second recordReader) recordReader {
+	return func(buf []byte) ([]byte, error) {
+		recs, err := first(buf)
+		if len(recs) > 0 || err != nil {
+			return recs, err
+		}
+		return second(buf)
+	}
 }
 
 // readerOf returns a reader of records in memory.

@@ -90,8 +90,10 @@ func (k *Keys) Parse(text string) ([]byte, error) {
 		return nil, errors.New(bad.Text)
 	case err != nil:
 		return nil, err
-	case len(packed) != p.keyer.Layout().RecordSize:
+	case len(packed) == 0:
 		return nil, errors.New("the key is empty")
+	case len(packed) != p.keyer.Layout().RecordSize:
+		return nil, fmt.Errorf("the key %q has several lines: give each key as an argument of its own", text)
 	}
 	return p.keyer.Append(nil, packed), nil
 }
