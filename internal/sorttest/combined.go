@@ -67,6 +67,8 @@ func combinedFields(s Settings) ([]CombinedField, error) {
 	switch s["aggregate"] {
 	case "choice":
 		return choices(layout), nil
+	case "replace":
+		return slices.DeleteFunc(choices(layout), func(c CombinedField) bool { return c.Name != "" }), nil
 	case "sum":
 		return []CombinedField{
 			appendedSum("total", 0, "u8", "u64"),
