@@ -38,7 +38,7 @@ func (c *chooser) merge() Candidate {
 	}
 	a := Candidate{ChunkRecords: c.capacity, Possible: true, Why: "one pass to sort runs, one to merge them"}
 	a.Chunks, a.KeptRecords = c.cut(c.f.Records)
-	c.selectFirst(&a)
+	selectFirst(c, &a)
 	a.Levels = Levels(a.Chunks, c.sizes.FanIn)
 	merged, kept := mergedRecords(c, &a)
 	a.KeptBytes = int64(kept) * int64(c.f.recordSize())

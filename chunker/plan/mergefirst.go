@@ -12,7 +12,7 @@ const maxSelectedShare = 1.0 / 4
 // selectFirst decides whether a merge that writes only the first records leaves out the others while
 // it reads the input. From the sample it chooses a prefix such that hardly ever fewer records than
 // wanted are left. If that happens, the merge starts again and takes all records.
-func (c *chooser) selectFirst(a *Candidate) {
+func selectFirst(c *chooser, a *Candidate) {
 	limit := c.f.First()
 	keys := c.sorted()
 	if limit < 0 || c.f.Checkpoint != nil || !c.f.canReread() || !c.f.Sample.Enough || len(keys) == 0 {
