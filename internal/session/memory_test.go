@@ -25,7 +25,6 @@ import (
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/lookup"
-	"github.com/extsort/extsort/merge/sets"
 )
 
 // memoryChild names a variable that is set in the process that sorts. Only in a separate process is
@@ -42,9 +41,8 @@ func longMiB() (mib int64) {
 	return mib
 }
 
-// A memoryTest is a sort that exceeds its memory limit if the division of that limit misses a use of
-// memory.
-type memoryTest struct {
+// memoryCases lists sorts that exceed their memory limit if its division misses any use of memory.
+var memoryCases = []struct {
 	name     string
 	spec     format.Spec
 	strategy Strategy
@@ -58,10 +56,6 @@ type memoryTest struct {
 	machine  int64  // simulated memory of the machine in MiB; 0: its real memory
 	endless  bool   // longMiB of data, in .ci/long only
 	with     func(t *testing.T, o *Options)
-	dist     string // of the keys; "": uniform
-
-	combine func(dir string) SetOptions // instead of a sort
-	copies  int                         // of the input, for combine; 0: 2
 
 	blockBytes int // size of the blocks of temporary data; 0: as planned
 
@@ -71,19 +65,7 @@ type memoryTest struct {
 	find    bool  // sort keys, and look up all of them
 	part    Part  // part of the merge, like in a task of dist; zero: all
 	garbage int64 // maximum total allocations on Go's heap in MiB; 0: the usual limit
-}
-
-// half returns the same sort with half of the data if it is at least four times the limit.
-// EXTSORT_TEST_EXHAUSTIVE=1 keeps all of it.
-func (c memoryTest) half() memoryTest {
-	if os.Getenv("EXTSORT_TEST_EXHAUSTIVE") == "" && c.mib >= max(4*c.limit, 160) && c.mib <= 300 {
-		c.mib /= 2
-		c.spill /= 2
-	}
-	return c
-}
-
-var memoryCases = []memoryTest{
+}{
 	{name: "merge", spec: gensortSpec, strategy: MergeRuns, mib: 300, limit: 64, spill: 310},
 	{name: "partition", spec: gensortSpec, strategy: Partition, mib: 300, limit: 64, spill: 310},
 	{name: "pipe", spec: gensortSpec, piped: true, mib: 300, limit: 64, spill: 310},
@@ -177,34 +159,6 @@ var memoryCases = []memoryTest{
 		packed: []packedFiles{{40, plainFile}}, merge: true, blockBytes: smallBlock},
 	{name: "long index, part of a merge of 40 files", spec: keySpec, mib: 48, limit: 16, spill: 60, garbage: 160,
 		packed: []packedFiles{{40, plainFile}}, merge: true, blockBytes: smallBlock, part: Part{K: 1, N: 2}},
-
-	{name: "union", spec: keySpec, mib: 64, limit: 16, dist: "sorted",
-		combine: func(string) SetOptions { return SetOptions{Operation: sets.Union} }},
-	{name: "union of 60", spec: keySpec, mib: 2, limit: 16, dist: "sorted", copies: 60,
-		combine: func(string) SetOptions { return SetOptions{Operation: sets.Union} }},
-	{name: "intersect all, wide records", spec: wideSpec, mib: 64, limit: 16, dist: "sorted",
-		combine: func(string) SetOptions { return SetOptions{Operation: sets.Intersect, All: true} }},
-	{name: "subtract from one key", spec: keySpec, mib: 32, limit: 16, dist: "equal",
-		combine: func(string) SetOptions { return SetOptions{Operation: sets.Subtract, All: true} }},
-	{name: "compare with three outputs", spec: keySpec, mib: 64, limit: 16, dist: "sorted",
-		combine: func(dir string) SetOptions {
-			return SetOptions{
-				Operation: sets.Compare,
-				OnlyA:     filepath.Join(dir, "a"),
-				OnlyB:     filepath.Join(dir, "b"),
-				Both:      filepath.Join(dir, "both"),
-			}
-		}},
-	{name: "join", spec: gensortSpec, mib: 64, limit: 16, dist: "sorted",
-		combine: func(string) SetOptions {
-			return SetOptions{Operation: sets.Join, JoinType: sets.OuterJoin, Rows: sets.RowOptions{Presence: true}}
-		}},
-	{name: "join of a large group", spec: wideSpec, mib: 4, limit: 16, dist: "equal", spill: 1000,
-		combine: func(string) SetOptions {
-			return SetOptions{Operation: sets.Join, Rows: sets.RowOptions{Columns: []string{"a.0:u64"}}}
-		}},
-	{name: "sort, then subtract", spec: keySpec, mib: 64, limit: 64,
-		combine: func(string) SetOptions { return SetOptions{Operation: sets.Subtract, Sort: true} }},
 }
 
 const (
@@ -256,8 +210,7 @@ func TestMemoryLimit(t *testing.T) {
 					t.Skip(longData + " is not set")
 				}
 			}
-			c = c.half()
-			writeGenerated(t, in, kind{spec: c.spec}.layout(t), cmp.Or(c.dist, "uniform"), c.mib<<20)
+			writeGenerated(t, in, kind{spec: c.spec}.layout(t), "uniform", c.mib<<20)
 			packInputs(t, in, c.packed, c.merge)
 			child := exec.Command(os.Args[0], "-test.run", "^TestSortInLittleMemory$", "-test.v")
 			child.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s", memoryChild, i, in))
@@ -278,7 +231,7 @@ func TestSortInLittleMemory(t *testing.T) {
 		t.Skip("run by TestMemoryLimit")
 	}
 	debug.SetGCPercent(50) // as the command does
-	c := memoryCases[i].half()
+	c := memoryCases[i]
 	opt := Options{Record: c.spec, Inputs: []string{in}, MemoryBytes: c.limit << 20, Verify: true, Strategy: c.strategy,
 		MeasureMemory: true,
 		Workers:       cmp.Or(c.workers, 2),
@@ -308,9 +261,6 @@ func TestSortInLittleMemory(t *testing.T) {
 			return Merge(t.Context(), m)
 		}
 	}
-	if c.combine != nil {
-		sort = func() (*Report, error) { return combineCopies(t, c.combine(t.TempDir()), opt, c.copies) }
-	}
 	if c.find {
 		sort = func() (*Report, error) { return findAll(t, opt) }
 	}
@@ -322,7 +272,7 @@ func TestSortInLittleMemory(t *testing.T) {
 	}
 	runtime.ReadMemStats(&after)
 	t.Logf("%s: %d MiB at the peak, %d MiB spilled", c.name, report.Detail.PeakMemory>>20, report.BytesSpilled>>20)
-	most := memoryCases[i].mib / 2
+	most := c.mib / 2
 	if c.limit >= 64 && c.workers == 0 && c.output == "" {
 		most = 10
 	}
