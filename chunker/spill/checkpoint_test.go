@@ -74,6 +74,35 @@ func TestCheckpointIsMadeOnce(t *testing.T) {
 	}
 }
 
+// TestRunWithoutIndexIsNotKept checks that the manifest does not list a run whose index file cannot be
+// written, because a directory has its name.
+func TestRunWithoutIndexIsNotKept(t *testing.T) {
+	index := ""
+	for _, blocked := range []bool{false, true} {
+		folder := filepath.Join(t.TempDir(), "kept")
+		c := openCheckpoint(t, folder, false)
+		s := openSpill(t, Options{Store: c, Folders: []string{folder}, Checkpoint: c})
+		if blocked {
+			if err := os.MkdirAll(filepath.Join(folder, index, "x"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		w := s.NewRun(Origin{Records: 100})
+		err := w.WriteBlock(t.Context(), 0, numbered(0, 100))
+		_, finishErr := w.Finish()
+		if err = errors.Join(err, finishErr, c.Wait()); (err != nil) != blocked || c.State().Runs > 0 == blocked {
+			t.Errorf("blocked %t: %d runs are kept, error %v", blocked, c.State().Runs, err)
+		}
+		files, err := filepath.Glob(filepath.Join(folder, runIndexPrefix+"*"))
+		if err != nil || len(files) != 1 {
+			t.Fatalf("%q, %v", files, err)
+		}
+		index = filepath.Base(files[0])
+		s.Close()
+		c.Close()
+	}
+}
+
 // TestManifestIsMadeWhole checks that a partial manifest left by a crash does no harm and is
 // removed with the directory. Something else under that name is refused and stays.
 func TestManifestIsMadeWhole(t *testing.T) {
