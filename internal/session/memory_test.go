@@ -25,6 +25,7 @@ import (
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/lookup"
+	"github.com/extsort/extsort/merge/sets"
 )
 
 // memoryChild names a variable that is set in the process that sorts. Only in a separate process is
@@ -56,6 +57,10 @@ var memoryCases = []struct {
 	machine  int64  // simulated memory of the machine in MiB; 0: its real memory
 	endless  bool   // longMiB of data, in .ci/long only
 	with     func(t *testing.T, o *Options)
+	dist     string // of the keys; "": uniform
+
+	combine func(dir string) SetOptions // instead of a sort
+	copies  int                         // of the input, for combine; 0: 2
 
 	blockBytes int // size of the blocks of temporary data; 0: as planned
 
@@ -159,6 +164,34 @@ var memoryCases = []struct {
 		packed: []packedFiles{{40, plainFile}}, merge: true, blockBytes: smallBlock},
 	{name: "long index, part of a merge of 40 files", spec: keySpec, mib: 48, limit: 16, spill: 60, garbage: 160,
 		packed: []packedFiles{{40, plainFile}}, merge: true, blockBytes: smallBlock, part: Part{K: 1, N: 2}},
+
+	{name: "union", spec: keySpec, mib: 64, limit: 16, dist: "sorted",
+		combine: func(string) SetOptions { return SetOptions{Operation: sets.Union} }},
+	{name: "union of 60", spec: keySpec, mib: 2, limit: 16, dist: "sorted", copies: 60, garbage: 40,
+		combine: func(string) SetOptions { return SetOptions{Operation: sets.Union} }},
+	{name: "intersect all, wide records", spec: wideSpec, mib: 64, limit: 16, dist: "sorted",
+		combine: func(string) SetOptions { return SetOptions{Operation: sets.Intersect, All: true} }},
+	{name: "subtract from one key", spec: keySpec, mib: 32, limit: 16, dist: "equal",
+		combine: func(string) SetOptions { return SetOptions{Operation: sets.Subtract, All: true} }},
+	{name: "compare with three outputs", spec: keySpec, mib: 64, limit: 16, dist: "sorted",
+		combine: func(dir string) SetOptions {
+			return SetOptions{
+				Operation: sets.Compare,
+				OnlyA:     filepath.Join(dir, "a"),
+				OnlyB:     filepath.Join(dir, "b"),
+				Both:      filepath.Join(dir, "both"),
+			}
+		}},
+	{name: "join", spec: gensortSpec, mib: 64, limit: 16, dist: "sorted",
+		combine: func(string) SetOptions {
+			return SetOptions{Operation: sets.Join, JoinType: sets.OuterJoin, Rows: sets.RowOptions{Presence: true}}
+		}},
+	{name: "join of a large group", spec: wideSpec, mib: 4, limit: 16, dist: "equal", spill: 1000, garbage: 40,
+		combine: func(string) SetOptions {
+			return SetOptions{Operation: sets.Join, Rows: sets.RowOptions{Columns: []string{"a.0:u64"}}}
+		}},
+	{name: "sort, then subtract", spec: keySpec, mib: 64, limit: 64, garbage: 80,
+		combine: func(string) SetOptions { return SetOptions{Operation: sets.Subtract, Sort: true} }},
 }
 
 const (
@@ -210,7 +243,7 @@ func TestMemoryLimit(t *testing.T) {
 					t.Skip(longData + " is not set")
 				}
 			}
-			writeGenerated(t, in, kind{spec: c.spec}.layout(t), "uniform", c.mib<<20)
+			writeGenerated(t, in, kind{spec: c.spec}.layout(t), cmp.Or(c.dist, "uniform"), c.mib<<20)
 			packInputs(t, in, c.packed, c.merge)
 			child := exec.Command(os.Args[0], "-test.run", "^TestSortInLittleMemory$", "-test.v")
 			child.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s", memoryChild, i, in))
@@ -260,6 +293,9 @@ func TestSortInLittleMemory(t *testing.T) {
 			}
 			return Merge(t.Context(), m)
 		}
+	}
+	if c.combine != nil {
+		sort = func() (*Report, error) { return combineCopies(t, c.combine(t.TempDir()), opt, c.copies) }
 	}
 	if c.find {
 		sort = func() (*Report, error) { return findAll(t, opt) }
