@@ -2,6 +2,7 @@ package output
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/extsort/extsort/device"
@@ -49,9 +50,12 @@ func Excerpt(from, to, recordSize int, next device.BlockWriter) device.BlockWrit
 	return device.BlockWriterFunc(func(ctx context.Context, first int64, recs []byte) error {
 		buf := scratches.Get().(*scratch)
 		defer scratches.Put(buf)
-		buf.recs = buf.recs[:0]
-		for at := 0; at < len(recs); at += recordSize {
-			buf.recs = append(buf.recs, recs[at+from:at+to]...)
+		size := to - from
+		buf.recs = slices.Grow(buf.recs[:0], len(recs)/recordSize*size)[:len(recs)/recordSize*size]
+		out := buf.recs
+		for at := from; at < len(recs); at += recordSize {
+			copy(out[:size], recs[at:])
+			out = out[size:]
 		}
 		return next.WriteBlock(ctx, first, buf.recs)
 	})

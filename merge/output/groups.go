@@ -3,6 +3,7 @@ package output
 import (
 	"context"
 	"encoding/binary"
+	"slices"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
@@ -101,7 +102,7 @@ func (g *Groups) Flush(ctx context.Context) error {
 func (g *Groups) compact(buf *scratch, recs []byte) {
 	size := g.keyer.Layout().RecordSize
 	wide := g.keyer.KeySize() > 8
-	buf.recs = buf.recs[:0]
+	buf.recs = slices.Grow(buf.recs[:0], len(recs))
 	from := 0 // start of the records that are kept and not yet copied
 	drop := func(at, end int) {
 		buf.recs = append(buf.recs, recs[from:at]...)
@@ -148,7 +149,8 @@ func (g *Groups) dropKnown(recs []byte) []byte {
 // there is only one group. It appends all other groups to buf in their written form, after free
 // space for two records.
 func (g *Groups) reduce(buf *scratch, recs []byte) (head, tail equals) {
-	buf.recs = append(buf.recs[:0], make([]byte, 2*g.recordSize())...)
+	groups := len(recs)/g.keyer.Layout().RecordSize + 2
+	buf.recs = slices.Grow(buf.recs[:0], groups*g.recordSize())[:2*g.recordSize()]
 	eachGroup(g.keyer, buf.keys[:], recs, func(from, to int) {
 		buf.recs = g.put(buf.recs, tail)
 		tail = g.equals(recs[from:to])
