@@ -310,7 +310,7 @@ func TestSortInLittleMemory(t *testing.T) {
 	t.Logf("%s: %d MiB at the peak, %d MiB spilled", c.name, report.Detail.PeakMemory>>20, report.BytesSpilled>>20)
 	most := c.mib / 2
 	if c.limit >= 64 && c.workers == 0 && c.output == "" {
-		most = 10
+		most = 20
 	}
 	if c.mib > 512 { // all data is merged twice, in blocks of 32 KiB
 		most = 2 * c.mib
