@@ -91,7 +91,8 @@ def test_interrupt_leaves_nothing_behind(tmp_path, dst):
     with open(tmp_path / "in", "wb") as file:
         file.truncate(4 << 30)  # a hole: long to sort, and no disk space
     script = f"""
-import sys, extsort, numpy as np
+import signal, sys, extsort, numpy as np
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
 src = np.memmap(sys.argv[1] + "/in", "<u8", "r")
 dst = {dst} and sys.argv[1] + {dst} or np.empty(len(src), "<u8")
 print("ready", flush=True)
