@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -160,6 +161,12 @@ func (run Runner) sort(t *testing.T, r *row, s Settings, seed uint64) Outcome {
 			t.Logf("this was the sort with %s", varied(s, r.crossing.Axes))
 		}
 	}()
+	if fixed := s["seed"]; fixed != "" {
+		var err error
+		if seed, err = strconv.ParseUint(fixed, 10, 64); err != nil {
+			t.Fatal(err)
+		}
+	}
 	outcome := run.Sort(t, s, rand.New(rand.NewPCG(seed, 0)))
 	if t.Failed() {
 		t.FailNow()

@@ -16,7 +16,7 @@ type Settings = map[string]string
 // settingNames are the names of all settings. testdata/sort/README.md describes them.
 var settingNames = []string{
 	"verb", "record", "format", "nan", "float",
-	"records", "order", "input", "pieces", "header", "tail", "names", "short-reads",
+	"records", "order", "seed", "input", "pieces", "header", "tail", "names", "short-reads",
 	"reverse", "groups", "aggregate", "argsort", "shuffle", "limit", "part",
 	"output", "compress", "split", "verify",
 	"strategy", "devices", "memory", "chunk", "block", "workers", "batch-size", "spill-compress", "checkpoint",
