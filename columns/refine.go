@@ -99,7 +99,7 @@ func (r *refiner) isTied(a, b []byte) bool {
 	return false
 }
 
-// sameSlot reports whether two rows are equal in what the sort knows of a column.
+// sameSlot reports whether two rows have equal slots of a column.
 func (r *refiner) sameSlot(c *column, a, b []byte) bool {
 	if c.isNullableKey && a[c.orderPlace] != b[c.orderPlace] {
 		return false
