@@ -16,8 +16,8 @@ func (m *inputMerge) selectFirst(ctx context.Context) (isEnough bool, err error)
 		return false, err
 	}
 	left := min(r.Facts.First(), r.Input.Data.Records())
-	for i := range len(r.Input.unseen.Split(m.candidate.Chunks)) {
-		n, err := m.selectSlice(ctx, i)
+	for i, src := range r.Input.Data.Split(m.candidate.Chunks) {
+		n, err := m.selectSlice(ctx, src, i)
 		if errors.Is(err, device.ErrTooMany) || errors.Is(err, errors.ErrUnsupported) {
 			return false, m.dropRuns()
 		}
@@ -35,9 +35,7 @@ func (m *inputMerge) selectFirst(ctx context.Context) (isEnough bool, err error)
 
 // selectSlice makes runs of the selected records of slice i. There is more than one run only if most
 // of the selected records are in few slices. It returns the number of records.
-func (m *inputMerge) selectSlice(ctx context.Context, i int) (records int64, err error) {
-	chunks := m.candidate.Chunks
-	src := m.run.Input.Data.Split(chunks)[i]
+func (m *inputMerge) selectSlice(ctx context.Context, src device.Source, i int) (records int64, err error) {
 	for low := uint64(0); ; {
 		n, last, err := m.selectRun(ctx, src, low, i)
 		records += n
@@ -45,7 +43,7 @@ func (m *inputMerge) selectSlice(ctx context.Context, i int) (records int64, err
 			return records, err
 		}
 		low = last + 1
-		src = m.run.Input.unseen.Split(chunks)[i] // its records have been counted
+		src = m.run.Input.unseen.Split(m.candidate.Chunks)[i] // its records have been counted
 	}
 }
 
@@ -79,10 +77,8 @@ func (m *inputMerge) selectRun(
 }
 
 // dropRuns closes all runs.
-func (m *inputMerge) dropRuns() (err error) {
-	for _, run := range m.runs.runs {
-		err = errors.Join(err, run.Close())
-	}
+func (m *inputMerge) dropRuns() error {
+	err := closeRuns(m.runs.runs)
 	m.runs.runs = nil
 	return err
 }

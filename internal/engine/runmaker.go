@@ -287,6 +287,11 @@ func (m *runMaker) merge(ctx context.Context, last lastMerger) error {
 		err = last(ctx, opt, runs)
 	}
 	r.Result.FanIn = max(r.Result.FanIn, len(runs))
+	return errors.Join(err, closeRuns(runs))
+}
+
+// closeRuns closes runs and returns all errors.
+func closeRuns(runs []*spill.Run) (err error) {
 	for _, run := range runs {
 		err = errors.Join(err, run.Close())
 	}

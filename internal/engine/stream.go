@@ -141,10 +141,7 @@ func (s *streamSort) partition(ctx context.Context, keys []uint64) error {
 	}
 	all.sources = append(all.sources, s.runs.next.source)
 	parts, err := s.scatterInput(ctx, all, keys)
-	for _, run := range s.runs.runs {
-		err = errors.Join(err, run.Close())
-	}
-	if err != nil {
+	if err := errors.Join(err, closeRuns(s.runs.runs)); err != nil {
 		return err
 	}
 	return s.sortPartsOfInput(ctx, parts)
