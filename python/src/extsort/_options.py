@@ -90,3 +90,8 @@ def option_flags(options: Any) -> list[str]:
             flag, format_value = _FLAGS[name]
             flags += format_value(flag, value)
     return flags
+
+
+def check_options(options: Any) -> None:
+    """Raise what option_flags raises, before the other arguments are looked at."""
+    option_flags(options)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Iterable, Mapping, Sequence, Union
 from ._calls import Records, describe, named_inputs, transform, whole_file
 from ._data import Group, Source, is_array
 from ._layout import Field, Key, Layout, as_dtype
-from ._options import Options, option_flags
+from ._options import Options, check_options, option_flags
 from ._program import query
 from ._sets import subtract
 
@@ -61,7 +61,7 @@ def find(
         raise TypeError("give either keys, or start or stop, or prefix")
     if missing and keys is None:
         raise TypeError("missing needs keys")
-    option_flags(options)
+    check_options(options)
     with ExitStack() as files:
         layout = describe(src, dtype).require_layout()
         source = Source.of(src, dtype, "src")
@@ -130,7 +130,7 @@ def aggregate(
     >>> aggregate(sales, key="shop", sum="amount", max={"most": "amount"}, count=True).tolist()
     [(1, 5, 5, 1), (2, 40, 30, 2)]
     """
-    option_flags(options)
+    check_options(options)
     src = whole_file(src)
     records = describe(src, dtype, headerless=is_array(dst))
     flags, appended = ["--unique"], []
@@ -164,7 +164,7 @@ def top(src: Any, n: int = 10, *, dtype: Any = None, key: Key = None, **options:
     >>> top(np.array([7, 8, 7, 9]), n=1).tolist()
     [(7, 2)]
     """
-    option_flags(options)
+    check_options(options)
     records = describe(src, dtype)
     layout = records.require_layout()
     fields = [(name or "value", layout.field(name).dtype) for name, _ in layout.keys(key)]

@@ -10,7 +10,7 @@ from ._calls import Report, describe, execute, returned, short_repr, whole_file
 from ._data import Group, Input, Output, Source, check_overlap, is_array
 from ._layout import Field, Key, Layout, as_dtype
 from ._npy import read_header
-from ._options import Options, is_path, option_flags
+from ._options import Options, check_options, is_path
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -235,7 +235,7 @@ class _Inputs:
         if has_right and one_layout:
             raise TypeError("union has one layout: leave right_dtype and right_key out")
 
-        option_flags(self.options)
+        check_options(self.options)
         srcs = [whole_file(src) for src in srcs]
         if dtype is None and not has_right and not headerless and _share_format(srcs):
             self._open_files(srcs, key, files)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Optional, Sequence
 from ._calls import Report, Records, describe, execute, paths_of, short_repr, transform, whole_file
 from ._data import Input, array_bytes, check_array, is_array
 from ._layout import Key, as_dtype
-from ._options import Options, is_path, option_flags
+from ._options import Options, check_options, is_path, option_flags
 from ._program import Run, fill, query
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def sort(
     >>> a["id"].tolist()
     [1, 3]
     """
-    option_flags(options)
+    check_options(options)
     if dst is None:
         if not is_array(src):
             raise TypeError("dst is missing: only a NumPy array can be sorted in place")
@@ -111,7 +111,7 @@ def argsort(src: Any, *, dtype: Any = None, key: Key = None, **options: Unpack[O
     >>> argsort(np.array([30, 10, 20])).tolist()
     [1, 2, 0]
     """
-    option_flags(options)
+    check_options(options)
     records = describe(src, dtype)
     return transform(["--argsort", "u64", *records.key_flags(key)], src, None, records, "<u8", options)
 
@@ -132,7 +132,7 @@ def merge(
 
     >>> merge(["monday.npy", "tuesday.npy"], "week.npy", key="time")  # doctest: +SKIP
     """
-    option_flags(options)
+    check_options(options)
     paths = list(srcs)
     if not all(is_path(src) for src in paths):
         raise TypeError("srcs are paths: write arrays to files first, or use union with count_all=True")
@@ -150,7 +150,7 @@ def check(src: Any, *, dtype: Any = None, key: Key = None, **options: Unpack[Opt
     >>> check(np.array([1, 3, 2])).record
     2
     """
-    option_flags(options)
+    check_options(options)
     records = describe(src, dtype)
     with ExitStack() as files:
         flags = ["--check-quiet", *records.flags, *records.key_flags(key)]
