@@ -153,6 +153,9 @@ func (f *File) finish(ctx context.Context) error {
 	if err := Await(ctx, f.writer.sync); err != nil {
 		return err
 	}
+	if ctx.Err() != nil { // cancelled while the sync ended
+		return context.Cause(ctx)
+	}
 	return f.complete(f.file)
 }
 

@@ -65,6 +65,35 @@ func writeThree(name string, fault func(string) error) error {
 
 const writtenThree = "n=03aabbcc"
 
+// lateContext is a context whose cancellation is seen by Err, but not yet by Done: a select then takes
+// another case, as it may also do when both are ready.
+type lateContext struct {
+	context.Context
+}
+
+func (lateContext) Done() <-chan struct{} { return nil }
+
+// TestCancelledSyncLeavesNoFile cancels an output at the moment that its sync ends. The file must
+// not appear.
+func TestCancelledSyncLeavesNoFile(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	name := filepath.Join(t.TempDir(), "out")
+	fault := func(operation string) error {
+		if operation == "sync output" {
+			cancel(errInjected)
+		}
+		return nil
+	}
+	file, err := Open(ctx, name, (&Options{RecordSize: 1}).File(FileOptions{Fault: fault}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = file.Commit(lateContext{ctx}, 0)
+	if left := names(t, filepath.Dir(name)); !errors.Is(err, errInjected) || len(left) > 0 {
+		t.Errorf("a cancelled output left %q, error %v", left, err)
+	}
+}
+
 func content(t *testing.T, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(name)
