@@ -26,15 +26,19 @@ import (
 //	…        the description, in JSON
 //	…        for each page: the first key of the page, and the CRC-32C of the page
 //	4        CRC-32C of the table of pages
-//	…        pages: the first keys of up to 8,192 blocks each, normalized and cut to keyBytes
+//	…        pages: the first keys of up to page_blocks blocks each, normalized and cut to key_bytes
 //
-// The table of pages is read once. A look-up then reads one page, so it never reads the whole index
-// of a large file. Each part has a checksum, which is compared when the part is read.
+// The table of pages and a page have about the same size. For a file of up to 16 GiB, both have at most
+// a few KiB: one read of firstReadBytes contains everything up to the table, and a look-up reads one
+// page. Each part has a checksum, which is compared when the part is read.
 const magic = "extsort index 1\n"
 
 const (
-	pageBlocks     = 8192 // blocks per page
-	maxKeyBytes    = 32   // longer keys are cut
+	minPageBlocks  = 512      // minimum number of blocks per page, except for the last page
+	oldPageBlocks  = 8192     // blocks per page if the description does not say it
+	maxPageBlocks  = 1 << 24  // larger numbers are invalid
+	firstReadBytes = 16 << 10 // size of the first read
+	maxKeyBytes    = 32       // longer keys are cut
 	crcBytes       = 4
 	maxDescription = 1 << 20
 )
@@ -52,7 +56,8 @@ type Identity struct {
 type description struct {
 	Identity
 	BlockRecords int64 `json:"block_records"`
-	KeyBytes     int   `json:"key_bytes"` // bytes of a key in the index
+	KeyBytes     int   `json:"key_bytes"`   // bytes of a key in the index
+	PageBlocks   int64 `json:"page_blocks"` // maximum number of blocks of a page
 }
 
 // blocks returns the number of blocks.
@@ -61,12 +66,22 @@ func (d *description) blocks() int64 {
 }
 
 func (d *description) pages() int64 {
-	return (d.blocks() + pageBlocks - 1) / pageBlocks
+	return (d.blocks() + d.PageBlocks - 1) / d.PageBlocks
+}
+
+// evenPages returns the number of blocks per page with which a page has about as many entries as the
+// table of pages.
+func (d *description) evenPages() int64 {
+	page := int64(minPageBlocks)
+	for page < maxPageBlocks && d.blocks()/page > page {
+		page *= 2
+	}
+	return page
 }
 
 // pageBytes returns the size of a page.
 func (d *description) pageBytes(page int64) int64 {
-	return min(pageBlocks, d.blocks()-page*pageBlocks) * int64(d.KeyBytes)
+	return min(d.PageBlocks, d.blocks()-page*d.PageBlocks) * int64(d.KeyBytes)
 }
 
 // An Index limits searches to a few blocks of a table. It is safe for concurrent use.
@@ -74,6 +89,7 @@ type Index struct {
 	name string
 	desc description
 	from io.ReaderAt
+	head []byte // the first bytes, until the index is open
 	// table contains the first key of each page and its checksum.
 	table []byte
 	start int64 // offset of the first page
@@ -105,6 +121,11 @@ func (e *DamagedError) Error() string {
 // identity. from must be safe for concurrent reads.
 func readIndex(name string, from io.ReaderAt, size int64, identity Identity, keyer *format.Keyer) (*Index, error) {
 	x := &Index{name: name, from: from}
+	head, err := x.readAt(min(size, firstReadBytes), 0)
+	if err != nil {
+		return nil, err
+	}
+	x.head = head
 	if err := x.readDescription(size); err != nil {
 		return nil, err
 	}
@@ -114,6 +135,7 @@ func readIndex(name string, from io.ReaderAt, size int64, identity Identity, key
 	if err := x.readTable(size); err != nil {
 		return nil, err
 	}
+	x.head = nil
 	x.pages = make([]atomic.Pointer[[]byte], x.desc.pages())
 	x.whole = x.desc.KeyBytes == keyer.KeySize()
 	return x, nil
@@ -129,6 +151,9 @@ func (x *Index) stale(reason string) error {
 
 // readAt reads a part of the index, or returns an error that names the index.
 func (x *Index) readAt(n, offset int64) ([]byte, error) {
+	if end := offset + n; end <= int64(len(x.head)) {
+		return x.head[offset:end:end], nil
+	}
 	p := make([]byte, n)
 	if got, err := x.from.ReadAt(p, offset); got < len(p) {
 		if err == nil || err == io.EOF {
@@ -167,6 +192,9 @@ func (x *Index) readDescription(size int64) error {
 	if err := json.Unmarshal(text, &x.desc); err != nil {
 		return x.damaged("its description is invalid")
 	}
+	if x.desc.PageBlocks == 0 {
+		x.desc.PageBlocks = oldPageBlocks
+	}
 	x.start = int64(headBytes) + length
 	return nil
 }
@@ -179,7 +207,8 @@ func (x *Index) check(identity Identity, keyer *format.Keyer) error {
 		return x.stale("it is for other records or another order")
 	case d.Stamp != identity.Stamp || d.Records != identity.Records:
 		return x.stale("the file has changed since the index was built")
-	case d.BlockRecords < 1 || d.KeyBytes != min(keyer.KeySize(), maxKeyBytes):
+	case d.BlockRecords < 1 || d.KeyBytes != min(keyer.KeySize(), maxKeyBytes),
+		d.PageBlocks < 1 || d.PageBlocks > maxPageBlocks:
 		return x.damaged("its description is invalid")
 	}
 	return nil
@@ -210,7 +239,7 @@ func (x *Index) page(number int64) ([]byte, error) {
 	if p := x.pages[number].Load(); p != nil {
 		return *p, nil
 	}
-	offset := x.start + number*pageBlocks*int64(x.desc.KeyBytes)
+	offset := x.start + number*x.desc.PageBlocks*int64(x.desc.KeyBytes)
 	p, err := x.readAt(x.desc.pageBytes(number), offset)
 	if err != nil {
 		return nil, err
@@ -312,20 +341,22 @@ func (x *Index) last(holds func(key []byte) bool) (block int64, key []byte, err 
 	if at < 0 {
 		return 0, nil, x.damaged(fmt.Sprintf("page %d does not begin with its key", page))
 	}
-	return int64(page)*pageBlocks + int64(at), keys[at*size:][:size], nil
+	return int64(page)*x.desc.PageBlocks + int64(at), keys[at*size:][:size], nil
 }
 
 // key returns the key of a block.
 func (x *Index) key(block int64) ([]byte, error) {
 	size := int64(x.desc.KeyBytes)
-	if block%pageBlocks == 0 {
-		return x.entry(block / pageBlocks)[:size], nil
+	page := block / x.desc.PageBlocks
+	at := block % x.desc.PageBlocks
+	if at == 0 {
+		return x.entry(page)[:size], nil
 	}
-	keys, err := x.page(block / pageBlocks)
+	keys, err := x.page(page)
 	if err != nil {
 		return nil, err
 	}
-	return keys[block%pageBlocks*size:][:size], nil
+	return keys[at*size:][:size], nil
 }
 
 // writeIndex writes the index of a sorted table. It reads all records, and checks that they are in
@@ -336,6 +367,7 @@ func writeIndex(ctx context.Context, t *Table, identity Identity, to io.Writer) 
 		BlockRecords: int64(max(blockBytes/t.size, 1)),
 		KeyBytes:     min(t.keyer.KeySize(), maxKeyBytes),
 	}
+	d.PageBlocks = d.evenPages()
 	keys, err := t.blockKeys(ctx, &d)
 	if err != nil {
 		return err

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"math"
 	"math/rand/v2"
@@ -489,10 +490,10 @@ func TestDamagedIndex(t *testing.T) {
 // TestManyPages looks keys up in an index of several pages.
 func TestManyPages(t *testing.T) {
 	keyer := formattest.Keyer(t, format.Spec{RecordSize: 70000, Keys: []string{"0:u64"}}) // a block is a record
-	const n = 3*pageBlocks + 5
+	const n = 3*minPageBlocks + 5
 	large := &largeRecords{n: n, size: 70000}
 	table := NewTable("file", large, keyer, nil)
-	d := description{Identity: identityOf(table), BlockRecords: 1, KeyBytes: 8}
+	d := description{Identity: identityOf(table), BlockRecords: 1, KeyBytes: 8, PageBlocks: minPageBlocks}
 	var keys []byte
 	for i := range int64(n) {
 		keys = binary.BigEndian.AppendUint64(keys, uint64(3*i))
@@ -623,4 +624,71 @@ func BenchmarkFind(b *testing.B) {
 			}
 		})
 	}
+}
+
+// countedReads counts the reads of a ReaderAt and their bytes.
+type countedReads struct {
+	io.ReaderAt
+	reads, bytes int
+}
+
+func (c *countedReads) ReadAt(p []byte, off int64) (int, error) {
+	c.reads++
+	c.bytes += len(p)
+	return c.ReaderAt.ReadAt(p, off)
+}
+
+// TestReadsOfIndex counts the reads of the index of 10^9 numbers: one when it is opened, and one of a
+// page for the first look-up. An index of the first form, whose description has no page_blocks, has
+// larger pages.
+func TestReadsOfIndex(t *testing.T) {
+	keyer := formattest.Keyer(t, format.Spec{Type: "u64"})
+	from := uniform(1e9)
+	table := NewTable("file", from, keyer, nil)
+	d := description{Identity: identityOf(table), BlockRecords: blockBytes / 8, KeyBytes: 8}
+	var keys []byte
+	for at := int64(0); at < from.n; at += d.BlockRecords {
+		keys = binary.BigEndian.AppendUint64(keys, from.value(at))
+	}
+	for _, c := range []struct {
+		pageBlocks int64
+		bytes      int // of all reads
+		unsaid     bool
+	}{{d.evenPages(), firstReadBytes + 8*minPageBlocks, false}, {oldPageBlocks, firstReadBytes + 8*oldPageBlocks, true}} {
+		d.PageBlocks = c.pageBlocks
+		var file bytes.Buffer
+		if err := d.write(&file, keys); err != nil {
+			t.Fatal(err)
+		}
+		if c.unsaid {
+			file = *bytes.NewBuffer(withoutPageBlocks(t, file.Bytes()))
+		}
+		counted := &countedReads{ReaderAt: bytes.NewReader(file.Bytes())}
+		index, err := readIndex("idx", counted, int64(file.Len()), d.Identity, keyer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		from.reads = 0
+		const at = 123_456_789
+		key := binary.BigEndian.AppendUint64(nil, from.value(at))
+		got, err := NewTable("file", from, keyer, index).Find(key)
+		if err != nil || got != (Range{at, at + 1}) {
+			t.Fatalf("%v, %v", got, err)
+		}
+		if counted.reads != 2 || counted.bytes > c.bytes || from.reads != 1 {
+			t.Errorf("%d reads of %d bytes of the index, %d of the file", counted.reads, counted.bytes, from.reads)
+		}
+	}
+}
+
+// withoutPageBlocks returns an index whose description does not contain the size of a page.
+func withoutPageBlocks(t *testing.T, index []byte) []byte {
+	t.Helper()
+	length := int(binary.LittleEndian.Uint32(index[len(magic):]))
+	text := index[headBytes:][:length]
+	old := append(slices.Clone(text[:bytes.Index(text, []byte(`,"page_blocks"`))]), '}')
+	head := append([]byte(nil), magic...)
+	head = binary.LittleEndian.AppendUint32(head, uint32(len(old)))
+	head = binary.LittleEndian.AppendUint32(head, crc32.Checksum(old, castagnoli))
+	return slices.Concat(head, old, index[headBytes+length:])
 }
