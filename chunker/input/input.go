@@ -71,6 +71,11 @@ type Kind struct {
 	format.Recognition
 	Frame
 
+	// FewReads means that records are read in few places. Files are then not mapped, and it is not
+	// checked whether the page cache holds them, because the check reads a page of a file that it does
+	// not hold.
+	FewReads bool
+
 	first bool // first of all inputs
 }
 

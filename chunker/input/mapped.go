@@ -40,6 +40,8 @@ func mappableBytes() int64 {
 func (o *opener) shouldMap(f *localFile) bool {
 	size := f.openedInfo.Size()
 	switch {
+	case o.kind.FewReads && o.keepsOpen:
+		return false
 	case !f.openedInfo.Mode().IsRegular() || size > o.mappable || growsByMap(f.file, f.openedInfo):
 		return false
 	case !o.keepsOpen:

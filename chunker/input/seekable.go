@@ -36,7 +36,7 @@ func newRegular(shown string, r io.Reader) (at *seekable, local *localFile, ok b
 		return nil, nil, false
 	}
 	size, known := sizeOf(file, info, start)
-	if !known || !endsAt(file, size) {
+	if !known || mayLie(info, size) && !endsAt(file, size) {
 		return nil, nil, false
 	}
 	first := make([]byte, format.DetectBytes)
@@ -98,8 +98,15 @@ func (f *seekable) skip(n int64, keep bool) (kept []byte, err error) {
 	return kept, err
 }
 
-// endsAt reports whether a file can be read up to size. Files in /proc report a size of 0, and
-// files in /sys the size of a page.
+// mayLie reports whether the size that a file reports may be wrong. Files in /proc report a size of 0,
+// or, for the memory of the kernel, more than any disk has. Files in /sys report the size of a page. The
+// other sizes are not checked, because that would read a block that a look-up may not need.
+func mayLie(info os.FileInfo, size int64) bool {
+	const least, most = 64 << 10, 1 << 46
+	return !info.Mode().IsRegular() || size <= least || size >= most
+}
+
+// endsAt reports whether a file can be read up to size.
 func endsAt(file io.ReaderAt, size int64) bool {
 	n, err := file.ReadAt(make([]byte, 1), max(size-1, 0))
 	return int64(n) == min(size, 1) && (n == 1 || err == io.EOF)

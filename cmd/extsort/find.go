@@ -58,6 +58,7 @@ func openSorted(
 			Records: v.opt.Records,
 			Tail:    v.opt.SkipTail,
 		},
+		FewReads: v.text.find.fewReads,
 	}
 	if err := kind.Recognition.Validate(spec); err != nil {
 		return nil, err
@@ -105,6 +106,7 @@ func findRecords(ctx context.Context, a *app, v *flagValues, operands []string) 
 		name:      operands[last],
 		warn:      a.warn,
 	}
+	v.text.find.fewReads = f.keys == ""
 	if v.report.quiet {
 		f.warn = func(string) {}
 	}

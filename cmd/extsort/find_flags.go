@@ -18,6 +18,8 @@ type findFlags struct {
 	position bool
 
 	index string
+
+	fewReads bool // only a few keys are looked up
 }
 
 // The forms of the keys in a file, in addition to lines.
