@@ -111,13 +111,19 @@ func (w *rowWriter) flush(ctx context.Context) error {
 // A groupStore stores the records of one group of B: as many as the limit allows in memory, and the
 // rest in a temporary run.
 type groupStore struct {
-	opt  *JoinOptions
-	size int    // record size in bytes
-	recs []byte // in memory
-	run  TemporaryRun
-	next int64  // number of records in the run
-	rows []byte // memory for rows
+	opt       *JoinOptions
+	size      int      // record size in bytes
+	blocks    [][]byte // in memory; full up to the last one that contains records
+	used      int      // number of blocks that contain records
+	allocated int64    // bytes of memory of all blocks
+	run       TemporaryRun
+	next      int64  // number of records in the run
+	rows      []byte // memory for rows
 }
+
+// groupBlockBytes is the size of the blocks in which a group is stored in memory. They are not copied
+// to larger memory when a group grows, which would need room for both.
+const groupBlockBytes = 1 << 20
 
 func newGroupStore(opt *JoinOptions, size, blockRecords int) *groupStore {
 	return &groupStore{
@@ -129,9 +135,16 @@ func newGroupStore(opt *JoinOptions, size, blockRecords int) *groupStore {
 
 // add stores records.
 func (s *groupStore) add(ctx context.Context, recs []byte) error {
-	if s.run == nil && int64(len(s.recs)+len(recs)) <= s.opt.GroupBytes {
-		s.grow(len(recs))
-		s.recs = append(s.recs, recs...)
+	for s.run == nil && len(recs) > 0 {
+		block := s.room()
+		if block == nil {
+			break
+		}
+		n := min(len(recs), (cap(*block)-len(*block))/s.size*s.size)
+		*block = append(*block, recs[:n]...)
+		recs = recs[n:]
+	}
+	if len(recs) == 0 {
 		return nil
 	}
 	if s.run == nil {
@@ -146,13 +159,24 @@ func (s *groupStore) add(ctx context.Context, recs []byte) error {
 	return err
 }
 
-// grow makes room in memory for n bytes, within the limit.
-func (s *groupStore) grow(n int) {
-	if len(s.recs)+n <= cap(s.recs) {
-		return
+// room returns a block in memory that has room for a record, or nil if the limit allows none.
+func (s *groupStore) room() *[]byte {
+	if s.used > 0 {
+		if last := &s.blocks[s.used-1]; len(*last)+s.size <= cap(*last) {
+			return last
+		}
 	}
-	room := min(max(int64(2*cap(s.recs)), int64(len(s.recs)+n)), s.opt.GroupBytes)
-	s.recs = append(make([]byte, 0, room), s.recs...)
+	if s.used == len(s.blocks) {
+		bytes := min(max(groupBlockBytes, int64(s.size)), s.opt.GroupBytes-s.allocated)
+		bytes -= bytes % int64(s.size)
+		if bytes <= 0 {
+			return nil
+		}
+		s.blocks = append(s.blocks, make([]byte, 0, bytes))
+		s.allocated += bytes
+	}
+	s.used++
+	return &s.blocks[s.used-1]
 }
 
 // each calls f with each record, in order.
@@ -165,8 +189,10 @@ func (s *groupStore) each(ctx context.Context, f func(record []byte) error) erro
 		}
 		return nil
 	}
-	if err := split(s.recs); err != nil {
-		return err
+	for _, block := range s.blocks[:s.used] {
+		if err := split(block); err != nil {
+			return err
+		}
 	}
 	if s.run == nil {
 		return nil
@@ -176,7 +202,10 @@ func (s *groupStore) each(ctx context.Context, f func(record []byte) error) erro
 
 // reset removes all records.
 func (s *groupStore) reset() error {
-	s.recs = s.recs[:0]
+	for i := range s.blocks[:s.used] {
+		s.blocks[i] = s.blocks[i][:0]
+	}
+	s.used = 0
 	return s.close()
 }
 
