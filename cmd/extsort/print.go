@@ -138,6 +138,24 @@ type written struct {
 	records int64          // their number; negative if it is not known
 }
 
+// checkNotInput returns an error if an output is also an input.
+func checkNotInput(a *app, name string, inputs []string) error {
+	for _, one := range inputs {
+		if inputPlace(a, one).isFile(name) {
+			return fmt.Errorf(
+				"-o %s: is also an input: name another file", name,
+			)
+		}
+		if (name == "" || isStandard(name, 1)) &&
+			inputPlace(a, one).isEmptied(a.stdout) {
+			return fmt.Errorf(
+				"%s is also standard output: the shell has emptied it", one,
+			)
+		}
+	}
+	return nil
+}
+
 // openRecordSink is openTextSink for records whose number may be known.
 func openRecordSink(
 	ctx context.Context,
@@ -148,18 +166,8 @@ func openRecordSink(
 ) (
 	*output.Sink, error) {
 	name := v.opt.Output
-	for _, one := range inputs {
-		if inputPlace(a, one).isFile(name) {
-			return nil, fmt.Errorf(
-				"-o %s: is also an input: name another file", name,
-			)
-		}
-		if (name == "" || isStandard(name, 1)) &&
-			inputPlace(a, one).isEmptied(a.stdout) {
-			return nil, fmt.Errorf(
-				"%s is also standard output: the shell has emptied it", one,
-			)
-		}
+	if err := checkNotInput(a, name, inputs); err != nil {
+		return nil, err
 	}
 	compression, err := format.ParseCompression(v.opt.Compress, name)
 	if err != nil {

@@ -67,6 +67,9 @@ func printTop(ctx context.Context, a *app, v *flagValues, operands []string) err
 	if err := v.text.checkHeader(); err != nil {
 		return err
 	}
+	if err := checkNotInput(a, v.opt.Output, files); err != nil {
+		return err
+	}
 	if v.text.form == recordsForm {
 		if err := a.checkOutput(v.opt.Output, files...); err != nil {
 			return err
