@@ -121,7 +121,14 @@ func paddedNpyHeader(header []byte, size int) []byte {
 
 // chooseForm sometimes chooses an output that does not consist of the records.
 func chooseForm(s *scenario, r *rand.Rand) {
-	if s.verb != "sort" || r.IntN(4) > 0 {
+	if s.verb == "check" || s.faulty || r.IntN(3) > 0 {
+		return
+	}
+	if s.layout.container == nil && r.IntN(2) == 0 {
+		chooseAggregates(s, r)
+		return
+	}
+	if s.verb != "sort" {
 		return
 	}
 	switch choice := r.IntN(3); {
@@ -171,9 +178,12 @@ func inForm(s *scenario, o oracle, sorted []byte) []byte {
 			}
 		}
 		n := (to - from) / o.size
-		record := sorted[from : from+o.size]
+		group := sorted[from:to]
+		record := group[:o.size]
 		from = to
 		switch s.form {
+		case "aggregate":
+			out = append(out, s.aggregated.combined(slices.Collect(slices.Chunk(group, o.size)))...)
 		case "duplicates":
 			if n < 2 {
 				continue
@@ -205,7 +215,7 @@ func expectedForm(s *scenario) []byte {
 		o.size += indexBytes
 	}
 	out := inForm(s, o, o.sorted(records))
-	if isIndex || s.form == "count" {
+	if isIndex || s.form == "count" || s.form == "aggregate" {
 		return out
 	}
 	return s.layout.encode(out)

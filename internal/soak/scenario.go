@@ -21,11 +21,12 @@ type scenario struct {
 	limit                   int  // 0: none
 	part, parts             int  // if parts is 0, all records
 
-	// Output other than records: argsort u32, argsort u64, count or duplicates; "": none.
+	// Output other than records: argsort u32, argsort u64, count, duplicates or aggregate; "": none.
 	form       string
-	isLong     bool // the input is a stream larger than the memory limit
-	keptHeader bool // the output has the same bytes around the records as the first input
-	dashed     bool // names of inputs begin with a dash
+	aggregated aggregates // of form aggregate
+	isLong     bool       // the input is a stream larger than the memory limit
+	keptHeader bool       // the output has the same bytes around the records as the first input
+	dashed     bool       // names of inputs begin with a dash
 
 	inputs []input
 	output output
