@@ -33,13 +33,17 @@ const (
 )
 
 // yardsticks returns the contenders that measure the cost of reading and writing the data: once;
-// once with the sync that extsort ends with, too; and twice, which an out-of-core sort requires.
+// once with the sync that extsort ends with, too; twice, which an out-of-core sort requires; and
+// once through pipes.
 func yardsticks() []contender {
 	return []contender{copier(copyOnce, false), copier("cp, then sync", true),
 		{name: copyTwice, kind: yardstick, copies: true, script: func(in, out string) script {
 			return append(
 				single("cp", in, "copy"), single("cp", "copy", out)...,
 			)
+		}},
+		{name: "cat, pipes", kind: yardstick, copies: true, script: func(in, out string) script {
+			return script{{commands: []command{{"cat", in}, {"cat"}}, output: out}}
 		}},
 	}
 }

@@ -5,6 +5,7 @@
 //	go run ./cmd/compare                                 1 GiB of each kind of data
 //	go run ./cmd/compare --workloads u64 --memory 256M   one kind of data, one memory limit
 //	go run ./cmd/compare --size 64M --runs 3 --svg bars.svg      a quick look, with a plot
+//	go run ./cmd/compare --size 512M --runs 3 --long 2           slow programs run only once
 //	go run ./cmd/compare --table                         the table; takes hours, can be continued
 //	go run ./cmd/compare --table --rows zipf/*/pipe      the rows zipf/in-core/pipe, …
 //	go run ./cmd/compare --table --versions old=a,new=b  report where b is slower than a
@@ -21,7 +22,8 @@
 // peers.go.
 //
 // The contenders of a workload run in turns, A B C A B C, so that disturbances affect all of them
-// alike. The first turn warms the page cache and does not count. Each output is checked: it must
+// alike. The first turn warms the page cache and does not count. With --long, a contender whose first
+// run takes longer than that runs only once, and this run counts. Each output is checked: it must
 // be in order, and the order-independent checksum of its records must be that of the input. Some
 // peers sort another form of the data, such as lines of text. That form is made before the clock
 // starts, and the output is converted back for the check. The report is Markdown on standard

@@ -96,6 +96,15 @@ func TestReports(t *testing.T) {
 		t.Fatal(err)
 	}
 	checkGolden(t, "report.svg", drawing.String())
+
+	var overview strings.Builder
+	other := sampleReport().Workloads[0]
+	other.Name = "u32"
+	other.Results = append(other.Results[:2:2], result{Name: "vqsort", Kind: peer, Seconds: []float64{3}})
+	other.Results[2].Summary = summarize(other.Results[2].Seconds)
+	r.Workloads = append(r.Workloads, other)
+	r.appendOverview(&overview)
+	checkGolden(t, "overview.md", overview.String())
 	empty := report{Workloads: []section{{Results: []result{{Name: "cp", Failed: "no space"}}}}}
 	if err := empty.writeSVG(io.Discard); err == nil {
 		t.Error("a drawing of nothing was made")

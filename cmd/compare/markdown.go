@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/dustin/go-humanize"
@@ -22,12 +23,59 @@ func (r *report) writeMarkdown(w io.Writer) error {
 	)
 	fmt.Fprintf(&b, "Medians of %d runs [minimum–maximum] in turns, after a warm-up run. "+
 		"Every output was checked.\n", r.Runs)
+	r.appendOverview(&b)
 	for _, s := range r.Workloads {
 		s.appendMarkdown(&b)
 	}
 	appendReasons(&b, "Missing peers:", r.Missing)
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// appendOverview appends the medians of all workloads as one table, a row for each contender.
+func (r *report) appendOverview(b *strings.Builder) {
+	if len(r.Workloads) < 2 {
+		return
+	}
+	b.WriteString("\nMedians in seconds; * means a single run:\n\n| | memory limit |")
+	rule := "|---|--:|"
+	var rows []result // the first result of each contender
+	for _, s := range r.Workloads {
+		fmt.Fprintf(b, " `%s` |", s.Name)
+		rule += "--:|"
+		for _, found := range s.Results {
+			if !slices.ContainsFunc(rows, found.isSame) {
+				rows = append(rows, found)
+			}
+		}
+	}
+	b.WriteString("\n" + rule + "\n")
+	for _, row := range rows {
+		fmt.Fprintf(b, "| %s | %s |", row.Name, sizeText(row.Memory))
+		for _, s := range r.Workloads {
+			b.WriteString(" " + s.cell(row) + " |")
+		}
+		b.WriteString("\n")
+	}
+}
+
+// isSame reports whether two results are of the same contender with the same memory limit.
+func (r result) isSame(other result) bool { return r.Name == other.Name && r.Memory == other.Memory }
+
+// cell returns the median of a contender in the overview.
+func (s *section) cell(row result) string {
+	at := slices.IndexFunc(s.Results, row.isSame)
+	if at < 0 {
+		return ""
+	}
+	r := s.Results[at]
+	switch {
+	case r.Failed != "":
+		return "failed"
+	case len(r.Seconds) == 1:
+		return fmt.Sprintf("%.2f*", r.Summary.Median)
+	}
+	return fmt.Sprintf("%.2f", r.Summary.Median)
 }
 
 func (s *section) appendMarkdown(b *strings.Builder) {

@@ -68,12 +68,13 @@ type lane struct {
 	contender
 	seconds []float64 // without the first run
 	peak    int64
+	once    bool  // the first run was long and counts, and there are no further runs
 	failed  error // if not nil, there are no further runs
 }
 
-// run makes one run. Turn 0 does not count.
+// run makes one run. Turn 0 does not count, unless it takes long.
 func (l *lane) run(ctx context.Context, in *inputs, turn int) {
-	if l.failed != nil {
+	if l.failed != nil || l.once {
 		return
 	}
 	m, err := l.sortAndCheck(ctx, in)
@@ -90,8 +91,15 @@ func (l *lane) run(ctx context.Context, in *inputs, turn int) {
 		m.seconds,
 	)
 	l.peak = max(l.peak, m.peak)
-	if turn > 0 {
-		l.seconds = append(l.seconds, m.seconds)
+	l.count(turn, m.seconds, in.shop.long)
+}
+
+// count counts a run. The run of turn 0 counts only if it took longer than long seconds, unless long
+// is 0. It is then the only run.
+func (l *lane) count(turn int, seconds, long float64) {
+	l.once = turn == 0 && long > 0 && seconds > long
+	if turn > 0 || l.once {
+		l.seconds = append(l.seconds, seconds)
 	}
 }
 

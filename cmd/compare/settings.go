@@ -25,6 +25,7 @@ type settings struct {
 	bytes      int64   // of each workload
 	memories   []int64 // memory limits in bytes
 	runs       int
+	long       float64  // seconds after which a contender of the race runs only once; 0: no limit
 	textLimit  int64    // size of the data in bytes above which sorts of text are skipped
 	peers      []string // nil: all
 	jsonFile   string
@@ -116,6 +117,8 @@ func (s *settings) raceFlags(f *pflag.FlagSet, t *rawFlags) {
 		"race: memory limits; otherwise four times the size, and a quarter of it")
 	f.StringVar(&t.textLimit, "text-limit", "256M",
 		"race: skip sorts of text for more than `SIZE` of data, because they take long")
+	f.Float64Var(&s.long, "long", 0,
+		"race: run a contender only once if its first run takes longer than `SECONDS`; 0: no limit")
 	f.StringSliceVar(&t.peers, "peers", []string{"all"},
 		"race, confined: peers to run: all, none, or some of "+strings.Join(peerNames(), " ")+
 			"; confined runs only some of "+strings.Join(confinedPeers, " "))

@@ -1,6 +1,9 @@
 package main
 
-import "testing"
+import (
+	"slices"
+	"testing"
+)
 
 func TestSummarize(t *testing.T) {
 	for _, c := range []struct {
@@ -16,6 +19,27 @@ func TestSummarize(t *testing.T) {
 	} {
 		if got := summarize(c.seconds); got != c.want {
 			t.Errorf("summarize(%v) = %+v, want %+v", c.seconds, got, c.want)
+		}
+	}
+}
+
+func TestLongRunsCountOnce(t *testing.T) {
+	for _, c := range []struct {
+		long float64
+		want []float64
+	}{
+		{0, []float64{3, 2}},
+		{4, []float64{3, 2}},
+		{3, []float64{4}},
+	} {
+		var l lane
+		for turn, seconds := range []float64{4, 3, 2} {
+			if !l.once {
+				l.count(turn, seconds, c.long)
+			}
+		}
+		if !slices.Equal(l.seconds, c.want) {
+			t.Errorf("--long %v counted %v, want %v", c.long, l.seconds, c.want)
 		}
 	}
 }
