@@ -153,19 +153,16 @@ func (in *arrowStream) sample(s *sample, l *layout, _ int) (err error) {
 	return s.read(d)
 }
 
-// columns returns the columns of the schema.
-func (in *arrowStream) columns() (all []*column, err error) {
+func (in *arrowStream) columns() (all []*column) {
 	for i, field := range in.reader.Schema().Fields() {
-		c := &column{name: field.Name, index: i}
+		c := &column{name: field.Name, index: i, arrowType: field.Type}
 		if field.Nullable {
 			c.maxLevel = 1
 		}
-		if err := c.setArrowType(storageType(field.Type)); err != nil {
-			return nil, err
-		}
+		c.refused = c.setArrowType(storageType(field.Type))
 		all = append(all, c)
 	}
-	return all, nil
+	return all
 }
 
 // A boundedAllocator panics if too much memory is in use, because buffers of damaged data can claim

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/array"
@@ -54,7 +55,7 @@ func newArrowWriter(w io.Writer, in *arrowStream, l *layout, opt Options, isFile
 	if err != nil {
 		return nil, err
 	}
-	a := &arrowWriter{schema: withoutDictionaries(in.reader.Schema())}
+	a := &arrowWriter{schema: withoutDictionaries(l.arrowSchema(in.reader.Schema()))}
 	options := append([]ipc.Option{ipc.WithSchema(a.schema)}, codec...)
 	if isFile {
 		writer, err := ipc.NewFileWriter(w, options...)
@@ -88,6 +89,16 @@ func withoutDictionaries(s *arrow.Schema) *arrow.Schema {
 		case arrow.BINARY_VIEW:
 			fields[i].Type = arrow.BinaryTypes.Binary
 		}
+	}
+	pairs := s.Metadata()
+	return arrow.NewSchema(fields, &pairs)
+}
+
+// arrowSchema returns the schema of the output, given that of the input.
+func (l *layout) arrowSchema(s *arrow.Schema) *arrow.Schema {
+	fields := slices.Clone(s.Fields())
+	for _, c := range l.added {
+		fields = append(fields, arrow.Field{Name: c.name, Type: c.arrowType, Nullable: c.maxLevel > 0})
 	}
 	pairs := s.Metadata()
 	return arrow.NewSchema(fields, &pairs)

@@ -47,6 +47,15 @@ func newBudget(limit int64, workers int) (m budget, err error) {
 	return m, nil
 }
 
+// forSets returns the division for set operations, which merge streams and hold few records.
+func (m budget) forSets() budget {
+	const setBytes = 24 << 20
+	m.columns = min(m.columns+m.engine-setBytes, maxColumns)
+	m.engine = setBytes
+	debug.SetMemoryLimit(m.columns + runtimeBytes)
+	return m
+}
+
 // Sizes of blocks of records: they fit the cache of a core.
 const (
 	cacheBytes   = 512 << 10

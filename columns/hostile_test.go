@@ -1,44 +1,85 @@
 package columns
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/apache/arrow-go/v18/arrow/ipc"
+	flatbuffers "github.com/google/flatbuffers/go"
 )
 
-// mutations returns how many damaged files TestDamagedFiles sorts: fewer in short tests.
-func mutations() int {
-	if testing.Short() {
+// mutations returns how many damaged files TestDamagedFiles sorts: EXTSORT_TEST_DAMAGED, or few.
+func mutations(tb testing.TB) int {
+	text := os.Getenv("EXTSORT_TEST_DAMAGED")
+	if text == "" {
 		return 100
 	}
-	return 500
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		tb.Fatalf("EXTSORT_TEST_DAMAGED: %v", err)
+	}
+	return n
 }
 
-// TestDamagedFiles sorts files with random damage: most of it in the footer, whose sizes and offsets
-// the reader trusts most. A sort must succeed or return an error of one line, and must leave nothing
-// behind.
+// TestDamagedFiles sorts, checks, describes and prints files with random damage: most of it near the end, where
+// Parquet files have their sizes and offsets. Each must succeed or return an error of one line, and must leave
+// nothing behind.
 func TestDamagedFiles(t *testing.T) {
-	const perFile = 25
-	for seed := range uint64(mutations() / perFile) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			t.Parallel()
-			rng := rand.New(rand.NewPCG(seed, 500))
-			table := randomTable(rng)
-			name := filepath.Join(t.TempDir(), "in")
-			table.writeFile(t, rng, name, 0, table.rows)
-			whole, err := os.ReadFile(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for range perFile {
-				sortDamaged(t, damaged(rng, whole), table.columns[0].path)
-			}
-		})
+	for seed := range uint64(max(mutations(t)/damagedPerFile, 1)) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { tryFile(t, seed) })
+	}
+}
+
+// damagedPerFile is the number of damaged copies of each file.
+const damagedPerFile = 25
+
+// tryFile tries damaged copies of a random file.
+func tryFile(t *testing.T, seed uint64) {
+	rng := rand.New(rand.NewPCG(seed, 500))
+	name := filepath.Join(t.TempDir(), "in")
+	isArrow := seed%4 == 3
+	var key string
+	if isArrow {
+		table, schema := randomArrowTable(rng)
+		key = table.columns[0].path
+		var file bytes.Buffer
+		writeArrowTable(t, rng, table, schema, &file, rng.IntN(2) == 0)
+		if err := os.WriteFile(name, file.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	} else {
+		table := randomTable(rng)
+		key = table.columns[0].path
+		table.writeFile(t, rng, name, 0, table.rows)
+	}
+	whole, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range damagedPerFile {
+		data := damaged(rng, whole)
+		if isArrow && i%2 == 0 { // the schema of Arrow data is at the beginning
+			slices.Reverse(whole)
+			data = damaged(rng, whole)
+			slices.Reverse(whole)
+			slices.Reverse(data)
+		}
+		tryDamaged(t, data, key)
+		if os.Getenv("EXTSORT_TEST_DAMAGED") != "" {
+			sortInProcess(t, data, key)
+		}
 	}
 }
 
@@ -67,30 +108,114 @@ func damaged(rng *rand.Rand, whole []byte) []byte {
 	return data
 }
 
-func sortDamaged(t *testing.T, data []byte, key string) {
+func tryDamaged(t *testing.T, data []byte, key string) {
 	t.Helper()
 	folder := t.TempDir()
 	in := filepath.Join(folder, "in")
 	if err := os.WriteFile(in, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	_, err := Sort(context.Background(), Options{
+	opt := Options{
 		Inputs:   []string{in},
 		Keys:     []Key{{Column: key}},
 		Output:   filepath.Join(folder, "out"),
 		Memory:   MinMemory,
 		TempDirs: []string{folder},
 		Workers:  2,
-	})
-	if err == nil {
-		return
 	}
-	if text := err.Error(); strings.TrimSpace(text) == "" || strings.Contains(text, "goroutine ") {
-		t.Errorf("error %q", text)
+	_, sorted := Sort(context.Background(), opt)
+	left := 2
+	if sorted != nil {
+		left = 1
 	}
-	entries, err := os.ReadDir(folder)
-	if err != nil || len(entries) != 1 {
+	if entries, err := os.ReadDir(folder); err != nil || len(entries) != left {
 		t.Errorf("left behind: %v, %v", entries, err)
+	}
+	_, checked := Check(context.Background(), opt)
+	_, described := Describe(opt.Inputs, MinMemory)
+	opt.Output = ""
+	opt.Stdout = io.Discard
+	printed := Print(context.Background(), PrintOptions{Options: opt, End: -1})
+	for _, err := range []error{sorted, checked, described, printed} {
+		if err == nil {
+			continue
+		}
+		if text := err.Error(); strings.TrimSpace(text) == "" || strings.Contains(text, "goroutine ") {
+			t.Errorf("error %q", text)
+		}
+	}
+}
+
+// FuzzFooter describes and checks a Parquet file with any footer.
+func FuzzFooter(f *testing.F) {
+	rng := rand.New(rand.NewPCG(3, 500))
+	table := randomTable(rng)
+	name := filepath.Join(f.TempDir(), "in")
+	table.writeFile(f, rng, name, 0, table.rows)
+	whole, err := os.ReadFile(name)
+	if err != nil {
+		f.Fatal(err)
+	}
+	end := len(whole) - 8
+	start := end - int(binary.LittleEndian.Uint32(whole[end:]))
+	f.Add(whole[start:end])
+	f.Fuzz(func(t *testing.T, footer []byte) {
+		data := append(bytes.Clone(whole[:start]), footer...)
+		data = binary.LittleEndian.AppendUint32(data, uint32(len(footer)))
+		in := filepath.Join(t.TempDir(), "in")
+		if err := os.WriteFile(in, append(data, magic...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		all, err := Describe([]string{in}, MinMemory)
+		if err != nil || len(all[0].Columns) == 0 {
+			return
+		}
+		_, _ = Check(context.Background(), Options{
+			Inputs: []string{in},
+			Keys:   []Key{{Column: all[0].Columns[0].Name}},
+			Memory: MinMemory,
+		})
+	})
+}
+
+// FuzzArrowSchema opens Arrow data.
+func FuzzArrowSchema(f *testing.F) {
+	f.Add(arrowSchemaBytes(f))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		in := filepath.Join(t.TempDir(), "in")
+		if err := os.WriteFile(in, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = Describe([]string{in}, MinMemory)
+	})
+}
+
+// arrowSchemaBytes returns a stream of Arrow data without rows.
+func arrowSchemaBytes(tb testing.TB) []byte {
+	tb.Helper()
+	var stream bytes.Buffer
+	_, schema := randomArrowTable(rand.New(rand.NewPCG(5, 500)))
+	if err := ipc.NewWriter(&stream, ipc.WithSchema(schema)).Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return stream.Bytes()
+}
+
+// TestArrowFieldCount opens Arrow data whose schema claims 2^30 fields, for which the library would allocate
+// memory.
+func TestArrowFieldCount(t *testing.T) {
+	data := arrowSchemaBytes(t)
+	message := flatbuffers.Table{Bytes: data[8:], Pos: flatbuffers.GetUOffsetT(data[8:])}
+	var schema flatbuffers.Table
+	message.Union(&schema, flatbuffers.UOffsetT(message.Offset(messageHeader)))
+	fields := schema.Vector(flatbuffers.UOffsetT(schema.Offset(schemaFields)))
+	binary.LittleEndian.PutUint32(data[8+fields-4:], 1<<30)
+	in := filepath.Join(t.TempDir(), "in")
+	if err := os.WriteFile(in, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Describe([]string{in}, MinMemory); !errors.Is(err, errSchema) {
+		t.Errorf("error %v", err)
 	}
 }
 

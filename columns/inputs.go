@@ -16,8 +16,8 @@ import (
 // An input is an open file or stream of rows.
 type input interface {
 	label() string
-	// columns returns the columns of the schema.
-	columns() ([]*column, error)
+	// columns returns the columns of the schema, including those that cannot be read.
+	columns() []*column
 	// sameSchema reports whether the other input has the same schema.
 	sameSchema(other input) bool
 	// count returns the number of rows; negative: it is unknown.

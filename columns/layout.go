@@ -3,8 +3,10 @@ package columns
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
+	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/schema"
 
@@ -15,6 +17,9 @@ import (
 type Key struct {
 	Column string // its path: names of groups and of the column, separated by periods
 	Desc   bool
+
+	// Compute replaces Column by a function of columns, such as hilbert(lon,lat); see extsort.KeyField.
+	Compute string
 }
 
 // A column is one leaf of the schema, with its place in a record.
@@ -22,11 +27,13 @@ type column struct {
 	name       string // the path of the leaf
 	index      int
 	leaf       *schema.Column // of a Parquet file
+	arrowType  arrow.DataType // of Arrow data
 	isVariable bool           // its values have any length
 	width      int            // of the value, or of the slot in which a key of variable width begins
 
 	fields    []extsort.KeyField // order the values; offsets count from the value
 	unordered string             // why the column cannot be a key, or ""
+	refused   error              // why the column cannot be read, or nil
 	isSigned  bool               // as a key, the first byte of the value has a sign
 	isKey     bool
 
@@ -41,7 +48,8 @@ type column struct {
 	levelMask  byte  // bit of the level; 0: the level has a whole byte
 
 	isNullableKey bool
-	orderPlace    int // byte of the null order, for a nullable key
+	hasOrder      bool // has an order byte although it has no nulls, because the column of another input has
+	orderPlace    int  // byte of the null order, for a nullable key
 }
 
 // A layout describes the records of a schema.
@@ -51,10 +59,21 @@ type layout struct {
 	chosen     []*column // the columns of the keys
 	desc       []bool    // for each key
 	keys       []extsort.KeyField
-	keyBytes   int  // bytes that begin each piece of a row, if there are columns of variable width
-	headBytes  int  // bytes before the values of variable width
-	recordSize int  // the size of a piece
-	nullOrder  byte // the order byte of a null
+	keyBytes   int       // bytes that begin each piece of a row, if there are columns of variable width
+	headBytes  int       // bytes before the values of variable width
+	recordSize int       // the size of a piece
+	added      []*column // columns that only the output has
+	order      []orderedKey
+	computed   []*computedKey
+	kept       *column // for a computed key; nil: it is not stored
+	nullOrder  byte    // the order byte of a null
+}
+
+// An orderedKey is a column or a computed key.
+type orderedKey struct {
+	column   *column
+	computed *computedKey
+	desc     bool
 }
 
 // order bytes of a nullable key.
@@ -74,6 +93,9 @@ func newLayout(columns []*column, keys []Key, nullsFirst bool) (*layout, error) 
 		l.nullOrder = orderNullFirst
 	}
 	for _, c := range columns {
+		if c.refused != nil {
+			return nil, c.refused
+		}
 		if c.isVariable {
 			l.variable = append(l.variable, c)
 		}
@@ -88,7 +110,23 @@ func newLayout(columns []*column, keys []Key, nullsFirst bool) (*layout, error) 
 		c.isKey = true
 		c.flip = c.isSigned
 	}
+	for _, k := range l.computed {
+		for _, arg := range k.args {
+			arg.column.isKey = true
+		}
+	}
 	return l, nil
+}
+
+// keyColumns returns the columns of the keys, including those of computed keys.
+func (l *layout) keyColumns() []*column {
+	all := slices.Clip(l.chosen)
+	for _, k := range l.computed {
+		for _, arg := range k.args {
+			all = append(all, arg.column)
+		}
+	}
+	return all
 }
 
 // arrange places the columns in a record. The sample decides how many bytes of values of variable
@@ -96,11 +134,21 @@ func newLayout(columns []*column, keys []Key, nullsFirst bool) (*layout, error) 
 func (l *layout) arrange(s *sample) {
 	for _, c := range l.variable {
 		if c.isKey {
-			c.prefix = s.prefix(l.variable, c)
-			c.width = c.prefix + 1
-			c.fields = []extsort.KeyField{{Type: extsort.Bytes(c.width)}}
+			c.setSlot(s.prefix(l.variable, c))
 		}
 	}
+	l.place(s)
+}
+
+// setSlot sets the size of the slot of a key of variable width.
+func (c *column) setSlot(prefix int) {
+	c.prefix = prefix
+	c.width = prefix + 1
+	c.fields = []extsort.KeyField{{Type: extsort.Bytes(c.width)}}
+}
+
+// place places the columns, whose slots have sizes.
+func (l *layout) place(s *sample) {
 	l.placeOrders()
 	l.placeValues()
 	l.placeLevels()
@@ -108,31 +156,33 @@ func (l *layout) arrange(s *sample) {
 	if len(l.variable) > 0 {
 		l.recordSize = s.recordSize(l)
 	}
-	for i, c := range l.chosen {
-		l.addKey(c, l.desc[i])
+	for _, key := range l.order {
+		if key.computed != nil {
+			l.addComputed(key.computed)
+		} else {
+			l.addKey(key.column, key.desc)
+		}
 	}
 }
 
-// parquetColumns returns the columns of a schema.
-func parquetColumns(s *schema.Schema) (all []*column, err error) {
+// parquetColumns returns the columns of a schema, including those that cannot be read.
+func parquetColumns(s *schema.Schema) (all []*column) {
 	for i := range s.NumColumns() {
 		c, err := newColumn(s.Column(i), i)
-		if err != nil {
-			return nil, err
-		}
+		c.refused = err
 		all = append(all, c)
 	}
-	return all, nil
+	return all
 }
 
 // newColumn returns a column without a place.
 func newColumn(leaf *schema.Column, index int) (*column, error) {
 	c := &column{name: leaf.Path(), leaf: leaf, index: index, maxLevel: leaf.MaxDefinitionLevel()}
 	if leaf.MaxRepetitionLevel() > 0 {
-		return nil, fmt.Errorf("column %s is a list or a map, which cannot be sorted: leave it out", c.name)
+		return c, fmt.Errorf("column %s is a list or a map, which cannot be sorted: leave it out", c.name)
 	}
 	if c.maxLevel > math.MaxInt8 {
-		return nil, fmt.Errorf("column %s is nested %d levels deep, more than 127", c.name, c.maxLevel)
+		return c, fmt.Errorf("column %s is nested %d levels deep, more than 127", c.name, c.maxLevel)
 	}
 	switch leaf.PhysicalType() {
 	case parquet.Types.Boolean:
@@ -146,12 +196,12 @@ func newColumn(leaf *schema.Column, index int) (*column, error) {
 	case parquet.Types.FixedLenByteArray:
 		c.width = leaf.TypeLength()
 		if c.width <= 0 || c.width > maxWidth {
-			return nil, fmt.Errorf("column %s has %d bytes: 1 to %d can be sorted", c.name, c.width, maxWidth)
+			return c, fmt.Errorf("column %s has %d bytes: 1 to %d can be sorted", c.name, c.width, maxWidth)
 		}
 	case parquet.Types.ByteArray:
 		c.isVariable = true
 	default:
-		return nil, fmt.Errorf("column %s has an unknown type (%s)", c.name, typeName(leaf))
+		return c, fmt.Errorf("column %s has an unknown type (%s)", c.name, typeName(leaf))
 	}
 	c.setOrder()
 	return c, nil
@@ -159,45 +209,96 @@ func newColumn(leaf *schema.Column, index int) (*column, error) {
 
 // typeName returns the type of a leaf for messages.
 func typeName(leaf *schema.Column) string {
+	units := map[schema.TimeUnitType]string{
+		schema.TimeUnitMillis: "ms", schema.TimeUnitMicros: "us", schema.TimeUnitNanos: "ns",
+	}
+	switch t := leaf.LogicalType().(type) {
+	case schema.IntLogicalType:
+		return intName(t.BitWidth(), t.IsSigned())
+	case *schema.IntLogicalType:
+		return intName(t.BitWidth(), t.IsSigned())
+	case schema.DecimalLogicalType:
+		return fmt.Sprintf("decimal(%d,%d)", t.Precision(), t.Scale())
+	case *schema.DecimalLogicalType:
+		return fmt.Sprintf("decimal(%d,%d)", t.Precision(), t.Scale())
+	case schema.TimeLogicalType:
+		return "time[" + units[t.TimeUnit()] + "]"
+	case *schema.TimeLogicalType:
+		return "time[" + units[t.TimeUnit()] + "]"
+	case schema.TimestampLogicalType:
+		return "timestamp[" + units[t.TimeUnit()] + zoneName(t.IsAdjustedToUTC()) + "]"
+	case *schema.TimestampLogicalType:
+		return "timestamp[" + units[t.TimeUnit()] + zoneName(t.IsAdjustedToUTC()) + "]"
+	}
 	if logical := leaf.LogicalType(); logical != nil && !logical.IsNone() {
 		return strings.ToLower(logical.String())
 	}
 	return strings.ToLower(leaf.PhysicalType().String())
 }
 
+func intName(bits int8, isSigned bool) string {
+	if isSigned {
+		return fmt.Sprintf("int%d", bits)
+	}
+	return fmt.Sprintf("uint%d", bits)
+}
+
+func zoneName(isUTC bool) string {
+	if isUTC {
+		return ", UTC"
+	}
+	return ""
+}
+
+// typeText returns the type of a column for messages and for people.
+func (c *column) typeText() string {
+	if c.leaf == nil {
+		return c.arrowType.String()
+	}
+	return typeName(c.leaf)
+}
+
 // find sets the columns of the keys.
 func (l *layout) find(keys []Key) error {
-	if len(keys) == 0 {
-		return fmt.Errorf("no key: name a column to sort by; the columns are %s", l.names())
-	}
 	for _, key := range keys {
-		c := l.named(key.Column)
-		if c == nil {
-			return fmt.Errorf("no column %q: the columns are %s", key.Column, l.names())
+		if key.Compute != "" {
+			k, err := parseComputed(l.columns, key)
+			if err != nil {
+				return err
+			}
+			l.computed = append(l.computed, k)
+			l.order = append(l.order, orderedKey{computed: k, desc: key.Desc})
+			continue
 		}
+		c, err := columnNamed(l.columns, key.Column)
+		if err != nil {
+			return err
+		}
+		l.order = append(l.order, orderedKey{column: c, desc: key.Desc})
 		l.chosen = append(l.chosen, c)
 		l.desc = append(l.desc, key.Desc)
 	}
 	return nil
 }
 
-func (l *layout) named(path string) *column {
-	for _, c := range l.columns {
+// columnNamed returns the column with a path.
+func columnNamed(columns []*column, path string) (*column, error) {
+	for _, c := range columns {
 		if c.name == path {
-			return c
+			return c, nil
 		}
 	}
-	return nil
+	return nil, fmt.Errorf("no column %q: the columns are %s", path, namesOf(columns))
 }
 
-// names lists the columns for a message, which it keeps short.
-func (l *layout) names() string {
+// namesOf lists columns for a message, which it keeps short.
+func namesOf(columns []*column) string {
 	const most = 80
 	text := ""
-	for i, c := range l.columns {
+	for i, c := range columns {
 		name := c.name
 		if len(text)+len(name) > most {
-			return text + fmt.Sprintf(" and %d more", len(l.columns)-i)
+			return text + fmt.Sprintf(" and %d more", len(columns)-i)
 		}
 		if i > 0 {
 			text += ", "
@@ -209,13 +310,25 @@ func (l *layout) names() string {
 
 // placeOrders places the order bytes of nullable keys.
 func (l *layout) placeOrders() {
-	for _, c := range l.chosen {
-		if c.maxLevel == 0 || c.isNullableKey {
+	for _, c := range l.keyColumns() {
+		if c.maxLevel == 0 && !c.hasOrder || c.isNullableKey {
 			continue
 		}
 		c.isNullableKey = true
 		c.orderPlace = l.recordSize
 		l.recordSize++
+	}
+}
+
+// markValues sets the order bytes of keys without nulls.
+func (l *layout) markValues(r rows) {
+	for _, c := range l.chosen {
+		if c.maxLevel > 0 || !c.isNullableKey {
+			continue
+		}
+		for i := range r.count {
+			r.data[r.at(i)+c.orderPlace] = orderValue
+		}
 	}
 }
 
@@ -235,6 +348,10 @@ func (l *layout) placeValues() {
 		l.recordSize += pieceMark
 	}
 	place(false)
+	if l.kept != nil {
+		l.kept.offset = l.recordSize
+		l.recordSize += l.kept.width
+	}
 	for _, c := range l.variable {
 		c.lengthPlace = l.recordSize
 		l.recordSize += 4

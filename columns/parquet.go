@@ -106,7 +106,7 @@ func (in *parquetFile) label() string { return in.name }
 
 func (in *parquetFile) count() int64 { return in.rows }
 
-func (in *parquetFile) columns() ([]*column, error) {
+func (in *parquetFile) columns() []*column {
 	return parquetColumns(in.reader.MetaData().Schema)
 }
 
@@ -126,21 +126,27 @@ func (in *parquetFile) next() (openRows, error) {
 	group := in.group
 	in.group++
 	return func(l *layout, maxRows int, floats *floatFacts) (*rowDecoder, error) {
-		return in.openGroup(group, l, maxRows, floats)
+		r := rowRange{group: group, end: in.reader.MetaData().RowGroup(group).NumRows()}
+		return in.openRange(r, l, maxRows, floats)
 	}, nil
 }
 
-// openGroup starts to decode a row group.
-func (in *parquetFile) openGroup(index int, l *layout, maxRows int, floats *floatFacts) (*rowDecoder, error) {
-	d := &rowDecoder{layout: l, left: in.reader.MetaData().RowGroup(index).NumRows(), maxRows: maxRows}
+// openRange starts to decode rows of a row group.
+func (in *parquetFile) openRange(r rowRange, l *layout, maxRows int, floats *floatFacts) (*rowDecoder, error) {
+	d := &rowDecoder{layout: l, left: r.end - r.first, maxRows: maxRows}
 	if d.left == 0 {
 		return d, nil
 	}
-	group := in.reader.RowGroup(index)
+	group := in.reader.RowGroup(r.group)
 	for _, c := range l.columns {
 		reader, err := group.Column(c.index)
 		if err != nil {
 			return nil, fmt.Errorf("column %s: %w", c.name, err)
+		}
+		if r.first > 0 {
+			if err := reader.SeekToRow(r.first); err != nil {
+				return nil, fmt.Errorf("column %s: %w", c.name, err)
+			}
 		}
 		if strings, ok := reader.(*file.ByteArrayColumnChunkReader); ok && c.isVariable {
 			d.variable = append(d.variable, newVariableDecoder(c, strings, maxRows))

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow-go/v18/parquet/compress"
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/metadata"
+	"github.com/apache/arrow-go/v18/parquet/schema"
 )
 
 // A pageCodec is a compression of pages.
@@ -75,23 +76,59 @@ func writerProperties(in *parquetFile, l *layout, opt Options, floats *floatFact
 
 // sortingColumns returns the keys for the metadata of row groups.
 func (l *layout) sortingColumns(opt Options) (all []parquet.SortingColumn) {
-	for _, key := range opt.Keys {
+	for _, key := range l.order {
+		c := key.column
+		if key.computed != nil {
+			c = l.kept
+		}
+		if c == nil {
+			break
+		}
 		all = append(all, parquet.SortingColumn{
-			ColumnIdx:  int32(l.named(key.Column).index),
-			Descending: key.Desc,
+			ColumnIdx:  int32(c.index),
+			Descending: key.desc,
 			NullsFirst: opt.NullsFirst,
 		})
 	}
 	return all
 }
 
+// parquetRoot returns the schema of the output, given that of the input.
+func (l *layout) parquetRoot(root *schema.GroupNode) (*schema.GroupNode, error) {
+	if len(l.added) == 0 {
+		return root, nil
+	}
+	var fields schema.FieldList
+	for i := range root.NumFields() {
+		fields = append(fields, root.Field(i))
+	}
+	for _, c := range l.added {
+		repetition := parquet.Repetitions.Required
+		if c.maxLevel > 0 {
+			repetition = parquet.Repetitions.Optional
+		}
+		node, err := schema.NewPrimitiveNodeLogical(c.name, repetition, c.leaf.LogicalType(), c.leaf.PhysicalType(),
+			c.leaf.TypeLength(), -1)
+		if err != nil {
+			return nil, fmt.Errorf("column %s: %w", c.name, err)
+		}
+		fields = append(fields, node)
+	}
+	return schema.NewGroupNode(root.Name(), parquet.Repetitions.Required, fields, -1)
+}
+
 // style returns the compression of a column of the input, and whether it has a dictionary.
 func (in *parquetFile) style(c *column) (codec compress.Compression, dictionary bool, err error) {
 	meta := in.reader.MetaData()
+	index := c.index
+	if isAdded := index >= meta.Schema.NumColumns(); isAdded {
+		index = 0
+		defer func() { dictionary = false }()
+	}
 	if meta.NumRowGroups() == 0 {
 		return compress.Codecs.Snappy, true, nil
 	}
-	chunk, err := meta.RowGroup(0).ColumnChunk(c.index)
+	chunk, err := meta.RowGroup(0).ColumnChunk(index)
 	if err != nil {
 		return codec, false, err
 	}
@@ -106,7 +143,7 @@ func (in *parquetFile) style(c *column) (codec compress.Compression, dictionary 
 }
 
 // newWriter starts a file with the schema and the key-value metadata of the input.
-func newWriter(w io.Writer, in *parquetFile, props *parquet.WriterProperties) (*file.Writer, error) {
+func newWriter(w io.Writer, in *parquetFile, l *layout, props *parquet.WriterProperties) (*file.Writer, error) {
 	meta := in.reader.MetaData()
 	pairs := metadata.NewKeyValueMetadata()
 	old := meta.KeyValueMetadata()
@@ -116,6 +153,10 @@ func newWriter(w io.Writer, in *parquetFile, props *parquet.WriterProperties) (*
 			return nil, err
 		}
 	}
-	return file.NewParquetWriterWithError(w, meta.Schema.Root(), file.WithWriterProps(props),
+	root, err := l.parquetRoot(meta.Schema.Root())
+	if err != nil {
+		return nil, err
+	}
+	return file.NewParquetWriterWithError(w, root, file.WithWriterProps(props),
 		file.WithWriteMetadata(pairs))
 }

@@ -25,9 +25,14 @@ type Options struct {
 	NaN           extsort.NaNOrder
 	NumericFloats bool // see extsort.Record
 
+	KeepKey string // the name of a column for the computed key; "": it is not stored
+
 	Unique   bool // write one row of rows with equal keys: the first one, or the last one with KeepLast
 	KeepLast bool
 	Limit    int64 // write at most this many rows; 0: all, negative: none
+
+	SplitFiles int   // write about this many files, such as out.000.parquet for out.parquet; 0: see SplitBytes
+	SplitBytes int64 // write files of rows with this many bytes, before encoding; 0: one file
 
 	Output      string    // "": Stdout
 	Stdout      io.Writer // receives the file if Output is empty
@@ -38,12 +43,14 @@ type Options struct {
 	Workers  int // 0: GOMAXPROCS
 	Strategy extsort.Strategy
 	Verify   bool
+
+	MeasurePeak bool // see extsort.Resources
 }
 
 // Sort sorts the rows of Parquet or Arrow files. Rows with equal keys stay in the order of the inputs. The
 // output appears completely or not at all.
 func Sort(ctx context.Context, opt Options) (report *extsort.Report, err error) {
-	m, err := newBudget(opt.Memory, cmp.Or(opt.Workers, runtime.GOMAXPROCS(0)))
+	m, err := opt.budget()
 	if err != nil {
 		return nil, err
 	}
@@ -62,12 +69,14 @@ func Sort(ctx context.Context, opt Options) (report *extsort.Report, err error) 
 	if err := checkOutput(opt, inputs[0]); err != nil {
 		return nil, err
 	}
-	l, err := layoutOf(inputs, opt)
+	l, err := layoutOf(ctx, inputs, opt, m)
 	if err != nil {
 		return nil, err
 	}
-	target, err := newTarget(ctx, opt)
-	if err != nil {
+	var target extsort.Sink
+	if opt.SplitFiles > 0 || opt.SplitBytes > 0 {
+		target = &splitTarget{opt: opt}
+	} else if target, err = newTarget(ctx, opt); err != nil {
 		return nil, err
 	}
 	report, err = sortInto(ctx, opt, inputs, l, m, target)
@@ -78,6 +87,11 @@ func Sort(ctx context.Context, opt Options) (report *extsort.Report, err error) 
 		return report, errors.Join(err, target.Abort())
 	}
 	return report, nil
+}
+
+// budget divides the memory limit.
+func (opt Options) budget() (budget, error) {
+	return newBudget(opt.Memory, cmp.Or(opt.Workers, runtime.GOMAXPROCS(0)))
 }
 
 // checkOutput checks the compression and the suffix of the output.
@@ -102,15 +116,21 @@ func checkOutput(opt Options, first input) error {
 }
 
 // layoutOf returns the layout of the records.
-func layoutOf(inputs []input, opt Options) (*layout, error) {
+func layoutOf(ctx context.Context, inputs []input, opt Options, m budget) (*layout, error) {
 	first := inputs[0]
-	all, err := first.columns()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", first.label(), err)
+	all := first.columns()
+	if len(opt.Keys) == 0 {
+		return nil, fmt.Errorf("%s: no key: name a column to sort by; the columns are %s", first.label(), namesOf(all))
 	}
 	l, err := newLayout(all, opt.Keys, opt.NullsFirst)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", first.label(), err)
+	}
+	if err := cmp.Or(l.checkComputed(opt), l.keepKey(opt.KeepKey, first)); err != nil {
+		return nil, err
+	}
+	if err := l.completeRanges(ctx, inputs, opt, m); err != nil {
+		return nil, err
 	}
 	s, err := sampleInputs(inputs, l)
 	if err != nil {
@@ -126,47 +146,36 @@ func sortInto(ctx context.Context, opt Options, inputs []input, l *layout, m bud
 	src := newSource(ctx, inputs, l, m.source(inputs, l))
 	defer src.close()
 	_, isArrow := inputs[0].(*arrowStream)
-	out := &lateSink{layout: l, sizes: m.sink(l, isArrow), pick: opt.picker(), tiedBytes: m.tiedBytes()}
-	out.open = func() (groupWriter, error) { return openWriter(w, inputs[0], l, opt, src.floats, m.pageBytes(l)) }
-	defer func() { err = errors.Join(err, out.close(err == nil)) }()
-
-	rows := int64(0)
-	for _, in := range inputs {
-		if in.count() < 0 {
-			rows = -1
-			break
+	written := l.outputLayout()
+	out := &lateSink{layout: written, sizes: m.sink(l, isArrow), pick: opt.picker(), tiedBytes: m.tiedBytes()}
+	out.open = func() (groupWriter, error) {
+		if split, ok := w.(*splitTarget); ok {
+			if err := split.next(ctx); err != nil {
+				return nil, err
+			}
 		}
-		rows += in.count()
+		return openWriter(w, inputs[0], written, opt, src.floats, m.pageBytes(l))
 	}
+	rows := (&table{inputs: inputs}).rows()
+	if out.split, err = newSplitter(opt, written, rows); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, out.close(err == nil)) }()
 	if rows == 0 {
 		return &extsort.Report{}, nil
 	}
-	job := extsort.Job{
-		Input: extsort.Input{
-			Sources: []extsort.Source{{Reader: src, Name: inputs[0].label()}},
-			Records: max(rows, 0),
-			Raw:     true,
-		},
-		Record: extsort.Record{
-			Size:          l.recordSize,
-			Keys:          l.keys,
-			NaN:           opt.NaN,
-			NumericFloats: opt.NumericFloats,
-		},
-		Select: opt.selection(),
-		Output: extsort.Output{Writer: out},
-		Resources: extsort.Resources{
-			Memory:   m.engine,
-			TempDirs: opt.TempDirs,
-			Workers:  opt.Workers,
-			Devices:  []string{"cpu"},
-		},
-		Tuning: extsort.Tuning{Strategy: opt.Strategy},
-		Verify: opt.Verify,
+	job := l.job(opt, m)
+	job.Input = extsort.Input{
+		Sources: []extsort.Source{{Reader: src, Name: inputs[0].label()}},
+		Records: max(rows, 0),
+		Raw:     true,
 	}
-	if len(l.variable) > 0 { // a row can be several records; the sink selects rows
+	job.Output = extsort.Output{Writer: out}
+	if l.kept != nil {
+		job.Output.Writer = newKeptKey(l, out)
+	}
+	if len(l.variable) > 0 {
 		job.Input.Records = 0
-		job.Select = nil
 	}
 	report, err = extsort.Sort(ctx, job)
 	if src.failed != nil && ctx.Err() == nil {
@@ -179,6 +188,72 @@ func sortInto(ctx context.Context, opt Options, inputs []input, l *layout, m bud
 		err = cmp.Or(err, in.checkUnchanged())
 	}
 	return report, err
+}
+
+// job returns the job of a sort, without its input and output.
+func (l *layout) job(opt Options, m budget) extsort.Job {
+	job := extsort.Job{
+		Record: extsort.Record{
+			Size:          l.recordSize,
+			Keys:          l.keys,
+			NaN:           opt.NaN,
+			NumericFloats: opt.NumericFloats,
+		},
+		Resources: extsort.Resources{
+			Memory:      m.engine,
+			TempDirs:    opt.TempDirs,
+			Workers:     opt.Workers,
+			Devices:     []string{"cpu"},
+			MeasurePeak: opt.MeasurePeak,
+		},
+		Tuning: extsort.Tuning{Strategy: opt.Strategy},
+		Verify: opt.Verify,
+	}
+	if len(l.variable) == 0 { // otherwise a row can be several records, and the sink selects rows
+		job.Select = opt.selection()
+	}
+	if l.kept != nil {
+		job.KeepKey = l.kept.name
+	}
+	return job
+}
+
+// Plan predicts how Sort would run. It reads the metadata of the inputs and, if they have columns of variable
+// width, a sample of their rows. The number of rows must be known, as it is for Parquet files.
+func Plan(ctx context.Context, opt Options) (*extsort.Forecast, error) {
+	m, err := opt.budget()
+	if err != nil {
+		return nil, err
+	}
+	t, err := openTable(opt.Inputs, m.columns/2)
+	if err != nil {
+		return nil, err
+	}
+	defer t.close()
+	if t.rows() < 0 {
+		return nil, fmt.Errorf("%s: the number of rows of Arrow data is not known, so it cannot be planned", t.label())
+	}
+	l, err := layoutOf(ctx, t.inputs, opt, m)
+	if err != nil {
+		return nil, err
+	}
+	s, err := sampleInputs(t.inputs, l)
+	if err != nil {
+		return nil, err
+	}
+	return extsort.PlanFor(ctx, l.job(opt, m), t.rows()*s.pieces(l)/max(int64(len(s.rows)), 1))
+}
+
+// pieces returns the number of records of the sampled rows.
+func (s *sample) pieces(l *layout) (total int64) {
+	for _, row := range s.rows {
+		payload := 0
+		for i, c := range l.variable {
+			payload += c.payloadOf(row.lengths[i])
+		}
+		total += int64(l.pieces(payload))
+	}
+	return max(total, 1)
 }
 
 // selection returns the rows that a sort of complete rows writes.
@@ -222,7 +297,7 @@ func openWriter(w io.Writer, in input, l *layout, opt Options, floats *floatFact
 	if err != nil {
 		return nil, err
 	}
-	writer, err := newWriter(w, first, props)
+	writer, err := newWriter(w, first, l, props)
 	if err != nil {
 		return nil, err
 	}
@@ -248,12 +323,14 @@ type lateSink struct {
 	sizes     sinkSizes
 	pick      picker
 	tiedBytes int
+	split     *splitter // nil: one file
 	open      func() (groupWriter, error)
 
 	groups    groupWriter
 	sink      *sink
 	refiner   *refiner // with columns of variable width
 	assembler *assembler
+	records   *recordWriter // with a splitter and columns of fixed width
 }
 
 func (s *lateSink) start() (err error) {
@@ -264,19 +341,47 @@ func (s *lateSink) start() (err error) {
 		return err
 	}
 	s.sink = newSink(s.layout, s.groups, s.sizes)
-	if len(s.layout.variable) > 0 {
-		s.refiner = s.layout.refiner(s.pick, s.tiedBytes, s.sink.addRow)
+	switch {
+	case s.refiner != nil || s.records != nil: // it is not the first file
+	case len(s.layout.variable) > 0:
+		s.refiner = s.layout.refiner(s.pick, s.tiedBytes, s.addRow)
 		s.assembler = &assembler{layout: s.layout, next: s.refiner.add}
+		if s.split != nil {
+			s.split.refiner = s.refiner
+		}
+	case s.split != nil:
+		s.records = &recordWriter{size: s.layout.recordSize, next: s.addRow}
 	}
 	return nil
+}
+
+// addRow adds a row. If it begins a new file, the current one is completed.
+func (s *lateSink) addRow(row []byte) error {
+	if s.split != nil && s.split.isDue(row) {
+		if err := errors.Join(s.sink.finish(true), s.groups.close()); err != nil {
+			return err
+		}
+		s.sink = nil
+		if err := s.start(); err != nil {
+			return err
+		}
+	}
+	if s.assembler != nil {
+		return s.sink.addRow(row)
+	}
+	_, err := s.sink.Write(row)
+	return err
 }
 
 func (s *lateSink) Write(p []byte) (int, error) {
 	if err := s.start(); err != nil {
 		return 0, err
 	}
-	if s.assembler != nil {
+	switch {
+	case s.assembler != nil:
 		return s.assembler.Write(p)
+	case s.records != nil:
+		return s.records.Write(p)
 	}
 	return s.sink.Write(p)
 }
@@ -297,6 +402,9 @@ func (s *lateSink) close(complete bool) (err error) {
 			err = nil
 		}
 		complete = err == nil
+		if s.sink == nil { // the next file of a split could not be opened
+			return err
+		}
 	}
 	if err := errors.Join(err, s.sink.finish(complete)); err != nil || !complete {
 		return err

@@ -16,6 +16,14 @@ type floatFacts struct {
 	columns []atomic.Bool
 }
 
+func newFloatFacts(l *layout) *floatFacts {
+	most := -1
+	for _, c := range l.columns {
+		most = max(most, c.index)
+	}
+	return &floatFacts{columns: make([]atomic.Bool, most+1)}
+}
+
 func (f *floatFacts) found(c *column) { f.columns[c.index].Store(true) }
 
 // A source decodes the rows of all files into records, in order. Several workers decode a row group
@@ -76,7 +84,7 @@ func newSource(ctx context.Context, files []input, l *layout, sizes sourceSizes)
 	s := &source{
 		files:      files,
 		layout:     l,
-		floats:     &floatFacts{columns: make([]atomic.Bool, len(l.columns))},
+		floats:     newFloatFacts(l),
 		blockRows:  sizes.blockRows,
 		blockBytes: sizes.blockBytes,
 		cancel:     cancel,

@@ -155,6 +155,7 @@ func (d *rowDecoder) place(records []byte, count int) error {
 			return err
 		}
 	}
+	l.markValues(r)
 	if len(d.variable) == 0 {
 		return nil
 	}

@@ -25,7 +25,8 @@ var (
 func textsOf(t *testing.T, see func(where, text string)) {
 	t.Helper()
 	tools := []string{
-		"cmd/...", "device/bench/...", "device/tune", "internal/dist", "internal/remote/remotetest", "internal/soak",
+		"cmd/...", "columns/cmd/...", "device/bench/...", "device/tune", "internal/dist", "internal/remote/remotetest",
+		"internal/soak",
 	}
 	for _, f := range goFiles(t) {
 		if f.isTest() || slices.ContainsFunc(tools, func(p string) bool { return matches(p, f.folder) }) {
@@ -53,8 +54,8 @@ func TestMessagesNameFields(t *testing.T) {
 				t.Errorf("%s: %q names the flag %s: name the option", where, text, found[1])
 			}
 		}
-		// The root has its own fields.
-		names := strings.HasPrefix(where, "./") || strings.HasPrefix(where, "internal/option/")
+		// The root and columns have their own fields.
+		names := strings.HasPrefix(where, "./") || strings.HasPrefix(where, "columns/") || strings.HasPrefix(where, "internal/option/")
 		if field := fieldInText.FindString(text); field != "" && !names {
 			t.Errorf("%s: %q names the field %s: use its constant of package option", where, text, field)
 		}

@@ -1,6 +1,6 @@
-// Command extsort-columns sorts Parquet and Arrow files. The command extsort starts it if an input
-// is such a file, and passes flags that it has checked. Its messages begin with "extsort: ", because
-// users call extsort.
+// Command extsort-columns sorts Parquet and Arrow files, and runs other verbs on them. The command extsort
+// starts it if an input is such a file, and passes flags that it has checked. Its messages begin with
+// "extsort: ", because users call extsort.
 //
 // Only the root package of this module is stable: this command may change in any version.
 package main
@@ -12,18 +12,19 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"runtime/debug"
 	"strings"
 	"syscall"
 
-	"github.com/spf13/pflag"
-
-	"github.com/extsort/extsort"
 	"github.com/extsort/extsort/columns"
 )
 
-// exitError is the exit code after an error.
-const exitError = 2
+// The exit codes.
+const (
+	exitNo    = 1 // disorder, or nothing found
+	exitError = 2
+)
 
 func main() {
 	if os.Getenv("GOGC") == "" {
@@ -32,12 +33,12 @@ func main() {
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run sorts and returns the exit code. If a signal ends the sort, the process dies of it.
+// run runs a verb and returns the exit code. If a signal ends it, the process dies of the signal.
 func run(args []string, stdout, stderr io.Writer) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	release := catchSignals(cancel)
-	err := sort(ctx, args, stdout)
+	err := runVerb(ctx, args, stdout, stderr)
 	release()
 	var caught caughtSignal
 	switch {
@@ -45,6 +46,11 @@ func run(args []string, stdout, stderr io.Writer) int {
 		return dieOf(caught.signal)
 	case err == nil:
 		return 0
+	case errors.Is(err, errNo):
+		if text := oneLine(err); text != "" {
+			fmt.Fprintln(stderr, "extsort: "+text)
+		}
+		return exitNo
 	case errors.Is(err, syscall.EPIPE):
 		return dieOf(syscall.SIGPIPE)
 	}
@@ -52,10 +58,18 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return exitError
 }
 
-// oneLine returns an error as one line. Joined errors are separated by semicolons.
+// oneLine returns an error as one line, with flags instead of options. Joined errors are separated by
+// semicolons.
 func oneLine(err error) string {
-	return strings.ReplaceAll(err.Error(), "\n", "; ")
+	return flagNames.Replace(strings.ReplaceAll(err.Error(), "\n", "; "))
 }
+
+// flagNames replaces options of package columns by flags.
+var flagNames = strings.NewReplacer(
+	"Options.KeepKey", "--keep-key", "Options.Verify", "--verify", "Options.Unique", "-u", "Options.Output", "-o",
+	"Options.SplitFiles", "--split", "SetOptions.All", "--all", "PrintOptions.Columns", "--columns",
+	"PrintOptions.Form", "--as",
+)
 
 // A caughtSignal is the cause of a cancelled context.
 type caughtSignal struct{ signal os.Signal }
@@ -87,49 +101,8 @@ func catchSignals(cancel context.CancelCauseFunc) (release func()) {
 	}
 }
 
-func sort(ctx context.Context, args []string, stdout io.Writer) error {
-	opt, err := parse(args)
-	if err != nil {
-		return err
-	}
-	opt.Stdout = stdout
-	_, err = columns.Sort(ctx, opt)
-	return err
-}
-
-// parse reads the command line.
-func parse(args []string) (opt columns.Options, err error) {
-	flags := pflag.NewFlagSet("extsort-columns", pflag.ContinueOnError)
-	flags.SetOutput(io.Discard)
-	keys := flags.StringArrayP("key", "k", nil, "COLUMN[:desc]")
-	reverse := flags.BoolP("reverse", "r", false, "reverse the order of all keys")
-	nulls := flags.String("nulls", "last", "first or last")
-	nan := flags.String("nan", "total", "first, last or total")
-	floats := flags.String("float", "total", "total or numeric")
-	keep := flags.String("keep", "first", "first or last")
-	strategy := flags.String("strategy", "", "")
-	flags.BoolVarP(&opt.Unique, "unique", "u", false, "write one row for each key")
-	flags.Int64Var(&opt.Limit, "limit", 0, "write the first N rows; 0: all, negative: none")
-	flags.StringVarP(&opt.Output, "output", "o", "", "")
-	flags.StringVar(&opt.Compression, "compress", "", strings.Join(columns.Codecs(), ", "))
-	flags.Int64VarP(&opt.Memory, "memory", "S", 0, "bytes")
-	flags.StringArrayVarP(&opt.TempDirs, "temp-dir", "T", nil, "")
-	flags.IntVar(&opt.Workers, "parallel", 0, "")
-	flags.BoolVar(&opt.Verify, "verify", false, "")
-	if err := flags.Parse(args); err != nil {
-		return opt, err
-	}
-	opt.Inputs = flags.Args()
-	opt.Keys = parseKeys(*keys, *reverse)
-	opt.NullsFirst = *nulls == "first"
-	opt.NumericFloats = *floats == "numeric"
-	opt.Strategy = extsort.Strategy(*strategy)
-	if *nan != "total" {
-		opt.NaN = extsort.NaNOrder(*nan)
-	}
-	opt.KeepLast = *keep == "last"
-	return opt, nil
-}
+// isFunction matches computed keys.
+var isFunction = regexp.MustCompile(`^(hilbert|morton|bit_reverse|xxh64)\(.*\)$`)
 
 // parseKeys parses keys of the form COLUMN[:desc].
 func parseKeys(texts []string, reverse bool) (keys []columns.Key) {
@@ -138,7 +111,12 @@ func parseKeys(texts []string, reverse bool) (keys []columns.Key) {
 		if !desc {
 			name = strings.TrimSuffix(name, ":asc")
 		}
-		keys = append(keys, columns.Key{Column: name, Desc: desc != reverse})
+		key := columns.Key{Column: name, Desc: desc != reverse}
+		if isFunction.MatchString(name) {
+			key.Compute = name
+			key.Column = ""
+		}
+		keys = append(keys, key)
 	}
 	return keys
 }
