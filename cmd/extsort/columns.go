@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -18,8 +20,27 @@ var columnCompressions = []string{"snappy", "lz4"}
 // columnFlags lists the flags that work with files with columns. Flags about progress have no effect,
 // because the other program shows none.
 var columnFlags = []string{
-	"key", "reverse", "nulls", "nan", "float", "unique", "keep", "limit", "stable", "output", "compress", "buffer-size",
-	"temporary-directory", "parallel", "strategy", "verify", "progress", "quiet",
+	"key", "reverse", "nulls", "nan", "float", "unique", "keep", "keep-key", "limit", "stable", "output", "compress",
+	"split", "buffer-size", "temporary-directory", "parallel", "strategy", "verify", "progress", "quiet", "stats", "check",
+	"check-quiet",
+}
+
+// columnVerbs lists the verbs that work with files with columns, and their flags.
+var columnVerbs = map[string][]string{
+	"info":      {"json"},
+	"plan":      columnFlags,
+	"print":     {"as", "columns", "header", "head", "tail", "range", "output", "parallel"},
+	"find":      {"key", "reverse", "from", "to", "count", "as", "columns", "header", "output", "compress", "buffer-size"},
+	"union":     columnSetFlags,
+	"intersect": columnSetFlags,
+	"subtract":  columnSetFlags,
+	"join":      append(columnSetFlags, "how"),
+}
+
+// columnSetFlags lists the flags of set operations that work with files with columns.
+var columnSetFlags = []string{
+	"key", "reverse", "nulls", "nan", "float", "all", "output", "compress", "buffer-size", "temporary-directory",
+	"parallel", "progress", "quiet", "stats",
 }
 
 func nullsFlag(g group, v *flagValues) {
@@ -56,19 +77,111 @@ func sortColumns(a *app, f *sortFlags, kind string, files []string) error {
 	if len(files) == 0 {
 		files = []string{"-"}
 	}
-	var other string
-	f.flags.Visit(func(flag *pflag.Flag) {
-		if other == "" && !slices.Contains(columnFlags, flag.Name) {
-			other = flag.Name
+	if err := checkColumnFlags(f.flags, columnFlags, files[0], kind); err != nil {
+		return err
+	}
+	switch {
+	case strings.HasPrefix(f.report.stats, "json:"):
+		return fmt.Errorf("%s is %s: use --stats=json, which writes to standard error", files[0], kind)
+	case f.mode.isCheck() && f.report.stats != "":
+		return fmt.Errorf("%s is %s, and -c has no --stats for such files: leave it out", files[0], kind)
+	case f.mode.isCheck():
+		args := []string{"check"}
+		if f.mode.isQuiet() {
+			args = append(args, "--silent")
 		}
-	})
-	if other != "" {
-		return fmt.Errorf("%s is %s, and --%s does not work with such files", files[0], kind, other)
+		return columnhelper.Run(append(args, f.columnArguments(files)...))
 	}
 	if err := a.checkOutput(f.opt.Output, files...); err != nil {
 		return err
 	}
 	return columnhelper.Run(f.columnArguments(files))
+}
+
+// checkColumnFlags returns an error if a flag does not work with files with columns.
+func checkColumnFlags(flags *pflag.FlagSet, known []string, file, kind string) error {
+	var other string
+	flags.Visit(func(flag *pflag.Flag) {
+		if other == "" && !slices.Contains(known, flag.Name) {
+			other = flag.Name
+		}
+	})
+	if other == "" {
+		return nil
+	}
+	return fmt.Errorf("%s is %s, and --%s does not work with such files: leave it out", file, kind, other)
+}
+
+// runOnColumns lets another program run a verb on files with columns. isDone reports whether the first
+// file is one.
+func (v *flagValues) runOnColumns(name string, flags *pflag.FlagSet, files []string) (isDone bool, err error) {
+	known, isKnown := columnVerbs[name]
+	var keys []string
+	if name == "find" && len(files) > 0 {
+		keys = files[:len(files)-1]
+		files = files[len(files)-1:]
+	}
+	if !isKnown || len(files) == 0 || isStandard(files[0], 0) {
+		return false, nil
+	}
+	kind := v.kindOfColumns(files)
+	if kind == "" {
+		return false, nil
+	}
+	if err := checkColumnFlags(flags, known, files[0], kind); err != nil {
+		return true, err
+	}
+	args := append([]string{name}, v.verbArguments(name)...)
+	if len(keys) > 1 {
+		return true, fmt.Errorf("%s is %s, in which find finds one KEY: use --from and --to for more", files[0], kind)
+	}
+	if len(keys) == 1 {
+		for value := range strings.SplitSeq(keys[0], ",") {
+			args = append(args, "--value="+value)
+		}
+	}
+	return true, columnhelper.Run(append(args, v.columnArguments(files)...))
+}
+
+// verbArguments returns the arguments of a verb that a sort does not have.
+func (v *flagValues) verbArguments(name string) (args []string) {
+	add := func(name string, value any) { args = append(args, fmt.Sprintf("--%s=%v", name, value)) }
+	switch name {
+	case "info":
+		add("json", v.info.json)
+	case "print":
+		add("as", v.text.form)
+		if v.text.header != "" {
+			add("header", v.text.header)
+		}
+		if v.text.head.isGiven() {
+			add("head", v.text.head)
+		}
+		if v.text.tail.isGiven() {
+			add("tail", v.text.tail)
+		}
+		if v.text.span != nil {
+			add("first", v.text.span.first)
+			add("end", v.text.span.end)
+		}
+		if len(v.text.columns) > 0 {
+			add("columns", strings.Join(v.text.columns, ","))
+		}
+	case "find":
+		add("from", v.text.find.from)
+		add("to", v.text.find.to)
+		add("count", v.text.find.count)
+		if v.text.form != keysRecords {
+			add("as", v.text.form)
+		}
+		add("header", cmp.Or(v.text.header, "yes"))
+		add("columns", strings.Join(v.text.columns, ","))
+	case "join":
+		add("how", v.sets.join.how)
+	case "union", "intersect", "subtract":
+		add("all", v.sets.all)
+	}
+	return args
 }
 
 // columnArguments returns the arguments of the other program.
@@ -89,6 +202,8 @@ func (f *sortFlags) columnArguments(files []string) []string {
 	add("nan", f.opt.Record.NaN)
 	add("float", f.opt.Record.Float)
 	add("keep", f.opt.Keep)
+	add("keep-key", f.opt.KeepKey)
+	add("stats", f.report.stats)
 	if f.opt.Strategy != "auto" {
 		add("strategy", string(f.opt.Strategy))
 	}
@@ -98,6 +213,7 @@ func (f *sortFlags) columnArguments(files []string) []string {
 	add("compress", f.opt.Compress)
 	for name, number := range map[string]int64{
 		"memory": f.opt.MemoryBytes, "parallel": int64(f.opt.Workers), "limit": f.opt.Limit,
+		"split-files": int64(f.opt.SplitFiles), "split-bytes": f.opt.SplitBytes,
 	} {
 		if number != 0 {
 			add(name, strconv.FormatInt(number, 10))

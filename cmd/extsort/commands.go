@@ -148,7 +148,13 @@ func verbUsages(verbs []*cobra.Command) string {
 // verb returns a command below the root. Its flags in flagTable set v. use is its usage, including
 // any operands.
 func verb(use, about, example string, v *flagValues, run func(*cobra.Command, []string) error) *cobra.Command {
-	cmd := &cobra.Command{Use: use, Long: about + "\n\nUsage:\n  extsort " + use, Example: example, RunE: run}
+	cmd := &cobra.Command{Use: use, Long: about + "\n\nUsage:\n  extsort " + use, Example: example}
+	cmd.RunE = func(cmd *cobra.Command, operands []string) error {
+		if isDone, err := v.runOnColumns(verbName(use), cmd.Flags(), operands); isDone {
+			return err
+		}
+		return run(cmd, operands)
+	}
 	if !strings.Contains(strings.TrimSuffix(use, " [flags]"), " ") {
 		cmd.Args = noOperands
 	}

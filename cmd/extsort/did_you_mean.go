@@ -49,7 +49,8 @@ func (f *sortFlags) checkUndescribed(files []string) error {
 	}
 	info, err := os.Stat(name)
 	if kind := columnhelper.KindOf(name); err == nil && kind != "" {
-		return fmt.Errorf("%s: is %s, which only a sort can read: extsort -k COLUMN -o OUTPUT %[1]s", name, kind)
+		return fmt.Errorf("%s: is %s, which works only with a sort, -c, plan, info, print, find, union, intersect, "+
+			"subtract and join", name, kind)
 	}
 	if err == nil && info.IsDir() {
 		return fmt.Errorf("%s: is a directory", name)

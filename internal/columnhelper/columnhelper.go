@@ -42,7 +42,7 @@ func kindOf(head []byte) string {
 }
 
 // ErrMissing means that the program is not installed.
-var ErrMissing = errors.New("sorting Parquet and Arrow files needs extsort-columns, " +
+var ErrMissing = errors.New("Parquet and Arrow files need extsort-columns, " +
 	"which is neither next to extsort nor in PATH: see docs/columns.md")
 
 // An ExitError means that the program failed and has printed its message.
