@@ -258,7 +258,10 @@ func (t *testTable) writeArrow(tb testing.TB, rng *rand.Rand, f *os.File, from, 
 		if rng.IntN(5) == 0 {
 			n = to - from
 		}
-		group := w.AppendBufferedRowGroup()
+		group, err := w.AppendBufferedRowGroupChecked()
+		if err != nil {
+			tb.Fatal(err)
+		}
 		for i, c := range t.columns {
 			chunk, err := group.Column(i)
 			if err != nil {

@@ -55,7 +55,8 @@ func TestMessagesNameFields(t *testing.T) {
 			}
 		}
 		// The root and columns have their own fields.
-		names := strings.HasPrefix(where, "./") || strings.HasPrefix(where, "columns/") || strings.HasPrefix(where, "internal/option/")
+		names := strings.HasPrefix(where, "./") || strings.HasPrefix(where, "columns/") ||
+			strings.HasPrefix(where, "internal/option/")
 		if field := fieldInText.FindString(text); field != "" && !names {
 			t.Errorf("%s: %q names the field %s: use its constant of package option", where, text, field)
 		}
