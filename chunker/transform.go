@@ -164,13 +164,43 @@ func (k *appendedKeys) Prefixes(dst []uint64, recs []byte) {
 // Transformed returns a dataset whose records are transformed as they are read. The first record
 // has the given index in the whole input.
 func Transformed(d Dataset, m *Transform, first int64) Dataset {
+	buffers := &transformBuffers{}
 	return &transformed{m, d, Wrapped(d, func(src device.Source, before int64) device.Source {
 		return &transformedSource{
 			Source:     src,
 			transform:  m,
 			firstIndex: first + before,
+			buffers:    buffers,
 		}
 	})}
+}
+
+// transformBuffers are buffers of all sources of a dataset, at most one for each worker. A sync.Pool
+// would lose them in every garbage collection, and those are frequent if the heap is small.
+type transformBuffers struct {
+	mu   sync.Mutex
+	free []*transformBuffer
+}
+
+type transformBuffer [plan.TransformBytes]byte
+
+// take returns a buffer that nothing else uses.
+func (b *transformBuffers) take() *transformBuffer {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	last := len(b.free) - 1
+	if last < 0 {
+		return new(transformBuffer)
+	}
+	buf := b.free[last]
+	b.free = b.free[:last]
+	return buf
+}
+
+func (b *transformBuffers) put(buf *transformBuffer) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.free = append(b.free, buf)
 }
 
 type transformed struct {
@@ -193,7 +223,7 @@ type transformedSource struct {
 	device.Source
 	transform  *Transform
 	firstIndex int64
-	buffers    sync.Pool
+	buffers    *transformBuffers
 }
 
 func (s *transformedSource) ReadAhead(ctx context.Context, maxBytes int64) {
@@ -207,11 +237,8 @@ func (s *transformedSource) ReadAhead(ctx context.Context, maxBytes int64) {
 func (s *transformedSource) Next(
 	most int, place func(first int64, n int) []byte,
 ) (int64, int, error) {
-	buf, _ := s.buffers.Get().(*[plan.TransformBytes]byte)
-	if buf == nil {
-		buf = new([plan.TransformBytes]byte)
-	}
-	defer s.buffers.Put(buf)
+	buf := s.buffers.take()
+	defer s.buffers.put(buf)
 
 	read := buf[:]
 	made := []byte(nil)

@@ -309,3 +309,66 @@ func TestSumsOfDurations(t *testing.T) {
 		}
 	}
 }
+
+// TestAppendsEarly checks for which results a record can be followed by the results of itself alone,
+// and compares the results of combining such records with those of the records.
+func TestAppendsEarly(t *testing.T) {
+	for _, c := range []struct {
+		all  Aggregates
+		want bool
+	}{
+		{Aggregates{Count: true}, true},
+		{Aggregates{Sum: []string{"a=8:u32:u64", "b=9:i16be:i128be", "c=8:u8:i16", "d=12:u64:i128"}, Count: true}, true},
+		{Aggregates{Sum: []string{"16:i128"}, Min: []string{"a=12:f32"}, Max: []string{"b=9:i8"}, Count: true}, true},
+		{Aggregates{First: []string{"a=9:u64"}, Last: []string{"8:u8", "b=8:u16"}}, true},
+		{Aggregates{Sum: []string{"8:u32"}}, false}, // nothing is appended
+		{Aggregates{Sum: []string{"a=8:u64:u8"}}, false},
+		{Aggregates{Sum: []string{"a=8:u8:i8"}}, false},
+		{Aggregates{Sum: []string{"a=8:i8:u64"}}, false},
+		{Aggregates{Sum: []string{"a=8:f32:f64"}, Count: true}, false},
+	} {
+		for _, keepLast := range []bool{false, true} {
+			g := aggregation(t, c.all, keepLast)
+			if g.AppendsEarly() != c.want {
+				t.Errorf("%+v: %v", c.all, !c.want)
+			}
+			if c.want {
+				checkAppendEarly(t, g)
+			}
+		}
+	}
+}
+
+// checkAppendEarly combines records, and records to which results were appended, one after the other
+// and in two halves.
+func checkAppendEarly(t *testing.T, g *Aggregation) {
+	t.Helper()
+	longer, appendTo, err := g.AppendEarly()
+	if err != nil || !longer.CombinesRuns() {
+		t.Fatalf("%v: %v", g, err)
+	}
+	const n = 6
+	recs := make([]byte, 32*n)
+	for i := range recs {
+		if i%32 >= 4 { // after the key
+			recs[i] = byte(i * i * 37)
+		}
+	}
+	long := make([]byte, longer.Size()*n)
+	appendTo(long, recs)
+
+	fold := g.NewFold()
+	fold.Add(recs)
+	want, err := fold.AppendResult(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, second := longer.NewFold(), longer.NewFold()
+	first.Add(long[:2*longer.Size()])
+	second.Add(long[2*longer.Size():])
+	first.Join(second)
+	got, err := first.AppendResult(nil)
+	if err != nil || string(got) != string(want) {
+		t.Errorf("%v: %x, %v, want %x", g, got, err, want)
+	}
+}

@@ -47,3 +47,37 @@ func distinctShare(sorted []uint64, n float64) float64 {
 	}
 	return min(distinct*-math.Expm1(-n/distinct)/n, 1)
 }
+
+// MayCombineEarly reports whether the planner can predict that combining equal keys of longer records
+// before the last merge saves more than it costs. This requires that different keys have different
+// prefixes.
+func MayCombineEarly(f *Facts) bool {
+	return f.onHost() && len(f.Devices) == 1 && f.Keyer.KeySize() <= 8 && len(f.Sample.Prefixes) >= leastForDistinct
+}
+
+// CombinesEarlier reports whether a plan for longer records, whose equal keys are combined early,
+// spills less than a plan for the records themselves, and takes no longer.
+func CombinesEarlier(f *Facts, longer *Plan, plain *Facts, p *Plan) bool {
+	if !p.Strategy.Properties().Spills || !longer.Strategy.Properties().Spills {
+		return false
+	}
+	keys := f.Sample.Sorted()
+	if f.Records < 0 { // a partition of a stream also begins with runs
+		return shortens(f, plain, distinctShare(keys, float64(longer.ChunkRecords)))
+	}
+	if longer.Strategy.Properties().SpillsAll {
+		scatter, fit := FitParts(f, &longer.Sizes, f.Records, longer.Chunks)
+		return scatter.CombinesKeys(f, keys, fit) && shortens(f, plain, scatter.distinctShare(f, keys, fit))
+	}
+	isSlower := longer.Strategy != f.Request.Strategy && longer.Seconds > p.Seconds
+	return !isSlower && float64(longer.TempBytes) <= appendBelow*float64(p.TempBytes)
+}
+
+// appendBelow is the ratio of spilled bytes up to which it pays to append results early. It is small
+// because longer records and the combination of runs take CPU time (docs/dev/experiments.md).
+const appendBelow = 0.25
+
+// shortens reports whether a share of the longer records is much smaller than all plain records.
+func shortens(longer, plain *Facts, share float64) bool {
+	return share*float64(longer.recordSize()) <= appendBelow*float64(plain.recordSize())
+}

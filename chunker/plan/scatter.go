@@ -26,8 +26,14 @@ func (s *Scatter) CombinesKeys(f *Facts, keys []uint64, parts int) bool {
 	if s.CombinerBytes == 0 || 2*f.recordSize() > CombinedBytes {
 		return false
 	}
+	return s.distinctShare(f, keys, parts) <= combineBelow
+}
+
+// distinctShare estimates which fraction of the records is left after equal keys are combined in
+// the buffers for a number of parts. keys is a sorted sample of the records.
+func (s *Scatter) distinctShare(f *Facts, keys []uint64, parts int) float64 {
 	records := min(s.BlockBytes/f.recordSize(), CombinedRecords, CombinedBytes/f.recordSize())
-	return distinctShare(keys, float64(parts)*float64(records)) <= combineBelow
+	return distinctShare(keys, float64(parts)*float64(records))
 }
 
 // combineBelow is the share of distinct keys up to which it pays to combine records.

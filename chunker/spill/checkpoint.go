@@ -182,6 +182,19 @@ func (c *Checkpoint) SetComplete(file *os.File) error {
 // Finish records that the output has its name. Close then removes the checkpoint.
 func (c *Checkpoint) Finish() { c.complete = true }
 
+// Appended reports whether results are appended to the records of the runs.
+func (c *Checkpoint) Appended() bool { return c.manifest.Appended }
+
+// SetAppended records whether results are appended to the records of the runs. REQUIRES: there are no
+// runs yet
+func (c *Checkpoint) SetAppended(appended bool) error {
+	if c.manifest.Appended == appended || !c.manifest.writable() {
+		return nil
+	}
+	err := c.updateManifest(func(next *content) { next.Appended = appended })
+	return atCheckpoint(c.folder, err)
+}
+
 // State describes the finished work.
 func (c *Checkpoint) State() *plan.Checkpoint {
 	c.mu.Lock()

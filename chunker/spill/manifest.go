@@ -49,6 +49,7 @@ type content struct {
 	Output   *KeptOutput  `json:"output,omitempty"`  // nil if none exists yet
 	Written  *Written     `json:"written,omitempty"` // nil if nothing is written
 	Complete string       `json:"complete,omitempty"`
+	Appended bool         `json:"appended,omitempty"` // results are appended to the records of runs
 }
 
 // KeptOutput describes the file that the last merge writes to. It is in the directory of the

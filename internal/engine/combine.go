@@ -13,7 +13,8 @@ import (
 // If only one record is written for each key, and nothing is appended to it, a merge combines equal
 // keys early: when it writes a run, and when it merges runs into another run. So data with few
 // distinct keys needs little space for temporary files. Results with appended fields are longer
-// than records, so they would need more space if most keys are different.
+// than records, so they would need more space if most keys are different. If they save space, the
+// caller appends them to each record as it is read (Input.Appended), and the Form appends nothing.
 //
 //	chunk ─ sort ─ Folds ─▶ run ─┐
 //	chunk ─ sort ─ Folds ─▶ run ─┴ merge ─ Folds ─▶ output

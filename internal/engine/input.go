@@ -26,6 +26,7 @@ type Input struct {
 
 	unseen  chunker.Dataset // like Data, but does not count records
 	size    int             // record size in bytes
+	summed  int             // number of bytes of each record that the checksum covers
 	meter   *Meter
 	records atomic.Int64
 	sum     checksum // if Summed
@@ -54,12 +55,27 @@ func NewInput(files []*input.Input, keyer *format.Keyer, data chunker.Dataset, m
 		Keyer:  keyer,
 		unseen: data,
 		size:   keyer.Layout().RecordSize,
+		summed: keyer.Layout().RecordSize,
 		meter:  m,
 	}
 	in.Data = chunker.Wrapped(data, func(src device.Source, _ int64) device.Source {
 		return &watchedSource{src, in}
 	})
 	return in
+}
+
+// Appended returns an Input with bytes that t appends to each record of in. The checksum does not cover
+// them. REQUIRES: nothing has been read
+func (in *Input) Appended(t *chunker.Transform) (*Input, error) {
+	keyer, err := format.NewKeyer(t.Layout)
+	if err != nil {
+		return nil, err
+	}
+	to := NewInput(in.Files, keyer, chunker.Transformed(in.unseen, t, in.Before), in.meter)
+	to.Before = in.Before
+	to.Summed = in.Summed
+	to.summed = in.size
+	return to, nil
 }
 
 // ReadSize returns the size of a record in the files, before any transformation, in bytes.
@@ -101,7 +117,7 @@ func (in *Input) countRead(recs []byte) {
 	in.records.Add(int64(len(recs) / in.size))
 	in.meter.add(atInput, len(recs))
 	if in.Summed {
-		in.sum.add(recs, in.size)
+		in.sum.addFirst(recs, in.size, in.summed)
 	}
 }
 
@@ -151,9 +167,18 @@ type checksum struct {
 	sum format.Checksum
 }
 
-func (c *checksum) add(recs []byte, size int) {
+func (c *checksum) add(recs []byte, size int) { c.addFirst(recs, size, size) }
+
+// addFirst adds the first n bytes of each record.
+func (c *checksum) addFirst(recs []byte, size, n int) {
 	var part format.Checksum
-	part.Add(recs, size)
+	if n == size {
+		part.Add(recs, size)
+		recs = nil
+	}
+	for ; len(recs) > 0; recs = recs[size:] {
+		part.Add(recs[:n], n)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.sum.Merge(part)

@@ -19,7 +19,7 @@ import (
 
 // checkpointFormat is the version of the files in a checkpoint, which includes the codecs of runs.
 // After a change, older checkpoints are rejected like checkpoints of another sort.
-const checkpointFormat = 5
+const checkpointFormat = 6
 
 // openCheckpoint opens the checkpoint that the options name, if any. With readOnly, it changes
 // nothing on disk.

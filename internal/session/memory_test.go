@@ -115,6 +115,11 @@ var memoryCases = []struct {
 		with: func(t *testing.T, o *Options) { o.Checkpoint, o.TempDirs = filepath.Join(t.TempDir(), "kept"), nil }},
 	{name: "least memory, counts in runs", spec: format.Spec{Type: "u64"}, strategy: MergeRuns, mib: 160, limit: 16,
 		spill: 400, with: func(_ *testing.T, o *Options) { o.Unique, o.Count = true, true }},
+	{name: "least memory, counts appended as records are read", spec: format.Spec{Type: "u64"}, strategy: MergeRuns,
+		mib: 160, limit: 16, spill: 10, with: func(t *testing.T, o *Options) {
+			makeFewKeys(t, o, 8, 2_000)
+			o.Unique, o.Count = true, true
+		}},
 	{name: "sums in runs, many workers", spec: format.Spec{RecordSize: 16, Keys: []string{"0:u64"}}, strategy: MergeRuns,
 		mib: 160, limit: 48, spill: 420, workers: 40,
 		with: func(_ *testing.T, o *Options) { o.Unique, o.Sum = true, []string{"8:u32", "12:u8"} }},

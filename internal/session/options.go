@@ -142,6 +142,10 @@ type Options struct {
 
 	aggregation *format.Aggregation // with Unique: combines records with equal keys; known once the inputs are open
 
+	// appended are the results that are appended to each record as it is read; none: they are appended when
+	// records are combined, in the output
+	appended []format.Column
+
 	omitHeader bool // write only the records, without a header
 
 	merge  *MergeOptions // set if these are the options of a merge; Part then selects a part of the merged records

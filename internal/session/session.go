@@ -99,9 +99,12 @@ func (s *session) choosePlan(ctx context.Context) error {
 	if s.run.Plan, err = plan.Choose(facts, profile); err != nil {
 		return err
 	}
+	if err := s.appendResultsEarly(profile); err != nil {
+		return err
+	}
 	s.run.AskedFor()
 	warnOfMemoryDirs(&s.opt, s.run.Plan)
-	s.warnOfSpillCodec(facts.Keyer.Layout())
+	s.warnOfSpillCodec(s.run.Facts.Keyer.Layout())
 	return nil
 }
 

@@ -52,6 +52,9 @@ func (o *Options) countTransforms() (n int) {
 			n++
 		}
 	}
+	if len(o.appended) > 0 {
+		n++
+	}
 	return n
 }
 
@@ -116,6 +119,7 @@ func (o *Options) form(in *engine.Input) engine.Form {
 	case o.computed.program != nil:
 		form.Computed = o.computed.program.Columns(o.KeepKey)
 	}
+	form.Computed = append(form.Computed, o.appended...)
 	return form
 }
 
