@@ -73,7 +73,7 @@ func (k *topKeys) begin(s *session) error {
 	in := s.run.Input
 	layout := in.Keyer.Layout()
 	k.fields = layout.Key
-	columns := append(in.Header.KeyColumns(), s.opt.aggregation.Appended()...)
+	columns := append(in.Header.KeyColumns(), resultsOf(&s.opt)...)
 	k.nameColumns(columns, in.Header.Columns())
 	for i := range columns {
 		columns[i].Offset = k.size

@@ -98,6 +98,15 @@ func (o *Options) setAggregation(in *engine.Input) (err error) {
 	return nil
 }
 
+// resultsOf returns the columns of the results that are appended, when records are combined or as they are
+// read.
+func resultsOf(o *Options) []format.Column {
+	if len(o.appended) > 0 {
+		return o.appended
+	}
+	return o.aggregation.Appended()
+}
+
 // form returns the form in which the sorted records are written.
 func (o *Options) form(in *engine.Input) engine.Form {
 	form := engine.Form{
