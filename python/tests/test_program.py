@@ -57,13 +57,28 @@ def test_error_has_status_and_message(tmp_path):
     assert not (tmp_path / "b").exists()
 
 
-def test_failing_stream_raises_its_own_error(tmp_path):
+@pytest.mark.parametrize("failure", [ConnectionResetError, BrokenPipeError, None])
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda src, dst: extsort.sort(src, dst, dtype="<u8"),
+        lambda src, dst: extsort.union(np.arange(9, dtype="<u8"), src, dst=dst, dtype="<u8"),
+    ],
+)
+def test_failing_stream_keeps_the_old_output(tmp_path, call, failure):
     class Failing(io.RawIOBase):
-        def read(self, n=-1):
-            raise OSError("the stream failed")
+        blocks = [bytes(80), bytes(1 << 20)]
 
-    with pytest.raises(OSError, match="the stream failed"):
-        extsort.sort(Failing(), io.BytesIO(), dtype="<u8")
+        def read(self, n=-1):
+            if not self.blocks and failure:
+                raise failure("the stream failed")
+            return self.blocks.pop() if self.blocks else None  # None: no data yet
+
+    (tmp_path / "out").write_bytes(b"old")
+    with pytest.raises(failure or BlockingIOError, match="stream"):
+        call(Failing(), tmp_path / "out")
+    assert (tmp_path / "out").read_bytes() == b"old"
+    assert len(os.listdir(tmp_path)) == 1
 
 
 @pytest.mark.parametrize("has_tqdm", [True, False])

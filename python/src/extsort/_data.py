@@ -7,12 +7,15 @@ import errno
 import mmap
 import os
 import subprocess
-from typing import IO, Any, Mapping, NamedTuple, Optional, Sequence
+from typing import IO, Any, Iterator, Mapping, NamedTuple, Optional, Sequence
 
 from ._layout import Layout, as_dtype
 from ._npy import Header, make_header, parse_header, read_header
 from ._options import is_path
-from ._program import Run, feed, read_into
+from ._program import Run, close_quietly, read_into
+
+
+_BLOCK = 1 << 20  # bytes that pass through a pipe at once
 
 
 def is_array(data: Any) -> bool:
@@ -167,9 +170,9 @@ class Input:
     def start(self, run: Run) -> None:
         """Start to pass the data that is neither in a file nor in a pipe."""
         if self._memory is not None:
-            run.start(feed, run.stdin, self._memory)
+            run.feed(run.stdin, _memory_blocks(self._memory))
         elif self._stream is not None:
-            run.start(_send, self._stream, run.stdin)
+            run.feed(run.stdin, _stream_blocks(self._stream))
 
 
 def no_dtype(name: str, path: Optional[str]) -> Exception:
@@ -303,7 +306,8 @@ class Group:
             return _temporary_copy(source, self._files)
         theirs, ours = os.pipe()
         self.inherited.append(theirs)
-        pipe = self._files.enter_context(_closing_quietly(os.fdopen(ours, "wb")))
+        pipe = os.fdopen(ours, "wb")
+        self._files.callback(close_quietly, pipe)
         self._feeds.append((pipe, source))
         return f"/dev/fd/{theirs}"
 
@@ -311,7 +315,7 @@ class Group:
         """Start to pass the data that is in no file."""
         self._close_inherited()  # else a program that ends early would not break the pipe
         for pipe, source in self._feeds:
-            run.start(_feed_source, pipe, source)
+            run.feed(pipe, _source_blocks(source))
 
     def _close_inherited(self) -> None:
         while self.inherited:
@@ -503,25 +507,36 @@ def _kinds(layout: Layout) -> list[Any]:
     return [(field.offset, field.size, field.kind, field.unit) for field in layout.fields.values()]
 
 
-@contextlib.contextmanager
-def _closing_quietly(pipe: IO[bytes]) -> Any:
-    try:
-        yield pipe
-    finally:
-        with contextlib.suppress(BrokenPipeError):
-            pipe.close()
-
-
-def _feed_source(pipe: IO[bytes], source: Source) -> None:
-    """Write the records of an input into a pipe and close it."""
+def _source_blocks(source: Source) -> Iterator[Any]:
+    """Yield the records of an input in blocks of bytes."""
     if is_array(source.data):
-        feed(pipe, array_bytes(source.data))
+        yield from _memory_blocks(array_bytes(source.data))
     elif source.path is None:
-        _send(source.data, pipe)
+        yield from _stream_blocks(source.data)
     else:
         with open(source.path, "rb") as file:
             file.seek(source.skip)
-            _send(file, pipe)
+            yield from _stream_blocks(file)
+
+
+def _memory_blocks(memory: memoryview) -> Iterator[memoryview]:
+    for start in range(0, len(memory), _BLOCK):
+        yield memory[start : start + _BLOCK]
+
+
+def _stream_blocks(stream: Any) -> Iterator[bytes]:
+    """Yield the blocks of a binary file object.
+
+    Raises:
+        BlockingIOError: the stream does not wait for its data.
+    """
+    while True:
+        block = stream.read(_BLOCK)
+        if block is None:
+            raise BlockingIOError(errno.EAGAIN, "the stream has no data yet: make it wait for them")
+        if not block:
+            return
+        yield block
 
 
 def _temporary_copy(source: Source, files: contextlib.ExitStack) -> str:
@@ -530,7 +545,8 @@ def _temporary_copy(source: Source, files: contextlib.ExitStack) -> str:
 
     descriptor, name = tempfile.mkstemp()
     files.callback(os.remove, name)
-    _feed_source(os.fdopen(descriptor, "wb"), source)
+    with os.fdopen(descriptor, "wb") as file:
+        file.writelines(_source_blocks(source))
     return name
 
 
@@ -540,19 +556,6 @@ def _has_descriptor(data: Any) -> bool:
     except (AttributeError, OSError, ValueError):
         return False
     return True
-
-
-def _send(stream: Any, pipe: Any) -> None:
-    """Copy a stream into the program's input and close that."""
-    try:
-        with pipe:
-            while True:
-                block = stream.read(1 << 20)
-                if not block:
-                    return
-                pipe.write(block)
-    except BrokenPipeError:  # the program ended early, and says why
-        pass
 
 
 def _receive(pipe: Any, stream: Any) -> None:

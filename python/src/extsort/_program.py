@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
 import threading
-from typing import IO, Any, Callable, Optional, Sequence
+from typing import IO, Any, Callable, Iterable, Optional, Sequence
 
 # The program gets this many seconds to remove its temporary files after an interrupt.
 _SECONDS_TO_CLEAN_UP = 10
@@ -82,6 +83,7 @@ class Run:
         self._messages: list[str] = []
         self._threads: list[threading.Thread] = []
         self._failures: list[BaseException] = []
+        self._stopping = threading.Lock()
         options: dict[str, Any] = {"pass_fds": inherited} if inherited else {}
         self._process = subprocess.Popen(
             [program(), *arguments],
@@ -118,6 +120,27 @@ class Run:
         thread.start()
         self._threads.append(thread)
 
+    def feed(self, pipe: IO[bytes], blocks: Iterable[Any]) -> None:
+        """Write blocks into a pipe to the program, in a thread, and close the pipe.
+
+        If a block can't be read, the program ends before its pipe does. Otherwise it would take
+        the blocks so far for all of the data, and replace the output.
+        """
+        self.start(self._feed, pipe, blocks)
+
+    def _feed(self, pipe: IO[bytes], blocks: Iterable[Any]) -> None:
+        try:
+            for block in blocks:
+                try:
+                    pipe.write(block)
+                except BrokenPipeError:  # the program ended early, and says why
+                    return
+        except BaseException as failure:
+            self._failures.append(failure)
+            self._interrupt()
+        finally:
+            close_quietly(pipe)
+
     def finish(self, accepted: Sequence[int] = (0,)) -> int:
         """Wait for the program and return its exit status.
 
@@ -129,10 +152,10 @@ class Run:
         status = self._process.wait()
         for thread in self._threads:
             thread.join()
+        if self._failures:  # the program may have been stopped because of it
+            raise self._failures[0]
         if status not in accepted:
             raise ExtsortError(_error_message(self._messages, status), status)
-        if self._failures:
-            raise self._failures[0]
         return status
 
     def report(self) -> Any:
@@ -160,30 +183,29 @@ class Run:
         return self
 
     def __exit__(self, kind: Any, failure: Any, trace: Any) -> None:
-        if self._process.poll() is None:
-            self._interrupt()
+        self._interrupt()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
-                try:
-                    pipe.close()
-                except BrokenPipeError:  # the program ended before it had read everything
-                    pass
+                close_quietly(pipe)
         for thread in self._threads:
             thread.join()
 
     def _interrupt(self) -> None:
-        """Ask the program once to stop, so that it removes its temporary files."""
-        if os.name == "nt":
-            import signal
+        """Ask the program once to stop, so that it removes its temporary files, and wait for its end."""
+        with self._stopping:
+            if self._process.poll() is not None:
+                return
+            if os.name == "nt":
+                import signal
 
-            self._process.send_signal(signal.CTRL_BREAK_EVENT)  # type: ignore[attr-defined]
-        else:
-            self._process.terminate()
-        try:
-            self._process.wait(_SECONDS_TO_CLEAN_UP)
-        except BaseException:  # it takes too long, or the user interrupts again
-            self._process.kill()
-            self._process.wait()
+                self._process.send_signal(signal.CTRL_BREAK_EVENT)  # type: ignore[attr-defined]
+            else:
+                self._process.terminate()
+            try:
+                self._process.wait(_SECONDS_TO_CLEAN_UP)
+            except BaseException:  # it takes too long, or the user interrupts again
+                self._process.kill()
+                self._process.wait()
 
 
 def query(arguments: Sequence[str], data: bytes = b"", accepted: Sequence[int] = (0,)) -> bytes:
@@ -237,14 +259,10 @@ def _print_progress(line: str) -> None:
         print(line, file=sys.stderr, flush=True)
 
 
-def feed(pipe: IO[bytes], data: memoryview) -> None:
-    """Write data into a pipe and close it. A reader that ends early is not an error here."""
-    try:
-        with pipe:
-            for start in range(0, len(data), 1 << 20):
-                pipe.write(data[start : start + (1 << 20)])
-    except BrokenPipeError:
-        pass
+def close_quietly(pipe: IO[bytes]) -> None:
+    """Close a pipe to the program, which may have ended before it had read everything."""
+    with contextlib.suppress(BrokenPipeError):
+        pipe.close()
 
 
 def fill(pipe: IO[bytes], room: memoryview) -> int:
