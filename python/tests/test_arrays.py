@@ -7,6 +7,7 @@ import pytest
 from conftest import NUMBERS, OTHERS, column, fill, leaves, random_dtype, stable_order
 
 import extsort
+from extsort import _data
 
 
 @pytest.mark.parametrize("kind", NUMBERS + OTHERS)
@@ -129,6 +130,24 @@ def test_npy_file_as_a_stream(tmp_path):
     with open(tmp_path / "a.npy", "rb") as file:
         extsort.sort(file, tmp_path / "b")
     assert np.load(tmp_path / "b").tolist() == [1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda a, dst: extsort.sort(a, dst),
+        lambda a, dst: extsort.aggregate(a, dst),
+        lambda a, dst: extsort.union(a, a + 1, dst=dst),
+        lambda a, dst: extsort.join(a, np.arange(3), dst=dst),
+    ],
+)
+def test_part_of_an_array_is_an_error(monkeypatch, tmp_path, call):
+    """The pipe of a process that is killed ends early, as it does here."""
+    monkeypatch.setattr(_data, "_memory_blocks", lambda memory: [memory[: len(memory) // 2]])
+    (tmp_path / "out").write_bytes(b"old")
+    with pytest.raises(extsort.ExtsortError, match="fewer than"):
+        call(np.arange(1000), tmp_path / "out")
+    assert (tmp_path / "out").read_bytes() == b"old"
 
 
 def test_iter_sorted_of_npy_file_ends_early(tmp_path):

@@ -158,9 +158,11 @@ class Input:
 
     def _open_array(self, array: Any, files: contextlib.ExitStack, in_memory: bool) -> None:
         check_array(array, "src")
+        if array.nbytes:
+            # Without their number, the program would take the end of this process for the end of the records.
+            self.arguments = ["--records", str(len(array))]
         place = Place.of(array)
         if place and not in_memory:
-            self.arguments = ["--records", str(len(array))]
             self.stdin = place.open(os.O_RDONLY)
             files.callback(os.close, self.stdin)
             return
@@ -192,7 +194,7 @@ class Source(NamedTuple):
         dtype: the dtype of its records.
         path: a file with the records, or None for a stream or an array in memory.
         skip: bytes of the file before the first record.
-        records: the number of records, or None for all until the end of the file.
+        records: the number of records, or None for all until the end of the file or stream.
         name: what messages call the input, such as "input 2".
     """
 
@@ -215,7 +217,7 @@ class Source(NamedTuple):
             check_array(data, name)
             place = Place.of(data)
             if place is None:
-                return cls(data, data.dtype, None, name=name)
+                return cls(data, data.dtype, None, records=len(data) or None, name=name)
             return cls(data, data.dtype, place.path, place.offset, None if place.ends_file() else len(data), name)
         if not is_path(data) and not hasattr(data, "read"):
             raise TypeError(unsuitable(data, name, "a path, a binary file or an array"))
@@ -279,11 +281,11 @@ class Group:
         files.callback(self._close_inherited)
 
         places = {(source.path is None, source.skip, source.records) for source in sources}
-        share_flags = len(places) == 1 and sources[0].path is not None
+        share_flags = len(places) == 1
+        if any(is_array(source.data) or source.skip for source in sources):
+            self.flags.append("--raw")
         if share_flags:
             self._add_place(sources[0])
-        elif any(is_array(source.data) or source.skip for source in sources):
-            self.flags.append("--raw")
         for source in sources:
             is_plain = not source.skip and source.records is None
             if source.path is not None and (share_flags or is_plain):
@@ -293,8 +295,6 @@ class Group:
                 self.labels[self.names[-1]] = source.name
 
     def _add_place(self, source: Source) -> None:
-        if source.skip or is_array(source.data):
-            self.flags.append("--raw")
         if source.skip:
             self.flags.append(f"--skip-bytes={source.skip}")
         if source.records is not None:
