@@ -194,6 +194,9 @@ def test_check_names_the_first_record_out_of_order():
         (lambda: extsort.sort(np.zeros(2), dtype="<u4"), ValueError, "dtype of its own"),
         (lambda: extsort.sort("x"), TypeError, "dst is missing"),
         (lambda: extsort.sort(3, "x"), TypeError, "int"),
+        (lambda: extsort.argsort(io.StringIO("12345678"), dtype="<u8"), TypeError, "binary mode"),
+        (lambda: extsort.union(io.StringIO("12345678"), dtype="<u8"), TypeError, "binary mode"),
+        (lambda: extsort.sort(np.zeros(2), io.StringIO()), TypeError, "binary mode"),
     ],
 )
 def test_wrong_arguments(call, kind, text):

@@ -1,10 +1,14 @@
 """Files, streams, errors and the end of the program."""
 
+import bz2
+import gzip
 import io
+import lzma
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 
@@ -32,6 +36,47 @@ def test_files_and_streams_give_the_same_bytes(random, tmp_path):
         dst.write(b"head")
         extsort.sort(src, dst, dtype="<u8")
     assert (tmp_path / "c").read_bytes() == b"head" + np.sort(values[100:]).tobytes()
+
+
+class Compressed(io.FileIO):
+    """A file with a read and a write of its own. They pass few bytes at once."""
+
+    def read(self, n=-1):
+        return bytes(byte ^ 255 for byte in super().read(99 if n < 0 else min(n, 99)))
+
+    def write(self, data):
+        return super().write(bytes(byte ^ 255 for byte in data[:99]))
+
+
+@pytest.mark.parametrize("opened", [gzip.open, bz2.open, lzma.open, Compressed])
+def test_files_with_a_read_of_their_own(random, tmp_path, opened):
+    values = random.integers(0, 1 << 40, 500).astype("<u8")
+    with opened(tmp_path / "src", "wb") as file:
+        for value in [b"headline", *values]:
+            file.write(bytes(memoryview(value)))
+    with opened(tmp_path / "src", "rb") as src, opened(tmp_path / "dst", "wb") as dst:
+        src.read(8)
+        extsort.sort(src, dst, dtype="<u8")
+    with opened(tmp_path / "dst", "rb") as file:
+        got = b"".join(iter(lambda: file.read(99), b""))
+    assert got == np.sort(values).tobytes()
+
+
+def test_temporary_file():
+    with tempfile.NamedTemporaryFile() as dst:
+        extsort.sort(np.array([2, 1]), dst)
+        with open(dst.name, "rb") as file:
+            assert np.frombuffer(file.read(), int).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("buffering", [0, -1])
+def test_pipe_that_has_been_read(buffering):
+    theirs, ours = os.pipe()
+    os.write(ours, b"head\n" + np.arange(99, dtype="<u8")[::-1].tobytes())
+    os.close(ours)
+    with os.fdopen(theirs, "rb", buffering) as src:
+        assert src.readline() == b"head\n"
+        assert extsort.argsort(src, dtype="<u8").tolist() == list(range(99))[::-1]
 
 
 def test_merge(tmp_path):

@@ -8,7 +8,7 @@ import subprocess
 from contextlib import ExitStack
 from typing import Any, Iterator, NamedTuple, Optional, Sequence, Union
 
-from ._data import Group, Input, Output, Place, file_dtype, is_array, no_dtype, unsuitable
+from ._data import Group, Input, Output, Place, file_dtype, is_array, is_stream, no_dtype, unsuitable
 from ._layout import NUMPY_ORDER, Key, Layout
 from ._npy import Header, read_header, read_header_of_stream
 from ._options import is_path, option_flags
@@ -114,7 +114,7 @@ def describe(src: Any, dtype: Any, headerless: bool = False) -> Records:
     if is_path(src) or isinstance(src, (list, tuple)):
         paths = paths_of(src)
         headers = [read_header(path) for path in paths]
-    elif hasattr(src, "read"):
+    elif is_stream(src):
         headers = [read_header_of_stream(src)]
     else:
         raise TypeError(unsuitable(src, "src", "a path, paths, a binary file or an array"))

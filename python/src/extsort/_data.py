@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import mmap
 import os
 import subprocess
@@ -23,6 +24,11 @@ def is_array(data: Any) -> bool:
     return hasattr(data, "__array_interface__") and hasattr(data, "dtype")
 
 
+def is_stream(data: Any) -> bool:
+    """Report whether data is a binary file object that can be read."""
+    return hasattr(data, "read") and not isinstance(data, io.TextIOBase)
+
+
 def unsuitable(data: Any, name: str, wanted: str) -> str:
     """Return the message for an argument that is neither a path nor an array, with the remedy."""
     if hasattr(data, "to_records"):
@@ -31,6 +37,8 @@ def unsuitable(data: Any, name: str, wanted: str) -> str:
         wanted = f"{name}.to_numpy()"
     elif isinstance(data, (list, tuple)):
         wanted += ", or numpy.asarray of a list of values"
+    elif isinstance(data, io.TextIOBase):
+        wanted = f"{name}.buffer, or a file that is opened in binary mode"
     return f"{name} is {type(data).__name__}: give {wanted}"
 
 
@@ -146,11 +154,12 @@ class Input:
             self.arguments = ["--", *map(os.fspath, src)]
         elif is_array(src):
             self._open_array(src, files, in_memory)
-        elif _has_descriptor(src):
-            if src.seekable():
-                os.lseek(src.fileno(), src.tell(), os.SEEK_SET)
+        elif _is_plain_file(src) and src.seekable():
+            os.lseek(src.fileno(), src.tell(), os.SEEK_SET)
             self.stdin = src
-        elif hasattr(src, "read"):
+        elif type(src) is io.FileIO:  # a pipe: unlike a Buffered object, it has read no bytes ahead
+            self.stdin = src
+        elif is_stream(src):
             self.stdin = subprocess.PIPE
             self._stream = src
         else:
@@ -219,7 +228,7 @@ class Source(NamedTuple):
             if place is None:
                 return cls(data, data.dtype, None, records=len(data) or None, name=name)
             return cls(data, data.dtype, place.path, place.offset, None if place.ends_file() else len(data), name)
-        if not is_path(data) and not hasattr(data, "read"):
+        if not is_path(data) and not is_stream(data):
             raise TypeError(unsuitable(data, name, "a path, a binary file or an array"))
         header = read_header(data)
         if header is not None:
@@ -363,14 +372,14 @@ class Output:
             self._open_path(dst, files)
         elif is_array(dst):
             self._open_array(dst, src, most, same, files)
-        elif _has_descriptor(dst):
+        elif _is_plain_file(dst):
             dst.flush()
             self.stdout = dst
-        elif hasattr(dst, "write"):
+        elif hasattr(dst, "write") and not isinstance(dst, io.TextIOBase):
             self.stdout = None
             self._stream = dst
         else:
-            raise TypeError(f"dst is {type(dst).__name__}: give a path, a binary file or an array")
+            raise TypeError(unsuitable(dst, "dst", "a path, a binary file or an array"))
 
     def _open_path(self, path: Any, files: contextlib.ExitStack) -> None:
         if self._dtype is None or not os.fspath(path).endswith(".npy"):
@@ -550,18 +559,37 @@ def _temporary_copy(source: Source, files: contextlib.ExitStack) -> str:
     return name
 
 
-def _has_descriptor(data: Any) -> bool:
-    try:
-        data.fileno()
-    except (AttributeError, OSError, ValueError):
-        return False
-    return True
+def _is_plain_file(data: Any) -> bool:
+    """Report whether the descriptor of a file object has the bytes that its read and write have.
+
+    A compressed file and many other file objects have a descriptor, too, but of other bytes.
+    """
+    if isinstance(data, (io.BufferedReader, io.BufferedWriter, io.BufferedRandom)):
+        data = data.raw
+    return type(data) is io.FileIO  # a class of the user's can have a read of its own
 
 
 def _receive(pipe: Any, stream: Any) -> None:
     """Copy the program's output into a stream."""
     while True:
-        block = pipe.read(1 << 20)
+        block = pipe.read(_BLOCK)
         if not block:
+            break
+        _write(stream, block)
+    if hasattr(stream, "flush"):
+        stream.flush()  # so that the file is complete, as if the program had written it
+
+
+def _write(stream: Any, block: Any) -> None:
+    """Write a block into a file object, which may take only a part of it at once.
+
+    Raises:
+        BlockingIOError: the stream does not wait until it can take data.
+    """
+    while True:
+        written = stream.write(block)
+        if written is None and isinstance(stream, io.RawIOBase):
+            raise BlockingIOError(errno.EAGAIN, "the stream can't take data yet: make it wait until it can")
+        if written is None or written >= len(block):
             return
-        stream.write(block)
+        block = memoryview(block)[written:]
