@@ -1,6 +1,7 @@
 """Arrays and memory maps, compared with NumPy."""
 
 import io
+import os
 
 import numpy as np
 import pytest
@@ -210,6 +211,30 @@ def test_npy_files_have_their_own_dtype(tmp_path):
         extsort.sort(tmp_path / "a.npy", tmp_path / "b", dtype="<u8")
     with pytest.raises(ValueError, match="one dimension"):
         extsort.find(tmp_path / "a.npy", 1.0)
+
+
+@pytest.mark.parametrize("problem", ["dtype", "shape", "short", "long"])
+def test_npy_files_must_be_alike_and_complete(tmp_path, problem):
+    good, other, dst = tmp_path / "good.npy", tmp_path / "other.npy", np.zeros(9, "<u8")
+    values = np.arange(4, dtype="<u8")
+    np.save(good, values)
+    np.save(other, {"dtype": values.astype("<f8"), "shape": values.reshape(1, 4)}.get(problem, values))
+    os.truncate(other, other.stat().st_size + {"short": -8, "long": 8}.get(problem, 0))
+    calls = [
+        lambda: list(extsort.iter_sorted([good, other])),
+        lambda: extsort.sort([good, other], dst),
+        lambda: extsort.sort([good, other], tmp_path / "out"),
+        lambda: extsort.merge([good, other], dst),
+        lambda: extsort.union(good, other, dst=dst),
+    ]
+    if problem in ("short", "long"):
+        calls += [lambda: extsort.find(other, 1), lambda: extsort.sort(other, dst)]
+    if problem == "short":
+        calls.append(lambda: extsort.sort(io.BytesIO(other.read_bytes()), dst))
+    for call in calls:
+        with pytest.raises((ValueError, extsort.ExtsortError)):
+            call()
+    assert not dst.any()
 
 
 def test_map_of_the_file_that_is_sorted(tmp_path):

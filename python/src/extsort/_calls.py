@@ -8,7 +8,8 @@ import subprocess
 from contextlib import ExitStack
 from typing import Any, Iterator, NamedTuple, Optional, Sequence, Union
 
-from ._data import Group, Input, Output, Place, file_dtype, is_array, is_stream, no_dtype, unsuitable
+from ._data import Group, Input, Output, Place, check_same_records, file_dtype
+from ._data import is_array, is_stream, no_dtype, unsuitable
 from ._layout import NUMPY_ORDER, Key, Layout
 from ._npy import Header, read_header, read_header_of_stream
 from ._options import is_path, option_flags
@@ -126,12 +127,15 @@ def describe(src: Any, dtype: Any, headerless: bool = False) -> Records:
         if headerless:
             raise no_dtype("src", paths[0] if len(paths) == 1 else None)
         return Records([], None, True, paths)
-    layout = Layout(file_dtype(header, paths[0] if paths else "src", dtype))
+    layout = Layout(file_dtype(header, paths[0] if paths else None, dtype))
     if not headerless:
         return Records(["--format", "npy"], layout, True)
-    if any(other is None or other.size != header.size for other in headers):
-        raise ValueError("the headers of the npy files have different lengths: give dst as a path")
-    return Records(["--raw", "--record-size", str(layout.size), f"--skip-bytes={header.size}"], layout, False)
+    flags = ["--raw", "--record-size", str(layout.size), f"--skip-bytes={header.size}"]
+    if paths:
+        check_same_records(paths, headers)
+    elif header.shape[0]:
+        flags.append(f"--records={header.shape[0]}")
+    return Records(flags, layout, False)
 
 
 def paths_of(src: Any) -> list[str]:

@@ -232,7 +232,9 @@ class Source(NamedTuple):
             raise TypeError(unsuitable(data, name, "a path, a binary file or an array"))
         header = read_header(data)
         if header is not None:
-            return cls(data, file_dtype(header, data), os.fspath(data), header.size, name=name)
+            descr = file_dtype(header, data)
+            check_size(header, os.fspath(data))
+            return cls(data, descr, os.fspath(data), header.size, name=name)
         path = os.fspath(data) if is_path(data) else None
         if dtype is None:
             raise no_dtype(name, path)
@@ -242,14 +244,54 @@ class Source(NamedTuple):
 def file_dtype(header: Header, path: Any, dtype: Any = None) -> Any:
     """Return the dtype of an npy file with one dimension.
 
+    Args:
+        path: the file, or None for a stream.
+
     Raises:
         ValueError: the file has more dimensions, or a dtype was given, too.
     """
+    name = "src" if path is None else os.fspath(path)
     if dtype is not None:
-        raise ValueError(f"{os.fspath(path)} is an npy file with a dtype of its own: leave dtype out")
+        raise ValueError(f"{name} is an npy file with a dtype of its own: leave dtype out")
     if len(header.shape) != 1:
-        raise ValueError(f"{os.fspath(path)} has the shape {header.shape}: only arrays with one dimension have records")
+        raise ValueError(f"{name} has the shape {header.shape}: only arrays with one dimension have records")
     return header.descr
+
+
+def check_size(header: Header, path: str) -> None:
+    """Raise if an npy file whose records the program reads without the header has another size than that announces.
+
+    Raises:
+        ValueError: the file was cut short, or something was appended.
+    """
+    wanted = header.shape[0] * Layout(header.descr).size
+    found = os.path.getsize(path) - header.size
+    if found != wanted:
+        problem = "the file was cut short" if found < wanted else "something was appended to the file"
+        raise ValueError(f"{path} has {found} bytes after its header, which announces {wanted}: {problem}")
+
+
+def check_same_records(paths: Sequence[str], headers: Sequence[Optional[Header]]) -> None:
+    """Raise if the program can't read files without their headers. The first is an npy file.
+
+    Raises:
+        ValueError: the files have different dtypes or lengths of headers, or a file has another
+            size than its header announces.
+    """
+    first = headers[0]
+    assert first is not None
+    for path, header in zip(paths, headers):
+        if header is None:
+            raise ValueError(f"{path} is not an npy file, but {paths[0]} is: all inputs must have the same records")
+        descr = file_dtype(header, path)
+        check_size(header, path)
+        if descr != first.descr and as_dtype(descr) != as_dtype(first.descr):
+            raise ValueError(
+                f"{paths[0]} has dtype {first.descr!r}, but {path} has dtype {descr!r}: "
+                "all inputs must have the same records"
+            )
+        if header.size != first.size:
+            raise ValueError("the headers of the npy files have different lengths: give dst as a path")
 
 
 class Group:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from typing import IO, Any, NamedTuple, Optional
 
@@ -61,7 +62,8 @@ def parse_header(file: IO[bytes]) -> Optional[Header]:
 
     try:
         found = ast.literal_eval(file.read(length).decode("latin-1" if start[6] < 3 else "utf-8"))
-        return Header(found["descr"], found["shape"], found["fortran_order"], 8 + width + length)
+        shape = tuple(map(operator.index, found["shape"]))
+        return Header(found["descr"], shape, found["fortran_order"], 8 + width + length)
     except (KeyError, SyntaxError, TypeError, ValueError):
         return None
 
