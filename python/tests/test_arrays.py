@@ -238,13 +238,44 @@ def test_npy_files_must_be_alike_and_complete(tmp_path, problem):
 
 
 def test_map_of_the_file_that_is_sorted(tmp_path):
-    np.save(tmp_path / "a.npy", np.array([2, 1]))
-    mapped = np.load(tmp_path / "a.npy", mmap_mode="r+")
-    with pytest.raises(ValueError, match="give dst as src"):
-        extsort.sort(tmp_path / "a.npy", mapped)
-    with pytest.raises(ValueError, match="overlaps"):
-        extsort.union(tmp_path / "a.npy", dst=mapped)
+    a, b = tmp_path / "a.npy", tmp_path / "b.npy"
+    np.save(a, np.array([2, 1]))
+    np.save(b, np.array([], int))
+    mapped = np.load(a, mmap_mode="r+")
+    for dst in (mapped, np.asarray(mapped)):
+        for call in (
+            lambda: extsort.sort(a, dst),
+            lambda: extsort.sort([b, a], dst),
+            lambda: extsort.merge([b, a], dst),
+            lambda: extsort.aggregate([b, a], dst),
+        ):
+            with pytest.raises(ValueError, match="give dst as src"):
+                call()
+        with pytest.raises(ValueError, match="overlaps"):
+            extsort.union(a, dst=dst)
+        with pytest.raises(ValueError, match="overlaps"):
+            extsort.join(b, a, dst=dst)
     assert mapped.tolist() == [2, 1]
+
+
+@pytest.mark.parametrize("has_maps", [True, False])
+@pytest.mark.parametrize("new", [[8, 9, 7], [9, 8], None])
+def test_map_whose_file_was_replaced(tmp_path, monkeypatch, new, has_maps):
+    if not has_maps:
+        monkeypatch.setattr(_data, "_mapped_file", lambda address: (-1, -1))
+    path, other = tmp_path / "a", tmp_path / "b"
+    np.array([3, 1, 2]).tofile(path)
+    mapped = np.memmap(path, int, "r+")
+    assert _data.Place.of(mapped)
+    if new:
+        np.array(new).tofile(other)
+        other.rename(path)
+    else:
+        path.unlink()
+    extsort.sort(mapped)
+    assert mapped.tolist() == [1, 2, 3]
+    assert extsort.union(mapped).tolist() == [1, 2, 3]
+    assert (np.fromfile(path, int).tolist() if path.exists() else None) == new
 
 
 def test_computed_keys(random):

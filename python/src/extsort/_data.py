@@ -81,19 +81,50 @@ class Place:
     def of(cls, array: Any) -> Optional["Place"]:
         """Return the place of a numpy.memmap, or None for an array that no file has.
 
-        Slices of a map have places, too. A private copy of a file (mode "c") has none.
+        Slices and views of a map have places, too. A private copy of a file (mode "c") has none, and
+        neither has a map of a file whose name another file has now.
         """
-        mapped = getattr(array, "_mmap", None)
-        if mapped is None or not array.nbytes or array.mode == "c" or not array.filename:
+        map_of = array
+        while map_of is not None and getattr(map_of, "_mmap", None) is None:
+            map_of = getattr(map_of, "base", None)  # of a view, such as numpy.asarray(map)
+        if map_of is None or not array.nbytes or map_of.mode == "c" or not map_of.filename:
             return None
         import numpy
 
+        mapped = map_of._mmap
         start = numpy.frombuffer(mapped, "u1").__array_interface__["data"][0]
         within = array.__array_interface__["data"][0] - start
         if not 0 <= within <= len(mapped) - array.nbytes:
             return None  # a copy, which has kept the attributes of the map
-        mapped_from = array.offset - array.offset % mmap.ALLOCATIONGRANULARITY
-        return cls(os.fspath(array.filename), mapped_from + within, array.nbytes)
+        mapped_from = map_of.offset - map_of.offset % mmap.ALLOCATIONGRANULARITY
+        place = cls(os.fspath(map_of.filename), mapped_from + within, array.nbytes)
+        return place if place.still_shows(array, start) else None
+
+    def still_shows(self, array: Any, start: int) -> bool:
+        """Report whether the file at the path is the file that is mapped, and not another one.
+
+        Args:
+            start: the address of the map.
+        """
+        try:
+            status = os.stat(self.path)
+            device, inode = _mapped_file(start)
+            if inode == status.st_ino or device == status.st_dev:
+                return inode == status.st_ino
+            # Not Linux, or a file system with layers or subvolumes, whose devices are others in /proc than in stat.
+            return self.offset + self.length <= status.st_size and self._has_ends_of(array)
+        except OSError:
+            return False
+
+    def _has_ends_of(self, array: Any) -> bool:
+        """Report whether the place begins and ends with the bytes of the array."""
+        memory = array_bytes(array)
+        size = min(len(memory), mmap.PAGESIZE)
+        with open(self.path, "rb") as file:
+            file.seek(self.offset)
+            begins = file.read(size) == memory[:size]
+            file.seek(self.offset + self.length - size)
+            return begins and file.read(size) == memory[-size:]
 
     def ends_file(self) -> bool:
         """Report whether the file ends with the place.
@@ -110,7 +141,9 @@ class Place:
         return bool(as_dtype(header.descr) == dtype)
 
     def shares_file(self, src: Any) -> bool:
-        """Report whether src is in the same file: a path, or an array."""
+        """Report whether src is in the same file: a path, one of several paths, or an array."""
+        if isinstance(src, (list, tuple)):
+            return any(self.shares_file(one) for one in src)
         if is_array(src):
             place = Place.of(src)
             src = place.path if place else None
@@ -121,6 +154,18 @@ class Place:
         fd = os.open(self.path, flags | getattr(os, "O_BINARY", 0))
         os.lseek(fd, self.offset, os.SEEK_SET)
         return fd
+
+
+def _mapped_file(address: int) -> tuple[int, int]:
+    """Return device and inode of the file that is mapped at an address, or (-1, -1) if the system does not say."""
+    with contextlib.suppress(OSError), open("/proc/self/maps", "rb") as maps:
+        for line in maps:
+            span, _, _, device, inode = line.split(None, 5)[:5]
+            start, end = (int(limit, 16) for limit in span.split(b"-"))
+            if start <= address < end:
+                major, minor = (int(number, 16) for number in device.split(b":"))
+                return os.makedev(major, minor), int(inode)
+    return -1, -1
 
 
 class Input:
