@@ -126,6 +126,40 @@ def test_failing_stream_keeps_the_old_output(tmp_path, call, failure):
     assert len(os.listdir(tmp_path)) == 1
 
 
+@pytest.mark.parametrize("call", [extsort.check, extsort.union, extsort.argsort])
+def test_error_does_not_wait_for_a_stream(call):
+    class Waiting(io.RawIOBase):
+        error_came = threading.Event()
+        has_waited = False
+
+        def read(self, n=-1):
+            self.has_waited = not self.error_came.wait(60)
+            return b""
+
+    stream = Waiting()
+    with pytest.raises(extsort.ExtsortError, match="no-such-flag"):
+        call(stream, dtype="<u8", flags=["--no-such-flag"])
+    stream.error_came.set()
+    assert not stream.has_waited
+
+
+@pytest.mark.skipif(os.name == "nt", reason="waits for a pipe")
+def test_error_does_not_wait_for_standard_input():
+    script = """
+import sys; import extsort
+with sys.stdin.buffer as src:
+    try:
+        extsort.check(src, dtype="<u8", flags=["--no-such-flag"])
+    except extsort.ExtsortError as failure:
+        print(failure)
+"""
+    theirs, ours = os.pipe()  # nothing is written, and ours is closed last
+    with os.fdopen(theirs), os.fdopen(ours):
+        done = subprocess.run([sys.executable, "-c", script], stdin=theirs, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "no-such-flag" in done.stdout
+
+
 @pytest.mark.parametrize("has_tqdm", [True, False])
 def test_progress(monkeypatch, capfd, has_tqdm):
     if has_tqdm:

@@ -226,9 +226,9 @@ class Input:
     def start(self, run: Run) -> None:
         """Start to pass the data that is neither in a file nor in a pipe."""
         if self._memory is not None:
-            run.feed(run.stdin, _memory_blocks(self._memory))
+            run.feed(run.stdin, _memory_blocks(self._memory), from_stream=False)
         elif self._stream is not None:
-            run.feed(run.stdin, _stream_blocks(self._stream))
+            run.feed(run.stdin, _stream_blocks(self._stream), from_stream=True)
 
 
 def no_dtype(name: str, path: Optional[str]) -> Exception:
@@ -411,7 +411,8 @@ class Group:
         """Start to pass the data that is in no file."""
         self._close_inherited()  # else a program that ends early would not break the pipe
         for pipe, source in self._feeds:
-            run.feed(pipe, _source_blocks(source))
+            is_stream_data = source.path is None and not is_array(source.data)
+            run.feed(pipe, _source_blocks(source), is_stream_data)
 
     def _close_inherited(self) -> None:
         while self.inherited:
@@ -626,13 +627,28 @@ def _stream_blocks(stream: Any) -> Iterator[bytes]:
     Raises:
         BlockingIOError: the stream does not wait for its data.
     """
+    is_pipe = isinstance(stream, io.BufferedReader) and _is_plain_file(stream) and not stream.seekable()
     while True:
-        block = stream.read(_BLOCK)
+        block = _read_pipe(stream) if is_pipe and os.name != "nt" else stream.read(_BLOCK)
         if block is None:
             raise BlockingIOError(errno.EAGAIN, "the stream has no data yet: make it wait for them")
         if not block:
             return
         yield block
+
+
+def _read_pipe(pipe: io.BufferedReader) -> bytes:
+    """Read the next block of a pipe.
+
+    This thread has the lock of the pipe only while there is data. After an error, the caller could not
+    close the pipe otherwise, and Python would abort at its end if the pipe is sys.stdin.
+    """
+    import selectors
+
+    with getattr(selectors, "PollSelector", selectors.SelectSelector)() as selector:
+        selector.register(pipe, selectors.EVENT_READ)
+        selector.select()
+    return pipe.read1(_BLOCK)
 
 
 def _temporary_copy(source: Source, files: contextlib.ExitStack) -> str:

@@ -20,6 +20,9 @@ _OWN_GROUP: dict[str, Any] = (
     else {"start_new_session": True}
 )
 
+# The error of a pipe whose reader has ended. Windows has several.
+_READER_IS_GONE = OSError if os.name == "nt" else BrokenPipeError
+
 
 class ExtsortError(Exception):
     """The program failed. The message says what went wrong, where, and what to do.
@@ -82,6 +85,7 @@ class Run:
     ):
         self._messages: list[str] = []
         self._threads: list[threading.Thread] = []
+        self._readers: list[threading.Thread] = []  # of streams, which may wait for data forever
         self._failures: list[BaseException] = []
         self._stopping = threading.Lock()
         options: dict[str, Any] = {"pass_fds": inherited} if inherited else {}
@@ -93,7 +97,7 @@ class Run:
             **options,
             **_OWN_GROUP,
         )
-        self.start(self._read_messages, progress)
+        self._threads.append(self._start(self._read_messages, progress))
 
     @property
     def stdin(self) -> IO[bytes]:
@@ -107,8 +111,8 @@ class Run:
         assert self._process.stdout is not None
         return self._process.stdout
 
-    def start(self, function: Callable[..., None], *arguments: Any) -> None:
-        """Call a function in a thread that ends with the run. finish raises its exceptions."""
+    def _start(self, function: Callable[..., None], *arguments: Any) -> threading.Thread:
+        """Call a function in a thread. finish raises its exceptions."""
 
         def call() -> None:
             try:
@@ -118,22 +122,26 @@ class Run:
 
         thread = threading.Thread(target=call, daemon=True)
         thread.start()
-        self._threads.append(thread)
+        return thread
 
-    def feed(self, pipe: IO[bytes], blocks: Iterable[Any]) -> None:
+    def feed(self, pipe: IO[bytes], blocks: Iterable[Any], from_stream: bool) -> None:
         """Write blocks into a pipe to the program, in a thread, and close the pipe.
 
         If a block can't be read, the program ends before its pipe does. Otherwise it would take
         the blocks so far for all of the data, and replace the output.
+
+        Args:
+            from_stream: the blocks come from a stream. After an error, finish does not wait for the next one.
         """
-        self.start(self._feed, pipe, blocks)
+        threads = self._readers if from_stream else self._threads
+        threads.append(self._start(self._feed, pipe, blocks))
 
     def _feed(self, pipe: IO[bytes], blocks: Iterable[Any]) -> None:
         try:
             for block in blocks:
                 try:
                     pipe.write(block)
-                except BrokenPipeError:  # the program ended early, and says why
+                except _READER_IS_GONE:  # the program ended early, and says why
                     return
         except BaseException as failure:
             self._failures.append(failure)
@@ -150,7 +158,7 @@ class Run:
         if self._process.stdout is not None:
             self._process.stdout.close()
         status = self._process.wait()
-        for thread in self._threads:
+        for thread in self._threads + (self._readers if status in accepted else []):
             thread.join()
         if self._failures:  # the program may have been stopped because of it
             raise self._failures[0]
@@ -261,7 +269,7 @@ def _print_progress(line: str) -> None:
 
 def close_quietly(pipe: IO[bytes]) -> None:
     """Close a pipe to the program, which may have ended before it had read everything."""
-    with contextlib.suppress(BrokenPipeError):
+    with contextlib.suppress(_READER_IS_GONE):
         pipe.close()
 
 

@@ -51,7 +51,8 @@ def sort(
 
     Args:
         src: a path, a list of paths, a binary file object, or an array of shape (n,). The program
-            reads the file of a numpy.memmap directly: the records don't pass through Python.
+            reads the file of a numpy.memmap directly: the records don't pass through Python. A file
+            object is read from its current position on, by its own read method unless it is a plain file.
         dst: a path, a binary file object, or an array of the same dtype that is long enough. None
             sorts an array in place, and dst may be src. A file is replaced when the result is
             complete, or left as it is. After an error, an array has undefined contents; items after
