@@ -108,6 +108,15 @@ def test_slice_of_memory_map_leaves_the_rest(random, tmp_path):
     assert (np.fromfile(tmp_path / "raw", "<i4") == want).all()
 
 
+@pytest.mark.parametrize("options", [{"limit": 3}, {"flags": ["--limit", "3"]}, {"flags": ["--quiet"]}])
+def test_result_that_is_shorter_than_its_map(tmp_path, options):
+    np.arange(10).tofile(tmp_path / "raw")
+    mapped = np.memmap(tmp_path / "raw", int, "r+")
+    extsort.sort(mapped, key="-", **options)
+    rest = [6, 5, 4, 3, 2, 1, 0] if "--quiet" in options.get("flags", []) else [3, 4, 5, 6, 7, 8, 9]
+    assert np.fromfile(tmp_path / "raw", int).tolist() == [9, 8, 7] + rest
+
+
 def test_memory_map_to_memory_map(random, tmp_path):
     values = random.integers(0, 1 << 30, 10_000).astype("<u4")
     values.tofile(tmp_path / "a")

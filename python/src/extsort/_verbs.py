@@ -90,7 +90,7 @@ def sort(
         dst = src
     if is_path(dst):
         src = whole_file(src)
-    same = not unique and limit is None
+    same = not unique and limit is None and not options.get("flags")  # they can shorten the result, too
     flags = ["--unique"] if unique else []
     if limit is not None:
         flags += ["--limit", str(limit)]
