@@ -92,3 +92,34 @@ func TestVerifyLooksAtParts(t *testing.T) {
 		refused(t, err, "is missing")
 	}
 }
+
+// TestVerifyRefusesUnfinishedFile makes a plan again at a moment when its manifest is not visible, so
+// that a file without records stands beside the verified output.
+func TestVerifyRefusesUnfinishedFile(t *testing.T) {
+	c := newCluster(t, format.Spec{Type: "u64"}, "uniform", 400, func(r *Request) { r.OneFile = true })
+	c.all(1)
+	_, err := c.Verify(t.Context(), false)
+	c.ok(err)
+	manifest := c.Plan.path(manifestName)
+	c.ok(os.Rename(manifest, manifest+".hidden"))
+	_, err = CreatePlan(t.Context(), c.folder, c.req)
+	c.ok(err)
+	c.ok(os.Rename(manifest+".hidden", manifest))
+
+	_, err = c.Verify(t.Context(), false)
+	refused(t, err, "was created after the output was verified")
+	c.ok(os.Remove(c.Plan.partialName()))
+	_, err = c.Verify(t.Context(), false)
+	c.ok(err)
+	c.check()
+}
+
+// TestForeignPartsAreRefused sorts into the directory of a sort with more parts.
+func TestForeignPartsAreRefused(t *testing.T) {
+	c := newCluster(t, format.Spec{Type: "u64"}, "uniform", 400, func(r *Request) { r.Parts = 4 })
+	c.all(1)
+	fewer := c.req
+	fewer.Parts = 2
+	_, err := CreatePlan(t.Context(), filepath.Join(t.TempDir(), "plan"), fewer)
+	refused(t, err, "part-00002 of another sort")
+}

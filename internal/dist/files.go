@@ -58,6 +58,29 @@ func (p *Plan) makeFolders(ctx context.Context) error {
 			)
 		}
 	}
+	if remote.IsURL(name) || p.OneFile {
+		return nil
+	}
+	return p.refuseForeignParts()
+}
+
+// refuseForeignParts returns an error if the output directory contains a part that this plan does not
+// write, such as one of an earlier sort with more parts.
+func (p *Plan) refuseForeignParts() error {
+	entries, err := os.ReadDir(p.Output)
+	if err != nil {
+		return fmt.Errorf("read directory %s: %w", p.Output, device.WithoutPath(err))
+	}
+	own := map[string]bool{}
+	for k := range p.Parts {
+		own[partPrefix+taskDigits(k)] = true
+	}
+	for _, entry := range entries {
+		if name := entry.Name(); strings.HasPrefix(name, partPrefix) && !own[name] {
+			return fmt.Errorf("%s: has %s of another sort: remove its parts, or name another directory",
+				p.Output, name)
+		}
+	}
 	return nil
 }
 

@@ -45,6 +45,9 @@ func (w *Worker) Verify(ctx context.Context, keepRuns bool) (*Manifest, error) {
 			err = writeJSON(ctx, w.Plan.path(manifestName), m)
 		}
 	}
+	if err == nil && finished {
+		err = w.Plan.checkPartial(ctx)
+	}
 	if err == nil {
 		err = w.Plan.publish()
 	}
@@ -159,6 +162,20 @@ func (p *Plan) makeManifest(ctx context.Context, again bool) (*Manifest, error) 
 	}, nil
 }
 
+// checkPartial returns an error if the manifest exists, but the unpublished output does not contain
+// its parts: a plan that was made at the same moment has created the file again.
+func (p *Plan) checkPartial(ctx context.Context) error {
+	if !p.OneFile || !exists(p.partialName()) {
+		return nil
+	}
+	if _, err := allRecords(p, ctx, parts); err != nil {
+		return fmt.Errorf(
+			"%s: was created after the output was verified, and lacks parts of it: remove it if %s is there, "+
+				"else remove %s and sort again (%w)", p.partialName(), p.Output, p.folder, err)
+	}
+	return nil
+}
+
 // publish renames the single output file into place, if that has not been done.
 func (p *Plan) publish() error {
 	if !p.OneFile || !exists(p.partialName()) {
@@ -177,9 +194,11 @@ func (p *Plan) publish() error {
 	return spill.SyncNames(filepath.Dir(p.Output))
 }
 
+// exists reports whether a file exists. If that can't be found out, it reports true, so that the next
+// operation on the file returns the error.
 func exists(name string) bool {
 	_, err := os.Stat(name)
-	return err == nil
+	return !errors.Is(err, fs.ErrNotExist)
 }
 
 // removeRuns removes the files of the runs and their indexes, which are no longer needed. Their
