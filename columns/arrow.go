@@ -19,6 +19,7 @@ import (
 var (
 	arrowFileMagic   = []byte("ARROW1\x00\x00")
 	arrowStreamMagic = []byte{0xff, 0xff, 0xff, 0xff}
+	arrowFileEnd     = []byte("ARROW1")
 )
 
 // An arrowStream is an open Arrow file or stream. Its row groups are record batches.
@@ -27,6 +28,8 @@ type arrowStream struct {
 	file   *os.File
 	before os.FileInfo // nil: not a regular file
 	isFile bool        // not a stream
+	from   io.Reader
+	ended  bool
 	reader *ipc.Reader
 	first  arrow.RecordBatch // the next one, if it has been read; otherwise nil
 }
@@ -50,6 +53,7 @@ func openArrow(name string, f *os.File, info os.FileInfo, head []byte, maxBytes 
 	if err := checkSchema(from); err != nil {
 		return nil, err
 	}
+	in.from = from
 	in.reader, err = ipc.NewReader(from, ipc.WithAllocator(&boundedAllocator{max: maxBytes}),
 		ipc.WithBodySizeLimit(maxBytes), ipc.WithMetadataSizeLimit(maxBytes))
 	if err != nil {
@@ -61,22 +65,60 @@ func openArrow(name string, f *os.File, info os.FileInfo, head []byte, maxBytes 
 // peek reads the first record batch.
 func (in *arrowStream) peek() (err error) {
 	in.first, err = in.nextBatch()
-	if errors.Is(err, io.EOF) {
+	if err == io.EOF {
 		return nil
 	}
 	return err
 }
 
+// nextBatch reads a record batch. At the end it returns io.EOF itself.
 func (in *arrowStream) nextBatch() (arrow.RecordBatch, error) {
 	if !in.reader.Next() {
 		if err := in.reader.Err(); err != nil {
-			return nil, fmt.Errorf("is damaged Arrow data: %w", err)
+			return nil, fmt.Errorf("is damaged Arrow data: %w", notEnd(err))
 		}
-		return nil, io.EOF
+		return nil, in.checkEnd()
 	}
 	batch := in.reader.RecordBatch()
 	batch.Retain()
 	return batch, nil
+}
+
+// checkEnd reads what follows the last record batch. It returns io.EOF, or an error if this is a file
+// without its last bytes: one that was cut between two batches would otherwise look like a shorter one.
+func (in *arrowStream) checkEnd() error {
+	if !in.isFile || in.ended {
+		return io.EOF
+	}
+	end := &tail{size: len(arrowFileEnd)}
+	if _, err := io.Copy(end, in.from); err != nil {
+		return notEnd(err)
+	}
+	if !bytes.Equal(end.last, arrowFileEnd) {
+		return errors.New("is an Arrow file without its end: it was cut, or is still being written")
+	}
+	in.ended = true
+	return io.EOF
+}
+
+// A tail keeps the last bytes that are written to it.
+type tail struct {
+	size int
+	last []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.last = append(t.last, p[max(len(p)-t.size, 0):]...)
+	t.last = t.last[max(len(t.last)-t.size, 0):]
+	return len(p), nil
+}
+
+// notEnd returns an error that no caller takes for the end of the input.
+func notEnd(err error) error {
+	if errors.Is(err, io.EOF) {
+		return fmt.Errorf("%v: %w", err, io.ErrUnexpectedEOF)
+	}
+	return err
 }
 
 func (in *arrowStream) label() string { return in.name }

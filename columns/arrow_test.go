@@ -248,3 +248,41 @@ func TestRandomArrowTables(t *testing.T) {
 		})
 	}
 }
+
+// TestCutArrowFile sorts files that end after each of their three record batches, or before the end of
+// the footer. Only the whole file may be sorted.
+func TestCutArrowFile(t *testing.T) {
+	schema := arrow.NewSchema([]arrow.Field{{Name: "k", Type: arrow.PrimitiveTypes.Int64}}, nil)
+	var data bytes.Buffer
+	w, err := ipc.NewFileWriter(&data, ipc.WithSchema(schema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends := []int{}
+	for range 3 {
+		b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+		b.Field(0).(*array.Int64Builder).AppendValues([]int64{3, 1, 2}, nil)
+		if err := w.Write(b.NewRecordBatch()); err != nil {
+			t.Fatal(err)
+		}
+		ends = append(ends, data.Len())
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	whole := data.Len()
+	for _, size := range append(ends, whole-1, whole) {
+		opt := Options{
+			Inputs: []string{filepath.Join(t.TempDir(), "in")},
+			Output: filepath.Join(t.TempDir(), "out"),
+			Keys:   []Key{{Column: "k"}},
+		}
+		if err := os.WriteFile(opt.Inputs[0], data.Bytes()[:size], 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Sort(t.Context(), opt)
+		if (err == nil) != (size == whole) {
+			t.Errorf("%d of %d bytes: %v", size, whole, err)
+		}
+	}
+}

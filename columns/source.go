@@ -3,7 +3,6 @@ package columns
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -117,7 +116,7 @@ func (s *source) start(ctx context.Context, workers int) {
 				return
 			}
 			open, err := in.next()
-			if errors.Is(err, io.EOF) {
+			if err == io.EOF {
 				<-slots
 				break
 			}
@@ -192,7 +191,7 @@ func (s *source) nextBlock(ctx context.Context, q *groupQueue) (b sharedBlock, o
 // fail passes an error to Read.
 func (q *groupQueue) fail(ctx context.Context, err error) {
 	select {
-	case q.blocks <- sharedBlock{err: fmt.Errorf("%s: %w", q.file.label(), err)}:
+	case q.blocks <- sharedBlock{err: fmt.Errorf("%s: %w", q.file.label(), notEnd(err))}:
 	case <-ctx.Done():
 	}
 }
@@ -201,7 +200,7 @@ func (q *groupQueue) fail(ctx context.Context, err error) {
 func (s *source) Read(p []byte) (n int, err error) {
 	for len(s.rest) == 0 {
 		if err := s.next(); err != nil {
-			if !errors.Is(err, io.EOF) {
+			if err != io.EOF {
 				s.failed = err
 			}
 			return 0, err

@@ -3,7 +3,6 @@ package input
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -223,7 +222,7 @@ func (s *sequence) Read(p []byte) (int, error) {
 	switch {
 	case err == nil:
 		return n, nil
-	case errors.Is(err, io.EOF):
+	case err == io.EOF: // an error that only wraps io.EOF is a failure
 		s.r = io.MultiReader() // returns io.EOF again
 		if err = s.input.checkEnd(s.bytesRead); err == nil && s.input.access == inSequence {
 			s.input.wholeRecords = s.bytesRead / int64(s.input.Header.Layout().RecordSize)
