@@ -16,6 +16,7 @@ import (
 	"runtime/debug"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/extsort/extsort/columns"
 )
@@ -76,7 +77,12 @@ type caughtSignal struct{ signal os.Signal }
 
 func (c caughtSignal) Error() string { return c.signal.String() }
 
-// catchSignals cancels the sort at the first signal that should end it.
+// cleanupGrace is the time that a cancelled sort may take to clean up. If it takes longer, for example
+// because it waits for input from a pipe, the process ends anyway. Spill files are unlinked already.
+const cleanupGrace = 1500 * time.Millisecond
+
+// catchSignals cancels the sort at the first signal that should end it. A second one ends the process
+// immediately.
 func catchSignals(cancel context.CancelCauseFunc) (release func()) {
 	caught := make(chan os.Signal, 1)
 	for _, s := range []os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP} {
@@ -91,6 +97,13 @@ func catchSignals(cancel context.CancelCauseFunc) (release func()) {
 		select {
 		case s := <-caught:
 			cancel(caughtSignal{s})
+			select {
+			case <-done:
+			case again := <-caught:
+				os.Exit(dieOf(again))
+			case <-time.After(cleanupGrace):
+				os.Exit(dieOf(s))
+			}
 		case <-done:
 		}
 	}()
