@@ -74,7 +74,11 @@ func (in *arrowStream) peek() (err error) {
 // nextBatch reads a record batch. At the end it returns io.EOF itself.
 func (in *arrowStream) nextBatch() (arrow.RecordBatch, error) {
 	if !in.reader.Next() {
-		if err := in.reader.Err(); err != nil {
+		err := in.reader.Err()
+		if errors.Is(err, errBatchTooLarge) {
+			return nil, errBatchTooLarge
+		}
+		if err != nil {
 			return nil, fmt.Errorf("is damaged Arrow data: %w", notEnd(err))
 		}
 		return nil, in.checkEnd()

@@ -61,12 +61,12 @@ func (p *Plan) makeFolders(ctx context.Context) error {
 	if remote.IsURL(name) || p.OneFile {
 		return nil
 	}
-	return p.refuseForeignParts()
+	return refuseForeignParts(p)
 }
 
 // refuseForeignParts returns an error if the output directory contains a part that this plan does not
 // write, such as one of an earlier sort with more parts.
-func (p *Plan) refuseForeignParts() error {
+func refuseForeignParts(p *Plan) error {
 	entries, err := os.ReadDir(p.Output)
 	if err != nil {
 		return fmt.Errorf("read directory %s: %w", p.Output, device.WithoutPath(err))

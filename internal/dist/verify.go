@@ -46,7 +46,7 @@ func (w *Worker) Verify(ctx context.Context, keepRuns bool) (*Manifest, error) {
 		}
 	}
 	if err == nil && finished {
-		err = w.Plan.checkPartial(ctx)
+		err = checkPartial(ctx, w.Plan)
 	}
 	if err == nil {
 		err = w.Plan.publish()
@@ -164,7 +164,7 @@ func (p *Plan) makeManifest(ctx context.Context, again bool) (*Manifest, error) 
 
 // checkPartial returns an error if the manifest exists, but the unpublished output does not contain
 // its parts: a plan that was made at the same moment has created the file again.
-func (p *Plan) checkPartial(ctx context.Context) error {
+func checkPartial(ctx context.Context, p *Plan) error {
 	if !p.OneFile || !exists(p.partialName()) {
 		return nil
 	}

@@ -93,24 +93,27 @@ func catchSignals(cancel context.CancelCauseFunc) (release func()) {
 	broken := make(chan os.Signal, 1) // a write to a broken pipe returns EPIPE
 	signal.Notify(broken, syscall.SIGPIPE)
 	done := make(chan struct{})
-	go func() {
-		select {
-		case s := <-caught:
-			cancel(caughtSignal{s})
-			select {
-			case <-done:
-			case again := <-caught:
-				os.Exit(dieOf(again))
-			case <-time.After(cleanupGrace):
-				os.Exit(dieOf(s))
-			}
-		case <-done:
-		}
-	}()
+	go watch(caught, done, cancel)
 	return func() {
 		close(done)
 		signal.Stop(caught)
 		signal.Stop(broken)
+	}
+}
+
+// watch cancels the sort at a signal, and then ends the process if the sort doesn't end.
+func watch(caught <-chan os.Signal, done <-chan struct{}, cancel context.CancelCauseFunc) {
+	select {
+	case s := <-caught:
+		cancel(caughtSignal{s})
+		select {
+		case <-done:
+		case again := <-caught:
+			os.Exit(dieOf(again))
+		case <-time.After(cleanupGrace):
+			os.Exit(dieOf(s))
+		}
+	case <-done:
 	}
 }
 
