@@ -56,14 +56,16 @@ func MayCombineEarly(f *Facts) bool {
 }
 
 // CombinesEarlier reports whether a plan for longer records, whose equal keys are combined early,
-// spills less than a plan for the records themselves, and takes no longer.
+// spills less than a plan for the records themselves, and takes no longer. A stream that is likely to
+// fit into memory is sorted as it is.
 func CombinesEarlier(f *Facts, longer *Plan, plain *Facts, p *Plan) bool {
 	if !p.Strategy.Properties().Spills || !longer.Strategy.Properties().Spills {
 		return false
 	}
 	keys := f.Sample.Sorted()
 	if f.Records < 0 { // a partition of a stream also begins with runs
-		return shortens(f, plain, distinctShare(keys, float64(longer.ChunkRecords)))
+		mayFit := longer.ChunkRecords > likelyStreamBytes/int64(f.recordSize())
+		return !mayFit && shortens(f, plain, distinctShare(keys, float64(longer.ChunkRecords)))
 	}
 	if longer.Strategy.Properties().SpillsAll {
 		scatter, fit := FitParts(f, &longer.Sizes, f.Records, longer.Chunks)
