@@ -12,23 +12,41 @@ import (
 )
 
 // TestCompleteOutputIsRemembered removes a checkpoint only in part. It must still record that the
-// output is complete, and list no run. In this test the removal fails because a spill directory
-// is not empty.
+// output is complete, and list no run. Not even the first step may be skipped: if the runs cannot be
+// removed from the manifest, their files stay.
 func TestCompleteOutputIsRemembered(t *testing.T) {
 	dir := t.TempDir()
 	folder, out := filepath.Join(dir, "kept"), filepath.Join(dir, "out")
 	c := openCheckpoint(t, folder, false)
-	stuck := filepath.Join(folder, spillPrefix+"1")
+	spilled := filepath.Join(folder, spillPrefix+"1")
 	file, err := os.Create(out)
 	if err = errors.Join(err, c.Identify(Identity{{"the sort", "x"}}, out), putRun(c, &keptRun{}),
 		c.SetOutput(KeptOutput{Name: RawName(out)}), c.SetComplete(file), file.Close(),
-		os.MkdirAll(filepath.Join(stuck, "x"), 0o700)); err != nil {
+		os.WriteFile(spilled, nil, 0o600), os.Mkdir(filepath.Join(folder, newManifest), 0o700)); err != nil {
 		t.Fatal(err)
 	}
+	c.Finish()
+	err = c.Close()
+	if _, gone := os.Stat(spilled); err == nil || gone != nil {
+		t.Errorf("the manifest was not written, with error %v; the spill file: %v", err, gone)
+	}
+	if err := os.Remove(filepath.Join(folder, newManifest)); err != nil {
+		t.Fatal(err)
+	}
+
+	removeFile = func(name string) error {
+		if name == spilled {
+			return errors.New("busy")
+		}
+		return os.Remove(name)
+	}
+	defer func() { removeFile = os.Remove }()
+	c = openCheckpoint(t, folder, false)
 	c.Finish()
 	if err := c.Close(); err == nil {
 		t.Error("there is no error")
 	}
+	removeFile = os.Remove
 	if c, err = OpenCheckpoint(t.Context(), folder, false); err != nil {
 		t.Fatal(err)
 	}
@@ -38,11 +56,56 @@ func TestCompleteOutputIsRemembered(t *testing.T) {
 	if s := c.State(); !s.Complete || s.Runs > 0 {
 		t.Errorf("%+v is kept", s)
 	}
-	if err := errors.Join(os.RemoveAll(stuck), c.Close()); err != nil {
+	if err := c.Close(); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(folder); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the folder is still there: %v", err)
+	}
+}
+
+// TestForeignFilesStay puts files into the directory of a checkpoint. A foreign file is refused and
+// stays. If it appears during the sort, it stays with the directory, and Close returns an error.
+func TestForeignFilesStay(t *testing.T) {
+	t.Parallel()
+	for name, ours := range map[string]struct{ without, with bool }{
+		newManifest: {true, true}, removedLock: {true, true}, ".nfs0001": {true, true}, ".fuse_hidden1": {true, true},
+		"spill-7": {false, true}, longIndexes: {false, true}, "run-0-0123456789abcdef": {false, true},
+		"run-1.bin": {}, "run-0-": {}, "run-0-0123456789abcdeg": {}, "run-07-0123456789abcdef": {},
+		"spill-": {}, "spill-07": {}, "spill--1": {}, "spill-notes.txt": {}, "thesis": {},
+	} {
+		for _, hasManifest := range []bool{false, true} {
+			folder := filepath.Join(t.TempDir(), "kept")
+			file := filepath.Join(folder, name)
+			var err error
+			if hasManifest {
+				filledCheckpoint(t, folder)
+			} else {
+				err = os.Mkdir(folder, 0o700)
+			}
+			if err = errors.Join(err, os.WriteFile(file, []byte(name), 0o600)); err != nil {
+				t.Fatal(err)
+			}
+			accepted := ours.without || hasManifest && ours.with
+			c, err := OpenCheckpoint(t.Context(), folder, false)
+			if (err == nil) != accepted {
+				t.Errorf("%s, manifest %t: the error is: %v", name, hasManifest, err)
+			}
+			if c == nil { // the file appears later
+				err = os.Remove(file)
+				c = openCheckpoint(t, folder, false)
+				err = errors.Join(err, os.WriteFile(file, []byte(name), 0o600))
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			c.Finish()
+			closing := c.Close()
+			_, err = os.Stat(file)
+			if foreign := !ours.with; (closing != nil) != foreign || (err == nil) != foreign {
+				t.Errorf("%s, manifest %t: closed with %v, and the file: %v", name, hasManifest, closing, err)
+			}
+		}
 	}
 }
 

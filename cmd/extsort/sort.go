@@ -162,13 +162,6 @@ func (f *sortFlags) contradictions(files []string) (faults []error) {
 		}
 	}
 	fault(f.nulls != "", "--nulls is for Parquet and Arrow files: records have no nulls")
-	if inFolder(f.opt.Output, f.opt.Checkpoint) {
-		fault(
-			true,
-			"-o %s: is in the directory of --checkpoint, which is removed at the end: name another output",
-			f.opt.Output,
-		)
-	}
 	if !f.mode.join {
 		faults = append(faults, cmp.Or(f.checkUndescribed(files), f.validateRecord()))
 	}

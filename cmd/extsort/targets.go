@@ -8,10 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/filename"
 	"github.com/extsort/extsort/merge/output"
 )
 
@@ -84,7 +84,7 @@ func (s *sideFile) discard() {
 func (p place) isFile(name string) bool {
 	switch {
 	case p.isFolder:
-		return inFolder(name, p.name)
+		return filename.IsWithin(name, p.name)
 	case p.isSet:
 		return inSet(name, p.name)
 	case p.stream == nil:
@@ -113,68 +113,25 @@ func sameFile(a, b string) bool {
 	if (err == nil) != (missing == nil) {
 		return false
 	}
-	return sameName(realName(a), realName(b))
+	return filename.Same(filename.Real(a), filename.Real(b))
 }
 
 func isSameRegular(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.Mode()&fs.ModeCharDevice == 0
 }
 
-// sameName compares names with the default rules of the system's file systems.
-func sameName(a, b string) bool {
-	if runtime.GOOS == "windows" || runtime.GOOS == "darwin" {
-		return strings.EqualFold(a, b)
-	}
-	return a == b
-}
-
-// maxLinks limits the number of symbolic links to follow.
-const maxLinks = 40
-
-// realName returns the path of a file without symbolic links. If the file does not exist, it
-// follows a dangling link and resolves the directory.
-func realName(name string) string {
-	for range maxLinks {
-		link, err := os.Readlink(name)
-		if err != nil {
-			break
-		}
-		if !filepath.IsAbs(link) {
-			folder, _ := filepath.Split(name)
-			link = folder + link
-		}
-		name = link
-	}
-	folder, base := filepath.Split(name)
-	if real, err := filepath.EvalSymlinks(folder + "."); err == nil {
-		folder = real
-	}
-	if full, err := filepath.Abs(folder); err == nil {
-		folder = full
-	}
-	return filepath.Join(folder, base)
-}
-
-// inFolder reports whether a name denotes a file in a directory. Both may be empty.
-func inFolder(name, folder string) bool {
-	if name == "" || folder == "" {
-		return false
-	}
-	return sameName(filepath.Dir(realName(name)), realName(folder))
-}
-
 // inSet reports whether a name denotes a file of the set that --split makes of an output:
 // OUTPUT.000, OUTPUT.001 and so on, or OUTPUT.index.
 func inSet(name, of string) bool {
 	stem := strings.TrimSuffix(of, compressedSuffix(of))
-	real := realName(name)
-	stem = realName(stem)
-	if !sameName(filepath.Dir(real), filepath.Dir(stem)) {
+	real := filename.Real(name)
+	stem = filename.Real(stem)
+	if !filename.Same(filepath.Dir(real), filepath.Dir(stem)) {
 		return false
 	}
 	prefix := filepath.Base(stem) + "."
 	base := filepath.Base(real)
-	if len(base) <= len(prefix) || !sameName(base[:len(prefix)], prefix) {
+	if len(base) <= len(prefix) || !filename.Same(base[:len(prefix)], prefix) {
 		return false
 	}
 	rest := strings.TrimSuffix(base[len(prefix):], compressedSuffix(base))

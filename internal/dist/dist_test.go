@@ -291,6 +291,11 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 	_, err := c.Verify(t.Context(), false)
 	refused(err, "run 0 of 8 is not done")
 	refused(c.Plan.Cat(t.Context(), nil), "not verified")
+	for _, folder := range []string{c.folder, c.Plan.path(runs.folder), c.Plan.path(cuts.folder), c.req.Output} {
+		c.Options.Checkpoint = folder
+		refused(c.Run(t.Context(), partOf(0, 2)), "contains files of the plan, and is removed at the end")
+	}
+	c.Options.Checkpoint = ""
 	c.ok(c.Run(t.Context(), partOf(0, 2)))
 	write(t, c.req.Inputs[1], make([]byte, 8))
 	refused(c.Run(t.Context(), partOf(1, 2)), "b.bin: has changed since the plan was made")

@@ -12,7 +12,9 @@ import (
 	"github.com/dustin/go-humanize"
 
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/internal/filename"
 	"github.com/extsort/extsort/internal/human"
+	"github.com/extsort/extsort/internal/option"
 	"github.com/extsort/extsort/internal/remote"
 	"github.com/extsort/extsort/internal/session"
 	"github.com/extsort/extsort/merge/output"
@@ -174,10 +176,29 @@ func (w *Worker) Run(ctx context.Context, s session.Part) error {
 	return w.runUnfinished(ctx, runs, s, w.run)
 }
 
+// checkCheckpoint returns an error if the directory of the checkpoint, which is removed at the end of
+// each run, contains files of the plan.
+func (w *Worker) checkCheckpoint() error {
+	p := w.Plan
+	output, _ := p.partFile(0)
+	for _, file := range []string{
+		p.path(planName), p.runFile(0), p.recordFile(cuts, 0), p.recordFile(parts, 0), output,
+	} {
+		if filename.IsWithin(file, w.Options.Checkpoint) {
+			return option.Errorf(option.Checkpoint, " %s: contains files of the plan, and is removed at the end: "+
+				"name another directory", w.Options.Checkpoint)
+		}
+	}
+	return nil
+}
+
 // run sorts slice k. It fails if an input has changed before or during the run, because other
 // runs contain records of the old version.
 func (w *Worker) run(ctx context.Context, k int) (*session.Report, error) {
 	p := w.Plan
+	if err := w.checkCheckpoint(); err != nil {
+		return nil, err
+	}
 	if err := p.checkInputs(ctx); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
-// Package filename writes the names of files into JSON. A name may consist of any bytes, but a JSON
-// string must be UTF-8. So a name that isn't valid UTF-8 appears twice: a readable form in the
-// field NAME, with U+FFFD for each invalid byte, and the exact bytes in the field NAME_base64.
+// Package filename compares the names of files, and writes them into JSON. A name may consist of
+// any bytes, but a JSON string must be UTF-8. So a name that isn't valid UTF-8 appears twice: a
+// readable form in the field NAME, with U+FFFD for each invalid byte, and the exact bytes in the
+// field NAME_base64.
 package filename
 
 import "unicode/utf8"

@@ -10,6 +10,7 @@ import (
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/filename"
 	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/option"
 	"github.com/extsort/extsort/merge/output"
@@ -189,4 +190,22 @@ func (o *Options) validateCheckpoint(p *problems) {
 		option.TempDirs)
 	p.require(!strategy.Requestable || strategy.Resumable, option.Checkpoint,
 		"checkpoint: works with strategy merge only, not with strategy %s", o.Strategy)
+	validatePlaces(o, p)
+}
+
+// validatePlaces rejects inputs and outputs in the directory of the checkpoint, which is removed at
+// the end. The files of a split are in the directory that Output names, even if Output is a link.
+func validatePlaces(o *Options, p *problems) {
+	const reason = " %s: is in the directory of %v, which is removed at the end: name another %s"
+	isWithin := filename.IsWithin(o.Output, o.Checkpoint) || filename.IsWithin(o.Output+".index", o.Checkpoint)
+	p.check(o.toStdout() || !isWithin, option.Output, reason, o.Output, option.Checkpoint, "output")
+
+	for _, s := range o.sources() {
+		if s.At == nil && !isReadOnce(s) && filename.IsWithin(s.Name, o.Checkpoint) {
+			p.require(false, option.Checkpoint,
+				"checkpoint: input %s is in its directory %s, which is removed at the end: name another directory",
+				s.Name, o.Checkpoint)
+			return
+		}
+	}
 }
