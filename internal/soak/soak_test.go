@@ -10,7 +10,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // fakeFault is the variable that names the fault of the test binary when it acts as the command.
@@ -22,6 +21,9 @@ func TestMain(m *testing.M) {
 	}
 	os.Exit(m.Run())
 }
+
+// killsItself has one moment of a signal, long after a fake command has killed itself.
+var killsItself = []float64{1e6}
 
 // small returns a scenario with many equal keys, whose records differ in their payloads.
 func small() *scenario {
@@ -64,16 +66,13 @@ func fakeCommand(fault string) {
 	case "torn", "named", "removed":
 		runs, _ := os.ReadFile(ran)
 		check(os.WriteFile(ran, append(runs, 'x'), 0o600))
-		switch len(runs) {
-		case 0:
-			time.Sleep(time.Second) // so that the kill comes long after the second run has written
-		case 1:
+		if len(runs) == 1 {
 			if fault == "torn" {
 				check(os.WriteFile(out, sorted[:10], 0o600))
 			} else {
 				check(os.WriteFile(temporary, nil, 0o600))
 			}
-			time.Sleep(time.Minute) // until it is killed
+			killThisProcess()
 		}
 		if fault == "removed" {
 			_ = os.Remove(temporary)
@@ -81,6 +80,14 @@ func fakeCommand(fault string) {
 	}
 	check(os.WriteFile(out, sorted, 0o600))
 	os.Exit(0)
+}
+
+// killThisProcess ends the process as if the trial had killed it at this moment.
+func killThisProcess() {
+	self, err := os.FindProcess(os.Getpid())
+	check(err)
+	check(self.Kill())
+	select {} // wait for the kill
 }
 
 func check(err error) {
@@ -109,7 +116,8 @@ func TestFaultsAreFound(t *testing.T) {
 	} {
 		s := small()
 		if fault == "torn" || fault == "named" {
-			s.signal, s.moments = syscall.SIGKILL, []float64{1}
+			s.signal = syscall.SIGKILL
+			s.moments = killsItself
 		}
 		line, err := tryFake(t, s, fault)
 		if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(line, "WRONG") {
@@ -124,7 +132,8 @@ func TestNoFault(t *testing.T) {
 	for _, way := range []string{"", "removed"} {
 		s := small()
 		if way != "" {
-			s.signal, s.moments = syscall.SIGKILL, []float64{1}
+			s.signal = syscall.SIGKILL
+			s.moments = killsItself
 		}
 		if line, err := tryFake(t, s, way); err != nil || !strings.HasSuffix(line, ": ok\n") {
 			t.Errorf("%q: %v\nlogged: %s", way, err, line)

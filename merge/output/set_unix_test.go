@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/extsort/extsort/format"
@@ -20,6 +21,10 @@ import (
 // locked, and it contains files that no index lists. After the lock is released, the index decides
 // whether they belong to a set.
 func TestNamesWaitForNaming(t *testing.T) {
+	synctest.Test(t, testNamesWaitForNaming)
+}
+
+func testNamesWaitForNaming(t *testing.T) {
 	for _, listed := range []bool{false, true} {
 		stem := filepath.Join(t.TempDir(), "out")
 		mustWriteSet(t, stem, "ab", Split{Files: 2})
@@ -34,10 +39,11 @@ func TestNamesWaitForNaming(t *testing.T) {
 		}
 
 		cancelled, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(20*time.Millisecond, func() { cancel(errInjected) })
+		const after = namingTimeout / 2
+		time.AfterFunc(after, func() { cancel(errInjected) })
 		start := time.Now()
 		_, err = newSetNames(cancelled, stem, format.None, 2)
-		if took := time.Since(start); !errors.Is(err, errInjected) || took > 10*time.Second {
+		if took := time.Since(start); !errors.Is(err, errInjected) || took != after {
 			t.Errorf("cancelled, after %v the error is %v", took, err)
 		}
 
@@ -49,7 +55,7 @@ func TestNamesWaitForNaming(t *testing.T) {
 		select {
 		case err := <-decided:
 			t.Fatalf("decided while the directory was locked: %v", err)
-		case <-time.After(200 * time.Millisecond):
+		case <-time.After(namingTimeout / 2):
 		}
 		if listed {
 			put(t, stem+".index", []byte(index))
@@ -65,6 +71,10 @@ func TestNamesWaitForNaming(t *testing.T) {
 // TestNamingWaitsForLook names a set while another process examines the directory. The wait can be
 // cancelled, and then the old set must be unchanged.
 func TestNamingWaitsForLook(t *testing.T) {
+	synctest.Test(t, testNamingWaitsForLook)
+}
+
+func testNamingWaitsForLook(t *testing.T) {
 	folder := t.TempDir()
 	stem := filepath.Join(folder, "out")
 	mustWriteSet(t, stem, "abcd", Split{Bytes: 1})
