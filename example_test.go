@@ -401,6 +401,43 @@ func ExampleSink() {
 	// 1 of 2 bytes at 2
 }
 
+// The sorted records replace a file when all of them are written.
+func ExampleCreateFile() {
+	ctx := context.Background()
+	folder, err := os.MkdirTemp("", "")
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer os.RemoveAll(folder)
+	name := filepath.Join(folder, "sorted")
+
+	file, err := extsort.CreateFile(ctx, name)
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = extsort.Sort(ctx, extsort.Job{
+		Input:  extsort.Input{Reader: strings.NewReader("cab")},
+		Record: letters,
+		Output: extsort.Output{Sink: file},
+	})
+	sorted, readErr := os.ReadFile(name)
+	fmt.Println(string(sorted), err, readErr)
+	// Output: abc <nil> <nil>
+}
+
+func ExampleParseMemory() {
+	for _, text := range []string{"64M", "2GB", "much"} {
+		limit, err := extsort.ParseMemory(text)
+		fmt.Println(limit, err != nil)
+	}
+	// Output:
+	// 67108864 false
+	// 2000000000 false
+	// 0 true
+}
+
 func ExampleProgress() {
 	var last extsort.Progress
 	_, err := extsort.Sort(context.Background(), extsort.Job{

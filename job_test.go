@@ -86,6 +86,18 @@ func TestJobsAreChecked(t *testing.T) {
 			func(j *Job) { j.Record.Keys = []KeyField{{Name: "x", Type: U8}} },
 			"Record.Keys[0] has a Name",
 		},
+		"computed key": {
+			func(j *Job) { j.Record.Keys = []KeyField{{Compute: "hilbert(0:u8,1:u8)", Type: U8}} },
+			"Record.Keys[0] has a Compute, which replaces Offset, Type and Name",
+		},
+		"key function": {
+			func(j *Job) { j.Record.Keys = []KeyField{{Compute: "hilbert"}} },
+			`Record.Keys[0].Compute "hilbert": want FUNCTION(FIELD,FIELD)`,
+		},
+		"NaN": {
+			func(j *Job) { j.Record = Record{Type: F64, NumericFloats: true, NaN: "up"} },
+			"Record.NaN",
+		},
 		"first":       {func(j *Job) { j.Select = First(-1) }, "Select First(-1): must not be negative"},
 		"positions":   {func(j *Job) { j.Select = Positions(F64) }, `Select Positions("f64"): use U32 or U64`},
 		"keep":        {func(j *Job) { j.Select = Unique(7) }, "Select has an unknown Keep (7)"},
@@ -237,7 +249,8 @@ func TestErrorsAreData(t *testing.T) {
 
 	_, err := Sort(t.Context(), job(strings.NewReader("abcdefghij"), io.Discard))
 	partial, ok := errors.AsType[*PartialRecordError](err)
-	if !ok || *partial != (PartialRecordError{File: "upload", Offset: 8, Bytes: 2, RecordSize: 4, text: err.Error()}) {
+	want := PartialRecordError{File: "upload", Offset: 8, Bytes: 2, RecordSize: 4, text: err.Error()}
+	if !ok || *partial != want || partial.Error() != err.Error() {
 		t.Errorf("a partial record is %#v of %v", partial, err)
 	}
 	if !strings.Contains(err.Error(), "Record.Size") || !strings.Contains(err.Error(), "Input.HeaderBytes") {
@@ -470,7 +483,7 @@ func TestResourceErrors(t *testing.T) {
 		err := publicErrors(fmt.Errorf("wrapped: %w", c.err))
 		got, ok := errors.AsType[*ResourceError](err)
 		c.want.text = c.err.Error()
-		if !ok || *got != c.want {
+		if !ok || *got != c.want || got.Error() != c.err.Error() {
 			t.Errorf("%v is %+v, want %+v", c.err, got, c.want)
 		}
 	}
@@ -596,6 +609,11 @@ func TestReports(t *testing.T) {
 		Progress: progress})
 	if err != nil || checked.Disorder == nil || !checked.Disorder.Equal || checked.Disorder.Record != 1 {
 		t.Errorf("check: %+v, %v", checked, err)
+	}
+	for _, pair := range [][2]*Summary{{&checked.Summary, {}}, {{}, &checked.Summary}} {
+		if err := pair[0].Append(pair[1]); err == nil {
+			t.Errorf("%+v with %+v appended: no error", pair[0], pair[1])
+		}
 	}
 	if calls < 4 {
 		t.Errorf("%d calls of the progress function", calls)
