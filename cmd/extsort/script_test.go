@@ -20,7 +20,8 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
-// The scripts in testdata/script run the real main in separate processes. In addition to the
+// The scripts in testdata/script run the real command, partly in separate processes
+// (script_shared_test.go). In addition to the
 // commands of testscript, they can use
 //
 //	mk FILE TYPE VALUE ...     write values, or with TYPE hex bytes
@@ -45,6 +46,7 @@ func TestMain(m *testing.M) {
 		"extsort": main,
 		"status":  statusMain,
 		"feed":    feedMain,
+		"shared":  sharedMain,
 	})
 }
 
@@ -55,7 +57,7 @@ const (
 
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
-		Dir:                 "testdata/script",
+		Dir:                 shareProcesses(t, "testdata/script/*.txtar"),
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Cmds:                scriptCommands(),
@@ -70,6 +72,7 @@ func TestScripts(t *testing.T) {
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv(processorsVariable, testProcessors)
+			addSharedProcess(env)
 			return os.Mkdir(filepath.Join(env.WorkDir, "spill"), 0o755)
 		},
 	})
@@ -81,6 +84,7 @@ func scriptCommands() map[string]func(ts *testscript.TestScript, neg bool, args 
 		"is":    checkFile,
 		"size":  checkSize,
 		"empty": checkEmpty,
+		"run":   runShared,
 
 		"complains": checkComplaint,
 	}
