@@ -15,6 +15,7 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/klauspost/compress/s2"
@@ -239,6 +240,7 @@ func TestMemoryLimit(t *testing.T) {
 	if testing.Short() || raceEnabled || runtime.GOOS != "linux" {
 		t.Skip("not in short mode, not with the race detector, and only where the system tells the memory in use")
 	}
+	inputs := &generatedInputs{directory: t.TempDir(), byKey: map[string]func() string{}}
 	for i, c := range memoryCases { // not in parallel with other tests, whose syncs would wait for these writes
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -248,7 +250,10 @@ func TestMemoryLimit(t *testing.T) {
 					t.Skip(longData + " is not set")
 				}
 			}
-			writeGenerated(t, in, kind{spec: c.spec}.layout(t), cmp.Or(c.dist, "uniform"), c.mib<<20)
+			shared := inputs.get(t, c.spec, cmp.Or(c.dist, "uniform"), c.mib<<20)
+			if err := os.Link(shared, in); err != nil {
+				t.Fatal(err)
+			}
 			packInputs(t, in, c.packed, c.merge)
 			child := exec.Command(os.Args[0], "-test.run", "^TestSortInLittleMemory$", "-test.v")
 			child.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s", memoryChild, i, in))
@@ -259,6 +264,32 @@ func TestMemoryLimit(t *testing.T) {
 			t.Logf("%s", output)
 		})
 	}
+}
+
+// generatedInputs are files that several cases read. Each is generated once.
+type generatedInputs struct {
+	directory string
+
+	mu    sync.Mutex
+	byKey map[string]func() string
+}
+
+// get returns the name of a file with about the given number of bytes.
+func (g *generatedInputs) get(t *testing.T, spec format.Spec, dist string, bytes int64) string {
+	t.Helper()
+	key := fmt.Sprintln(spec, dist, bytes)
+	g.mu.Lock()
+	generate := g.byKey[key]
+	if generate == nil {
+		name := filepath.Join(g.directory, fmt.Sprint(len(g.byKey)))
+		generate = sync.OnceValue(func() string {
+			writeGenerated(t, name, kind{spec: spec}.layout(t), dist, bytes)
+			return name
+		})
+		g.byKey[key] = generate
+	}
+	g.mu.Unlock()
+	return generate()
 }
 
 // TestSortInLittleMemory is the sort that TestMemoryLimit starts in a process.
@@ -407,18 +438,20 @@ func findAll(t *testing.T, opt Options) (*Report, error) {
 	return report, err
 }
 
-// makeFewKeys replaces the first 8 bytes of the records of the input, so that there are few keys.
+// makeFewKeys replaces the input by one of the same size with few keys in the first 8 bytes of the
+// records. The other bytes are 0.
 func makeFewKeys(t *testing.T, o *Options, size int64, keys uint64) {
 	t.Helper()
-	file, err := os.OpenFile(o.Inputs[0], os.O_RDWR, 0)
+	info, err := os.Stat(o.Inputs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	o.Inputs = []string{filepath.Join(t.TempDir(), "few")}
+	file, err := os.Create(o.Inputs[0])
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		t.Fatal(err)
-	}
 	block := make([]byte, 64<<10)
 	for at := int64(0); at < info.Size(); at += int64(len(block)) {
 		block = block[:min(int64(len(block)), info.Size()-at)]
@@ -426,7 +459,7 @@ func makeFewKeys(t *testing.T, o *Options, size int64, keys uint64) {
 			key := uint64(at+i) * 0x9e3779b97f4a7c15 >> 20 % keys
 			binary.LittleEndian.PutUint64(block[i:], key<<32)
 		}
-		if _, err := file.WriteAt(block, at); err != nil {
+		if _, err := file.Write(block); err != nil {
 			t.Fatal(err)
 		}
 	}
