@@ -218,7 +218,12 @@ func rangeInStatistics(inputs []input, c *column) (r numberRange, ok bool) {
 }
 
 // addStatistics adds the values of a row group to a range. It reports whether they are known and finite.
-func (in *parquetFile) addStatistics(r *numberRange, group int, c *column) bool {
+func (in *parquetFile) addStatistics(r *numberRange, group int, c *column) (isKnown bool) {
+	defer func() {
+		if recover() != nil { // damaged statistics
+			isKnown = false
+		}
+	}()
 	chunk, err := in.reader.MetaData().RowGroup(group).ColumnChunk(c.index)
 	if err != nil {
 		return false

@@ -240,9 +240,14 @@ func (t *table) selectRows(ctx context.Context, w wanted, m budget) error {
 
 // candidates returns the rows of a row group that may be wanted: those of pages whose first key can have the
 // value, according to the statistics and the page index.
-func (in *parquetFile) candidates(w wanted, group int) []rowRange {
+func (in *parquetFile) candidates(w wanted, group int) (found []rowRange) {
 	rows := in.reader.MetaData().RowGroup(group)
 	whole := []rowRange{{group, 0, rows.NumRows()}}
+	defer func() {
+		if recover() != nil { // damaged statistics
+			found = whole
+		}
+	}()
 	c := w.keys[0]
 	if !w.isRange && w.values[0] == nil || rows.NumRows() == 0 {
 		return whole

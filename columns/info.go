@@ -56,6 +56,11 @@ func Describe(names []string, memory int64) (all []Description, err error) {
 }
 
 func describe(in input) (d Description, err error) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			err = fmt.Errorf("is damaged: %v", reason)
+		}
+	}()
 	d = Description{File: in.label(), Metadata: map[string]string{}}
 	parquet, isParquet := in.(*parquetFile)
 	if isParquet {
