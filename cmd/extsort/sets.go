@@ -13,6 +13,7 @@ import (
 
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/fields"
+	"github.com/extsort/extsort/internal/filename"
 	"github.com/extsort/extsort/internal/option"
 	"github.com/extsort/extsort/internal/session"
 	"github.com/extsort/extsort/merge/sets"
@@ -193,7 +194,7 @@ func (s *setRun) checkOperands(files []string) error {
 	names := s.setOutputs()
 	for i, name := range names {
 		for _, other := range names[:i] {
-			if name == other || sameFile(name, other) {
+			if name == other || filename.SameFile(name, other) {
 				return fmt.Errorf("%s: two outputs cannot be the same file", name)
 			}
 		}

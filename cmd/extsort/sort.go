@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/extsort/extsort/internal/fields"
+	"github.com/extsort/extsort/internal/filename"
 	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/session"
 )
@@ -238,7 +239,7 @@ func (a *app) runAndReport(ctx context.Context, f *sortFlags, opt session.Option
 	if err := a.checkOutput(opt.Output, inputs...); err != nil {
 		return err
 	}
-	if f.names.file != "" && sameFile(f.names.file, opt.Output) {
+	if f.names.file != "" && filename.SameFile(f.names.file, opt.Output) {
 		return fmt.Errorf(
 			"-o %s: is also the list of %s: name another output",
 			opt.Output,

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -88,7 +87,7 @@ func (p place) isFile(name string) bool {
 	case p.isSet:
 		return inSet(name, p.name)
 	case p.stream == nil:
-		return sameFile(p.name, name)
+		return filename.SameFile(p.name, name)
 	}
 	stream, ok := p.stream.(*os.File)
 	if !ok {
@@ -96,28 +95,7 @@ func (p place) isFile(name string) bool {
 	}
 	open, err := stream.Stat()
 	there, missing := os.Stat(name)
-	return err == nil && missing == nil && isSameRegular(open, there)
-}
-
-// sameFile reports whether two names denote the same file, which need not exist.
-func sameFile(a, b string) bool {
-	if a == "" || b == "" || strings.Contains(a, "://") ||
-		strings.Contains(b, "://") {
-		return a == b && a != ""
-	}
-	first, err := os.Stat(a)
-	second, missing := os.Stat(b)
-	if err == nil && missing == nil {
-		return isSameRegular(first, second)
-	}
-	if (err == nil) != (missing == nil) {
-		return false
-	}
-	return filename.Same(filename.Real(a), filename.Real(b))
-}
-
-func isSameRegular(a, b fs.FileInfo) bool {
-	return os.SameFile(a, b) && a.Mode()&fs.ModeCharDevice == 0
+	return err == nil && missing == nil && filename.SameOpened(open, there)
 }
 
 // inSet reports whether a name denotes a file of the set that --split makes of an output:

@@ -140,18 +140,25 @@ func checkWindows(opt *Options, files []*input.Input, windowBytes int64) error {
 // markReplaced marks the inputs that are also the output. If the output is a descriptor or a disk,
 // the sort overwrites such an input in place.
 func markReplaced(opt *Options, files []*input.Input, sources []input.Source) {
-	_, redirected := output.Descriptor(opt.Output)
-	out, err := input.Stat(opt.Stdout)
-	if !opt.toStdout() {
-		out, err = os.Stat(opt.Output)
-	}
+	out, inPlace, err := opt.existingOutput()
 	if err != nil {
 		return
 	}
-	inPlace := redirected || opt.toStdout() || !out.Mode().IsRegular()
 	for i, opened := range files {
 		in, missing := sources[i].Stat(opt.Stdin)
 		opened.Replaced = missing == nil && input.SameContent(out, in)
 		opened.Overwritten = opened.Replaced && inPlace
 	}
+}
+
+// existingOutput describes the file that the output replaces. inPlace reports whether the output
+// overwrites its content.
+func (o *Options) existingOutput() (file os.FileInfo, inPlace bool, err error) {
+	if o.toStdout() {
+		file, err = input.Stat(o.Stdout)
+		return file, true, err
+	}
+	_, redirected := output.Descriptor(o.Output)
+	file, err = os.Stat(o.Output)
+	return file, err == nil && (redirected || !file.Mode().IsRegular()), err
 }

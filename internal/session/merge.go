@@ -92,11 +92,16 @@ func mergeInputs(ctx context.Context, opt Options) (*Report, error) {
 // prepareMerge makes the plan of a merge.
 func (s *session) prepareMerge() error {
 	if in := s.run.Input.Overwritten(); in != nil {
-		return fmt.Errorf("%s: is both an input and the output, and would be overwritten while it is read: "+
-			"name another output, or use %v", in.Name, option.Output)
+		return overwrittenError(in.Name)
 	}
 	s.opt.Limit = s.run.Input.LimitOfPart(s.opt.Limit)
 	s.run.Facts = factsOf(&s.opt, s.run.Input)
 	s.run.Plan = plan.Merging(s.run.Facts, len(s.run.Input.Files))
 	return nil
+}
+
+// overwrittenError returns the error for an input that the output would overwrite.
+func overwrittenError(name string) error {
+	return fmt.Errorf("%s: is both an input and the output, and would be overwritten while it is read: "+
+		"name another output, or use %v", name, option.Output)
 }

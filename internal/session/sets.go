@@ -55,6 +55,9 @@ type combination struct {
 
 // Combine runs a set operation. If an input is not sorted, Combine returns a *DisorderError.
 func Combine(ctx context.Context, opt SetOptions) (*SetReport, error) {
+	if err := opt.checkOutputs(); err != nil {
+		return nil, err
+	}
 	if opt.Sort {
 		stop, err := opt.sortInputs(ctx)
 		if err != nil {
@@ -128,6 +131,7 @@ func (c *combination) open(ctx context.Context, left Options) (err error) {
 		right.MemoryBytes = left.MemoryBytes
 		right.TempDirs = left.TempDirs
 		right.Output = left.Output // to know whether it replaces an input
+		right.Stdout = left.Stdout
 		right.Warn = left.Warn
 		right.Logger = left.Logger
 		if c.right, err = begin(ctx, right.options(), true); err != nil {

@@ -42,6 +42,8 @@ func (p *presort) start(ctx context.Context, m *MergeOptions) {
 	opt.merge = nil
 	opt.MemoryBytes = p.bytes
 	opt.Output = ""
+	opt.SplitFiles = 0
+	opt.SplitBytes = 0
 	opt.Compress = "none"
 	opt.Sink = nil
 	opt.Progress = nil
@@ -64,11 +66,7 @@ func (p *presort) start(ctx context.Context, m *MergeOptions) {
 			to.CloseWithError(err)
 			return nil // the reader of the pipe gets the error
 		})
-		name := source.Name
-		if source.IsStdin() {
-			name = "standard input"
-		}
-		m.Sources = append(m.Sources, Source{Name: name, Reader: from})
+		m.Sources = append(m.Sources, Source{Name: shownName(source), Reader: from})
 	}
 	m.Raw = m.Record.Container().IsPlain
 	m.Decompress = "none"

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/extsort/extsort/format"
@@ -140,6 +141,56 @@ func TestCompareFilesAppearTogether(t *testing.T) {
 		}
 		if injected.failed.Load() == nil {
 			break
+		}
+	}
+}
+
+// TestSetOutputsThatLoseData checks that a set operation refuses to overwrite an input or one of its
+// own outputs.
+func TestSetOutputsThatLoseData(t *testing.T) {
+	t.Parallel()
+	k := kindNamed("u64")
+	data := k.make(t, "sorted", 3000, seeded(t))
+	const overwrites, twice = "would be overwritten", "two outputs cannot be the same file"
+	for name, c := range map[string]struct {
+		set       SetOptions
+		over      int    // the input that is also Stdout
+		withRight bool   // B is in Right
+		reason    string // "": the operation succeeds
+	}{
+		"sorted A":          {SetOptions{Operation: sets.Union, Sort: true}, 0, false, overwrites},
+		"sorted B":          {SetOptions{Operation: sets.Union, Sort: true}, 1, false, overwrites},
+		"sorted B in Right": {SetOptions{Operation: sets.Subtract, Sort: true}, 1, true, overwrites},
+		"B in Right":        {SetOptions{Operation: sets.Subtract}, 1, true, overwrites},
+		"Compare":           {SetOptions{Operation: sets.Compare, Sort: true, OnlyB: "-"}, 0, false, overwrites},
+		"same output":       {SetOptions{Operation: sets.Compare, OnlyA: "new", Both: "new"}, -1, false, twice},
+		"same path":         {SetOptions{Operation: sets.Compare, OnlyA: "new", OnlyB: "./new"}, -1, false, twice},
+		"two streams":       {SetOptions{Operation: sets.Compare, OnlyA: "-", OnlyB: "-"}, -1, false, twice},
+		"sorted, split": {SetOptions{Operation: sets.Union, Sort: true, Inputs: MergeOptions{
+			Output: filepath.Join(t.TempDir(), "set"), SplitFiles: 2}}, -1, false, ""},
+	} {
+		files := []string{writeFile(t, data), writeFile(t, data)}
+		set := c.set
+		set.Inputs.Record = k.spec
+		set.Inputs.Inputs = files
+		set.Inputs.Stdout = &bytes.Buffer{}
+		if c.withRight {
+			set.Inputs.Inputs = files[:1]
+			set.Right = &MergeOptions{Record: k.spec, Inputs: files[1:]}
+		}
+		if c.over >= 0 {
+			f := openToWrite(t, files[c.over], 0)
+			defer f.Close()
+			set.Inputs.Stdout = f
+		}
+		_, err := Combine(t.Context(), set)
+		if (err == nil) != (c.reason == "") || err != nil && !strings.Contains(err.Error(), c.reason) {
+			t.Errorf("%s: %v", name, err)
+		}
+		for _, file := range files {
+			if got, err := os.ReadFile(file); err != nil || !bytes.Equal(got, data) {
+				t.Errorf("%s: an input has changed: %v", name, err)
+			}
 		}
 	}
 }

@@ -19,3 +19,11 @@ func (o *Options) sources() []input.Source {
 
 // isReadOnce reports whether a source cannot be read a second time.
 func isReadOnce(s input.Source) bool { return s.IsStdin() || s.Reader != nil }
+
+// shownName returns the name of a source for messages.
+func shownName(s input.Source) string {
+	if s.IsStdin() {
+		return "standard input"
+	}
+	return s.Name
+}
