@@ -20,7 +20,7 @@ var optionStays = map[string][]string{
 	"internal/engine.OutputOptions": {"Fault", "Verified"},
 	"chunker/spill.Options":         nil,
 	"merge.Options":                 {"Combine", "Mark", "Seen"},
-	"merge/output.Options":          {"Fault", "Header", "InPlace", "Keep", "MostRecords", "Tail"},
+	"merge/output.Options":          {"Fault", "Header", "InPlace", "Keep", "MostRecords", "Tail", "Warn"},
 	"merge/output.FileOptions":      {"Complete", "Fault"},
 	"device.ChunkOptions":           nil,
 }

@@ -106,6 +106,7 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 		Keep:        o.wait,
 		MaxRecords:  o.header.MaxRecords(),
 		Tail:        o.tail,
+		Warn:        r.Warn,
 	}
 	if in := r.Input.Overwritten(); in != nil {
 		sink.InPlace = r.mayOverwrite

@@ -26,6 +26,7 @@ func (b *Bundle) Commit(ctx context.Context) error {
 	}
 	files := b.files
 	b.files = nil
+	ctx = context.WithoutCancel(ctx) // the files have their names
 	var err error
 	for _, f := range files {
 		err = errors.Join(err, f.settle(ctx))

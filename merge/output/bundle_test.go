@@ -1,6 +1,7 @@
 package output
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -10,14 +11,14 @@ import (
 )
 
 // writeBundle writes three files as a bundle.
-func writeBundle(t *testing.T, folder string, fault func(operation string) error) error {
+func writeBundle(ctx context.Context, folder string, fault func(operation string) error) error {
 	b := &Bundle{}
 	for i := range 3 {
 		name := filepath.Join(folder, fmt.Sprint(i))
-		out, err := Open(t.Context(), name, FileOptions{Fault: fault, Bundle: b})
+		out, err := Open(ctx, name, FileOptions{Fault: fault, Bundle: b})
 		if err == nil {
 			if _, err = out.Write([]byte("new")); err == nil {
-				err = out.Commit(t.Context(), -1)
+				err = out.Commit(ctx, -1)
 			} else {
 				err = errors.Join(err, out.Abort())
 			}
@@ -26,7 +27,30 @@ func writeBundle(t *testing.T, folder string, fault func(operation string) error
 			return errors.Join(err, b.Abort())
 		}
 	}
-	return b.Commit(t.Context())
+	return b.Commit(ctx)
+}
+
+// TestCancelledBundle cancels a bundle in each operation. After an error, no file has changed.
+func TestCancelledBundle(t *testing.T) {
+	for cancelAt := 0; ; cancelAt++ {
+		folder := t.TempDir()
+		put(t, filepath.Join(folder, "1"), []byte("old"))
+		ctx, cancel := context.WithCancelCause(t.Context())
+		count := 0
+		at := ""
+		err := writeBundle(ctx, folder, func(operation string) error {
+			if count++; count == cancelAt+1 {
+				at = operation
+				cancel(errInjected)
+			}
+			return nil
+		})
+		cancel(nil)
+		checkBundle(t, fmt.Sprintf("cancelled in operation %d, %q: %v", cancelAt, at, err), folder, []int{1}, err == nil)
+		if at == "" {
+			break
+		}
+	}
 }
 
 // TestBundle fails each operation of a bundle. After an error, no file has changed, unless only the
@@ -50,7 +74,7 @@ func TestBundle(t *testing.T) {
 				put(t, filepath.Join(folder, fmt.Sprint(i)), []byte("old"))
 			}
 			operations, failed := 0, ""
-			err := writeBundle(t, folder, func(operation string) error {
+			err := writeBundle(t.Context(), folder, func(operation string) error {
 				if operations++; operations == failAt+1 {
 					failed = operation
 					return injected

@@ -156,7 +156,11 @@ func (f *File) finish(ctx context.Context) error {
 	if ctx.Err() != nil { // cancelled while the sync ended
 		return context.Cause(ctx)
 	}
-	return f.complete(f.file)
+	if err := f.complete(f.file); err != nil {
+		return err
+	}
+	// A checkpoint that has noted the file finds that it has no name, and continues.
+	return context.Cause(ctx)
 }
 
 // appear gives the durable file its name.
@@ -171,8 +175,12 @@ func (f *File) appear() error {
 
 // settle makes the name durable and closes the file.
 func (f *File) settle(ctx context.Context) error {
+	return f.end(Await(ctx, func() error { return f.naming.sync(f.file) }))
+}
+
+// end closes the file after a sync of its directory that returned err.
+func (f *File) end(err error) error {
 	defer f.naming.close()
-	err := Await(ctx, func() error { return f.naming.sync(f.file) })
 	if err = errors.Join(err, f.close()); err != nil {
 		return fmt.Errorf(
 			"finish output %s: it is complete, but may be lost if the machine crashes: %w",

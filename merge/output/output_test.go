@@ -73,24 +73,27 @@ type lateContext struct {
 
 func (lateContext) Done() <-chan struct{} { return nil }
 
-// TestCancelledSyncLeavesNoFile cancels an output at the moment that its sync ends. The file must
-// not appear.
+// TestCancelledSyncLeavesNoFile cancels an output at the moment that its sync ends, or while a
+// checkpoint notes it. The file must not appear.
 func TestCancelledSyncLeavesNoFile(t *testing.T) {
-	ctx, cancel := context.WithCancelCause(t.Context())
-	name := filepath.Join(t.TempDir(), "out")
-	fault := func(operation string) error {
-		if operation == "sync output" {
-			cancel(errInjected)
+	for _, at := range []string{"sync output", "complete"} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		name := filepath.Join(t.TempDir(), "out")
+		fault := func(operation string) error {
+			if operation == at {
+				cancel(errInjected)
+			}
+			return nil
 		}
-		return nil
-	}
-	file, err := Open(ctx, name, (&Options{RecordSize: 1}).File(FileOptions{Fault: fault}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = file.Commit(lateContext{ctx}, 0)
-	if left := names(t, filepath.Dir(name)); !errors.Is(err, errInjected) || len(left) > 0 {
-		t.Errorf("a cancelled output left %q, error %v", left, err)
+		opt := FileOptions{Fault: fault, Complete: func(*os.File) error { return fault("complete") }}
+		file, err := Open(ctx, name, (&Options{RecordSize: 1}).File(opt))
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = file.Commit(lateContext{ctx}, 0)
+		if left := names(t, filepath.Dir(name)); !errors.Is(err, errInjected) || len(left) > 0 {
+			t.Errorf("%s: a cancelled output left %q, error %v", at, left, err)
+		}
 	}
 }
 

@@ -243,13 +243,10 @@ func (s *set) writeIndex(ctx context.Context) error {
 }
 
 // appear names the files, and the index last: if the index exists, the set is complete. After an
-// error, none of the files has its name. The old set is unchanged, unless one of its files was
-// already replaced.
+// error, none of the files has its name, and the old set is unchanged; the error names the
+// exceptions, which only a file system without links can cause.
 func (s *set) appear(ctx context.Context) error {
 	err := s.writeIndex(ctx)
-	if err == nil && ctx.Err() != nil { // from here on, cancelling has no effect
-		err = context.Cause(ctx)
-	}
 	if err == nil {
 		err = s.tempNames()
 	}
@@ -261,16 +258,32 @@ func (s *set) appear(ctx context.Context) error {
 	}
 	if err == nil {
 		defer unlock() // after the names are durable
+		err = context.Cause(ctx)
+	}
+	if err == nil { // from here on, cancelling has no effect
 		err = s.nameAll()
 	}
 
 	if err != nil {
 		return fmt.Errorf("finish output %s: %w", s.names.stem, err)
 	}
+	return s.settle(context.WithoutCancel(ctx))
+}
+
+// settle makes the names durable, removes the remains of the old set, and closes the files.
+func (s *set) settle(ctx context.Context) error {
+	failed := Await(ctx, s.syncFolder)
 	for _, f := range s.files {
-		err = errors.Join(err, f.out.settle(ctx))
+		_ = f.out.naming.dropOld() // the next output of this name removes it as well
 	}
-	return errors.Join(err, s.index.settle(ctx))
+	if failed == nil {
+		s.removeOld()
+	}
+	err := s.index.end(failed)
+	for _, f := range s.files {
+		err = errors.Join(err, f.out.end(nil))
+	}
+	return err
 }
 
 // tempNames gives the files temporary names. If the directory has no room for more names, the
@@ -301,22 +314,57 @@ func (s *set) nameAll() error {
 	}
 	named, err := s.renameAll()
 	if err == nil {
-		_ = os.Remove(s.names.oldIndexName())
-		// harmless if it stays, because it lists only files of this set
-		_ = os.Remove(s.names.journalName())
 		return nil
 	}
 
+	var files []*File
 	for _, f := range s.files[:named] {
-		err = errors.Join(err, f.out.naming.takeBack())
+		files = append(files, f.out)
 	}
-	if named > 0 && len(s.names.before) > 0 {
-		return err // the journal lists the remaining files
+	if lost := takeBack(files); lost != nil {
+		return errors.Join(err, lost) // the journal lists the files of both sets
 	}
 	if s.hidIndex {
-		err = errors.Join(err, os.Rename(s.names.oldIndexName(), s.names.indexName()))
+		err = errors.Join(err, s.syncFolder(), os.Rename(s.names.oldIndexName(), s.names.indexName()))
+	}
+	if _, missing := os.Lstat(s.names.indexName()); missing != nil && len(s.names.before) > 0 {
+		return err // only the journal lists these files
 	}
 	return errors.Join(err, removeIfThere(s.names.journalName()))
+}
+
+// removeOld removes the remains of the old set after the new one is durable. If a file cannot be
+// removed, the journal stays, so that the next set of this name removes the file.
+func (s *set) removeOld() {
+	_ = os.Remove(s.names.oldIndexName())
+	removed, err := s.removeStale()
+	if err != nil {
+		s.opt.warn(fmt.Sprintf("output %s is complete, but a file of the old one remains: %v", s.names.stem, err))
+		return
+	}
+	if removed && s.syncFolder() != nil {
+		return
+	}
+	// harmless if it stays, because it lists only files of this set
+	_ = os.Remove(s.names.journalName())
+}
+
+// removeStale removes the files of the old set that are not part of the new one.
+func (s *set) removeStale() (removed bool, err error) {
+	isNew := make(map[string]bool, len(s.files))
+	for _, f := range s.files {
+		isNew[filepath.Base(f.out.name)] = true
+	}
+	for _, name := range s.names.before {
+		if isNew[name] {
+			continue
+		}
+		removed = true
+		err = errors.Join(err, s.index.ops.perform("remove old part", func() error {
+			return removeIfThere(filepath.Join(filepath.Dir(s.names.stem), name))
+		}))
+	}
+	return removed, err
 }
 
 // writeJournal writes the journal and makes it durable.
@@ -375,21 +423,15 @@ func (s *set) renameAll() (named int, err error) {
 	if err = s.hideOldIndex(); err != nil {
 		return 0, err
 	}
-	stale := slices.Clone(s.names.before)
 	for _, f := range s.files {
-		if err = f.out.appear(); err != nil {
-			return named, err
+		err = f.out.naming.keepOld()
+		if err == nil {
+			err = f.out.appear()
+		}
+		if err != nil {
+			return named, errors.Join(err, f.out.naming.dropOld())
 		}
 		named++
-		stale = slices.DeleteFunc(stale, func(name string) bool {
-			return name == filepath.Base(f.out.name)
-		})
-	}
-
-	for _, name := range stale {
-		if err = removeIfThere(filepath.Join(filepath.Dir(s.names.stem), name)); err != nil {
-			return named, err
-		}
 	}
 
 	if err = s.syncFolder(); err == nil {

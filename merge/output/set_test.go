@@ -148,9 +148,9 @@ func writeBlocks(t *testing.T, sink *Sink, recs []byte, r *rand.Rand) {
 	writers.Wait()
 }
 
-// TestSetSurvivesEveryFault makes each operation fail in turn. Until the first file is renamed,
-// there must be no file of the new set, and the old set must be unchanged. After that, the set may
-// be incomplete, but the same set can be written again.
+// TestSetSurvivesEveryFault makes each operation fail in turn. After an error, there must be no file
+// of the new set, and the old set must be unchanged, unless the error says that the new set is
+// complete. In all cases, the set can be written again.
 func TestSetSurvivesEveryFault(t *testing.T) {
 	for _, named := range []bool{false, true} {
 		for _, exists := range []bool{false, true} {
@@ -161,38 +161,100 @@ func TestSetSurvivesEveryFault(t *testing.T) {
 					mustWriteSet(t, stem, "abcd", Split{Bytes: 1})
 				}
 				fault := &faults{named: named, failAt: failAt}
-				renamed := 0 // including the rename in progress
-				err := writeSet(stem, func(operation string) error {
-					err := fault.step(operation)
-					if err == nil && operation == "rename output" {
-						renamed++
-					}
-					return err
-				}, "xyz", Split{Files: 2})
+				err := writeSet(stem, fault.step, "xyz", Split{Files: 2})
 				list := names(t, folder)
-				whole := slices.Equal(list, []string{"out.000", "out.001", "out.index"})
-				hasIndex := slices.Contains(list, "out.index")
+				all := ""
+				if slices.Contains(list, "out.index") {
+					all = string(slices.Concat(readSet(t, stem, 0)...))
+				}
 				switch {
-				case err == nil && whole && len(readSet(t, stem, 0)) == 2:
-				case err != nil && whole && strings.Contains(err.Error(), "it is complete"):
+				case err == nil && all == "xyz":
+				case err != nil && all == "xyz" && strings.Contains(err.Error(), "it is complete"):
 				case err != nil && len(list) == 0 && !exists:
-				case err != nil && len(list) == 5 && hasIndex && string(slices.Concat(readSet(t, stem, 0)...)) == "abcd":
-				case err != nil && exists && !hasIndex && renamed > 0: // a file was replaced
-					if err := writeSet(stem, nil, "xyz", Split{Files: 2}); err != nil {
-						t.Errorf("operation %d (%s) failed, and then another set cannot be written: %v",
-							failAt, fault.failed, err)
-					}
+				case err != nil && len(list) == 5 && all == "abcd":
 				default:
 					t.Errorf("operation %d (%s) failed, the folder has %q: %v", failAt, fault.failed, list, err)
 				}
-				if err == nil {
-					break
-				}
-				if !errors.Is(err, errInjected) {
+				if err != nil && !errors.Is(err, errInjected) {
 					t.Errorf("operation %d failed, the error is %v", failAt, err)
+				}
+				if fault.failed != "" {
+					mustWriteSet(t, stem, "xyz", Split{Files: 2})
+				}
+				left := slices.DeleteFunc(names(t, folder), isTemp)
+				if !slices.Equal(left, []string{"out.000", "out.001", "out.index"}) {
+					t.Errorf("operation %d (%s) failed, and %q is left after another set", failAt, fault.failed, left)
+				}
+				if fault.failed == "" {
+					break
 				}
 			}
 		}
+	}
+}
+
+// TestStalePartStays makes the removal of a part of the old set fail. The new set must be complete,
+// with a warning.
+func TestStalePartStays(t *testing.T) {
+	folder := t.TempDir()
+	stem := filepath.Join(folder, "out")
+	mustWriteSet(t, stem, "abcd", Split{Bytes: 1})
+	var warnings []string
+	opt := Options{RecordSize: 1, Keyer: byteKeys, Records: 3, Warn: func(m string) { warnings = append(warnings, m) }}
+	fault := func(operation string) error {
+		if operation == "remove old part" {
+			return errInjected
+		}
+		return nil
+	}
+	sink, err := NewSet(t.Context(), stem, fault, Split{Files: 2}, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = errors.Join(sink.WriteBlock(t.Context(), 0, []byte("xyz")), sink.Commit(t.Context(), 3))
+	all := string(slices.Concat(readSet(t, stem, 0)...))
+	if err != nil || all != "xyz" || len(warnings) != 1 || !strings.Contains(warnings[0], "is complete") {
+		t.Errorf("the set has %q, warnings %q, error %v", all, warnings, err)
+	}
+	mustWriteSet(t, stem, "xyz", Split{Files: 2})
+	if left := names(t, folder); len(left) != 3 {
+		t.Errorf("%q is left", left)
+	}
+}
+
+// TestCancelledSet cancels a set in each operation. After an error, the old set must be unchanged.
+// Without one, the new set must be complete.
+func TestCancelledSet(t *testing.T) {
+	outcomes := map[string]bool{}
+	for cancelAt := 0; ; cancelAt++ {
+		stem := filepath.Join(t.TempDir(), "out")
+		mustWriteSet(t, stem, "abcd", Split{Bytes: 1})
+		ctx, cancel := context.WithCancelCause(t.Context())
+		count := 0
+		at := ""
+		err := writeSetUntil(ctx, stem, func(operation string) error {
+			if count++; count == cancelAt+1 {
+				at = operation
+				cancel(errInjected)
+			}
+			return nil
+		}, "xyz", Split{Files: 2})
+		cancel(nil)
+		want := "xyz"
+		if err != nil {
+			want = "abcd"
+		}
+		all := string(slices.Concat(readSet(t, stem, 0)...))
+		if all != want || err != nil && !errors.Is(err, errInjected) {
+			t.Errorf("cancelled in operation %d (%s): the set has %q, error %v", cancelAt, at, all, err)
+		}
+		outcomes[want] = true
+		if at == "" {
+			break
+		}
+	}
+	if len(outcomes) != 2 {
+		t.Errorf("the only outcome was %v", outcomes)
 	}
 }
 

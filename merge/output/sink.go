@@ -59,6 +59,8 @@ type Options struct {
 	Overwrites  string
 	Fault       func(operation string) error // makes operations fail in tests; nil otherwise
 
+	Warn func(message string) // called if the output is complete but leaves something behind; may be nil
+
 	// Keep begins a run that holds the records while their number is not known, if a header must
 	// announce it. If Keep is nil, this is an error.
 	Keep func() (*spill.RunWriter, error)
@@ -109,6 +111,12 @@ func (o *Options) mostBytes() int64 {
 	}
 	tail, _ := o.tail() // its error is reported when the tail is written
 	return int64(len(o.header(records))) + records*int64(o.RecordSize) + int64(len(tail))
+}
+
+func (o *Options) warn(message string) {
+	if o.Warn != nil {
+		o.Warn(message)
+	}
 }
 
 // fixedHeader reports whether the header is the same for any number of records.
