@@ -140,7 +140,7 @@ func checkWindows(opt *Options, files []*input.Input, windowBytes int64) error {
 // markReplaced marks the inputs that are also the output. If the output is a descriptor or a disk,
 // the sort overwrites such an input in place.
 func markReplaced(opt *Options, files []*input.Input, sources []input.Source) {
-	out, inPlace, err := opt.existingOutput()
+	out, inPlace, err := existingOutput(opt)
 	if err != nil {
 		return
 	}
@@ -153,7 +153,7 @@ func markReplaced(opt *Options, files []*input.Input, sources []input.Source) {
 
 // existingOutput describes the file that the output replaces. inPlace reports whether the output
 // overwrites its content.
-func (o *Options) existingOutput() (file os.FileInfo, inPlace bool, err error) {
+func existingOutput(o *Options) (file os.FileInfo, inPlace bool, err error) {
 	if o.toStdout() {
 		file, err = input.Stat(o.Stdout)
 		return file, true, err

@@ -31,7 +31,7 @@ func (opt *SetOptions) checkOutputs() error {
 		to := opt.Inputs.options()
 		to.Output = name
 		for _, side := range sides {
-			if err := to.checkOverwrites(side.options()); err != nil {
+			if err := checkOverwrites(&to, side.options()); err != nil {
 				return err
 			}
 		}
@@ -40,8 +40,8 @@ func (opt *SetOptions) checkOutputs() error {
 }
 
 // checkOverwrites returns an error if the output would overwrite an input of other options.
-func (o *Options) checkOverwrites(from Options) error {
-	out, inPlace, err := o.existingOutput()
+func checkOverwrites(to *Options, from Options) error {
+	out, inPlace, err := existingOutput(to)
 	if err != nil || !inPlace {
 		return nil // the output is a new file
 	}
