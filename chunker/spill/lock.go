@@ -27,32 +27,47 @@ const lockTimeout = 2 * time.Second
 
 var errLocked = errors.New("another process uses it: wait for it, or name another directory")
 
+// lockTries limits how often other processes, or a file system with unstable inode numbers, may
+// replace the file of the lock.
+const lockTries = 100
+
+var errReplaced = errors.New("another file keeps replacing its lock: name a directory on another file system")
+
 // lockFolder waits for the lock. A shared lock does not create a file.
 func lockFolder(ctx context.Context, folder string, shared bool) (*folderLock, error) {
-	for {
-		file, err := openLock(folder, shared)
-		if err != nil {
+	for range lockTries {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		l := &folderLock{folder: folder, shared: shared}
+		if locked, err := l.lock(ctx); err != nil {
 			return nil, err
-		}
-		if file == nil {
-			return &folderLock{folder: folder, shared: shared}, nil
-		}
-		err = filelock.Lock(ctx, file, filelock.Kind(shared), lockTimeout)
-		if err == nil && isNamed(file) {
-			return &folderLock{
-				folder: folder,
-				file:   file,
-				shared: shared,
-			}, nil
-		}
-		file.Close()
-		if errors.Is(err, filelock.ErrBusy) {
-			return nil, errLocked
-		}
-		if err != nil {
-			return nil, err
+		} else if locked {
+			return l, nil
 		}
 	}
+	return nil, errReplaced
+}
+
+// lock tries once to take the lock. It returns false if another process has replaced the file.
+func (l *folderLock) lock(ctx context.Context) (locked bool, err error) {
+	file, err := openLock(l.folder, l.shared)
+	if file == nil || err != nil {
+		return err == nil, err
+	}
+	err = filelock.Lock(ctx, file, filelock.Kind(l.shared), lockTimeout)
+	if err == nil {
+		locked, err = isNamed(file)
+	}
+	if locked {
+		l.file = file
+		return true, nil
+	}
+	file.Close()
+	if errors.Is(err, filelock.ErrBusy) {
+		err = errLocked
+	}
+	return false, err
 }
 
 // openLock opens the file of the lock. It returns nil if the file does not exist and the lock is
@@ -72,14 +87,20 @@ func openLock(folder string, shared bool) (*os.File, error) {
 
 // isNamed reports whether the file still has its name. Another process may have removed it
 // together with the directory.
-func isNamed(file *os.File) bool {
+func isNamed(file *os.File) (bool, error) {
 	opened, err := file.Stat()
 	if err != nil {
-		return false
+		return false, err
 	}
-	named, err := os.Lstat(file.Name())
-	return err == nil && os.SameFile(opened, named)
+	named, err := statLock(file.Name())
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(opened, named), err
 }
+
+// statLock is os.Lstat; tests replace it.
+var statLock = os.Lstat
 
 func (l *folderLock) close() error {
 	if l.file == nil {
