@@ -340,15 +340,23 @@ func TestSpillFullFolder(t *testing.T) {
 		syscall.ENOSPC: "is full", syscall.EDQUOT: "has no quota left", syscall.EFBIG: "allows no larger file",
 	} {
 		for _, requests := range []*blockio.Pool{nil, newTestRequests(t)} {
-			t.Run(fmt.Sprint(says, requests != nil), func(t *testing.T) { testFullFolder(t, full, says, requests) })
+			for _, expect := range []int64{0, -1} { // with and without space to reserve more
+				t.Run(fmt.Sprint(says, requests != nil, expect), func(t *testing.T) {
+					testFullFolder(t, full, says, Options{Requests: requests, ExpectBytes: expect})
+				})
+			}
 		}
 	}
 }
 
-func testFullFolder(t *testing.T, full error, says string, requests *blockio.Pool) {
+func testFullFolder(t *testing.T, full error, says string, opt Options) {
 	store := &memoryStore{full: full}
 	folders := []string{t.TempDir(), t.TempDir()}
-	s := openSpill(t, Options{Store: store, Folders: folders, Requests: requests})
+	opt.Store, opt.Folders = store, folders
+	s := openSpill(t, opt)
+	if roomy := opt.ExpectBytes == 0; s.roomy != roomy {
+		t.Fatalf("there is space: %t", s.roomy)
+	}
 	for _, f := range store.in(folders[0]) {
 		f.room = 3 * plan.SpillAlign
 	}

@@ -89,9 +89,13 @@ func (s *Spill) createVolumes() error {
 
 // reserveAhead returns how many bytes each file may reserve beyond its blocks. If there is little
 // more space than planned, no file reserves any: writers then wait for each other, but use no
-// more than the planned space.
+// more than the planned space. With several directories, a file reserves its extents all the same:
+// an error of a later write would not show in time which directory is full.
 func (s *Spill) reserveAhead(files int) int64 {
-	if !s.roomy {
+	switch {
+	case !s.roomy && len(s.opt.Folders) > 1:
+		return 0
+	case !s.roomy:
 		return -1
 	}
 	return min(maxReserve, s.opt.ExpectBytes/int64(reservePart*files))
