@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/chunker/plan"
+	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/session"
 )
@@ -305,6 +306,54 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 	write(t, c.Plan.path(planName), bytes.Replace(plan, []byte(`"runs": 8`), []byte(`"runs": 9`), 1))
 	_, err = ReadPlan(c.folder)
 	refused(err, "plan.json: was changed")
+}
+
+// manifestSaver keeps the first manifest that it finds in the directory of a checkpoint.
+type manifestSaver struct {
+	folder string
+	text   []byte
+}
+
+func (s *manifestSaver) Begin(string, int64) {
+	if text, err := os.ReadFile(filepath.Join(s.folder, "manifest")); err == nil && s.text == nil {
+		s.text = text
+	}
+}
+
+func (s *manifestSaver) Add(int64) {}
+func (s *manifestSaver) End()      {}
+
+// TestCompleteCheckpointIsNoRun restores the state after a process was killed that had completed a
+// run, but not removed its checkpoint. The run may have no records.
+func TestCompleteCheckpointIsNoRun(t *testing.T) {
+	for _, records := range []int64{10_000, 4} {
+		c := newCluster(t, numbers, "uniform", records, nil)
+		saver := &manifestSaver{folder: filepath.Join(t.TempDir(), "kept")}
+		c.Options.Checkpoint, c.Options.TempDirs, c.Options.Progress = saver.folder, nil, saver
+		c.ok(c.Run(t.Context(), partOf(0, 8)))
+		c.ok(os.Remove(c.Plan.recordFile(runs, 0)))
+
+		c.ok(os.Mkdir(saver.folder, 0o700))
+		write(t, filepath.Join(saver.folder, "manifest"), saver.text)
+		kept, err := spill.OpenCheckpoint(t.Context(), saver.folder, false)
+		c.ok(err)
+		file, err := os.Open(c.Plan.runFile(0))
+		c.ok(err)
+		err = errors.Join(kept.SetOutput(spill.KeptOutput{Name: "kept"}), kept.SetComplete(file), file.Close(), kept.Close())
+		c.ok(err)
+		before := 0
+		c.Options.Warn = func(message string) {
+			if strings.Contains(message, "an earlier run has completed output") {
+				before++
+			}
+		}
+		c.ok(c.Run(t.Context(), partOf(0, 8)))
+		if before != 1 {
+			t.Errorf("the checkpoint was found complete %d times", before)
+		}
+		c.all(1)
+		c.check()
+	}
 }
 
 // TestWhatIsOfAnotherPlanIsMadeAnew makes a new plan in the directory of a complete sort whose

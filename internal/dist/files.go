@@ -287,6 +287,9 @@ func (p *Plan) storeRecord(
 			"%d records were written instead of %d", done.RecordsOut, end-first,
 		)
 	}
+	if done.Summary == nil {
+		return nil, errors.New("its output was not verified")
+	}
 	r := &Record{
 		Schema: schema, Plan: p.Fingerprint, Task: of.name, Bytes: (end - first) * int64(p.RecordBytes),
 		Summary: *done.Summary, Began: began.UTC().Round(

@@ -176,6 +176,24 @@ func (w *Worker) Run(ctx context.Context, s session.Part) error {
 	return w.runUnfinished(ctx, runs, s, w.run)
 }
 
+// sortRun sorts slice k and returns its index, or nil if runs have no index. If an earlier process was killed
+// after it had completed the run, but before it removed the checkpoint, the first sort only removes the checkpoint.
+func sortRun(ctx context.Context, p *Plan, k int, opt session.Options) (*session.Report, *index, error) {
+	const tries = 2
+	for range tries {
+		var keys *index
+		if p.IndexEvery > 0 {
+			keys = newIndex(p, k)
+			opt.Verified = keys.add
+		}
+		report, err := session.Sort(ctx, opt)
+		if err != nil || report.Summary != nil {
+			return report, keys, err
+		}
+	}
+	return nil, nil, fmt.Errorf("checkpoint %s: cannot be removed: remove it", opt.Checkpoint)
+}
+
 // checkCheckpoint returns an error if the directory of the checkpoint, which is removed at the end of
 // each run, contains files of the plan.
 func (w *Worker) checkCheckpoint() error {
@@ -212,12 +230,7 @@ func (w *Worker) run(ctx context.Context, k int) (*session.Report, error) {
 	}
 	opt.Output = p.runFile(k)
 	opt.Verify = true
-	var keys *index
-	if p.IndexEvery > 0 {
-		keys = newIndex(p, k)
-		opt.Verified = keys.add
-	}
-	report, err := session.Sort(ctx, opt)
+	report, keys, err := sortRun(ctx, p, k, opt)
 	if err == nil {
 		err = p.checkInputs(ctx)
 	}
