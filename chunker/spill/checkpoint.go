@@ -404,20 +404,26 @@ func (c *Checkpoint) Written() *Written {
 
 // SetWritten calls sync and records the progress of the last merge, in the background. If another
 // update is in progress, it waits for it if wait is set; otherwise it does nothing and returns
-// false.
-func (c *Checkpoint) SetWritten(w *Written, sync func() error, wait bool) bool {
+// false. It returns the error of an earlier update.
+func (c *Checkpoint) SetWritten(w *Written, sync func() error, wait bool) (started bool, err error) {
+	if c.failed.Load() {
+		return false, c.Wait()
+	}
 	enter := func() error {
-		if err := sync(); err != nil {
-			return err
+		err := sync()
+		if err == nil {
+			err = atCheckpoint(c.folder, c.updateManifest(func(next *content) { next.Written = w }))
 		}
-		return atCheckpoint(c.folder, c.updateManifest(func(next *content) { next.Written = w }))
+		if err != nil {
+			c.failed.Store(true)
+		}
+		return err
 	}
 	if wait {
 		c.background.Go(enter)
-		return true
+		return true, nil
 	}
-
-	return c.background.TryGo(enter)
+	return c.background.TryGo(enter), nil
 }
 
 // Close unlocks the directory. It removes the checkpoint if it contains nothing worth keeping.

@@ -166,6 +166,20 @@ func TestRunWithoutIndexIsNotKept(t *testing.T) {
 	}
 }
 
+// TestFailedProgressIsReported checks that an update of the progress returns the error of the last one.
+func TestFailedProgressIsReported(t *testing.T) {
+	t.Parallel()
+	c := openCheckpoint(t, filepath.Join(t.TempDir(), "kept"), false)
+	defer c.Close()
+	failed := errors.New("the disk is full")
+	_, first := c.SetWritten(&Written{}, func() error { return failed }, true)
+	_ = c.Wait()
+	started, err := c.SetWritten(&Written{}, func() error { return nil }, false)
+	if started || first != nil || !errors.Is(err, failed) {
+		t.Errorf("started %t, errors %v and %v", started, first, err)
+	}
+}
+
 // TestManifestIsMadeWhole checks that a partial manifest left by a crash does no harm and is
 // removed with the directory. Something else under that name is refused and stays.
 func TestManifestIsMadeWhole(t *testing.T) {

@@ -111,7 +111,6 @@ func (l *lastMerge) resume(ctx context.Context) (gaps []gap, err error) {
 func (l *lastMerge) countKept(before, kept int64) {
 	r := l.run
 	if kept > 0 {
-		r.Output.resumable.Preserve()
 		r.Output.records.Add(kept)
 		r.Meter.add(atOutput, int(kept)*r.Input.size)
 	}
@@ -239,10 +238,14 @@ func (l *lastMerge) WriteBlock(ctx context.Context, first int64, recs []byte) er
 		l.reach()
 	}
 
-	if l.reached > 0 && l.run.Checkpoint.SetWritten(l.next, l.sync, l.reached >= maxMarks) {
+	if l.reached == 0 {
+		return nil
+	}
+	started, err := l.run.Checkpoint.SetWritten(l.next, l.sync, l.reached >= maxMarks)
+	if started {
 		l.reached = 0
 	}
-	return nil
+	return err
 }
 
 // reach ends a stretch at a mark. No block extends beyond a mark.

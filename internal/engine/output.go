@@ -240,7 +240,11 @@ func (o *Output) open(ctx context.Context, opt OutputOptions, sink output.Option
 		file.Complete = checkpoint.SetComplete
 	}
 	if checkpoint != nil && opt.Codec == format.None && !r.Facts.Request.Unique {
-		o.resumable = &output.Resumable{File: checkpoint.Output(), Owner: checkpoint.Folder()}
+		o.resumable = &output.Resumable{
+			File:       checkpoint.Output(),
+			Owner:      checkpoint.Folder(),
+			HasRecords: checkpoint.State().Written > 0,
+		}
 		file.Resumable = o.resumable
 	}
 	to, err := output.Open(ctx, opt.Name, file)

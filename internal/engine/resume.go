@@ -52,7 +52,10 @@ func (m *inputMerge) mergeLast(ctx context.Context, opt merge.Options, runs []*s
 	if err == nil {
 		err = m.mergeRest(ctx, opt, l, runs, gaps)
 	}
-	return errors.Join(err, r.Checkpoint.Wait())
+	if failed := r.Checkpoint.Wait(); !errors.Is(err, failed) {
+		return errors.Join(err, failed)
+	}
+	return err
 }
 
 // mergeRest writes the gaps, and then the records after everything that is written. It regularly

@@ -195,6 +195,33 @@ func TestCheckpointKeepsTheLastMerge(t *testing.T) {
 	}
 }
 
+// TestFailedResumeKeepsTheOutput fails a sort a second time before it has verified the output of the
+// first process, which must stay.
+func TestFailedResumeKeepsTheOutput(t *testing.T) {
+	t.Parallel()
+	for _, failing := range []string{"read output back", "reserve output"} {
+		opt, want := cutOff(t, 3000)
+		kept := keptFile(t, opt)
+		opt.faults.output = func(operation string) error {
+			if operation == failing {
+				return errInjected
+			}
+			return nil
+		}
+		if _, err := Sort(t.Context(), opt); !errors.Is(err, errInjected) {
+			t.Errorf("%s: the error is: %v", failing, err)
+		}
+		if left := keptFile(t, opt); kept == "" || left != kept {
+			t.Errorf("%s: the output %q became %q", failing, kept, left)
+		}
+		opt.faults.output = nil
+		if _, err := Sort(t.Context(), opt); err != nil {
+			t.Errorf("%s: %v", failing, err)
+		}
+		checkKept(t, opt, want, failing)
+	}
+}
+
 // TestCheckpointOfAnotherSort checks that a sort refuses the checkpoint of another sort, names
 // the difference, and changes nothing.
 func TestCheckpointOfAnotherSort(t *testing.T) {

@@ -14,6 +14,9 @@ type Resumable struct {
 	File  *spill.KeptOutput // nil if there is no file yet
 	Owner string            // identifies the job that keeps the file; "" if none does
 	Begun bool              // the file is from an earlier process; its content must be verified
+	// HasRecords is set if an earlier process has recorded its progress in File, which therefore
+	// stays until Commit.
+	HasRecords bool
 
 	preserved atomic.Bool
 }
@@ -58,6 +61,9 @@ func (n *naming) reopen() (*os.File, error) {
 
 	n.temp = name
 	n.resumable.Begun = true
+	if n.resumable.HasRecords {
+		n.resumable.Preserve()
+	}
 	return file, nil
 }
 
