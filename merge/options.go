@@ -22,6 +22,10 @@ type Options struct {
 	// Seen is called with the records of Streams as they are read, unless it is nil.
 	Seen func(recs []byte)
 
+	// Interrupt is called when Streams fails, unless it is nil. It ends the reads of all inputs that
+	// block.
+	Interrupt func(cause error)
+
 	// Combine returns a Combiner that writes to a merged run, unless it is nil. It is not used for
 	// the last merge.
 	Combine func(w device.BlockWriter) Combiner

@@ -20,7 +20,7 @@ import (
 // an input begin. It knows only the last record in memory of each input, and the smallest of
 // these is as far as the merge can go. If Streams succeeds without reaching a limit, it has read
 // all inputs to their ends. Cancelling ctx does not interrupt a Read that blocks; Streams then
-// returns only after that Read does.
+// returns only after that Read does. Options.Interrupt can end it.
 func Streams(
 	ctx context.Context,
 	opt Options,
@@ -46,12 +46,14 @@ func Streams(
 		enough:     make(chan struct{}),
 	}
 	group, ctx := safely.WithContext(ctx)
+	defer safely.OnFailure(ctx, opt.Interrupt)()
 	for i, r := range inputs {
 		f := newFeed(i, buffers[i*streamBuffers:(i+1)*streamBuffers])
 		m.inputs = append(m.inputs, f)
 		group.Go(func() error {
 			defer close(f.blocks)
-			return m.read(ctx, f, r)
+			f.failed = safely.Call(func() error { return m.read(ctx, f, r) })
+			return f.failed
 		})
 	}
 
@@ -73,6 +75,7 @@ type feed struct {
 	free        chan []byte
 	blocks      chan *block // in the order of the input
 	sentRecords int64       // number of records sent in blocks
+	failed      error       // why the input was not read to its end; set before blocks is closed
 	ended       bool        // whether all blocks have been received
 }
 
@@ -159,6 +162,8 @@ func (m *streaming) advance(
 		case b, ok := <-f.blocks:
 			if f.ended = !ok; ok {
 				c.addBlock(b)
+			} else if f.failed != nil {
+				return nil, 0, f.failed
 			}
 		case <-ctx.Done():
 			return nil, 0, context.Cause(ctx)
@@ -166,7 +171,7 @@ func (m *streaming) advance(
 	}
 
 	key, input = m.lowestEnd(c)
-	return key, input, context.Cause(ctx) // a failed input closes its channel as well
+	return key, input, context.Cause(ctx)
 }
 
 // lowestEnd compares the last records in memory of all inputs that have not ended. It returns the

@@ -19,7 +19,7 @@ var optionStays = map[string][]string{
 	"chunker/plan.Sizes":            nil,
 	"internal/engine.OutputOptions": {"Fault", "Verified"},
 	"chunker/spill.Options":         nil,
-	"merge.Options":                 {"Combine", "Mark", "Seen"},
+	"merge.Options":                 {"Combine", "Interrupt", "Mark", "Seen"},
 	"merge/output.Options":          {"Fault", "Header", "InPlace", "Keep", "MostRecords", "Tail", "Warn"},
 	"merge/output.FileOptions":      {"Complete", "Fault"},
 	"device.ChunkOptions":           nil,

@@ -39,6 +39,7 @@ type Run struct {
 	Store      spill.Store       // storage of spill files; nil for the disk
 	Checkpoint *spill.Checkpoint // nil without --checkpoint
 	Warn       func(message string)
+	Interrupt  func(cause error) // ends the reads of all inputs that block; may be nil
 
 	Result Result
 

@@ -34,6 +34,7 @@ func Combine(ctx context.Context, opt sets.Options, r *Run, others ...*Run) (set
 	}
 	input.AllowRemote(r.Input.Files, r.Plan.Sizes.RequestBytes)
 	opt.Workers = r.Plan.Sizes.Workers
+	opt.Interrupt = r.Interrupt
 	opt.BlockRecords = opt.RecordsPerBlock(r.Facts.Request.MemoryBytes / 4)
 	groupBytes := r.Facts.Request.MemoryBytes / groupShare
 	if small := r.Facts.Request.BlockBytes; small > 0 { // in tests

@@ -63,6 +63,7 @@ func (r *Run) mergeStreams(ctx context.Context, opt merge.Options) error {
 		readers[i] = file.Sequence()
 	}
 	opt.Seen = r.Input.countRead
+	opt.Interrupt = r.Interrupt
 	return merge.Streams(ctx, opt, readers, r.Output)
 }
 

@@ -103,3 +103,18 @@ func (g *Group) SetLimit(n int) { g.group().SetLimit(n) }
 
 // Wait waits until all functions have returned, and returns the first error.
 func (g *Group) Wait() error { return g.group().Wait() }
+
+// OnFailure calls f with the first error of the group that belongs to ctx, or with the cause if ctx
+// is cancelled, unless f is nil. It is for functions that the context cannot end. stop must be called
+// after Wait.
+func OnFailure(ctx context.Context, f func(cause error)) (stop func()) {
+	if f == nil {
+		return func() {}
+	}
+	end := context.AfterFunc(ctx, func() {
+		if cause := context.Cause(ctx); cause != context.Canceled {
+			f(cause)
+		}
+	})
+	return func() { end() }
+}

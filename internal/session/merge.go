@@ -73,10 +73,13 @@ func Merge(ctx context.Context, opt MergeOptions) (*Report, error) {
 }
 
 func mergeInputs(ctx context.Context, opt Options) (*Report, error) {
-	s, err := begin(ctx, opt, true)
+	reading, interrupt := context.WithCancelCause(ctx)
+	defer interrupt(nil)
+	s, err := begin(reading, opt, true)
 	if err != nil {
 		return nil, err
 	}
+	s.run.Interrupt = interrupt
 	if err := safely.Call(s.prepareMerge); err != nil {
 		return nil, errors.Join(err, s.close())
 	}

@@ -6,8 +6,11 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/extsort/extsort/format"
@@ -100,4 +103,41 @@ func indexOf(names []string, name string) string {
 		}
 	}
 	return name
+}
+
+// TestIdleInputAfterError merges and combines an input that fails and a stream that remains open
+// and delivers nothing more. The error must not wait for the stream.
+func TestIdleInputAfterError(t *testing.T) {
+	t.Parallel()
+	k := kindNamed("u64")
+	sorted := k.make(t, "sorted", 100_000, seeded(t))
+	disordered := slices.Clone(sorted)
+	swapRecords(disordered, 8, 150)
+	for name, c := range map[string]struct {
+		bad []byte
+		run func(MergeOptions) error
+	}{
+		"merge": {disordered, func(opt MergeOptions) error {
+			_, err := Merge(t.Context(), opt)
+			return err
+		}},
+		"union": {disordered, func(opt MergeOptions) error {
+			_, err := Combine(t.Context(), SetOptions{Inputs: opt})
+			return err
+		}},
+		"union of sorted inputs": {sorted[:len(sorted)-1], func(opt MergeOptions) error {
+			_, err := Combine(t.Context(), SetOptions{Sort: true, Inputs: opt})
+			return err
+		}},
+	} {
+		idle, end := io.Pipe()
+		t.Cleanup(func() { end.Close() })
+		err := c.run(MergeOptions{Record: k.spec, Stdout: io.Discard, Sources: []Source{
+			{Name: "bad", Reader: bytes.NewReader(c.bad)},
+			{Name: "idle", Reader: io.MultiReader(bytes.NewReader(sorted), idle)},
+		}})
+		if err == nil || !strings.Contains(err.Error(), "bad") {
+			t.Errorf("%s: the error is %v", name, err)
+		}
+	}
 }

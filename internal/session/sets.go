@@ -58,8 +58,10 @@ func Combine(ctx context.Context, opt SetOptions) (*SetReport, error) {
 	if err := opt.checkOutputs(); err != nil {
 		return nil, err
 	}
+	reading, interrupt := context.WithCancelCause(ctx)
+	defer interrupt(nil)
 	if opt.Sort {
-		stop, err := opt.sortInputs(ctx)
+		stop, err := opt.sortInputs(ctx, interrupt)
 		if err != nil {
 			return nil, err
 		}
@@ -69,9 +71,10 @@ func Combine(ctx context.Context, opt SetOptions) (*SetReport, error) {
 	var counts sets.Counts
 	report, err := opt.Inputs.options().into(ctx, func(ctx context.Context, left Options) (*Report, error) {
 		left.merge.setOperation = true
-		if err := c.open(ctx, left); err != nil {
+		if err := c.open(reading, left); err != nil {
 			return nil, err
 		}
+		c.left.run.Interrupt = interrupt
 		err := safely.Call(func() (err error) {
 			counts, err = c.run(ctx)
 			return err
@@ -88,8 +91,9 @@ func Combine(ctx context.Context, opt SetOptions) (*SetReport, error) {
 	return result, err
 }
 
-// sortInputs replaces each input with a stream of its sorted records. stop ends the sorts.
-func (opt *SetOptions) sortInputs(ctx context.Context) (stop func(), err error) {
+// sortInputs replaces each input with a stream of its sorted records. stop ends the sorts. If a sort
+// fails, fail is called, because the operation may be waiting for another one.
+func (opt *SetOptions) sortInputs(ctx context.Context, fail func(error)) (stop func(), err error) {
 	left := opt.Inputs.options()
 	if err := left.Validate(); err != nil {
 		return nil, err
@@ -113,6 +117,7 @@ func (opt *SetOptions) sortInputs(ctx context.Context) (stop func(), err error) 
 	if err != nil {
 		return nil, err
 	}
+	p.fail = fail
 	ctx, p.cancel = context.WithCancel(ctx)
 	p.start(ctx, &opt.Inputs)
 	if opt.Right != nil {

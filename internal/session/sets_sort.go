@@ -18,6 +18,7 @@ var errNotNeeded = errors.New("the records are no longer needed")
 // A presort sorts the inputs of a set operation. A separate sort for each input writes to a pipe.
 type presort struct {
 	cancel context.CancelFunc
+	fail   func(cause error) // called when a sort fails
 	group  safely.Group
 	ends   []*io.PipeReader
 	bytes  int64 // memory for each sort
@@ -64,6 +65,9 @@ func (p *presort) start(ctx context.Context, m *MergeOptions) {
 				return err
 			})
 			to.CloseWithError(err)
+			if err != nil {
+				p.fail(err)
+			}
 			return nil // the reader of the pipe gets the error
 		})
 		m.Sources = append(m.Sources, Source{Name: shownName(source), Reader: from})

@@ -47,8 +47,8 @@ func (h *head) fill(ctx context.Context) error {
 		if ok {
 			h.block = b
 		}
-		if !ok && ctx.Err() != nil {
-			return context.Cause(ctx)
+		if !ok {
+			return h.feed.failed
 		}
 		return nil
 	case <-ctx.Done():

@@ -20,6 +20,7 @@ type feed struct {
 	in     Input
 	free   chan *block
 	blocks chan *block
+	failed error // why the input was not read to its end; set before blocks is closed
 
 	records int64  // number of records in the blocks before the current one
 	kept    []byte // records for the next block

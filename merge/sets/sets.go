@@ -64,6 +64,10 @@ type Options struct {
 
 	Workers      int // number of spans that are handled concurrently
 	BlockRecords int // number of records in a block
+
+	// Interrupt is called when the operation fails, unless it is nil. It ends the reads of all inputs
+	// that block.
+	Interrupt func(cause error)
 }
 
 // Outputs are the outputs of an operation. Each may be nil.
@@ -171,6 +175,7 @@ func (op *operation) run(ctx context.Context) error {
 // handleSpans reads all inputs and hands their spans to the workers.
 func (op *operation) handleSpans(ctx context.Context) error {
 	group, ctx := safely.WithContext(ctx)
+	defer safely.OnFailure(ctx, op.opt.Interrupt)()
 	spans := make(chan *span)
 	c := &cutter{spans: spans, turns: &op.turns, large: op.large}
 	for i, in := range op.opt.Inputs {
@@ -178,7 +183,8 @@ func (op *operation) handleSpans(ctx context.Context) error {
 		c.heads = append(c.heads, &head{feed: f})
 		group.Go(func() error {
 			defer close(f.blocks)
-			return f.read(ctx)
+			f.failed = safely.Call(func() error { return f.read(ctx) })
+			return f.failed
 		})
 	}
 	group.Go(func() error {
