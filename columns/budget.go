@@ -78,7 +78,7 @@ func (m budget) source(inputs []input, l *layout) sourceSizes {
 	}
 	rows := blockRows(l.recordSize)
 	blockBytes := int64(rows * l.recordSize)
-	perWorker += 2 * blockBytes // decoded values and levels of a block
+	perWorker += 2 * int64(rows*(l.recordSize+l.savedBytes)) // decoded values and levels of a block
 	workers := int(max(1, min(int64(m.workers), m.columns/3/perWorker)))
 	return sourceSizes{
 		workers:    workers,
@@ -101,7 +101,7 @@ func (m budget) sink(l *layout, isArrow bool) sinkSizes {
 		workers:    m.workers,
 		blockBytes: rows * l.recordSize,
 		blocks:     blocks,
-		groupRows:  max(1, min(maxGroupRows, int(m.columns/2)/l.recordSize)),
+		groupRows:  max(1, min(maxGroupRows, int(m.columns/2)/(l.recordSize+l.savedBytes))),
 		groupBytes: math.MaxInt,
 	}
 	if len(l.variable) > 0 {

@@ -27,6 +27,7 @@ type typedDecoder[T any] struct {
 	layout *layout
 	reader chunkReader[T]
 	values []T
+	null   T
 	levels []int16 // nil: the column has no nulls
 	place  func(d *typedDecoder[T], r rows) error
 	floats *floatFacts
@@ -38,8 +39,14 @@ func newDecoder(c *column, l *layout, reader file.ColumnChunkReader, maxRows int
 	case *file.BooleanColumnChunkReader:
 		return typed(c, l, r, maxRows, facts, placeBools), nil
 	case *file.Int32ColumnChunkReader:
+		if c.isNarrow {
+			return typed(c, l, r, maxRows, facts, placeNarrow[int32]).fill(int32(c.base)), nil
+		}
 		return typed(c, l, r, maxRows, facts, placeWords[int32]), nil
 	case *file.Int64ColumnChunkReader:
+		if c.isNarrow {
+			return typed(c, l, r, maxRows, facts, placeNarrow[int64]).fill(c.base), nil
+		}
 		return typed(c, l, r, maxRows, facts, placeWords[int64]), nil
 	case *file.Float32ColumnChunkReader:
 		return typed(c, l, r, maxRows, facts, placeFloat32s), nil
@@ -54,11 +61,17 @@ func newDecoder(c *column, l *layout, reader file.ColumnChunkReader, maxRows int
 }
 
 func typed[T any](c *column, l *layout, r chunkReader[T], maxRows int, facts *floatFacts,
-	place func(*typedDecoder[T], rows) error) decoder {
+	place func(*typedDecoder[T], rows) error) *typedDecoder[T] {
 	d := &typedDecoder[T]{column: c, layout: l, reader: r, values: make([]T, maxRows), place: place, floats: facts}
-	if c.maxLevel > 0 {
+	if c.isNullable() {
 		d.levels = make([]int16, maxRows)
 	}
+	return d
+}
+
+// fill sets the value of nulls.
+func (d *typedDecoder[T]) fill(null T) *typedDecoder[T] {
+	d.null = null
 	return d
 }
 
@@ -68,14 +81,22 @@ func (d *typedDecoder[T]) decode(r rows) error {
 		return err
 	}
 	if d.levels != nil {
-		if err := spread(d.column, d.values, d.levels[:r.count], read); err != nil {
+		if err := spread(d.column, d.values, d.levels[:r.count], read, d.null); err != nil {
 			return err
 		}
 		d.column.placeLevels(r, d.levels, d.layout.nullOrder)
 	} else if read != r.count {
-		return fmt.Errorf("column %s has %d values in %d rows", d.column.name, read, r.count)
+		return d.column.missing(read, r.count)
 	}
 	return d.place(d, r)
+}
+
+// missing returns the error of a column without levels that has fewer values than rows.
+func (c *column) missing(values, rows int) error {
+	if c.maxLevel > 0 {
+		return errStatistics
+	}
+	return fmt.Errorf("column %s has %d values in %d rows", c.name, values, rows)
 }
 
 // readValues reads the values of the rows. It returns the number of values that are not null.
@@ -98,9 +119,8 @@ func (d *typedDecoder[T]) readValues(rows int) (values int, err error) {
 	return values, nil
 }
 
-// spread moves the values, which are stored without gaps, to their rows. Nulls become zero values.
-func spread[T any](c *column, values []T, levels []int16, count int) error {
-	var zero T
+// spread moves the values, which are stored without gaps, to their rows, and sets those of nulls.
+func spread[T any](c *column, values []T, levels []int16, count int, null T) error {
 	for row := len(levels) - 1; row >= 0; row-- {
 		level := levels[row]
 		switch {
@@ -110,7 +130,7 @@ func spread[T any](c *column, values []T, levels []int16, count int) error {
 		case level < 0 || level >= c.maxLevel:
 			return fmt.Errorf("column %s has a wrong definition level or too few values", c.name)
 		default:
-			values[row] = zero
+			values[row] = null
 		}
 	}
 	if count != 0 {

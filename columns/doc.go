@@ -13,6 +13,8 @@
 //	│ key that can be null     │ zeros for nulls         │ that can be null               │
 //	└──────────────────────────┴─────────────────────────┴────────────────────────────────┘
 //
+// Integers and levels can be smaller than that; see narrow.go.
+//
 // An order byte is 1 for a value. It is 0 or 2 for a null, so that nulls sort first or last. A
 // column below optional groups has a byte for its definition level instead of a bit.
 //

@@ -36,8 +36,14 @@ func newEncoder(l *layout, c *column, writer file.ColumnChunkWriter) (encoder, e
 	case *file.BooleanColumnChunkWriter:
 		return typedFor(c, w, loadBools), nil
 	case *file.Int32ColumnChunkWriter:
+		if c.isNarrow {
+			return typedFor(c, w, loadNarrow[int32]), nil
+		}
 		return typedFor(c, w, loadValues[int32]), nil
 	case *file.Int64ColumnChunkWriter:
+		if c.isNarrow {
+			return typedFor(c, w, loadNarrow[int64]), nil
+		}
 		return typedFor(c, w, loadValues[int64]), nil
 	case *file.Float32ColumnChunkWriter:
 		return typedFor(c, w, loadValues[float32]), nil
@@ -59,6 +65,9 @@ func typedFor[T any](c *column, w chunkWriter[T], load func(*typedEncoder[T], ro
 	e := &typedEncoder[T]{column: c, writer: w, values: make([]T, encodeRows), load: load}
 	if c.maxLevel > 0 {
 		e.levels = make([]int16, encodeRows)
+		for i := range e.levels {
+			e.levels[i] = c.maxLevel
+		}
 	}
 	return e
 }
@@ -71,6 +80,8 @@ func (e *typedEncoder[T]) encode(all rows) error {
 		var levels []int16
 		if e.levels != nil {
 			levels = e.levels[:r.count]
+		}
+		if e.column.isNullable() {
 			e.column.loadLevels(r, levels)
 			values = e.withoutNulls(values, levels)
 		}

@@ -43,6 +43,7 @@ type column struct {
 	prefix      int // bytes of a value of variable width that the slot holds
 	lengthPlace int // 4 bytes: the length of a value of variable width
 
+	compact          // by the statistics
 	maxLevel   int16 // definition level of a value; less: a null
 	levelPlace int   // byte of the level
 	levelMask  byte  // bit of the level; 0: the level has a whole byte
@@ -61,6 +62,7 @@ type layout struct {
 	keys       []extsort.KeyField
 	keyBytes   int       // bytes that begin each piece of a row, if there are columns of variable width
 	headBytes  int       // bytes before the values of variable width
+	savedBytes int       // how much larger a row is when its integers have their full width
 	recordSize int       // the size of a piece
 	added      []*column // columns that only the output has
 	order      []orderedKey
@@ -311,7 +313,7 @@ func namesOf(columns []*column) string {
 // placeOrders places the order bytes of nullable keys.
 func (l *layout) placeOrders() {
 	for _, c := range l.keyColumns() {
-		if c.maxLevel == 0 && !c.hasOrder || c.isNullableKey {
+		if !c.isNullable() && !c.hasOrder || c.isNullableKey {
 			continue
 		}
 		c.isNullableKey = true
@@ -362,7 +364,7 @@ func (l *layout) placeLevels() {
 	bits := 0
 	for _, c := range l.columns {
 		switch {
-		case c.maxLevel == 0:
+		case !c.isNullable():
 		case c.maxLevel == 1:
 			c.levelPlace = bits / 8
 			c.levelMask = 1 << (bits % 8)
@@ -379,6 +381,9 @@ func (l *layout) placeLevels() {
 	}
 	l.recordSize += (bits + 7) / 8
 }
+
+// isNullable reports whether records have a level for the column.
+func (c *column) isNullable() bool { return c.maxLevel > 0 && !c.isComplete }
 
 // addKey adds the key fields of a column.
 func (l *layout) addKey(c *column, desc bool) {

@@ -232,7 +232,7 @@ func (p *rowPrinter) text(c *printedColumn, row []byte) string {
 // isNull reports whether the value in a row is a null.
 func (c *column) isNull(row []byte) bool {
 	switch {
-	case c.maxLevel == 0:
+	case !c.isNullable():
 		return false
 	case c.levelMask == 0:
 		return int16(row[c.levelPlace]) != c.maxLevel

@@ -101,6 +101,8 @@ type testColumn struct {
 	columnKind
 	path     string
 	optional bool
+	nonNull  bool   // there are no nulls although they are allowed
+	nonzero  int    // bytes of an integer that are not 0; 0: all
 	distinct int    // number of different values; 0: any
 	common   string // the beginning of most values of variable width
 	longest  int    // bytes of a value of variable width, without its beginning
@@ -115,7 +117,7 @@ type testTable struct {
 
 // randomValue returns a value of a column; special values are frequent.
 func (c *testColumn) randomValue(rng *rand.Rand) []byte {
-	if c.optional && rng.IntN(4) == 0 {
+	if c.optional && !c.nonNull && rng.IntN(4) == 0 {
 		return nil
 	}
 	value := make([]byte, c.width)
@@ -127,6 +129,8 @@ func (c *testColumn) randomValue(rng *rand.Rand) []byte {
 	}
 	switch {
 	case c.width == 0:
+	case c.nonzero > 0 && (c.physical == parquet.Types.Int32 || c.physical == parquet.Types.Int64):
+		clear(value[min(c.nonzero, c.width):])
 	case c.name == "bool":
 		value[0] &= 1
 	case c.distinct > 0:
@@ -180,6 +184,8 @@ func randomTable(rng *rand.Rand) *testTable {
 			columnKind: columnKinds[rng.IntN(len(columnKinds))],
 			path:       fmt.Sprintf("c%d", i),
 			optional:   rng.IntN(2) == 0,
+			nonNull:    rng.IntN(3) == 0,
+			nonzero:    max(0, rng.IntN(14)-6),
 			distinct:   []int{0, 0, 3, 100}[rng.IntN(4)],
 			longest:    []int{1, 5, 20, 60, 200}[rng.IntN(5)],
 		}

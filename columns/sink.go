@@ -169,7 +169,7 @@ func (s *sink) sendBlock() error {
 	}
 	b.left = len(s.layout.columns)
 	s.rows += b.count
-	s.bytes += len(b.data)
+	s.bytes += len(b.data) + b.count*s.layout.savedBytes
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.queue = append(s.queue, b)

@@ -49,7 +49,16 @@ type Options struct {
 
 // Sort sorts the rows of Parquet or Arrow files. Rows with equal keys stay in the order of the inputs. The
 // output appears completely or not at all.
-func Sort(ctx context.Context, opt Options) (report *extsort.Report, err error) {
+func Sort(ctx context.Context, opt Options) (*extsort.Report, error) {
+	report, err := sortBy(ctx, opt, true)
+	if errors.Is(err, errStatistics) {
+		return sortBy(ctx, opt, false)
+	}
+	return report, err
+}
+
+// sortBy is Sort with or without the statistics of the inputs.
+func sortBy(ctx context.Context, opt Options, useStatistics bool) (report *extsort.Report, err error) {
 	m, err := opt.budget()
 	if err != nil {
 		return nil, err
@@ -69,7 +78,7 @@ func Sort(ctx context.Context, opt Options) (report *extsort.Report, err error) 
 	if err := checkOutput(opt, inputs[0]); err != nil {
 		return nil, err
 	}
-	l, err := layoutOf(ctx, inputs, opt, m)
+	l, err := layoutOf(ctx, inputs, opt, m, useStatistics)
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +125,7 @@ func checkOutput(opt Options, first input) error {
 }
 
 // layoutOf returns the layout of the records.
-func layoutOf(ctx context.Context, inputs []input, opt Options, m budget) (*layout, error) {
+func layoutOf(ctx context.Context, inputs []input, opt Options, m budget, useStatistics bool) (*layout, error) {
 	first := inputs[0]
 	all := first.columns()
 	if len(opt.Keys) == 0 {
@@ -131,6 +140,9 @@ func layoutOf(ctx context.Context, inputs []input, opt Options, m budget) (*layo
 	}
 	if err := l.completeRanges(ctx, inputs, opt, m); err != nil {
 		return nil, err
+	}
+	if useStatistics {
+		l.narrow(inputs)
 	}
 	s, err := sampleInputs(inputs, l)
 	if err != nil {
@@ -221,6 +233,15 @@ func (l *layout) job(opt Options, m budget) extsort.Job {
 // Plan predicts how Sort would run. It reads the metadata of the inputs and, if they have columns of variable
 // width, a sample of their rows. The number of rows must be known, as it is for Parquet files.
 func Plan(ctx context.Context, opt Options) (*extsort.Forecast, error) {
+	forecast, err := planBy(ctx, opt, true)
+	if errors.Is(err, errStatistics) {
+		return planBy(ctx, opt, false)
+	}
+	return forecast, err
+}
+
+// planBy is Plan with or without the statistics of the inputs.
+func planBy(ctx context.Context, opt Options, useStatistics bool) (*extsort.Forecast, error) {
 	m, err := opt.budget()
 	if err != nil {
 		return nil, err
@@ -233,7 +254,7 @@ func Plan(ctx context.Context, opt Options) (*extsort.Forecast, error) {
 	if t.rows() < 0 {
 		return nil, fmt.Errorf("%s: the number of rows of Arrow data is not known, so it cannot be planned", t.label())
 	}
-	l, err := layoutOf(ctx, t.inputs, opt, m)
+	l, err := layoutOf(ctx, t.inputs, opt, m, useStatistics)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func (s *splitter) isDue(row []byte) bool {
 		s.bytes = 0
 	}
 	s.rows++
-	s.bytes += int64(len(row))
+	s.bytes += int64(len(row) + s.layout.savedBytes)
 	s.last = append(s.last[:0], row...)
 	return isDue
 }

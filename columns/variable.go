@@ -21,7 +21,7 @@ type variableDecoder struct {
 
 func newVariableDecoder(c *column, reader *file.ByteArrayColumnChunkReader, maxRows int) *variableDecoder {
 	d := &variableDecoder{column: c, values: make([]parquet.ByteArray, maxRows)}
-	if c.maxLevel > 0 {
+	if c.isNullable() {
 		d.levels = make([]int16, maxRows)
 	}
 	d.read = func(values []parquet.ByteArray, levels []int16) (int, error) {
@@ -32,9 +32,9 @@ func newVariableDecoder(c *column, reader *file.ByteArrayColumnChunkReader, maxR
 		case total <= 0 || total > int64(len(values)) || read < 0 || int64(read) > total:
 			return 0, fmt.Errorf("column %s ends early", c.name)
 		case levels != nil:
-			return int(total), spread(c, values, levels[:total], read)
+			return int(total), spread(c, values, levels[:total], read, nil)
 		case int64(read) != total:
-			return 0, fmt.Errorf("column %s has %d values in %d rows", c.name, read, total)
+			return 0, c.missing(read, int(total))
 		}
 		return int(total), nil
 	}
