@@ -109,9 +109,13 @@ func commonPrefix(a, b []byte) int {
 	return n
 }
 
-// recordSize returns the size of records with which the sampled rows need the fewest bytes.
+// recordSize returns the size of records with which the sampled rows cost the least: their bytes, and
+// perRecord bytes for each record.
 func (s *sample) recordSize(l *layout) int {
-	const alignment = 4
+	const (
+		alignment = 4
+		perRecord = 24
+	)
 	smallest := (l.headBytes + alignment - 1) / alignment * alignment
 	if len(s.rows) == 0 {
 		return smallest
@@ -134,7 +138,7 @@ func (s *sample) recordSize(l *layout) int {
 		sized.recordSize = size
 		total := int64(0)
 		for _, payload := range payloads {
-			total += int64(sized.pieces(payload) * size)
+			total += int64(sized.pieces(payload) * (size + perRecord))
 		}
 		if least == 0 || total < least {
 			least = total
