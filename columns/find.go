@@ -153,12 +153,12 @@ func (w wanted) isWanted(row []byte, value func(i int) []byte) bool {
 // compareValues compares two values of a column by the order of a sort.
 func (c *column) compareValues(a, b []byte) int {
 	switch {
-	case c.isVariable || len(c.fields) != 1 || len(c.fields[0].Type) > len("i128"):
-		return bytes.Compare(a, b)
-	case c.leaf != nil && c.isDecimal() && c.isBigEndian():
+	case c.leaf != nil && !c.isVariable && c.isDecimal() && c.isBigEndian():
 		if (a[0]^b[0])&0x80 != 0 {
 			return bytes.Compare(b, a)
 		}
+		return bytes.Compare(a, b)
+	case c.isVariable || len(c.fields) != 1 || len(c.fields[0].Type) > len("i128"):
 		return bytes.Compare(a, b)
 	case c.fields[0].Type == "i128":
 		return compareBig(a, b)
