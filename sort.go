@@ -32,8 +32,8 @@ type Job struct {
 	// Checkpoint is a directory that keeps finished runs and the progress of the merge. After a
 	// crash, the same job continues from there. The directory is created if it does not exist, and
 	// removed at the end. An existing directory must be empty or contain a checkpoint of the same
-	// job. The output must have a path, the inputs must be uncompressed and not be readers, and
-	// Resources.TempDirs must be empty.
+	// job, and neither inputs nor outputs may be in it. The output must have a path, the inputs must
+	// be uncompressed and not be readers, and Resources.TempDirs must be empty.
 	Checkpoint string
 
 	// Verify checks that the output is in order and has the same checksum as the input. The report
