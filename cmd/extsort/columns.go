@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -140,7 +141,11 @@ func (v *flagValues) runOnColumns(name string, flags *pflag.FlagSet, files []str
 			args = append(args, "--value="+value)
 		}
 	}
-	return true, columnhelper.Run(append(args, v.columnArguments(files)...))
+	err = columnhelper.Run(append(args, v.columnArguments(files)...))
+	if name == "info" && errors.Is(err, columnhelper.ErrMissing) {
+		return false, nil // info names the container without the other program
+	}
+	return true, err
 }
 
 // verbArguments returns the arguments of a verb that a sort does not have.
