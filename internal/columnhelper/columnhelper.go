@@ -42,8 +42,8 @@ func kindOf(head []byte) string {
 }
 
 // ErrMissing means that the program is not installed.
-var ErrMissing = errors.New("Parquet and Arrow files need extsort-columns, " +
-	"which is neither next to extsort nor in PATH: see docs/columns.md")
+var ErrMissing = errors.New("extsort-columns, which Parquet and Arrow files need, " +
+	"is neither next to extsort nor in PATH: see docs/columns.md")
 
 // An ExitError means that the program failed and has printed its message.
 type ExitError struct {
