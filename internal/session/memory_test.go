@@ -255,9 +255,16 @@ func TestMemoryLimit(t *testing.T) {
 				t.Fatal(err)
 			}
 			packInputs(t, in, c.packed, c.merge)
-			child := exec.Command(os.Args[0], "-test.run", "^TestSortInLittleMemory$", "-test.v")
-			child.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s", memoryChild, i, in))
-			output, err := child.CombinedOutput()
+			run := func() ([]byte, error) {
+				child := exec.Command(os.Args[0], "-test.run", "^TestSortInLittleMemory$", "-test.v")
+				child.Env = append(os.Environ(), fmt.Sprintf("%s=%d %s", memoryChild, i, in))
+				return child.CombinedOutput()
+			}
+			output, err := run()
+			if err != nil { // on a busy machine, a peak can be 2 MiB higher, once; a fault stays
+				t.Logf("the first of two runs: %s", output)
+				output, err = run()
+			}
 			if err != nil {
 				t.Errorf("%v\n%s", err, output)
 			}
