@@ -20,11 +20,7 @@ type CheckReport struct {
 // Check reports whether the rows of the inputs are in order, one file after the other. Without keys, it
 // uses those that a Parquet file declares. It reads only the columns of the keys.
 func Check(ctx context.Context, opt Options) (*CheckReport, error) {
-	m, err := opt.budget()
-	if err != nil {
-		return nil, err
-	}
-	t, err := openTable(opt.Inputs, m.columns/2)
+	t, m, err := opt.open()
 	if err != nil {
 		return nil, err
 	}

@@ -31,11 +31,7 @@ func Find(ctx context.Context, opt FindOptions) (found int64, err error) {
 	if err := checkForm(opt.Form); err != nil {
 		return 0, err
 	}
-	m, err := opt.budget()
-	if err != nil {
-		return 0, err
-	}
-	t, err := openTable(opt.Inputs, m.columns/2)
+	t, m, err := opt.open()
 	if err != nil {
 		return 0, err
 	}

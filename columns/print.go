@@ -35,11 +35,7 @@ func Print(ctx context.Context, opt PrintOptions) (err error) {
 	if err := checkForm(opt.Form); err != nil {
 		return err
 	}
-	m, err := opt.budget()
-	if err != nil {
-		return err
-	}
-	t, err := openTable(opt.Inputs, m.columns/2)
+	t, m, err := opt.open()
 	if err != nil {
 		return err
 	}

@@ -59,26 +59,15 @@ func Sort(ctx context.Context, opt Options) (*extsort.Report, error) {
 
 // sortBy is Sort with or without the statistics of the inputs.
 func sortBy(ctx context.Context, opt Options, useStatistics bool) (report *extsort.Report, err error) {
-	m, err := opt.budget()
+	t, m, err := opt.open()
 	if err != nil {
 		return nil, err
 	}
-	names, err := expand(opt.Inputs)
-	if err != nil {
+	defer t.close()
+	if err := checkOutput(opt, t.inputs[0]); err != nil {
 		return nil, err
 	}
-	if len(names) == 0 {
-		return nil, errors.New("no input file")
-	}
-	inputs, err := openInputs(names, m.columns/2)
-	if err != nil {
-		return nil, err
-	}
-	defer closeInputs(inputs)
-	if err := checkOutput(opt, inputs[0]); err != nil {
-		return nil, err
-	}
-	l, err := layoutOf(ctx, inputs, opt, m, useStatistics)
+	l, err := layoutOf(ctx, t.inputs, opt, m, useStatistics)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +77,7 @@ func sortBy(ctx context.Context, opt Options, useStatistics bool) (report *extso
 	} else if target, err = newTarget(ctx, opt); err != nil {
 		return nil, err
 	}
-	report, err = sortInto(ctx, opt, inputs, l, m, target)
+	report, err = sortInto(ctx, opt, t.inputs, l, m, target)
 	if err == nil {
 		err = target.Commit(ctx)
 	}
@@ -242,11 +231,7 @@ func Plan(ctx context.Context, opt Options) (*extsort.Forecast, error) {
 
 // planBy is Plan with or without the statistics of the inputs.
 func planBy(ctx context.Context, opt Options, useStatistics bool) (*extsort.Forecast, error) {
-	m, err := opt.budget()
-	if err != nil {
-		return nil, err
-	}
-	t, err := openTable(opt.Inputs, m.columns/2)
+	t, m, err := opt.open()
 	if err != nil {
 		return nil, err
 	}

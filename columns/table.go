@@ -10,10 +10,20 @@ import (
 	"github.com/extsort/extsort"
 )
 
-// A table is an open input of a verb that does not sort: one or more files with one schema.
+// A table is an open input: one or more files with one schema.
 type table struct {
 	inputs []input
 	layout *layout
+}
+
+// open divides the memory limit and opens the inputs.
+func (opt Options) open() (*table, budget, error) {
+	m, err := opt.budget()
+	if err != nil {
+		return nil, m, err
+	}
+	t, err := openTable(opt.Inputs, m.columns/2)
+	return t, m, err
 }
 
 // openTable opens files, directories and patterns.
