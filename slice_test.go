@@ -330,3 +330,17 @@ func TestSortSliceFails(t *testing.T) {
 		}
 	}
 }
+
+// TestSortBytesKeepsOtherBytes sorts a part of an array into a result that is longer than the part.
+func TestSortBytesKeepsOtherBytes(t *testing.T) {
+	const part = 6
+	array := []byte("banana and other bytes of the caller")
+	whole := bytes.Clone(array)
+	counted, _, err := extsort.SortBytes(t.Context(), array[:part], extsort.Job{
+		Record: extsort.Record{Type: extsort.U8},
+		Select: extsort.Counted(extsort.KeepFirst),
+	})
+	if err != nil || len(counted) != 3*9 || !bytes.Equal(array[part:], whole[part:]) {
+		t.Errorf("%d bytes, then %q, %v", len(counted), array[part:], err)
+	}
+}

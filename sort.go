@@ -241,7 +241,8 @@ func SortBytes(ctx context.Context, records []byte, job Job) ([]byte, *Report, e
 	if err != nil {
 		return nil, report, err
 	}
-	return append(records[:0], sorted.Bytes()...), report, nil
+	// Bytes of the caller can follow the slice in its array.
+	return append(records[:0:len(records)], sorted.Bytes()...), report, nil
 }
 
 // Plan returns how Sort would run the job. It reads a sample of each input file and writes nothing.
