@@ -62,8 +62,10 @@ func httpGetter(name string) remote.Getter {
 			return newResponse(response.Header, response.Body, first)
 		}
 		response.Body.Close()
-		empty := response.StatusCode == http.StatusOK && response.ContentLength == 0
-		if empty || response.StatusCode == http.StatusRequestedRangeNotSatisfiable {
+		isRefused := response.StatusCode == http.StatusRequestedRangeNotSatisfiable
+		isEmpty := response.StatusCode == http.StatusOK && response.ContentLength == 0 ||
+			isRefused && response.Header.Get("Content-Range") == "bytes */0"
+		if isEmpty || isRefused && tag != "" {
 			return nil, outOfRange(tag)
 		}
 		return nil, statusError(response.StatusCode)
@@ -92,11 +94,12 @@ func outOfRange(tag string) error {
 	return backoff.Permanent(remote.ErrChanged)
 }
 
-// statusError returns the error for a response whose status is not 206 Partial Content.
+// statusError returns the error for a response whose status is not 206 Partial Content. Some servers refuse a range
+// that ends after the end of the file.
 func statusError(status int) error {
 	text := fmt.Sprintf("%d %s", status, http.StatusText(status))
 	switch {
-	case status == http.StatusOK:
+	case status == http.StatusOK, status == http.StatusRequestedRangeNotSatisfiable:
 		return backoff.Permanent(remote.ErrNoRanges)
 	case status == http.StatusPreconditionFailed:
 		return backoff.Permanent(remote.ErrChanged)
