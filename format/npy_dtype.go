@@ -257,25 +257,34 @@ func appendedDtype(dtype string, columns int, added []Column) (string, error) {
 		entries = append(entries, fmt.Sprintf("(%s, %s)", pyRepr(c.Name, true), fieldType))
 	}
 	rest := strings.Join(entries, ", ") + "]"
-	if columns > 0 {
-		return fmt.Sprintf("[('value', %s, (%d,)), %s", dtype, columns, rest), nil
-	}
 	descr, err := parseLiteral(dtype)
 	if err != nil {
 		return "", err
 	}
 	fields, structured := descr.([]any)
 	if !structured {
-		return "[('value', " + dtype + "), " + rest, nil
+		fields = []any{[]any{"value"}}
 	}
 	for _, item := range fields {
 		entry, ok := item.([]any)
-		isTaken := func(c Column) bool { return ok && len(entry) > 0 && entry[0] == c.Name }
+		isTaken := func(c Column) bool {
+			if !ok || len(entry) == 0 {
+				return false
+			}
+			name, err := fieldName(entry[0])
+			return err == nil && name == c.Name
+		}
 		if i := slices.IndexFunc(added, isTaken); i >= 0 {
 			return "", fmt.Errorf("the array already has a field named %s: rename it", added[i].Name)
 		}
 	}
 
+	switch {
+	case columns > 0:
+		return fmt.Sprintf("[('value', %s, (%d,)), %s", dtype, columns, rest), nil
+	case !structured:
+		return "[('value', " + dtype + "), " + rest, nil
+	}
 	return strings.TrimSuffix(dtype, "]") + ", " + rest, nil
 }
 

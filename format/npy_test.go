@@ -91,6 +91,11 @@ func TestNpyRowsCompatible(t *testing.T) {
 		!strings.Contains(string(counted.Encode(2)), "(2,)") {
 		t.Errorf("with counts: %q, %v", counted.Encode(2), err)
 	}
+	for columns := range 2 { // records without fields become the field value
+		if h, err := read(columns).WithAppended([]Column{{Name: "value", Type: counts[0].Type}}); err == nil {
+			t.Errorf("two fields have one name: %q", h.Encode(2))
+		}
+	}
 }
 
 func TestNpyHeaderFaults(t *testing.T) {
