@@ -56,6 +56,11 @@ func parseComputed(columns []*column, key Key) (*computedKey, error) {
 	return k, nil
 }
 
+// hasNulls reports whether an argument can be null.
+func (k *computedKey) hasNulls() bool {
+	return slices.ContainsFunc(k.args, func(arg computedArg) bool { return arg.column.isNullableKey })
+}
+
 func (k *computedKey) isHash() bool { return k.function == "xxh64" }
 
 // isCurve reports whether values are mapped from a range.

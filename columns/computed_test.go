@@ -117,3 +117,39 @@ func checkComputed(t *testing.T, key Key, plain, keep string, hasText bool) {
 		}
 	}
 }
+
+// TestKeptKeyOfNulls stores a key whose arguments have nulls, which sort last. Their stored keys are those of zeros, so
+// that the output must not declare that it is sorted by them.
+func TestKeptKeyOfNulls(t *testing.T) {
+	kind := columnKinds[slices.IndexFunc(columnKinds, func(k columnKind) bool { return k.name == "u32" })]
+	for _, hasNulls := range []bool{false, true} {
+		table := &testTable{rows: 1000, columns: []*testColumn{
+			{columnKind: kind, path: "x", optional: hasNulls}, {columnKind: kind, path: "y"},
+		}}
+		rng := rand.New(rand.NewPCG(8, 8))
+		for row := range table.rows {
+			for _, c := range table.columns {
+				c.values = append(c.values, binary.LittleEndian.AppendUint32(nil, rng.Uint32()))
+			}
+			if hasNulls && row%3 == 0 {
+				table.columns[0].values[row] = nil
+			}
+		}
+		folder := t.TempDir()
+		opt := Options{
+			Inputs:  []string{filepath.Join(folder, "in.parquet")},
+			Keys:    []Key{{Compute: "hilbert(x,y)"}},
+			KeepKey: "h",
+			Output:  filepath.Join(folder, "out.parquet"),
+			Memory:  MinMemory,
+		}
+		table.write(t, rng, opt.Inputs[0], 0, table.rows, true)
+		if _, err := Sort(context.Background(), opt); err != nil {
+			t.Fatal(err)
+		}
+		report, err := Check(context.Background(), Options{Inputs: []string{opt.Output}, Memory: MinMemory})
+		if hasNulls && err == nil || !hasNulls && (err != nil || report.Disorder > 0) {
+			t.Errorf("nulls %v: check by the declared keys: %+v, %v", hasNulls, report, err)
+		}
+	}
+}

@@ -74,14 +74,15 @@ func writerProperties(in *parquetFile, l *layout, opt Options, floats *floatFact
 	return parquet.NewWriterProperties(props...), nil
 }
 
-// sortingColumns returns the keys for the metadata of row groups.
+// sortingColumns returns the keys for the metadata of row groups. Rows with a null in an argument of a computed key
+// are not in the order of the stored key.
 func (l *layout) sortingColumns(opt Options) (all []parquet.SortingColumn) {
 	for _, key := range l.order {
 		c := key.column
 		if key.computed != nil {
 			c = l.kept
 		}
-		if c == nil {
+		if c == nil || key.computed != nil && key.computed.hasNulls() {
 			break
 		}
 		all = append(all, parquet.SortingColumn{
