@@ -125,6 +125,8 @@ func notEnd(err error) error {
 	return err
 }
 
+func (in *arrowStream) stat() os.FileInfo { return in.before }
+
 func (in *arrowStream) label() string { return in.name }
 
 func (in *arrowStream) count() int64 { return -1 }

@@ -36,6 +36,11 @@ func Combine(ctx context.Context, opt SetOptions) (report *extsort.Report, err e
 	if err := checkOutput(opt.Options, c.tables[0].inputs[0]); err != nil {
 		return nil, err
 	}
+	for _, t := range c.tables {
+		if err := t.checkTarget(opt.Options, true); err != nil {
+			return nil, err
+		}
+	}
 	if err := c.setLayouts(); err != nil {
 		return nil, err
 	}

@@ -39,6 +39,9 @@ func Find(ctx context.Context, opt FindOptions) (found int64, err error) {
 	if err := t.orderOf(&opt.Options); err != nil {
 		return 0, err
 	}
+	if err := t.checkTarget(opt.Options, false); err != nil {
+		return 0, err
+	}
 	w, err := t.wantedRows(opt)
 	if err != nil {
 		return 0, err
@@ -392,6 +395,9 @@ func (t *table) copyFound(ctx context.Context, opt Options, m budget, w extsort.
 		return err
 	}
 	t.layout.arrange(&sample{})
+	if !t.declares(opt) {
+		t.layout.order = nil // the rows may be out of order
+	}
 	half := m
 	half.columns /= 2
 	floats := newFloatFacts(t.layout)

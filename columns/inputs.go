@@ -30,6 +30,8 @@ type input interface {
 	sample(s *sample, l *layout, places int) error
 	// checkUnchanged returns an error if the file has been written to since it was opened.
 	checkUnchanged() error
+	// stat describes the file when it was opened; nil: it is not a regular file.
+	stat() os.FileInfo
 	close()
 }
 

@@ -102,6 +102,8 @@ func (in *parquetFile) checkUnchanged() error {
 	return checkUnchanged(in.name, in.file, in.before)
 }
 
+func (in *parquetFile) stat() os.FileInfo { return in.before }
+
 func (in *parquetFile) label() string { return in.name }
 
 func (in *parquetFile) count() int64 { return in.rows }

@@ -40,6 +40,9 @@ func Print(ctx context.Context, opt PrintOptions) (err error) {
 		return err
 	}
 	defer t.close()
+	if err := t.checkTarget(opt.Options, false); err != nil {
+		return err
+	}
 	used, err := t.chosenColumns(opt.Columns)
 	if err != nil {
 		return err

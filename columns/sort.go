@@ -64,7 +64,7 @@ func sortBy(ctx context.Context, opt Options, useStatistics bool) (report *extso
 		return nil, err
 	}
 	defer t.close()
-	if err := checkOutput(opt, t.inputs[0]); err != nil {
+	if err := cmp.Or(checkOutput(opt, t.inputs[0]), t.checkTarget(opt, true)); err != nil {
 		return nil, err
 	}
 	l, err := layoutOf(ctx, t.inputs, opt, m, useStatistics)
@@ -72,6 +72,11 @@ func sortBy(ctx context.Context, opt Options, useStatistics bool) (report *extso
 		return nil, err
 	}
 	var target extsort.Sink
+	if opt.SplitFiles > 0 {
+		if err := checkOldParts(opt.Output, opt.SplitFiles); err != nil {
+			return nil, err
+		}
+	}
 	if opt.SplitFiles > 0 || opt.SplitBytes > 0 {
 		target = &splitTarget{opt: opt}
 	} else if target, err = newTarget(ctx, opt); err != nil {

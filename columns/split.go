@@ -95,6 +95,9 @@ func partName(name string, index int) string {
 
 // Commit completes all files.
 func (t *splitTarget) Commit(ctx context.Context) error {
+	if err := checkOldParts(t.opt.Output, len(t.files)); err != nil {
+		return err
+	}
 	for _, file := range t.files {
 		if err := file.Commit(ctx); err != nil {
 			return err

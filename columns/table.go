@@ -116,6 +116,16 @@ func (t *table) orderOf(opt *Options) error {
 	return nil
 }
 
+// declares reports whether the metadata of the only file declares that it is sorted by the keys.
+func (t *table) declares(opt Options) bool {
+	in, ok := t.inputs[0].(*partialFile)
+	if !ok || len(t.inputs) > 1 {
+		return false
+	}
+	keys, nullsFirst := in.sortedBy()
+	return len(opt.Keys) <= len(keys) && slices.Equal(opt.Keys, keys[:len(opt.Keys)]) && nullsFirst == opt.NullsFirst
+}
+
 // sortedBy returns the columns by which all row groups are sorted, according to the metadata.
 func (in *parquetFile) sortedBy() (keys []Key, nullsFirst bool) {
 	meta := in.reader.MetaData()
