@@ -78,12 +78,13 @@ func sortColumns(a *app, f *sortFlags, kind string, files []string) error {
 	if len(files) == 0 {
 		files = []string{"-"}
 	}
-	if err := checkColumnFlags(f.flags, columnFlags, files[0], kind); err != nil {
+	if err := f.checkColumnFlags(f.flags, columnFlags, files[0], kind); err != nil {
+		return err
+	}
+	if err := errors.Join(conflicts(f.flags)...); err != nil {
 		return err
 	}
 	switch {
-	case strings.HasPrefix(f.report.stats, "json:"):
-		return fmt.Errorf("%s is %s: use --stats=json, which writes to standard error", files[0], kind)
 	case f.mode.isCheck() && f.report.stats != "":
 		return fmt.Errorf("%s is %s, and -c has no --stats for such files: leave it out", files[0], kind)
 	case f.mode.isCheck():
@@ -100,17 +101,22 @@ func sortColumns(a *app, f *sortFlags, kind string, files []string) error {
 }
 
 // checkColumnFlags returns an error if a flag does not work with files with columns.
-func checkColumnFlags(flags *pflag.FlagSet, known []string, file, kind string) error {
+func (f *sortFlags) checkColumnFlags(flags *pflag.FlagSet, known []string, file, kind string) error {
 	var other string
 	flags.Visit(func(flag *pflag.Flag) {
 		if other == "" && !slices.Contains(known, flag.Name) {
 			other = flag.Name
 		}
 	})
-	if other == "" {
-		return nil
+	switch {
+	case other != "":
+		return fmt.Errorf("%s is %s, and --%s does not work with such files: leave it out", file, kind, other)
+	case f.opt.Keep != "" && !f.opt.Unique:
+		return errors.New("--keep: needs -u, which writes one row of each key")
+	case strings.HasPrefix(f.report.stats, "json:"):
+		return fmt.Errorf("%s is %s: use --stats=json, which writes to standard error", file, kind)
 	}
-	return fmt.Errorf("%s is %s, and --%s does not work with such files: leave it out", file, kind, other)
+	return nil
 }
 
 // runOnColumns lets another program run a verb on files with columns. isDone reports whether the first
@@ -129,7 +135,7 @@ func (v *flagValues) runOnColumns(name string, flags *pflag.FlagSet, files []str
 	if kind == "" {
 		return false, nil
 	}
-	if err := checkColumnFlags(flags, known, files[0], kind); err != nil {
+	if err := v.checkColumnFlags(flags, known, files[0], kind); err != nil {
 		return true, err
 	}
 	args := append([]string{name}, v.verbArguments(name)...)
