@@ -18,6 +18,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/float16"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/extsort/extsort/sets"
 )
 
 // arrowKinds are the Arrow types of columnKinds, by name.
@@ -284,5 +286,67 @@ func TestCutArrowFile(t *testing.T) {
 		if (err == nil) != (size == whole) {
 			t.Errorf("%d of %d bytes: %v", size, whole, err)
 		}
+	}
+}
+
+// TestRandomArrowVerbs checks random files and streams, sorts them and combines two of them, which share rows.
+func TestRandomArrowVerbs(t *testing.T) {
+	for seed := range uint64(tables() / 8) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			checkArrowVerbs(t, rand.New(rand.NewPCG(seed, 60)))
+		})
+	}
+}
+
+func checkArrowVerbs(t *testing.T, rng *rand.Rand) {
+	folder := t.TempDir()
+	whole, schema := randomArrowTable(rng)
+	isFile := rng.IntN(2) == 0
+	opt := whole.randomOptions(rng, folder)
+	opt.Unique = false
+	opt.Limit = 0
+	opt.Verify = false
+	opt.Strategy = ""
+	var names []string
+	var parts []*testTable
+	for i := range 2 {
+		part := whole.someRows(rng)
+		name := filepath.Join(folder, fmt.Sprintf("in%d", i))
+		f, err := os.Create(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeArrowTable(t, rng, part, schema, f, isFile)
+		f.Close()
+		part.checkOrder(t, opt, name)
+		opt.Inputs = []string{name}
+		opt.Output = name + ".sorted"
+		if _, err := Sort(context.Background(), opt); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, opt.Output)
+		parts = append(parts, part)
+	}
+	opt.Inputs = names
+	for _, operation := range []sets.Operation{sets.Union, sets.Intersect, sets.Subtract, sets.InnerJoin, sets.LeftJoin} {
+		opt.Output = filepath.Join(folder, string(operation))
+		set := SetOptions{Options: opt, Operation: operation, All: operation == sets.Union && rng.IntN(2) == 0}
+		want, ok := combined(parts, set)
+		if !ok { // a join with too many rows
+			continue
+		}
+		_, err := Combine(context.Background(), set)
+		if err != nil && whole.isRefused(set, err) {
+			continue
+		}
+		if err != nil {
+			t.Fatalf("%s: %v", operation, err)
+		}
+		data, err := os.ReadFile(opt.Output)
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole.compareRows(t, string(operation), readArrowTable(t, data, isFile), want)
 	}
 }

@@ -1,6 +1,7 @@
 package columns
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +38,7 @@ func Combine(ctx context.Context, opt SetOptions) (report *extsort.Report, err e
 		return nil, err
 	}
 	for _, t := range c.tables {
-		if err := t.checkTarget(opt.Options, true); err != nil {
+		if err := cmp.Or(t.checkTarget(opt.Options, true), t.checkPartitions(opt.Inputs)); err != nil {
 			return nil, err
 		}
 	}

@@ -38,6 +38,39 @@ func (t *table) checkTarget(opt Options, mayReplace bool) error {
 	return nil
 }
 
+// checkPartitions returns an error if the names of directories contain values of a column that the files lack, as in
+// year=2026/part.parquet: the output would lose them. Files that are named are accepted.
+func (t *table) checkPartitions(names []string) error {
+	for _, folder := range names {
+		info, err := os.Stat(folder)
+		if err != nil || !info.IsDir() {
+			continue // opening the files has reported errors
+		}
+		for _, in := range t.inputs {
+			path, err := filepath.Rel(folder, filepath.Dir(in.label()))
+			if err != nil || !filepath.IsLocal(path) {
+				continue
+			}
+			if column := partitionOf(path, in.columns()); column != "" {
+				return fmt.Errorf("%s: the name of its directory contains the column %s, which the output would lack: "+
+					"name files or a pattern to accept this", in.label(), column)
+			}
+		}
+	}
+	return nil
+}
+
+// partitionOf returns the first name in the elements NAME=VALUE of a path that is not the name of a column, or "".
+func partitionOf(path string, columns []*column) string {
+	for element := range strings.SplitSeq(filepath.ToSlash(path), "/") {
+		name, _, isPartition := strings.Cut(element, "=")
+		if isPartition && !isTaken(columns, name) {
+			return name
+		}
+	}
+	return ""
+}
+
 // checkOldParts returns an error if the name of an output of several files has files from an earlier output that are
 // not among the first count ones: whoever reads all files would read their rows, too.
 func checkOldParts(output string, count int) error {

@@ -144,3 +144,32 @@ func TestFoundRowsOutOfOrder(t *testing.T) {
 		}
 	}
 }
+
+// TestPartitionedDirectory sorts a directory whose subdirectories have the values of a column in their names.
+func TestPartitionedDirectory(t *testing.T) {
+	opt := smallTable(t)
+	folder := t.TempDir()
+	data, err := os.ReadFile(opt.Inputs[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, isRefused := range map[string]bool{"plain": false, "a=1": false, "year=2026": true} {
+		whole := filepath.Join(folder, name)
+		one := filepath.Join(whole, name, "x", "in.parquet")
+		if err := os.MkdirAll(filepath.Dir(one), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(one, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for i, input := range []string{whole, filepath.Join(whole, "*", "x", "*.parquet"), one} {
+			opt.Inputs = []string{input}
+			opt.Output = filepath.Join(folder, "out.parquet")
+			_, err := Sort(context.Background(), opt)
+			refused := err != nil && strings.Contains(err.Error(), "contains the column year")
+			if refused != (isRefused && i == 0) {
+				t.Errorf("%s: %v", input, err)
+			}
+		}
+	}
+}

@@ -64,7 +64,8 @@ func sortBy(ctx context.Context, opt Options, useStatistics bool) (report *extso
 		return nil, err
 	}
 	defer t.close()
-	if err := cmp.Or(checkOutput(opt, t.inputs[0]), t.checkTarget(opt, true)); err != nil {
+	err = cmp.Or(checkOutput(opt, t.inputs[0]), t.checkTarget(opt, true), t.checkPartitions(opt.Inputs))
+	if err != nil {
 		return nil, err
 	}
 	l, err := layoutOf(ctx, t.inputs, opt, m, useStatistics)
