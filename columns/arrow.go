@@ -3,6 +3,7 @@ package columns
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -88,30 +89,47 @@ func (in *arrowStream) nextBatch() (arrow.RecordBatch, error) {
 	return batch, nil
 }
 
-// checkEnd reads what follows the last record batch. It returns io.EOF, or an error if this is a file
-// without its last bytes: one that was cut between two batches would otherwise look like a shorter one.
+// checkEnd reads the bytes after the last record batch. It returns io.EOF, or an error if rows would be left out: a
+// file that was cut between two batches looks like a shorter one, and several files can be joined in one.
 func (in *arrowStream) checkEnd() error {
-	if !in.isFile || in.ended {
+	if in.ended {
 		return io.EOF
 	}
-	end := &tail{size: len(arrowFileEnd)}
-	if _, err := io.Copy(end, in.from); err != nil {
+	end := &tail{size: footerLengthBytes + len(arrowFileEnd)}
+	n, err := io.Copy(end, in.from)
+	switch {
+	case err != nil:
 		return notEnd(err)
-	}
-	if !bytes.Equal(end.last, arrowFileEnd) {
+	case !in.isFile && end.hasData:
+		return errAfterEnd
+	case !in.isFile:
+	case !bytes.HasSuffix(end.last, arrowFileEnd):
 		return errors.New("is an Arrow file without its end: it was cut, or is still being written")
+	case n >= int64(len(end.last))+int64(binary.LittleEndian.Uint32(end.last))+maxPadding:
+		return errAfterEnd
 	}
 	in.ended = true
 	return io.EOF
 }
 
+var errAfterEnd = errors.New("has other bytes after the end of its Arrow data: " +
+	"if several files were joined, name each as an input")
+
+// The footer of an Arrow file is followed by its length and the magic. Fewer than maxPadding bytes precede it.
+const (
+	footerLengthBytes = 4
+	maxPadding        = 64
+)
+
 // A tail keeps the last bytes that are written to it.
 type tail struct {
-	size int
-	last []byte
+	size    int
+	last    []byte
+	hasData bool // there are bytes other than zeros
 }
 
 func (t *tail) Write(p []byte) (int, error) {
+	t.hasData = t.hasData || len(bytes.Trim(p, "\x00")) > 0
 	t.last = append(t.last, p[max(len(p)-t.size, 0):]...)
 	t.last = t.last[max(len(t.last)-t.size, 0):]
 	return len(p), nil

@@ -3,6 +3,7 @@ package columns
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -252,7 +253,7 @@ func TestRandomArrowTables(t *testing.T) {
 }
 
 // TestCutArrowFile sorts files that end after each of their three record batches, or before the end of
-// the footer. Only the whole file may be sorted.
+// the footer, and two files in one. Only the whole file may be sorted.
 func TestCutArrowFile(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "k", Type: arrow.PrimitiveTypes.Int64}}, nil)
 	var data bytes.Buffer
@@ -273,7 +274,8 @@ func TestCutArrowFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	whole := data.Len()
-	for _, size := range append(ends, whole-1, whole) {
+	data.Write(bytes.Clone(data.Bytes()))
+	for _, size := range append(ends, whole-1, whole, 2*whole) {
 		opt := Options{
 			Inputs: []string{filepath.Join(t.TempDir(), "in")},
 			Output: filepath.Join(t.TempDir(), "out"),
@@ -285,6 +287,40 @@ func TestCutArrowFile(t *testing.T) {
 		_, err := Sort(t.Context(), opt)
 		if (err == nil) != (size == whole) {
 			t.Errorf("%d of %d bytes: %v", size, whole, err)
+		}
+	}
+}
+
+// TestJoinedArrowStreams sorts streams that follow each other in one file. Zeros may follow a stream.
+func TestJoinedArrowStreams(t *testing.T) {
+	schema := arrow.NewSchema([]arrow.Field{{Name: "k", Type: arrow.PrimitiveTypes.Int64}}, nil)
+	stream := func(values ...int64) []byte {
+		var data bytes.Buffer
+		w := ipc.NewWriter(&data, ipc.WithSchema(schema))
+		b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+		b.Field(0).(*array.Int64Builder).AppendValues(values, nil)
+		if err := errors.Join(w.Write(b.NewRecordBatch()), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		return data.Bytes()
+	}
+	one := stream(3, 1, 2)
+	for _, row := range []struct {
+		after []byte
+		want  error
+	}{
+		{nil, nil}, {make([]byte, 100), nil}, {stream(4), errAfterEnd}, {[]byte{1}, errAfterEnd},
+	} {
+		opt := Options{
+			Inputs: []string{filepath.Join(t.TempDir(), "in")},
+			Output: filepath.Join(t.TempDir(), "out"),
+			Keys:   []Key{{Column: "k"}},
+		}
+		if err := os.WriteFile(opt.Inputs[0], append(bytes.Clone(one), row.after...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Sort(t.Context(), opt); !errors.Is(err, row.want) {
+			t.Errorf("%d bytes after a stream: %v", len(row.after), err)
 		}
 	}
 }
