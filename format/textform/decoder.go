@@ -333,17 +333,25 @@ func (d *Decoder) decodeCells(rec, line []byte) error {
 
 var errQuote = errors.New("has an incomplete quotation")
 
+// errBareQuote is the error of a quote in a cell that does not begin with one. Such quotes would join lines, because a
+// line break between two quotes does not end a line.
+var errBareQuote = errors.New("has a quote within a value: put the value into quotes, and write its quotes twice")
+
 // nextCell returns the first cell of a line, without its quotes, and the rest of the line after the
 // separator, which is nil if there is no separator.
 func (d *Decoder) nextCell(line []byte) (cell, rest []byte, err error) {
 	if d.form == CSV && len(line) > 0 && line[0] == '"' {
 		return quotedCell(line)
 	}
-	at := bytes.IndexByte(line, d.form.separator())
-	if at < 0 {
-		return line, nil, nil
+	cell = line
+	if at := bytes.IndexByte(line, d.form.separator()); at >= 0 {
+		cell = line[:at]
+		rest = line[at+1:]
 	}
-	return line[:at], line[at+1:], nil
+	if d.form == CSV && bytes.IndexByte(cell, '"') >= 0 {
+		return nil, nil, errBareQuote
+	}
+	return cell, rest, nil
 }
 
 // quotedCell is nextCell for a cell that begins with a quote.
