@@ -283,14 +283,21 @@ func (l *layout) find(keys []Key) error {
 	return nil
 }
 
-// columnNamed returns the column with a path.
-func columnNamed(columns []*column, path string) (*column, error) {
+// columnNamed returns the column with a path. Names may contain periods, and Arrow data may have a name twice.
+func columnNamed(columns []*column, path string) (found *column, err error) {
 	for _, c := range columns {
-		if c.name == path {
-			return c, nil
+		switch {
+		case c.name != path:
+		case found != nil:
+			return nil, fmt.Errorf("two columns are named %q: rename one", path)
+		default:
+			found = c
 		}
 	}
-	return nil, fmt.Errorf("no column %q: the columns are %s", path, namesOf(columns))
+	if found == nil {
+		return nil, fmt.Errorf("no column %q: the columns are %s", path, namesOf(columns))
+	}
+	return found, nil
 }
 
 // namesOf lists columns for a message, which it keeps short.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 
 	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet"
@@ -114,7 +115,11 @@ func (in *parquetFile) columns() []*column {
 
 func (in *parquetFile) sameSchema(other input) bool {
 	first, ok := other.(*parquetFile)
-	return ok && in.reader.MetaData().Schema.Equals(first.reader.MetaData().Schema)
+	if !ok || !in.reader.MetaData().Schema.Equals(first.reader.MetaData().Schema) {
+		return false
+	}
+	// The library compares columns without the names of their groups.
+	return slices.EqualFunc(in.columns(), first.columns(), func(a, b *column) bool { return a.name == b.name })
 }
 
 func (in *parquetFile) close() {
