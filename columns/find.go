@@ -2,6 +2,7 @@ package columns
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -388,7 +389,7 @@ func (t *table) printFound(ctx context.Context, opt PrintOptions, m budget, w io
 // copyFound writes the found rows to a Parquet file like the input.
 func (t *table) copyFound(ctx context.Context, opt Options, m budget, w extsort.Sink) (err error) {
 	first := t.inputs[0].(*partialFile).parquetFile
-	if err := checkOutput(opt, first); err != nil {
+	if err := cmp.Or(checkOutput(opt, first), t.checkPartitions(opt.Inputs)); err != nil {
 		return err
 	}
 	if err := t.setLayout(first.columns(), opt.Keys, opt.NullsFirst); err != nil {
@@ -417,5 +418,5 @@ func (t *table) copyFound(ctx context.Context, opt Options, m budget, w extsort.
 	src := t.open(ctx, half)
 	defer src.close()
 	_, err = io.Copy(out, src)
-	return err
+	return cmp.Or(err, t.checkUnchanged())
 }
