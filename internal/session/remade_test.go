@@ -1,14 +1,12 @@
 package session
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/extsort/extsort/format"
-	"github.com/extsort/extsort/internal/sorttest"
 )
 
 // TestIndexesAreEnough checks that more records than a 4-byte index can count are refused before
@@ -29,23 +27,5 @@ func TestIndexesAreEnough(t *testing.T) {
 	opt.Argsort = "u64"
 	if _, err := Plan(t.Context(), opt); err != nil {
 		t.Error(err)
-	}
-}
-
-// TestArgsortOfLargeInput runs an argsort of an input that is large enough for a trial read. Its
-// records are larger than a key with its index.
-func TestArgsortOfLargeInput(t *testing.T) {
-	t.Parallel()
-	k := kind{spec: format.Spec{RecordSize: 31, Keys: []string{"2:bytes20"}}}
-	recs := k.make(t, "few", 400_000, seeded(t))
-	want := sorttest.NewReference(k.layout(t), recs, sorttest.Selection{ArgsortBytes: 4}).Bytes
-	opt := Options{Record: k.spec, Argsort: "u32", Inputs: []string{writeFile(t, recs)}}
-	opt.faults.chunkRecords = 100_000
-	if _, err := Plan(t.Context(), opt); err != nil {
-		t.Fatal(err)
-	}
-	got, _, err := sortToBytes(t, opt)
-	if err != nil || !bytes.Equal(got, want) {
-		t.Errorf("%d bytes, %d are due: %v", len(got), len(want), err)
 	}
 }

@@ -28,7 +28,7 @@ import (
 func TestRows(t *testing.T) {
 	t.Parallel()
 	runner := sorttest.Runner{Sort: sortRow, Seed: *seedFlag, Update: *update}
-	if (testing.Short() || raceEnabled) && !*update {
+	if raceEnabled && !*update {
 		runner.Every = 4
 	}
 	runner.Run(t, filepath.Join("..", "..", "testdata", "sort", "*.txt"))
@@ -145,6 +145,9 @@ func (s *rowSort) setOptions(t *testing.T) {
 	o.faults.blockBytes = s.number(t, "block", testBlockBytes)
 	if o.faults.chunkRecords > 0 { // a chunk has at least one block
 		o.faults.blockBytes = min(o.faults.blockBytes, int(o.faults.chunkRecords)*s.data.layout.RecordSize)
+	}
+	if s.is("past-cache") {
+		o.faults.readBytes = 1e9
 	}
 	o.faults.moreDevices = max(s.number(t, "devices", 1)-1, 0)
 	o.Progress = s.progress
@@ -284,6 +287,7 @@ func outcomeOf(r *Report) sorttest.Outcome {
 	for _, change := range r.Detail.Changes {
 		changed = fmt.Sprintf("instead of %s: %s", change.Planned, change.Why)
 	}
+	queue := r.Detail.Plan.Sizes.Queue
 	return sorttest.Outcome{
 		"strategy": string(r.Strategy),
 		"chunks":   fmt.Sprintf("%d chunks", r.Detail.Chunks),
@@ -292,6 +296,7 @@ func outcomeOf(r *Report) sorttest.Outcome {
 		"spills":   fmt.Sprintf("spilled %.0f times", float64(r.BytesSpilled)/float64(max(r.BytesRead, 1))),
 		"bytes":    fmt.Sprintf("%d bytes spilled", r.BytesSpilled),
 		"budget":   fmt.Sprintf("%d planned, %d stay", r.Detail.Plan.TempBytes, r.Detail.Plan.KeptBytes),
+		"direct":   fmt.Sprintf("direct I/O of input %t, output %t", queue.Input, queue.Output),
 		"stages":   strings.Join(stages, " + "),
 		"changed":  changed,
 		"codec":    cmp.Or(r.Detail.SpillCodec, "no codec"),

@@ -20,7 +20,7 @@ var settingNames = []string{
 	"reverse", "groups", "aggregate", "argsort", "shuffle", "limit", "part",
 	"output", "compress", "split", "verify",
 	"strategy", "devices", "memory", "chunk", "block", "workers", "batch-size", "spill-compress", "checkpoint",
-	"passes", "stop",
+	"passes", "past-cache", "stop",
 }
 
 // checkSetting returns an error if there is no such setting.
