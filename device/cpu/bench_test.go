@@ -29,6 +29,9 @@ var benchDistributions = []string{
 // BenchmarkSort sorts from one slice to another.
 func BenchmarkSort(b *testing.B) {
 	n := 1 << *benchSize
+	if testing.Short() {
+		n >>= 4
+	}
 	for _, layout := range []struct {
 		name  string
 		l     format.Layout

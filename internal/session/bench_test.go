@@ -11,11 +11,15 @@ import (
 // BenchmarkSort sorts from file to file. Merge and partition work on chunks of a quarter of the
 // records.
 func BenchmarkSort(b *testing.B) {
+	large := 1 << 20
+	if testing.Short() {
+		large >>= 4
+	}
 	for _, name := range []string{"u64", "u32be", "rec12", "gensort"} {
-		for _, n := range []int{1 << 10, 1 << 20} {
+		for _, n := range []int{1 << 10, large} {
 			for _, dist := range []string{"uniform", "zipf", "sorted"} {
 				for _, strategy := range []Strategy{Auto, MergeRuns, Partition} {
-					count := map[int]string{1 << 10: "1Ki", 1 << 20: "1Mi"}[n]
+					count := map[int]string{1 << 10: "1Ki", 1 << 16: "64Ki", 1 << 20: "1Mi"}[n]
 					b.Run(fmt.Sprintf("device=cpu/key=%s/n=%s/dist=%s/strategy=%s", name, count, dist, strategy), func(b *testing.B) {
 						benchmarkSort(b, kindNamed(name), n, dist, strategy)
 					})

@@ -43,9 +43,11 @@ func longMiB() (mib int64) {
 	return mib
 }
 
-// memoryCases lists sorts that exceed their memory limit if its division misses any use of memory.
-var memoryCases = []struct {
+// A memoryCase is a sort that exceeds its memory limit if the division of the memory misses any use of
+// it.
+type memoryCase struct {
 	name     string
+	repeats  bool // other cases have each of its values: not in short tests
 	spec     format.Spec
 	strategy Strategy
 	piped    bool
@@ -71,40 +73,67 @@ var memoryCases = []struct {
 	find    bool  // sort keys, and look up all of them
 	part    Part  // part of the merge, like in a task of dist; zero: all
 	garbage int64 // maximum total allocations on Go's heap in MiB; 0: the usual limit
-}{
-	{name: "merge", spec: gensortSpec, strategy: MergeRuns, mib: 300, limit: 64, spill: 310},
-	{name: "partition", spec: gensortSpec, strategy: Partition, mib: 300, limit: 64, spill: 310},
-	{name: "pipe", spec: gensortSpec, piped: true, mib: 300, limit: 64, spill: 310},
-	{name: "least memory, pipe", spec: format.Spec{Type: "u64"}, piped: true, mib: 160, limit: 16, spill: 185},
+}
+
+// values returns what distinguishes the case from others. Short tests include each value.
+func (c *memoryCase) values() []string {
+	return []string{
+		fmt.Sprintf("codec=%s", c.codec),
+		fmt.Sprintf("strategy=%s piped=%t", c.strategy, c.piped),
+		fmt.Sprintf("record=%d%s%s", c.spec.RecordSize, c.spec.Type, c.spec.Format),
+		fmt.Sprintf("output=%s", c.output),
+		fmt.Sprintf("many workers=%t small limit=%t", c.workers > 2, c.limit == 16),
+		fmt.Sprintf("past the page cache=%t", c.machine > 0),
+		fmt.Sprintf("merge=%t packed=%v", c.merge, c.packed),
+		fmt.Sprintf("look-ups=%t", c.find),
+		fmt.Sprintf("long index=%t merge=%t", c.blockBytes > 0, c.merge),
+	}
+}
+
+// memoryCases lists the sorts of TestMemoryLimit.
+var memoryCases = []memoryCase{
+	{name: "merge", repeats: true, spec: gensortSpec, strategy: MergeRuns, mib: 300, limit: 64, spill: 310},
+	{name: "partition", repeats: true, spec: gensortSpec, strategy: Partition, mib: 300, limit: 64, spill: 310},
+	{name: "pipe", repeats: true, spec: gensortSpec, piped: true, mib: 300, limit: 64, spill: 310},
+	{name: "least memory, pipe", repeats: true,
+		spec: format.Spec{Type: "u64"}, piped: true, mib: 160, limit: 16, spill: 185},
 	{name: "least memory, pipe, partition", spec: format.Spec{Type: "u64"}, strategy: Partition, piped: true, mib: 160,
 		limit: 16, spill: 175},
 	{name: "keep", spec: gensortSpec, strategy: MergeRuns, mib: 300, limit: 240, spill: 150},
 	{name: "in core", spec: format.Spec{Type: "u64"}, mib: 300, limit: 400},
 	{name: "counted", spec: format.Spec{Type: "u16"}, piped: true, mib: 300, limit: 16, workers: 40},
-	{name: "least memory, merge", spec: format.Spec{Type: "u64"}, strategy: MergeRuns, mib: 160, limit: 16, spill: 330},
-	{name: "least memory, partition", spec: format.Spec{Type: "u64"}, strategy: Partition, mib: 160, limit: 16,
+	{name: "least memory, merge", repeats: true,
+		spec: format.Spec{Type: "u64"}, strategy: MergeRuns, mib: 160, limit: 16, spill: 330},
+	{name: "least memory, partition", repeats: true,
+		spec: format.Spec{Type: "u64"}, strategy: Partition, mib: 160, limit: 16,
 		spill: 330},
 	{name: "least memory, wide, merge", spec: wideSpec, strategy: MergeRuns, mib: 160, limit: 16, spill: 500},
-	{name: "least memory, wide, partition", spec: wideSpec, strategy: Partition, mib: 160, limit: 16, spill: 500},
-	{name: "least memory, zstd", spec: format.Spec{Type: "u64"}, strategy: MergeRuns, mib: 160, limit: 16, spill: 500,
+	{name: "least memory, wide, partition", repeats: true,
+		spec: wideSpec, strategy: Partition, mib: 160, limit: 16, spill: 500},
+	{name: "least memory, zstd", repeats: true,
+		spec: format.Spec{Type: "u64"}, strategy: MergeRuns, mib: 160, limit: 16, spill: 500,
 		codec: "zstd", workers: 40},
 	{name: "least memory, zstd, partition", spec: format.Spec{Type: "u64"}, strategy: Partition, mib: 160, limit: 16,
 		spill: 500, codec: "zstd", workers: 40},
 	{name: "many workers, short records", spec: format.Spec{Type: "bytes3"}, strategy: Partition, mib: 160, limit: 128,
 		spill: 161, codec: "none", workers: 40},
-	{name: "zstd", spec: gensortSpec, piped: true, mib: 300, limit: 64, spill: 310, codec: "zstd", workers: 40},
+	{name: "zstd", repeats: true,
+		spec: gensortSpec, piped: true, mib: 300, limit: 64, spill: 310, codec: "zstd", workers: 40},
 	{name: "s2", spec: gensortSpec, piped: true, mib: 300, limit: 64, spill: 310, codec: "s2", workers: 40},
 	{name: "delta", spec: format.Spec{Type: "u64"}, strategy: MergeRuns, piped: true, mib: 300, limit: 64, spill: 220,
 		codec: "delta"},
-	{name: "delta, many workers", spec: format.Spec{Type: "u32"}, strategy: MergeRuns, mib: 160, limit: 48, spill: 90,
+	{name: "delta, many workers", repeats: true,
+		spec: format.Spec{Type: "u32"}, strategy: MergeRuns, mib: 160, limit: 48, spill: 90,
 		codec: "delta", workers: 40},
-	{name: "least memory, delta", spec: format.Spec{Type: "u64"}, strategy: MergeRuns, mib: 160, limit: 16, spill: 260,
+	{name: "least memory, delta", repeats: true,
+		spec: format.Spec{Type: "u64"}, strategy: MergeRuns, mib: 160, limit: 16, spill: 260,
 		codec: "delta", workers: 40},
 	{name: "output by zstd", spec: format.Spec{Type: "bytes20"}, mib: 200, limit: 128, spill: 210, codec: "none",
 		output: "zstd"},
 	{name: "least memory, output by s2", spec: gensortSpec, mib: 160, limit: 16, spill: 400, codec: "none", output: "s2"},
 	{name: "output by brotli", spec: gensortSpec, mib: 160, limit: 64, spill: 200, codec: "none", output: "brotli"},
-	{name: "long pipe", spec: format.Spec{Type: "u64"}, strategy: MergeRuns, piped: true, mib: 640, limit: 16,
+	{name: "long pipe", repeats: true,
+		spec: format.Spec{Type: "u64"}, strategy: MergeRuns, piped: true, mib: 640, limit: 16,
 		spill: 1300},
 	{name: "endless pipe, merge", spec: format.Spec{Type: "u64"}, strategy: MergeRuns, piped: true, mib: 640, limit: 16,
 		endless: true},
@@ -114,7 +143,8 @@ var memoryCases = []struct {
 		endless: true, with: func(_ *testing.T, o *Options) { o.SplitFiles = 3 }},
 	{name: "endless file, checkpoint", spec: format.Spec{Type: "u64"}, mib: 640, limit: 16, endless: true,
 		with: func(t *testing.T, o *Options) { o.Checkpoint, o.TempDirs = filepath.Join(t.TempDir(), "kept"), nil }},
-	{name: "least memory, counts in runs", spec: format.Spec{Type: "u64"}, strategy: MergeRuns, mib: 160, limit: 16,
+	{name: "least memory, counts in runs", repeats: true,
+		spec: format.Spec{Type: "u64"}, strategy: MergeRuns, mib: 160, limit: 16,
 		spill: 400, with: func(_ *testing.T, o *Options) { o.Unique, o.Count = true, true }},
 	{name: "least memory, counts appended as records are read", spec: format.Spec{Type: "u64"}, strategy: MergeRuns,
 		mib: 160, limit: 16, spill: 10, with: func(t *testing.T, o *Options) {
@@ -124,9 +154,11 @@ var memoryCases = []struct {
 	{name: "sums in runs, many workers", spec: format.Spec{RecordSize: 16, Keys: []string{"0:u64"}}, strategy: MergeRuns,
 		mib: 160, limit: 48, spill: 420, workers: 40,
 		with: func(_ *testing.T, o *Options) { o.Unique, o.Sum = true, []string{"8:u32", "12:u8"} }},
-	{name: "least memory, tally", spec: format.Spec{Type: "u64"}, strategy: Tally, mib: 160, limit: 16, workers: 40,
+	{name: "least memory, tally", repeats: true,
+		spec: format.Spec{Type: "u64"}, strategy: Tally, mib: 160, limit: 16, workers: 40,
 		with: func(t *testing.T, o *Options) { makeFewKeys(t, o, 8, 2_000) }},
-	{name: "least memory, tally of too many keys", spec: format.Spec{Type: "u64"}, strategy: Tally, mib: 160, limit: 16,
+	{name: "least memory, tally of too many keys", repeats: true,
+		spec: format.Spec{Type: "u64"}, strategy: Tally, mib: 160, limit: 16,
 		spill: 330},
 	{name: "tally of sums", spec: format.Spec{RecordSize: 16, Keys: []string{"0:u64"}}, strategy: Tally, mib: 160,
 		limit: 64, with: func(t *testing.T, o *Options) {
@@ -140,7 +172,8 @@ var memoryCases = []struct {
 				o.Sum = append(o.Sum, fmt.Sprintf("sum%d=0:u32:u128", i))
 			}
 		}},
-	{name: "past the page cache, merge", spec: gensortSpec, strategy: MergeRuns, mib: 300, limit: 96, spill: 310,
+	{name: "past the page cache, merge", repeats: true,
+		spec: gensortSpec, strategy: MergeRuns, mib: 300, limit: 96, spill: 310,
 		machine: 96},
 	{name: "past the page cache, partition", spec: gensortSpec, strategy: Partition, mib: 300, limit: 96, spill: 310,
 		machine: 96},
@@ -237,13 +270,16 @@ func TestMemoryLimit(t *testing.T) {
 	if os.Getenv(memoryChild) != "" {
 		t.Skip("this is the process that sorts")
 	}
-	if testing.Short() || raceEnabled || runtime.GOOS != "linux" {
-		t.Skip("not in short mode, not with the race detector, and only where the system tells the memory in use")
+	if raceEnabled || runtime.GOOS != "linux" {
+		t.Skip("not with the race detector, and only where the system tells the memory in use")
 	}
 	inputs := &generatedInputs{directory: t.TempDir(), byKey: map[string]func() string{}}
 	for i, c := range memoryCases { // not in parallel with other tests, whose syncs would wait for these writes
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
+			if c.repeats && testing.Short() {
+				t.Skip("not in short mode")
+			}
 			in := filepath.Join(t.TempDir(), "in")
 			if c.endless {
 				if c.mib = longMiB(); c.mib == 0 {
@@ -270,6 +306,21 @@ func TestMemoryLimit(t *testing.T) {
 			}
 			t.Logf("%s", output)
 		})
+	}
+}
+
+// TestMemoryLimitInShort checks that the cases of short tests have each value of all cases.
+func TestMemoryLimitInShort(t *testing.T) {
+	tested := map[string]bool{}
+	for _, c := range memoryCases {
+		for _, value := range c.values() {
+			tested[value] = tested[value] || !c.repeats && !c.endless
+		}
+	}
+	for value, ok := range tested {
+		if !ok {
+			t.Errorf("short tests have no case with %s", value)
+		}
 	}
 }
 
