@@ -36,8 +36,8 @@ func TestKilledSortsGoOn(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	dir := t.TempDir()
 	in := filepath.Join(dir, "in")
-	mustRun(t, dir, "gen", "-t", "u64", "-n", "6Mi", "--seed", "5", "-o", in)
-	const outputBytes = 6 << 20 * 8
+	mustRun(t, dir, "gen", "-t", "u64", "-n", "4Mi", "--seed", "5", "-o", in)
+	const outputBytes = 4 << 20 * 8
 	sorts := []struct {
 		flags []string
 		once  bool

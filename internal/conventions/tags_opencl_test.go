@@ -2,4 +2,4 @@
 
 package conventions
 
-const buildTags = "opencl"
+const buildTags = "opencl,s3"
