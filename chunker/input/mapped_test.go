@@ -84,6 +84,13 @@ func TestMapOfRemovedFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	another, err := os.Stat(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := mapFile(in.file, another); !errors.Is(err, errNotSameFile) {
+		t.Errorf("with the properties of another file: %v", err)
+	}
 	for way, r := range map[string]io.ReaderAt{"opened": f.inputs[0].at, "mapped again": pages} {
 		got := make([]byte, len(recs)/2)
 		if _, err := r.ReadAt(got, 8000); err != nil || !bytes.Equal(got, recs[8000:][:len(got)]) {

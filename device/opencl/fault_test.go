@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -23,6 +24,9 @@ import (
 
 // childVariable is set in the environment of the child process.
 const childVariable = "EXTSORT_TEST_CHILD"
+
+// stepVariable is set in the child process to the number of calls from one failure to the next.
+const stepVariable = "EXTSORT_TEST_STEP"
 
 // child runs the test with the given name in a child process and returns its output.
 func child(t *testing.T, name string, environment ...string) (string, error) {
@@ -47,15 +51,22 @@ func buildFaulty(t *testing.T) string {
 
 // TestFaults makes one call after another fail. Each failure must lead to an error of a known
 // kind, or to the correct order if the call is not essential, but never to a crash, a hang or a
-// wrong order. Of about 700 calls, every ninth fails, or each one with EXTSORT_TEST_EXHAUSTIVE=1
-// (90 s).
+// wrong order. Of about 700 calls, every ninth fails, every 25th in short tests, or each one with
+// EXTSORT_TEST_EXHAUSTIVE=1 (90 s).
 func TestFaults(t *testing.T) {
 	if os.Getenv(childVariable) != "" {
 		failEachCall(t)
 		return
 	}
 	library := buildFaulty(t)
-	out, err := child(t, "TestFaults", "EXTSORT_OPENCL_LIBRARY="+library,
+	step := 9
+	switch {
+	case os.Getenv("EXTSORT_TEST_EXHAUSTIVE") != "":
+		step = 1
+	case testing.Short():
+		step = 25
+	}
+	out, err := child(t, "TestFaults", "EXTSORT_OPENCL_LIBRARY="+library, fmt.Sprint(stepVariable, "=", step),
 		"EXTSORT_TEST_REPORT="+filepath.Join(t.TempDir(), "report"))
 	if err != nil || !strings.Contains(out, "PASS: TestFaults") {
 		t.Fatalf("%v\n%s", err, out)
@@ -66,9 +77,9 @@ func TestFaults(t *testing.T) {
 // failEachCall is the test's part in the child process.
 func failEachCall(t *testing.T) {
 	seen := map[string]int{} // number of failures of each call
-	step := 9
-	if os.Getenv("EXTSORT_TEST_EXHAUSTIVE") != "" {
-		step = 1
+	step, err := strconv.Atoi(os.Getenv(stepVariable))
+	if err != nil {
+		t.Fatal(err)
 	}
 	for i, fields := range [][]string{{"0:i32"}, {"2:u16be", "4:u64:desc"}} {
 		for n := 1 + 4*i; ; n += step {

@@ -77,17 +77,20 @@ type memoryCase struct {
 
 // values returns what distinguishes the case from others. Short tests include each value.
 func (c *memoryCase) values() []string {
-	return []string{
+	all := []string{
 		fmt.Sprintf("codec=%s", c.codec),
 		fmt.Sprintf("strategy=%s piped=%t", c.strategy, c.piped),
 		fmt.Sprintf("record=%d%s%s", c.spec.RecordSize, c.spec.Type, c.spec.Format),
 		fmt.Sprintf("output=%s", c.output),
 		fmt.Sprintf("many workers=%t small limit=%t", c.workers > 2, c.limit == 16),
 		fmt.Sprintf("past the page cache=%t", c.machine > 0),
-		fmt.Sprintf("merge=%t packed=%v", c.merge, c.packed),
 		fmt.Sprintf("look-ups=%t", c.find),
 		fmt.Sprintf("long index=%t merge=%t", c.blockBytes > 0, c.merge),
 	}
+	for _, p := range c.packed {
+		all = append(all, fmt.Sprintf("merge=%t input=%s many=%t", c.merge, p.codec, p.files > 1))
+	}
+	return all
 }
 
 // memoryCases lists the sorts of TestMemoryLimit.
@@ -101,7 +104,7 @@ var memoryCases = []memoryCase{
 		limit: 16, spill: 175},
 	{name: "keep", spec: gensortSpec, strategy: MergeRuns, mib: 300, limit: 240, spill: 150},
 	{name: "in core", spec: format.Spec{Type: "u64"}, mib: 300, limit: 400},
-	{name: "counted", spec: format.Spec{Type: "u16"}, piped: true, mib: 300, limit: 16, workers: 40},
+	{name: "counted", spec: format.Spec{Type: "u16"}, piped: true, mib: 160, limit: 16, workers: 40},
 	{name: "least memory, merge", repeats: true,
 		spec: format.Spec{Type: "u64"}, strategy: MergeRuns, mib: 160, limit: 16, spill: 330},
 	{name: "least memory, partition", repeats: true,
@@ -119,11 +122,10 @@ var memoryCases = []memoryCase{
 		spill: 161, codec: "none", workers: 40},
 	{name: "zstd", repeats: true,
 		spec: gensortSpec, piped: true, mib: 300, limit: 64, spill: 310, codec: "zstd", workers: 40},
-	{name: "s2", spec: gensortSpec, piped: true, mib: 300, limit: 64, spill: 310, codec: "s2", workers: 40},
-	{name: "delta", spec: format.Spec{Type: "u64"}, strategy: MergeRuns, piped: true, mib: 300, limit: 64, spill: 220,
+	{name: "s2", spec: gensortSpec, piped: true, mib: 160, limit: 64, spill: 310, codec: "s2", workers: 40},
+	{name: "delta", spec: format.Spec{Type: "u64"}, strategy: MergeRuns, piped: true, mib: 160, limit: 64, spill: 220,
 		codec: "delta"},
-	{name: "delta, many workers", repeats: true,
-		spec: format.Spec{Type: "u32"}, strategy: MergeRuns, mib: 160, limit: 48, spill: 90,
+	{name: "delta, many workers", spec: format.Spec{Type: "u32"}, strategy: MergeRuns, mib: 160, limit: 48, spill: 90,
 		codec: "delta", workers: 40},
 	{name: "least memory, delta", repeats: true,
 		spec: format.Spec{Type: "u64"}, strategy: MergeRuns, mib: 160, limit: 16, spill: 260,
@@ -131,7 +133,7 @@ var memoryCases = []memoryCase{
 	{name: "output by zstd", spec: format.Spec{Type: "bytes20"}, mib: 200, limit: 128, spill: 210, codec: "none",
 		output: "zstd"},
 	{name: "least memory, output by s2", spec: gensortSpec, mib: 160, limit: 16, spill: 400, codec: "none", output: "s2"},
-	{name: "output by brotli", spec: gensortSpec, mib: 160, limit: 64, spill: 200, codec: "none", output: "brotli"},
+	{name: "output by brotli", spec: gensortSpec, mib: 100, limit: 64, spill: 200, codec: "none", output: "brotli"},
 	{name: "long pipe", repeats: true,
 		spec: format.Spec{Type: "u64"}, strategy: MergeRuns, piped: true, mib: 640, limit: 16,
 		spill: 1300},
@@ -165,7 +167,8 @@ var memoryCases = []memoryCase{
 			makeFewKeys(t, o, 16, 50_000)
 			o.Unique, o.Count, o.Sum = true, true, []string{"sum=8:u32:u128"}
 		}},
-	{name: "least memory, 40 sums", spec: format.Spec{Type: "u32"}, strategy: MergeRuns, mib: 8, limit: 16, spill: 30,
+	{name: "least memory, 40 sums", repeats: true,
+		spec: format.Spec{Type: "u32"}, strategy: MergeRuns, mib: 8, limit: 16, spill: 30,
 		garbage: 20, with: func(_ *testing.T, o *Options) {
 			o.Unique = true
 			for i := range 40 {
@@ -178,28 +181,31 @@ var memoryCases = []memoryCase{
 	{name: "past the page cache, partition", spec: gensortSpec, strategy: Partition, mib: 300, limit: 96, spill: 310,
 		machine: 96},
 
-	{name: "least memory, lz4 input", spec: keySpec, mib: 16, limit: 16, spill: 50, garbage: 40,
+	{name: "least memory, lz4 input", repeats: true, spec: keySpec, mib: 16, limit: 16, spill: 50, garbage: 40,
 		packed: []packedFiles{{1, "lz4"}}},
 	{name: "least memory, output by gzip", spec: keySpec, mib: 16, limit: 16, spill: 40, output: "gzip", garbage: 40},
 	{name: "least memory, four compressions", spec: keySpec, mib: 24, limit: 16, spill: 200, garbage: 120,
 		packed: []packedFiles{{1, "lz4"}, {1, "zstd"}, {1, "gzip"}, {1, "s2"}}},
 	{name: "least memory, 200 zstd inputs", spec: keySpec, mib: 4, limit: 16, spill: 30, garbage: 3000,
 		packed: []packedFiles{{200, "zstd"}}},
-	{name: "least memory, merge of 300 zstd inputs", spec: keySpec, mib: 4, limit: 16, spill: 10, garbage: 5000,
+	{name: "least memory, merge of 300 zstd inputs", repeats: true,
+		spec: keySpec, mib: 4, limit: 16, spill: 10, garbage: 5000,
 		packed: []packedFiles{{300, "zstd"}}, merge: true},
 	{name: "least memory, merge of 40 of each compression", spec: keySpec, mib: 8, limit: 16, spill: 20, garbage: 3000,
 		packed: []packedFiles{{40, "lz4"}, {40, "zstd"}, {40, "gzip"}, {40, "s2"}}, merge: true},
 	{name: "merge of 40 zstd inputs, some of which stay compressed", spec: keySpec, mib: 16, limit: 96, spill: 20,
 		garbage: 1000, packed: []packedFiles{{40, "zstd"}}, merge: true},
 
-	{name: "least memory, look-ups of any number of keys", spec: format.Spec{Type: "u64"}, mib: 48, limit: 16,
+	{name: "least memory, look-ups of any number of keys", spec: format.Spec{Type: "u64"}, mib: 24, limit: 16,
 		spill: 60, garbage: 300, find: true},
 
-	{name: "long index, merge", spec: keySpec, strategy: MergeRuns, mib: 48, limit: 16, spill: 110, garbage: 120,
+	{name: "long index, merge", repeats: true,
+		spec: keySpec, strategy: MergeRuns, mib: 48, limit: 16, spill: 110, garbage: 120,
 		blockBytes: smallBlock},
 	{name: "long index, partition", spec: keySpec, strategy: Partition, mib: 48, limit: 16, spill: 110, garbage: 120,
 		blockBytes: smallBlock},
-	{name: "long index, merge of 40 files", spec: keySpec, mib: 48, limit: 16, spill: 110, garbage: 160,
+	{name: "long index, merge of 40 files", repeats: true,
+		spec: keySpec, mib: 48, limit: 16, spill: 110, garbage: 160,
 		packed: []packedFiles{{40, plainFile}}, merge: true, blockBytes: smallBlock},
 	{name: "long index, part of a merge of 40 files", spec: keySpec, mib: 48, limit: 16, spill: 60, garbage: 160,
 		packed: []packedFiles{{40, plainFile}}, merge: true, blockBytes: smallBlock, part: Part{K: 1, N: 2}},
