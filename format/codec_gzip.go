@@ -86,9 +86,12 @@ type gzipReader struct {
 
 func newGzipReader(r *countingReader, _ int64) (io.ReadCloser, error) {
 	source := bufio.NewReader(r)
+	if _, err := source.Peek(1); err != nil {
+		return nil, err
+	}
 	member, err := gzip.NewReader(source)
 	if err != nil {
-		return nil, err
+		return nil, insideMember(err)
 	}
 	member.Multistream(false)
 	return &gzipReader{source: source, member: member}, nil
@@ -109,13 +112,22 @@ func (z *gzipReader) Read(p []byte) (n int, err error) {
 	}
 }
 
+// insideMember returns an error of reading the header of a member. The library returns io.EOF if the stream ends within
+// the name of the file, as if there were no more members.
+func insideMember(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
 // next begins the next member. It returns io.EOF if none exists.
 func (z *gzipReader) next() error {
 	magic, err := z.source.Peek(len(gzipMagic))
 	switch {
 	case string(magic) == gzipMagic:
 		if err := z.member.Reset(z.source); err != nil {
-			return err
+			return insideMember(err)
 		}
 		z.member.Multistream(false)
 		return nil
