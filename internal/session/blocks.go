@@ -2,7 +2,6 @@ package session
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 
@@ -80,7 +79,9 @@ func SortBlocks[T any](ctx context.Context, opt Options, work BlockWork[T]) (*Re
 	case err != nil:
 		return nil, err
 	}
-	report.Detail.MemoryLimit = limit
+	if report != nil {
+		report.Detail.MemoryLimit = limit
+	}
 	return report, sortErr
 }
 
@@ -115,7 +116,7 @@ func (w *BlockWork[T]) run(ctx context.Context, from io.Reader, workers int, res
 			}
 			n, err := io.ReadFull(from, b.recs[:size])
 			b.recs = b.recs[:n]
-			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			if err == io.EOF || err == io.ErrUnexpectedEOF { // an error of the sort may wrap them
 				err = nil
 			}
 			return n > 0, err
