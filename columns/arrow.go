@@ -8,7 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"sync/atomic"
+	"sync"
 
 	"github.com/apache/arrow-go/v18/arrow"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
@@ -32,8 +32,13 @@ type arrowStream struct {
 	from   io.Reader
 	ended  bool
 	reader *ipc.Reader
+	memory *boundedAllocator // of the batches
 	first  arrow.RecordBatch // the next one, if it has been read; otherwise nil
 }
+
+// maxBodyBytes is the largest size of a record batch that is not damage. The allocator refuses those that do
+// not fit into the memory.
+const maxBodyBytes = 1 << 40
 
 // isArrow reports whether a file begins like Arrow data.
 func isArrow(head []byte) bool {
@@ -55,8 +60,9 @@ func openArrow(name string, f *os.File, info os.FileInfo, head []byte, maxBytes 
 		return nil, err
 	}
 	in.from = from
-	in.reader, err = ipc.NewReader(from, ipc.WithAllocator(&boundedAllocator{max: maxBytes}),
-		ipc.WithBodySizeLimit(maxBytes), ipc.WithMetadataSizeLimit(maxBytes))
+	in.memory = newBoundedAllocator(maxBytes)
+	in.reader, err = ipc.NewReader(from, ipc.WithAllocator(in.memory),
+		ipc.WithBodySizeLimit(maxBodyBytes), ipc.WithMetadataSizeLimit(maxBytes))
 	if err != nil {
 		return nil, fmt.Errorf("is damaged Arrow data: %w", err)
 	}
@@ -76,7 +82,7 @@ func (in *arrowStream) peek() (err error) {
 func (in *arrowStream) nextBatch() (arrow.RecordBatch, error) {
 	if !in.reader.Next() {
 		err := in.reader.Err()
-		if errors.Is(err, errBatchTooLarge) {
+		if err != nil && in.memory.isExceeded() { // the reader does not always wrap it
 			return nil, errBatchTooLarge
 		}
 		if err != nil {
@@ -86,6 +92,7 @@ func (in *arrowStream) nextBatch() (arrow.RecordBatch, error) {
 	}
 	batch := in.reader.RecordBatch()
 	batch.Retain()
+	in.memory.hold()
 	return batch, nil
 }
 
@@ -176,13 +183,20 @@ func (in *arrowStream) next() (openRows, error) {
 			return nil, err
 		}
 	}
-	return func(l *layout, maxRows int, _ *floatFacts) (*rowDecoder, error) {
-		d, err := newBatchDecoder(batch, l, maxRows)
-		if err != nil {
-			batch.Release()
+	release := func() {
+		batch.Release()
+		in.memory.letGo()
+	}
+	return func(l *layout, maxRows int, _ *floatFacts) (d *rowDecoder, err error) {
+		defer func() {
+			if d == nil { // also after a panic
+				release()
+			}
+		}()
+		if d, err = newBatchDecoder(batch, l, maxRows); err != nil {
 			return nil, err
 		}
-		d.release = batch.Release
+		d.release = release
 		return d, nil
 	}, nil
 }
@@ -231,20 +245,61 @@ func (in *arrowStream) columns() (all []*column) {
 	return all
 }
 
-// A boundedAllocator panics if too much memory is in use, because buffers of damaged data can claim
-// any size. The readers return the panic as an error.
+// A boundedAllocator limits the memory of record batches. If a batch does not fit beside those that are
+// being decoded, the allocation waits until they are released. It panics if the batch does not fit alone,
+// because buffers of damaged data can claim any size. The readers return the panic as an error.
 type boundedAllocator struct {
 	memory.GoAllocator
-	max  int64
-	used atomic.Int64
+	max int64
+
+	mu       sync.Mutex
+	released sync.Cond
+	used     int64
+	held     int // batches that will be released without another allocation
+	exceeded bool
+}
+
+func newBoundedAllocator(max int64) *boundedAllocator {
+	a := &boundedAllocator{max: max}
+	a.released.L = &a.mu
+	return a
 }
 
 var errBatchTooLarge = errors.New("its record batches are too large for the memory: increase the memory limit")
 
+// hold counts a batch that a decoder will release.
+func (a *boundedAllocator) hold() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.held++
+}
+
+// letGo follows the release of a batch.
+func (a *boundedAllocator) letGo() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.held--
+	a.released.Broadcast()
+}
+
+// isExceeded reports whether an allocation has failed.
+func (a *boundedAllocator) isExceeded() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.exceeded
+}
+
 func (a *boundedAllocator) grow(by int64) {
-	if a.used.Add(by) > a.max && by > 0 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for by > 0 && a.used+by > a.max && a.held > 0 {
+		a.released.Wait()
+	}
+	if by > 0 && a.used+by > a.max {
+		a.exceeded = true
 		panic(errBatchTooLarge)
 	}
+	a.used += by
 }
 
 func (a *boundedAllocator) Allocate(size int) []byte {

@@ -386,3 +386,67 @@ func checkArrowVerbs(t *testing.T, rng *rand.Rand) {
 		whole.compareRows(t, string(operation), readArrowTable(t, data, isFile), want)
 	}
 }
+
+// TestArrowBatchSizes sorts streams whose batches have the given numbers of rows, with 16 workers. Batches
+// that do not fit into the memory together must wait for each other, whatever the first one predicts.
+func TestArrowBatchSizes(t *testing.T) {
+	const most = 200_000 // rows of 8 bytes: a fifth of the memory for batches
+	schema := arrow.NewSchema([]arrow.Field{{Name: "k", Type: arrow.PrimitiveTypes.Int64}}, nil)
+	keys := make([]int64, most*6)
+	for i := range keys {
+		keys[i] = int64(i) * 7919 % int64(len(keys))
+	}
+	for i, row := range []struct {
+		sizes []int
+		want  error
+	}{
+		{append([]int{1}, slices.Repeat([]int{most}, 8)...), nil},
+		{[]int{0, most, 1, most, most, 1, most, most, most, most}, nil},
+		{[]int{1, 6 * most}, errBatchTooLarge},
+	} {
+		in := filepath.Join(t.TempDir(), "in.arrows")
+		var stream, sorted bytes.Buffer
+		w := ipc.NewWriter(&stream, ipc.WithSchema(schema))
+		var want []int64
+		for _, rows := range row.sizes {
+			b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+			b.Field(0).(*array.Int64Builder).AppendValues(keys[:rows], nil)
+			if err := w.Write(b.NewRecordBatch()); err != nil {
+				t.Fatal(err)
+			}
+			want = append(want, keys[:rows]...)
+		}
+		if err := errors.Join(w.Close(), os.WriteFile(in, stream.Bytes(), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Sort(t.Context(), Options{
+			Inputs: []string{in}, Keys: []Key{{Column: "k"}}, Stdout: &sorted, Memory: MinMemory, Workers: 16,
+		})
+		if !errors.Is(err, row.want) {
+			t.Fatalf("row %d: error %v instead of %v", i, err, row.want)
+		}
+		if err != nil {
+			continue
+		}
+		slices.Sort(want)
+		if got := int64sOf(t, &sorted); !slices.Equal(got, want) {
+			t.Errorf("row %d: %d rows instead of %d, or other ones", i, len(got), len(want))
+		}
+	}
+}
+
+// int64sOf returns the values of the first column of a stream.
+func int64sOf(t *testing.T, stream io.Reader) (values []int64) {
+	t.Helper()
+	r, err := ipc.NewReader(stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r.Next() {
+		values = append(values, r.RecordBatch().Column(0).(*array.Int64).Int64Values()...)
+	}
+	if r.Err() != nil {
+		t.Fatal(r.Err())
+	}
+	return values
+}
