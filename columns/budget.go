@@ -119,7 +119,13 @@ func (m budget) sink(l *layout, isArrow bool) sinkSizes {
 // tiedBytes returns the most memory for rows whose keys are equal as far as the sort knows them.
 func (m budget) tiedBytes() int { return int(m.columns / 8) }
 
-// pageBytes returns the size of the output's pages.
-func (m budget) pageBytes(l *layout) int64 {
+// pageBytes returns the size of the output's pages before compression. Small pages stay in the cache of a core
+// from encoding to compression.
+func (m budget) pageBytes(l *layout) int64 { return min(outputPage, m.dictionaryBytes(l)) }
+
+const outputPage = 128 << 10
+
+// dictionaryBytes returns the most bytes of a dictionary in the output.
+func (m budget) dictionaryBytes(l *layout) int64 {
 	return max(16<<10, min(typicalPage, m.columns/8/int64(len(l.columns))))
 }

@@ -283,7 +283,7 @@ func (c *combination) newSink(l *layout, w extsort.Sink) *lateSink {
 		pick:      Options{}.picker(),
 		tiedBytes: half.tiedBytes(),
 		open: func() (groupWriter, error) {
-			return openWriter(w, first, l, c.opt.Options, floats, half.pageBytes(l))
+			return openWriter(w, first, l, c.opt.Options, floats, half)
 		},
 	}
 }

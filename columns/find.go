@@ -412,7 +412,7 @@ func (t *table) copyFound(ctx context.Context, opt Options, m budget, w extsort.
 		tiedBytes: half.tiedBytes(),
 	}
 	out.open = func() (groupWriter, error) {
-		return openWriter(w, first, t.layout, opt, floats, half.pageBytes(t.layout))
+		return openWriter(w, first, t.layout, opt, floats, half)
 	}
 	defer func() { err = errors.Join(err, out.close(err == nil)) }()
 	src := t.open(ctx, half)

@@ -46,6 +46,7 @@ type parquetFile struct {
 	rows   int64
 	group  int         // the next row group
 	before os.FileInfo // when it was opened
+	memory *pageMemory // shared with the other inputs
 }
 
 var (
@@ -128,8 +129,9 @@ func openInputs(names []string, maxPage int64) (inputs []input, err error) {
 			closeInputs(inputs)
 		}
 	}()
+	pages := newPageMemory(maxPage)
 	for _, name := range names {
-		in, err := openInput(name, maxPage)
+		in, err := openInput(name, maxPage, pages)
 		if err != nil && name == stdinName {
 			name = "standard input"
 		}
@@ -155,7 +157,7 @@ func closeInputs(inputs []input) {
 const stdinName = "-"
 
 // openInput opens a file and checks its metadata. The file is closed after an error.
-func openInput(name string, maxPage int64) (in input, err error) {
+func openInput(name string, maxPage int64, pages *pageMemory) (in input, err error) {
 	f := os.Stdin
 	if name == stdinName {
 		name = "standard input"
@@ -183,7 +185,7 @@ func openInput(name string, maxPage int64) (in input, err error) {
 	if isArrow(head) {
 		return openArrow(name, f, info, head, maxPage)
 	}
-	parquet := &parquetFile{name: name, file: f, before: info}
+	parquet := &parquetFile{name: name, file: f, before: info, memory: pages}
 	if err := checkFrame(f, info, maxPage); err != nil {
 		return nil, err
 	}

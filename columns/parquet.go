@@ -9,7 +9,6 @@ import (
 	"os"
 	"slices"
 
-	"github.com/apache/arrow-go/v18/arrow/memory"
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
 )
@@ -50,7 +49,7 @@ func (in *parquetFile) readFooter(maxPage int64) (err error) {
 			err = fmt.Errorf("is a damaged Parquet file: %v", reason)
 		}
 	}()
-	props := parquet.NewReaderProperties(memory.NewGoAllocator())
+	props := parquet.NewReaderProperties(in.memory)
 	props.BufferedStreamEnabled = true
 	props.BufferSize = readBytes
 	props.MaxCompressedPageSize = maxPage
@@ -144,12 +143,15 @@ func (in *parquetFile) openRange(r rowRange, l *layout, maxRows int, floats *flo
 	if d.left == 0 {
 		return d, nil
 	}
+	var readers columnReaders
+	d.release = func() { readers.close() }
 	group := in.reader.RowGroup(r.group)
 	for _, c := range l.columns {
 		reader, err := group.Column(c.index)
 		if err != nil {
 			return nil, fmt.Errorf("column %s: %w", c.name, err)
 		}
+		readers = append(readers, reader)
 		if r.first > 0 {
 			if err := reader.SeekToRow(r.first); err != nil {
 				return nil, fmt.Errorf("column %s: %w", c.name, err)
@@ -166,6 +168,16 @@ func (in *parquetFile) openRange(r rowRange, l *layout, maxRows int, floats *flo
 		d.fixed = append(d.fixed, f)
 	}
 	return d, nil
+}
+
+// columnReaders are the open readers of a row group.
+type columnReaders []file.ColumnChunkReader
+
+// close frees the memory of the pages.
+func (r columnReaders) close() {
+	for _, reader := range r {
+		reader.Close() // errors of reading have been reported
+	}
 }
 
 // groupBytes estimates the memory to decode a row group: for each column a page, compressed and
@@ -204,12 +216,15 @@ func (in *parquetFile) sampleGroup(s *sample, l *layout, index int) (err error) 
 		}
 	}()
 	d := &rowDecoder{layout: l, left: in.reader.MetaData().RowGroup(index).NumRows(), maxRows: sampledRows}
+	var readers columnReaders
+	defer func() { readers.close() }()
 	group := in.reader.RowGroup(index)
 	for _, c := range l.variable {
 		reader, err := group.Column(c.index)
 		if err != nil {
 			return fmt.Errorf("column %s: %w", c.name, err)
 		}
+		readers = append(readers, reader)
 		strings, ok := reader.(*file.ByteArrayColumnChunkReader)
 		if !ok {
 			return fmt.Errorf("column %s: unexpected reader %T", c.name, reader)

@@ -48,11 +48,12 @@ func codecNamed(name string) (compress.Compression, error) {
 
 // writerProperties returns properties for an output like the input.
 func writerProperties(in *parquetFile, l *layout, opt Options, floats *floatFacts,
-	pageBytes int64) (*parquet.WriterProperties, error) {
+	m budget) (*parquet.WriterProperties, error) {
 	props := []parquet.WriterProperty{
+		parquet.WithAllocator(newPageMemory(m.columns * 3 / 4)),
 		parquet.WithPageIndexEnabled(true),
-		parquet.WithDataPageSize(pageBytes),
-		parquet.WithDictionaryPageSizeLimit(pageBytes),
+		parquet.WithDataPageSize(m.pageBytes(l)),
+		parquet.WithDictionaryPageSizeLimit(m.dictionaryBytes(l)),
 		parquet.WithDictionaryDefault(false),
 		parquet.WithMaxRowGroupLength(1 << 40), // the sink ends row groups
 		parquet.WithSortingColumns(l.sortingColumns(opt)),

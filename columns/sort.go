@@ -161,7 +161,7 @@ func sortInto(ctx context.Context, opt Options, inputs []input, l *layout, m bud
 				return nil, err
 			}
 		}
-		return openWriter(w, inputs[0], written, opt, src.floats, m.pageBytes(l))
+		return openWriter(w, inputs[0], written, opt, src.floats, m)
 	}
 	rows := (&table{inputs: inputs}).rows()
 	if out.split, err = newSplitter(opt, written, rows); err != nil {
@@ -299,13 +299,12 @@ func (opt Options) picker() picker {
 }
 
 // openWriter starts an output like the input.
-func openWriter(w io.Writer, in input, l *layout, opt Options, floats *floatFacts,
-	pageBytes int64) (groupWriter, error) {
+func openWriter(w io.Writer, in input, l *layout, opt Options, floats *floatFacts, m budget) (groupWriter, error) {
 	if stream, ok := in.(*arrowStream); ok {
 		return newArrowWriter(w, stream, l, opt, isArrowFile(opt.Output, stream.isFile))
 	}
 	first := in.(*parquetFile)
-	props, err := writerProperties(first, l, opt, floats, pageBytes)
+	props, err := writerProperties(first, l, opt, floats, m)
 	if err != nil {
 		return nil, err
 	}

@@ -220,6 +220,7 @@ func (s *source) next() error {
 		if s.current == nil {
 			q, ok := <-s.groups
 			if !ok {
+				s.dropPages()
 				return cmp.Or(s.stopped(), io.EOF)
 			}
 			s.current = q
@@ -245,6 +246,15 @@ func (s *source) next() error {
 			s.spare <- struct{}{}
 		}
 		return nil
+	}
+}
+
+// dropPages releases the memory of pages, because all row groups have been decoded.
+func (s *source) dropPages() {
+	for _, in := range s.files {
+		if file, ok := in.(*parquetFile); ok {
+			file.memory.drop()
+		}
 	}
 }
 
