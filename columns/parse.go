@@ -67,7 +67,13 @@ func (c *column) parseTime(text, form string, unit time.Duration) ([]byte, error
 	if unit > time.Second {
 		return c.number(t.Unix() / int64(unit/time.Second)), nil
 	}
-	return c.number(t.Unix()*int64(time.Second/unit) + int64(t.Nanosecond())/int64(unit)), nil
+	perSecond := int64(time.Second / unit)
+	isTooFine := t.Nanosecond()%int(unit) != 0
+	isTooFar := t.Unix() >= math.MaxInt64/perSecond || t.Unix() <= math.MinInt64/perSecond
+	if isTooFine || isTooFar {
+		return nil, strconv.ErrRange
+	}
+	return c.number(t.Unix()*perSecond + int64(t.Nanosecond())/int64(unit)), nil
 }
 
 // number returns a number as a little-endian value of the column.
