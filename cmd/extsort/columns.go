@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -115,6 +116,10 @@ func (f *sortFlags) checkColumnFlags(flags *pflag.FlagSet, known []string, file,
 		return errors.New("--keep: needs -u, which writes one row of each key")
 	case strings.HasPrefix(f.report.stats, "json:"):
 		return fmt.Errorf("%s is %s: use --stats=json, which writes to standard error", file, kind)
+	}
+	if codec, err := format.ParseCompression("", f.opt.Output); err != nil || codec != format.None {
+		return fmt.Errorf("%s is %s, whose output is not compressed as a whole: leave %s out of -o %s", file, kind,
+			filepath.Ext(f.opt.Output), f.opt.Output)
 	}
 	return nil
 }
