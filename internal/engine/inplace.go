@@ -53,11 +53,14 @@ func (r *Run) allRead() error {
 	return nil
 }
 
-// mostRecords returns the maximum number of records in the output, after the input has been read.
-func mostRecords(r *Run) int64 {
+// mostRecords returns the maximum number of records in the output, or -1 for a join. If the size of
+// the input is not known in advance, the input must have been read; before, the result is 0.
+func (f *Form) mostRecords(r *Run) int64 {
 	asked := &r.Facts.Request
 	records := max(r.Input.Records(), r.Input.Data.Records())
 	switch {
+	case f.RowBytes > 0:
+		return -1
 	case asked.Limit < 0:
 		return 0
 	case asked.Limit > 0:

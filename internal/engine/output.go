@@ -105,12 +105,12 @@ func (r *Run) OpenOutput(ctx context.Context, opt OutputOptions) (err error) {
 		Compressors: s.CodecWorkers,
 		Keep:        o.wait,
 		MaxRecords:  o.header.MaxRecords(),
+		MostRecords: func() int64 { return opt.Form.mostRecords(r) },
 		Tail:        o.tail,
 		Warn:        r.Warn,
 	}
 	if in := r.Input.Overwritten(); in != nil {
 		sink.InPlace = r.mayOverwrite
-		sink.MostRecords = func() int64 { return mostRecords(r) }
 		sink.Overwrites = in.Name
 		sink.Fault = opt.Fault
 	}

@@ -50,6 +50,13 @@ func expectHuge(t *testing.T, folder string, size int64) (*File, *hugePages) {
 	return out, mapping(t, out, size)
 }
 
+// boundHuge is openHuge for an output of at most size bytes.
+func boundHuge(t *testing.T, folder string, size int64) (*File, *hugePages) {
+	t.Helper()
+	out := openFile(t, filepath.Join(folder, "out"), FileOptions{AtMost: size, Writers: 2})
+	return out, mapping(t, out, size)
+}
+
 // mapping returns the writer of an output that is written with huge pages.
 func mapping(t *testing.T, out *File, size int64) *hugePages {
 	t.Helper()
@@ -120,21 +127,19 @@ func TestHugeOutput(t *testing.T) {
 	const reserved = 16*arena.HugePage + 12345
 	for _, c := range []struct {
 		reserved, kept, header, block, writers int
-		givenUp, late                          bool
+		givenUp                                bool
+		open                                   func(*testing.T, string, int64) (*File, *hugePages)
 	}{
-		{reserved, reserved, 0, 1 << 20, 16, false, false},
-		{reserved, reserved - 3<<20, 128, 1<<20 - 24, 2, false, true},
-		{reserved, len(data), 1001, 100_000, 16, false, false},
-		{arena.HugePage, arena.HugePage, 0, 1 << 16, 2, false, true},
-		{arena.HugePage, arena.HugePage - 1, 77, 999, 2, false, false},
-		{reserved, reserved, 128, 1<<20 + 8, 16, true, false},
+		{reserved, reserved, 0, 1 << 20, 16, false, openHuge},
+		{reserved, reserved - 3<<20, 128, 1<<20 - 24, 2, false, expectHuge},
+		{reserved, reserved - 9<<20, 0, 1 << 19, 3, false, boundHuge},
+		{reserved, len(data), 1001, 100_000, 16, false, openHuge},
+		{arena.HugePage, arena.HugePage, 0, 1 << 16, 2, false, expectHuge},
+		{arena.HugePage, arena.HugePage - 1, 77, 999, 2, false, boundHuge},
+		{reserved, reserved, 128, 1<<20 + 8, 16, true, openHuge},
 	} {
 		before := sharedMemory(t)
-		open := openHuge
-		if c.late {
-			open = expectHuge
-		}
-		out, h := open(t, folder, int64(c.reserved))
+		out, h := c.open(t, folder, int64(c.reserved))
 		h.givenUp.Store(c.givenUp)
 		writeInBlocks(t, out, data[:max(c.reserved, c.kept)], c.header, c.block, c.writers)
 		huge := 0
@@ -143,7 +148,7 @@ func TestHugeOutput(t *testing.T) {
 				huge++
 			}
 		}
-		t.Logf("%+v: %d of %d are huge pages", c, huge, len(h.stretches))
+		t.Logf("%d of %d bytes: %d of %d are huge pages", c.kept, c.reserved, huge, len(h.stretches))
 		if c.givenUp && huge > 0 {
 			t.Error("huge pages, though they were given up")
 		}
@@ -155,7 +160,7 @@ func TestHugeOutput(t *testing.T) {
 		}
 		got, err := os.ReadFile(filepath.Join(folder, "out"))
 		if err != nil || !bytes.Equal(got, data[:c.kept]) {
-			t.Errorf("%+v: %d bytes were kept, and differ: %v", c, len(got), err)
+			t.Errorf("%d of %d bytes: %d bytes were kept, and differ: %v", c.kept, c.reserved, len(got), err)
 		}
 	}
 }

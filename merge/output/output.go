@@ -67,6 +67,7 @@ type Output interface {
 // file. The zero value is for a file that is written from beginning to end.
 type FileOptions struct {
 	Bytes    int64         // space to reserve; 0 if the size is not known
+	AtMost   int64         // maximum size if Bytes is 0; nothing is reserved; 0 if it is not known
 	Writers  int           // number of concurrent calls of WriteAt
 	Requests *blockio.Pool // requests of direct I/O; nil to use the page cache
 

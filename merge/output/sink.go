@@ -52,9 +52,9 @@ type Options struct {
 	// rest of the old file is truncated.
 	InPlace func(now os.FileInfo) error
 
-	// MostRecords returns the maximum number of records. It is called after InPlace has allowed
-	// the output to overwrite a file, to reserve space for the growth of the file. Overwrites is
-	// the name of that file.
+	// MostRecords returns the maximum number of records if Records is negative. Its result is used
+	// for the bound of a file, and after InPlace has allowed the output to overwrite a file, to
+	// reserve space for the growth of that file. Overwrites is the name of that file.
 	MostRecords func() int64
 	Overwrites  string
 	Fault       func(operation string) error // makes operations fail in tests; nil otherwise
@@ -66,11 +66,16 @@ type Options struct {
 	Keep func() (*spill.RunWriter, error)
 }
 
-// File completes the options of a file for these records. It sets Bytes if the records are written
-// at their positions.
+// File completes the options of a file for these records. It sets Bytes or AtMost if the records are
+// written at their positions.
 func (o *Options) File(opt FileOptions) FileOptions {
-	if o.Compression == format.None && o.Records >= 0 {
-		opt.Bytes = int64(len(o.header(0))) + o.Records*int64(o.RecordSize)
+	bytes := func(records int64) int64 { return int64(len(o.header(0))) + records*int64(o.RecordSize) }
+	switch {
+	case o.Compression != format.None:
+	case o.Records >= 0:
+		opt.Bytes = bytes(o.Records)
+	case o.MostRecords != nil:
+		opt.AtMost = bytes(max(o.MostRecords(), 0))
 	}
 	opt.Writers = o.Writers
 	return opt

@@ -1,6 +1,7 @@
 package output
 
 import (
+	"cmp"
 	"io"
 	"os"
 
@@ -30,7 +31,7 @@ type fileWriter interface {
 
 // newFileWriter returns the best writer for a file. Space for opt.Bytes has been reserved.
 func newFileWriter(f rawFile, opt FileOptions) fileWriter {
-	if huge, ok := newHugePages(f, opt.Bytes, opt.Writers); ok {
+	if huge, ok := newHugePages(f, cmp.Or(opt.Bytes, opt.AtMost), opt.Writers); ok {
 		return huge
 	}
 	if opt.Requests != nil {
