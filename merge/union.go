@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/extsort/extsort/device/arena"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/merge/match"
 )
@@ -60,6 +61,15 @@ func (t *Tile) Merge(union bool) int {
 // given index on.
 func (t *Tile) Copy(dst []byte, from int) {
 	t.tiler.put(dst, t.merged.slice(from, from+len(dst)/t.tiler.size))
+}
+
+// Bytes returns the records of the result if they are in memory of the tile, one after another, and
+// otherwise nil. They are valid until the next Merge.
+func (t *Tile) Bytes() []byte {
+	if len(t.inputs) < 2 || !isNative(t.tiler.keyer) { // a single input is not copied
+		return nil
+	}
+	return arena.ByteView(t.merged.keys)
 }
 
 // Reset removes all inputs.

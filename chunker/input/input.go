@@ -104,6 +104,16 @@ func (in *Input) TakeWarnings() []string {
 // Seekable reports whether the input supports random access.
 func (in *Input) Seekable() bool { return in.access == atOffsets }
 
+// IsMapped reports whether records are read through a memory map, because the page cache contains
+// the input. So a single record is read without a system call.
+func (in *Input) IsMapped() bool {
+	if !in.Seekable() {
+		return false
+	}
+	_, isMapped := in.at.source.(*mappedFile)
+	return isMapped
+}
+
 // IsDisk reports whether the input is a block device, which has no modification time.
 func (in *Input) IsDisk() bool {
 	file, ok := in.origin.(*localFile)

@@ -6,6 +6,7 @@ import (
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
+	"github.com/extsort/extsort/merge"
 	"github.com/extsort/extsort/merge/sets"
 )
 
@@ -65,7 +66,11 @@ func Combine(ctx context.Context, opt sets.Options, r *Run, others ...*Run) (set
 // setInputs returns the inputs of a run for a set operation.
 func setInputs(r *Run) (all []sets.Input) {
 	for _, file := range r.Input.Files {
-		all = append(all, sets.Input{Records: file.Sequence(), Keyer: r.Input.Keyer, Read: r.Input.countRead})
+		in := sets.Input{Records: file.Sequence(), Keyer: r.Input.Keyer, Read: r.Input.countRead}
+		if file.IsMapped() {
+			in.At = &merge.Sorted{Records: file.Records, ReadRecords: file.ReadRecords}
+		}
+		all = append(all, in)
 	}
 	return all
 }

@@ -79,7 +79,7 @@ func Combine(ctx context.Context, opt SetOptions) (*SetReport, error) {
 			counts, err = c.run(ctx)
 			return err
 		})
-		return c.finish(ctx, c.nameDisorder(err))
+		return c.finish(ctx, c.nameDisorder(ctx, err))
 	})
 	result := &SetReport{Report: report}
 	if opt.Operation == sets.Compare {
@@ -291,7 +291,7 @@ func (s *session) anotherOutput(
 }
 
 // nameDisorder turns an error about disorder into a *DisorderError.
-func (c *combination) nameDisorder(err error) error {
+func (c *combination) nameDisorder(ctx context.Context, err error) error {
 	disorder, ok := errors.AsType[*merge.DisorderError](err)
 	if !ok {
 		return err
@@ -301,7 +301,7 @@ func (c *combination) nameDisorder(err error) error {
 		disorder.Input -= n
 		s = c.right
 	}
-	return s.disorderIn(disorder)
+	return s.nameDisorder(ctx, err)
 }
 
 // finish completes the outputs if err is nil, and otherwise discards them. It closes the inputs.

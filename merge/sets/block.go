@@ -32,10 +32,10 @@ type block struct {
 }
 
 // newBlock returns a block with room for the given number of records.
-func newBlock(k *format.Keyer, records int, free chan<- *block) *block {
+func newBlock(k *format.Keyer, records int) *block {
 	size := k.Layout().RecordSize
 	memory := make([]uint64, (records*size+7)/8) // aligned, because b.keys may be a view of it
-	b := &block{stretch: stretch{keyer: k, size: size}, free: free}
+	b := &block{stretch: stretch{keyer: k, size: size}}
 	b.recs = arena.ByteView(memory)[: 0 : records*size]
 	if !isNative(k) {
 		b.keys = make([]uint64, 0, records)

@@ -65,6 +65,16 @@ func (h *head) advance(at int) {
 	}
 }
 
+// skipAll skips all records.
+func (h *head) skipAll(ctx context.Context) error {
+	for {
+		if err := h.fill(ctx); err != nil || h.block == nil {
+			return err
+		}
+		h.advance(len(h.block.keys))
+	}
+}
+
 // A cutter cuts the inputs into spans.
 type cutter struct {
 	heads []*head
@@ -187,6 +197,17 @@ type group struct {
 	input int
 	head  *head
 	n     int // number of its next records in the current block; 0 means that the group has ended
+}
+
+// begin takes the first block of a group whose input has no other records.
+func (g *group) begin(ctx context.Context) error {
+	if err := g.head.fill(ctx); err != nil {
+		return err
+	}
+	if g.head.block != nil {
+		g.n = g.head.block.groupEnd(0)
+	}
+	return nil
 }
 
 // records returns the next n records.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/safely"
 	"github.com/extsort/extsort/merge"
 )
 
@@ -27,7 +28,16 @@ type feed struct {
 	last    stretch
 }
 
-func newFeed(number int, in Input, blockRecords int) *feed {
+// newBlocks returns the blocks of a feed.
+func newBlocks(k *format.Keyer, records int) (all []*block) {
+	for range blocksPerInput {
+		all = append(all, newBlock(k, records))
+	}
+	return all
+}
+
+// newFeed returns a feed of an input that uses the given blocks.
+func newFeed(number int, in Input, blocks []*block) *feed {
 	f := &feed{
 		number: number,
 		in:     in,
@@ -35,10 +45,20 @@ func newFeed(number int, in Input, blockRecords int) *feed {
 		blocks: make(chan *block, blocksPerInput),
 		last:   stretch{keyer: in.Keyer, size: in.Keyer.Layout().RecordSize},
 	}
-	for range blocksPerInput {
-		f.free <- newBlock(in.Keyer, blockRecords, f.free)
+	for _, b := range blocks {
+		b.free = f.free
+		f.free <- b
 	}
 	return f
+}
+
+// start reads the input in a new goroutine.
+func (f *feed) start(ctx context.Context, tasks *safely.Group) {
+	tasks.Go(func() error {
+		defer close(f.blocks)
+		f.failed = safely.Call(func() error { return f.read(ctx) })
+		return f.failed
+	})
 }
 
 // read reads the input to its end.

@@ -17,6 +17,9 @@ func (opt *Options) RecordsPerBlock(memory int64) int {
 		size := in.Keyer.Layout().RecordSize
 		largest = max(largest, size)
 		blocks := blocksPerInput * (size + prefixBytes)
+		if opt.hasRandomAccess() {
+			perWorker += size + prefixBytes
+		}
 		perRecord += int64(blocks + size)
 		if opt.Operation == Union {
 			perWorker += merge.TileBytes(in.Keyer, 1)

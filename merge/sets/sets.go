@@ -17,6 +17,9 @@
 //	   ▲                                               │
 //	   └───────────── blocks, when no span needs them ─┘
 //
+// If all inputs have random access, there is no need for feeds and a cutter: each worker finds the
+// next span with a few binary searches, and reads it (ranges.go).
+//
 // A group that is larger than a block is handled by the cutter itself, piece by piece (large.go). So
 // memory does not depend on the sizes of the inputs and of the groups.
 package sets
@@ -25,11 +28,13 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/safely"
 	"github.com/extsort/extsort/internal/turns"
+	"github.com/extsort/extsort/merge"
 )
 
 // An Operation says which keys are selected. For each selected key, all records of the first input
@@ -48,6 +53,7 @@ const (
 // An Input is a sorted input.
 type Input struct {
 	Records io.Reader
+	At      *merge.Sorted     // random access to the records, if it is fast; otherwise nil
 	Keyer   *format.Keyer     // its normalized keys have the same size and meaning for all inputs
 	Read    func(recs []byte) // called with all records as they are read
 }
@@ -172,27 +178,36 @@ func (op *operation) run(ctx context.Context) error {
 	return nil
 }
 
-// handleSpans reads all inputs and hands their spans to the workers.
+// handleSpans runs the operation on all spans.
 func (op *operation) handleSpans(ctx context.Context) error {
-	group, ctx := safely.WithContext(ctx)
+	tasks, ctx := safely.WithContext(ctx)
 	defer safely.OnFailure(ctx, op.opt.Interrupt)()
+	if op.opt.hasRandomAccess() {
+		r := newRanges(&op.opt)
+		for _, w := range op.workers {
+			tasks.Go(func() error { return newRanger(w, r).run(ctx) })
+		}
+		return tasks.Wait()
+	}
+
 	spans := make(chan *span)
 	c := &cutter{spans: spans, turns: &op.turns, large: op.large}
 	for i, in := range op.opt.Inputs {
-		f := newFeed(i, in, op.opt.BlockRecords)
+		f := newFeed(i, in, newBlocks(in.Keyer, op.opt.BlockRecords))
 		c.heads = append(c.heads, &head{feed: f})
-		group.Go(func() error {
-			defer close(f.blocks)
-			f.failed = safely.Call(func() error { return f.read(ctx) })
-			return f.failed
-		})
+		f.start(ctx, tasks)
 	}
-	group.Go(func() error {
+	tasks.Go(func() error {
 		defer close(spans)
 		return c.run(ctx)
 	})
 	for _, w := range op.workers {
-		group.Go(func() error { return w.run(ctx, spans) })
+		tasks.Go(func() error { return w.run(ctx, spans) })
 	}
-	return group.Wait()
+	return tasks.Wait()
+}
+
+// hasRandomAccess reports whether the records of all inputs can be read at any position.
+func (opt *Options) hasRandomAccess() bool {
+	return !slices.ContainsFunc(opt.Inputs, func(in Input) bool { return in.At == nil })
 }

@@ -35,11 +35,16 @@ func randomTable(t *testing.T, random *rand.Rand, keyType string, desc bool, n, 
 	return randomRecords(random, randomLayout(t, random, keyType, desc), n, values)
 }
 
-// randomLayout returns a layout with one key at a random offset, which may be big-endian.
+// randomLayout returns a layout with one key at a random offset, which may be big-endian, or a layout
+// whose records are little-endian keys.
 func randomLayout(t *testing.T, random *rand.Rand, keyType string, desc bool) *format.Keyer {
 	t.Helper()
 	typ := formattest.Bare(t, keyType).Key[0].Type
 	typ.BigEndian = typ.Size > 1 && typ.Kind != format.Bytes && random.IntN(2) == 0
+	if random.IntN(4) == 0 {
+		typ.BigEndian = false
+		return formattest.KeyerOf(t, format.Layout{RecordSize: typ.Size, Key: []format.Field{{Type: typ, Desc: desc}}})
+	}
 	offset := random.IntN(4)
 	layout := format.Layout{
 		RecordSize: offset + typ.Size + 1 + random.IntN(5),
@@ -127,16 +132,33 @@ func reference(operation sets.Operation, all bool, tables []*table) []byte {
 	return slices.Concat(out...)
 }
 
-// inputs returns the inputs of an operation. Some of them return fewer bytes than requested.
+// inputs returns the inputs of an operation. Either all have random access, or some of them return
+// fewer bytes than requested.
 func inputs(tables []*table, random *rand.Rand) (all []sets.Input) {
+	hasRandomAccess := random.IntN(2) == 0
 	for _, t := range tables {
-		var r io.Reader = bytes.NewReader(t.bytes())
-		if random.IntN(3) == 0 {
-			r = iotest.HalfReader(r)
+		recs := t.bytes()
+		in := sets.Input{Records: bytes.NewReader(recs), Keyer: t.keyer, Read: func([]byte) {}}
+		switch {
+		case hasRandomAccess:
+			in.At = at(recs, t.keyer)
+		case random.IntN(3) == 0:
+			in.Records = iotest.HalfReader(in.Records)
 		}
-		all = append(all, sets.Input{Records: r, Keyer: t.keyer, Read: func([]byte) {}})
+		all = append(all, in)
 	}
 	return all
+}
+
+// at returns random access to records.
+func at(recs []byte, k *format.Keyer) *merge.Sorted {
+	size := int64(k.Layout().RecordSize)
+	return &merge.Sorted{Records: int64(len(recs)) / size, ReadRecords: func(p []byte, first int64) error {
+		if copy(p, recs[first*size:]) < len(p) {
+			return io.ErrUnexpectedEOF
+		}
+		return nil
+	}}
 }
 
 // TestRun compares all operations with a simple reference: random layouts, types and directions,
@@ -240,6 +262,51 @@ func TestCompare(t *testing.T) {
 	}
 }
 
+// TestDisorderAnywhere runs all operations on inputs with random access that are not sorted. The
+// searches for the ends of spans then lead anywhere, but each operation must find the disorder.
+func TestDisorderAnywhere(t *testing.T) {
+	random := rand.New(rand.NewPCG(9, 6))
+	keyer := formattest.KeyerOf(t, formattest.Bare(t, "u8"))
+	for round := range 2000 {
+		var tables [2][]byte
+		isSorted := true
+		for i := range tables {
+			tables[i] = make([]byte, random.IntN(40))
+			for j := range tables[i] {
+				tables[i][j] = byte(random.IntN(1 + round%30))
+			}
+			if random.IntN(3) > 0 {
+				slices.Sort(tables[i])
+				if n := len(tables[i]); n > 0 && random.IntN(2) == 0 {
+					tables[i][random.IntN(n)] = byte(random.IntN(30))
+				}
+			}
+			isSorted = isSorted && slices.IsSorted(tables[i])
+		}
+		out := &devicetest.Collector{Size: 1}
+		opt := sets.Options{
+			Operation:    sets.Operation(random.IntN(5)),
+			All:          random.IntN(2) == 0,
+			Outputs:      sets.Outputs{Result: out},
+			Workers:      1 + random.IntN(3),
+			BlockRecords: 1 + random.IntN(8),
+		}
+		if opt.Operation == sets.Join {
+			whole := sets.Shape{Copies: []sets.Copy{{Size: 1}}}
+			opt.Join = &sets.JoinOptions{Row: sets.Row{Size: 1, Both: whole}, GroupBytes: 1 << 20}
+		}
+		for _, recs := range tables {
+			in := sets.Input{At: at(recs, keyer), Keyer: keyer, Read: func([]byte) {}}
+			opt.Inputs = append(opt.Inputs, in)
+		}
+		_, err := sets.Run(t.Context(), opt)
+		_, isDisorder := errors.AsType[*merge.DisorderError](err)
+		if isDisorder == isSorted || err != nil && !isDisorder {
+			t.Fatalf("round %d: %v: the error is %v", round, tables, err)
+		}
+	}
+}
+
 // TestDisorder puts a record out of order at each position, including the start of a block.
 func TestDisorder(t *testing.T) {
 	keyer := formattest.KeyerOf(t, formattest.Bare(t, "u8"))
@@ -279,6 +346,13 @@ func TestFailures(t *testing.T) {
 	}
 	if _, err := sets.Run(t.Context(), opt); !errors.Is(err, failed) {
 		t.Errorf("the error of an input is %v", err)
+	}
+
+	unreadable := broken
+	unreadable.At = &merge.Sorted{Records: 100, ReadRecords: func([]byte, int64) error { return failed }}
+	opt.Inputs = []sets.Input{unreadable, unreadable}
+	if _, err := sets.Run(t.Context(), opt); !errors.Is(err, failed) {
+		t.Errorf("the error of an input with random access is %v", err)
 	}
 
 	opt.Inputs = inputs([]*table{a, a}, random)
@@ -328,8 +402,15 @@ func BenchmarkRun(b *testing.B) {
 		data[i] = make([]byte, n*8)
 		keyer.Records(data[i], numbers)
 	}
-	for _, operation := range []sets.Operation{sets.Union, sets.Intersect, sets.Subtract, sets.Compare, sets.Join} {
-		b.Run(fmt.Sprint(operation), func(b *testing.B) {
+	for _, c := range []struct {
+		operation       sets.Operation
+		hasRandomAccess bool
+	}{
+		{sets.Union, false}, {sets.Intersect, false}, {sets.Subtract, false}, {sets.Compare, false}, {sets.Join, false},
+		{sets.Union, true}, {sets.Intersect, true}, {sets.Subtract, true}, {sets.Compare, true}, {sets.Join, true},
+	} {
+		operation := c.operation
+		b.Run(fmt.Sprintf("%d/random=%v", operation, c.hasRandomAccess), func(b *testing.B) {
 			b.SetBytes(2 * n * 8)
 			for b.Loop() {
 				opt := sets.Options{
@@ -344,6 +425,9 @@ func BenchmarkRun(b *testing.B) {
 				}
 				for _, recs := range data {
 					in := sets.Input{Records: bytes.NewReader(recs), Keyer: keyer, Read: func([]byte) {}}
+					if c.hasRandomAccess {
+						in.At = at(recs, keyer)
+					}
 					opt.Inputs = append(opt.Inputs, in)
 				}
 				if _, err := sets.Run(b.Context(), opt); err != nil {

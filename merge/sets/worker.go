@@ -27,6 +27,18 @@ type worker struct {
 type buffer struct {
 	sink *sink
 	recs []byte
+
+	// tile contains the records of the whole span, in memory of the tile, so that they need not be
+	// copied to recs; nil if recs contains them.
+	tile []byte
+}
+
+// content returns the records of the buffer.
+func (b *buffer) content() []byte {
+	if b.tile != nil {
+		return b.tile
+	}
+	return b.recs
 }
 
 // outputBlocks is the size of a buffer in blocks. This is enough for the result of a span of two
@@ -84,6 +96,10 @@ func (w *worker) unite(ctx context.Context, parts []part) error {
 		w.tile.Add(parts[i].keys, parts[i].recs)
 	}
 	n := w.tile.Merge(!w.op.opt.All)
+	if recs := w.tile.Bytes(); recs != nil {
+		w.buffers[result].tile = recs
+		return nil
+	}
 	for at := 0; at < n; {
 		dst, err := w.room(ctx, &w.buffers[result], n-at)
 		if err != nil {
@@ -288,7 +304,7 @@ func (w *worker) finish(ctx context.Context) error {
 	for i := range w.buffers {
 		b := &w.buffers[i]
 		var err error
-		firsts[i], err = b.sink.place(ctx, b.recs)
+		firsts[i], err = b.sink.place(ctx, b.content())
 		if err != nil {
 			w.op.turns.Pass(0, err)
 			return err
@@ -299,11 +315,12 @@ func (w *worker) finish(ctx context.Context) error {
 	for i := range w.buffers {
 		b := &w.buffers[i]
 		if firsts[i] >= 0 {
-			if err := b.sink.write(ctx, firsts[i], b.recs); err != nil {
+			if err := b.sink.write(ctx, firsts[i], b.content()); err != nil {
 				return err
 			}
 		}
 		b.recs = b.recs[:0]
+		b.tile = nil
 	}
 	return nil
 }
