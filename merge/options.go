@@ -22,8 +22,8 @@ type Options struct {
 	// Seen is called with the records of Streams as they are read, unless it is nil.
 	Seen func(recs []byte)
 
-	// Interrupt is called when Streams fails, unless it is nil. It ends the reads of all inputs that
-	// block.
+	// Interrupt is called when Streams fails or has written Limit records, unless it is nil. It ends
+	// the reads of all inputs that block, with the given error.
 	Interrupt func(cause error)
 
 	// Combine returns a Combiner that writes to a merged run, unless it is nil. It is not used for

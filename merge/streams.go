@@ -20,7 +20,8 @@ import (
 // an input begin. It knows only the last record in memory of each input, and the smallest of
 // these is as far as the merge can go. If Streams succeeds without reaching a limit, it has read
 // all inputs to their ends. Cancelling ctx does not interrupt a Read that blocks; Streams then
-// returns only after that Read does. Options.Interrupt can end it.
+// returns only after that Read does. Options.Interrupt can end it; it is also called when the limit
+// has been reached, because an input may wait for records that are no longer needed.
 func Streams(
 	ctx context.Context,
 	opt Options,
@@ -58,6 +59,16 @@ func Streams(
 	}
 
 	runWorkers(ctx, group, m.opt, len(inputs), m.advance, m.enough, w)
+	if o.isLimited() && opt.Interrupt != nil {
+		group.Go(func() error {
+			select {
+			case <-m.enough:
+				opt.Interrupt(errEnough)
+			case <-ctx.Done():
+			}
+			return nil
+		})
+	}
 	return errors.Join(group.Wait(), memory.Free())
 }
 
@@ -104,6 +115,9 @@ func (m *streaming) read(ctx context.Context, f *feed, r io.Reader) error {
 			return err
 		}
 		b, err := m.readBlock(f, r, buf)
+		if errors.Is(err, errEnough) {
+			return nil
+		}
 		if b == nil || err != nil {
 			return err
 		}

@@ -105,18 +105,26 @@ func indexOf(names []string, name string) string {
 	return name
 }
 
-// TestIdleInputAfterError merges and combines an input that fails and a stream that remains open
-// and delivers nothing more. The error must not wait for the stream.
-func TestIdleInputAfterError(t *testing.T) {
+// TestIdleInput merges and combines an input and a stream that remains open and delivers nothing
+// more. Neither an error of the input nor the end of a limited merge may wait for the stream.
+func TestIdleInput(t *testing.T) {
 	t.Parallel()
 	k := kindNamed("u64")
 	sorted := k.make(t, "sorted", 100_000, seeded(t))
 	disordered := slices.Clone(sorted)
 	swapRecords(disordered, 8, 150)
 	for name, c := range map[string]struct {
-		bad []byte
-		run func(MergeOptions) error
+		other []byte
+		run   func(MergeOptions) error
 	}{
+		"limit": {sorted, func(opt MergeOptions) error {
+			opt.Limit = 100_000
+			_, err := Merge(t.Context(), opt)
+			if err == nil {
+				err = errors.New("other: no error") // as for the other cases
+			}
+			return err
+		}},
 		"merge": {disordered, func(opt MergeOptions) error {
 			_, err := Merge(t.Context(), opt)
 			return err
@@ -133,10 +141,10 @@ func TestIdleInputAfterError(t *testing.T) {
 		idle, end := io.Pipe()
 		t.Cleanup(func() { end.Close() })
 		err := c.run(MergeOptions{Record: k.spec, Stdout: io.Discard, Sources: []Source{
-			{Name: "bad", Reader: bytes.NewReader(c.bad)},
+			{Name: "other", Reader: bytes.NewReader(c.other)},
 			{Name: "idle", Reader: io.MultiReader(bytes.NewReader(sorted), idle)},
 		}})
-		if err == nil || !strings.Contains(err.Error(), "bad") {
+		if err == nil || !strings.Contains(err.Error(), "other") {
 			t.Errorf("%s: the error is %v", name, err)
 		}
 	}
