@@ -140,16 +140,21 @@ type written struct {
 
 // checkNotInput returns an error if an output is also an input.
 func checkNotInput(a *app, name string, inputs []string) error {
+	toStdout := name == "" || isStandard(name, 1)
 	for _, one := range inputs {
-		if inputPlace(a, one).isFile(name) {
+		in := inputPlace(a, one)
+		switch {
+		case !toStdout && in.isFile(name):
 			return fmt.Errorf(
 				"-o %s: is also an input: name another file", name,
 			)
-		}
-		if (name == "" || isStandard(name, 1)) &&
-			inputPlace(a, one).isEmptied(a.stdout) {
+		case toStdout && in.isEmptied(a.stdout):
 			return fmt.Errorf(
 				"%s is also standard output: the shell has emptied it", one,
+			)
+		case toStdout && in.isOpenAs(a.stdout):
+			return fmt.Errorf(
+				"%s is also standard output, and would be overwritten: use -o and another file", one,
 			)
 		}
 	}

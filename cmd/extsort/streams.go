@@ -72,8 +72,17 @@ func (p place) isEmptied(stdout any) bool {
 		return false
 	}
 	to, err := out.Stat()
-	if err != nil || !to.Mode().IsRegular() || to.Size() != 0 ||
-		isReadable(out) {
+	return err == nil && to.Size() == 0 && !isReadable(out) && p.isOpenAs(out)
+}
+
+// isOpenAs reports whether a place is the regular file of standard output.
+func (p place) isOpenAs(stdout any) bool {
+	out, ok := stdout.(*os.File)
+	if !ok {
+		return false
+	}
+	to, err := out.Stat()
+	if err != nil || !to.Mode().IsRegular() {
 		return false
 	}
 	if in, ok := p.stream.(*os.File); ok {

@@ -12,6 +12,7 @@ import (
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/internal/filename"
 	"github.com/extsort/extsort/internal/remote"
 	"github.com/extsort/extsort/merge/output"
 )
@@ -23,6 +24,9 @@ const (
 
 // Cat writes the parts of a complete output one after the other.
 func (p *Plan) Cat(ctx context.Context, to io.Writer) error {
+	if err := checkStream(p, to); err != nil {
+		return err
+	}
 	m, err := p.manifest()
 	if err != nil {
 		return fmt.Errorf(
@@ -118,22 +122,37 @@ func (p *Plan) CatTo(ctx context.Context, name string) error {
 
 // checkCat rejects a name that denotes a part or the plan.
 func checkCat(p *Plan, name string) error {
-	to, err := os.Stat(name)
-	if err != nil {
-		return nil // the name is new, an object, or cannot be opened
-	}
 	taken := []string{p.path(planName)}
 	for k := range p.Parts {
 		part, _ := p.partFile(k)
 		taken = append(taken, part)
 	}
 	for _, other := range taken {
-		if from, err := os.Stat(other); err == nil && os.SameFile(from, to) {
+		if other == name || filename.SameFile(other, name) {
 			return fmt.Errorf(
 				"-o %s: is %s, which is part of the sort: name another output",
 				name,
 				other,
 			)
+		}
+	}
+	return nil
+}
+
+// checkStream is checkCat for an output that may be an open file.
+func checkStream(p *Plan, to io.Writer) error {
+	file, ok := to.(*os.File)
+	if !ok {
+		return nil
+	}
+	opened, err := file.Stat()
+	if err != nil {
+		return nil // the write fails, too
+	}
+	for k := range p.Parts {
+		part, _ := p.partFile(k)
+		if from, err := os.Stat(part); err == nil && os.SameFile(from, opened) {
+			return fmt.Errorf("%s is part of the sort and also the output: write to another file", part)
 		}
 	}
 	return nil
