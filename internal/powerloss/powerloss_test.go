@@ -95,12 +95,17 @@ func jobs() []job {
 	sort := func(args ...string) []string {
 		return append([]string{extsort, "-t", "u64", "-T", spill, "--parallel", "2", "-o", out}, args...)
 	}
+	set := func(verb string, args ...string) []string {
+		return append([]string{extsort, verb, "-t", "u64", "--parallel", "2", "data/sorted", "data/none"}, args...)
+	}
 	return []job{
 		{name: "new", args: sort("data/few"), want: few},
 		{name: "replaced", args: sort("data/few"), old: "data/old", want: few},
 		{name: "in place", args: sort(out), old: "data/few", want: few},
 		{name: "compressed", args: sort("--compress", "zstd", "data/few"), old: "data/old", want: few},
 		{name: "merge", args: sort("-m", "data/sorted", "data/none"), old: "data/old", want: few},
+		{name: "union", args: set("union", "-o", out), old: "data/old", want: few},
+		{name: "comparison", args: set("compare", "--only-a", out), old: "data/old", want: few},
 		{name: "empty", args: sort("data/none"), old: "data/old"},
 		{name: "empty, new", args: sort("data/none")},
 		{name: "without proc", root: true, old: "data/old", want: few,
