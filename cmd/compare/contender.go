@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"slices"
 	"strconv"
 )
@@ -15,6 +16,11 @@ type contender struct {
 	inPlace bool
 	copies  bool // its output equals the input
 	script  func(in, out string) script
+
+	// second is another input in the same form, which the script names; nil if there is none.
+	second *inputs
+	// check checks the output; nil if it must consist of the records of the input.
+	check func(ctx context.Context, output string) error
 }
 
 // A kind is the role of a contender.

@@ -6,6 +6,7 @@
 //	go run ./cmd/compare --workloads u64 --memory 256M   one kind of data, one memory limit
 //	go run ./cmd/compare --size 64M --runs 3 --svg bars.svg      a quick look, with a plot
 //	go run ./cmd/compare --size 512M --runs 3 --long 2           slow programs run only once
+//	go run ./cmd/compare --sets                          set operations on two files of 1 GiB
 //	go run ./cmd/compare --table                         the table; takes hours, can be continued
 //	go run ./cmd/compare --table --rows zipf/*/pipe      the rows zipf/in-core/pipe, …
 //	go run ./cmd/compare --table --versions old=a,new=b  report where b is slower than a
@@ -28,6 +29,12 @@
 // peers sort another form of the data, such as lines of text. That form is made before the clock
 // starts, and the output is converted back for the check. The report is Markdown on standard
 // output; --json and --svg write the same figures to files.
+//
+// With --sets, the contenders run set operations and joins on two sorted files of 64-bit keys, which
+// have a quarter of their records in common: extsort, GNU sort -m, comm and join on hexadecimal text,
+// NumPy, and DuckDB, whose tables are loaded before the clock starts. The yardsticks are a copy of
+// both files and extsort -m. The number of records or counts of each output is checked, the checksum
+// if the output is one of the generated parts, and the order of extsort's outputs.
 //
 // # The table of workloads
 //

@@ -49,6 +49,17 @@ func TestCommands(t *testing.T) {
 		fmt.Fprintf(&b, "\t%s\n", strings.Join(parquet(w).pack("f"), " "))
 	}
 
+	pair := &setPair{shop: &workshop{tools: map[string]string{"numpy": "python3"}}}
+	pair.a = &inputs{w: workload{Name: "a"}}
+	pair.b = &inputs{w: workload{Name: "b"}}
+	for _, o := range setOperations {
+		fmt.Fprintf(&b, "sets %s\n", o.name)
+		all := append(pair.ownContenders(o), gnuContender(pair, o), numPySetContender(pair, o), duckDBSetContender(pair, o))
+		for _, c := range all {
+			fmt.Fprintf(&b, "\t%s\n", c.script("", "out"))
+		}
+	}
+
 	small := twoVersions()
 	for _, r := range allRows([]string{"ext4", inPipe, inTmpfs}) {
 		fmt.Fprintln(&b, r.name())

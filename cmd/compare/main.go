@@ -96,7 +96,7 @@ func compare(
 	return shop.raceAll(ctx, args, stdout)
 }
 
-// raceAll races the contenders of each workload and reports the results.
+// raceAll races the contenders of each workload, or of each set operation, and reports the results.
 func (shop *workshop) raceAll(
 	ctx context.Context, args []string, stdout io.Writer,
 ) error {
@@ -109,6 +109,14 @@ func (shop *workshop) raceAll(
 	}
 	peers, missing := shop.findPeers(ctx)
 	r.Missing = missing
+	if s.sets {
+		sections, err := raceSets(ctx, shop, peers)
+		if err != nil {
+			return err
+		}
+		r.Workloads = sections
+		return errors.Join(r.publish(stdout, s.jsonFile, s.svgFile), r.verdict())
+	}
 	for _, w := range s.workloads {
 		section, err := shop.race(ctx, w, peers)
 		if err != nil {

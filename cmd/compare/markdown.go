@@ -80,9 +80,8 @@ func (s *section) cell(row result) string {
 
 func (s *section) appendMarkdown(b *strings.Builder) {
 	fmt.Fprintf(b, "\n### %s (`%s`): %s\n\n", s.Title, s.Name, s.Size)
-	b.WriteString(
-		"| | memory limit | seconds | × cp | × cp twice | GB/s | peak memory |\n",
-	)
+	yardsticks := s.yardstickNames()
+	fmt.Fprintf(b, "| | memory limit | seconds | × %s | × %s | GB/s | peak memory |\n", yardsticks[0], yardsticks[1])
 	b.WriteString("|---|--:|--:|--:|--:|--:|--:|\n")
 	for _, r := range s.Results {
 		b.WriteString(r.row())

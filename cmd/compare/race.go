@@ -28,15 +28,20 @@ func (shop *workshop) race(
 	}
 	contenders, left := shop.contenders(w, peers)
 	s.LeftOut = left
+	return s, raceLanes(ctx, in, &s, contenders)
+}
+
+// raceLanes runs contenders in turns and adds their results to a section.
+func raceLanes(ctx context.Context, in *inputs, s *section, contenders []contender) error {
 	lanes := make([]lane, len(contenders))
 	for i, c := range contenders {
 		lanes[i] = lane{contender: c}
 	}
-	for turn := 0; turn <= shop.runs; turn++ {
+	for turn := range in.shop.runs + 1 {
 		for i := range lanes {
 			lanes[i].run(ctx, in, turn)
 			if ctx.Err() != nil {
-				return s, context.Cause(ctx)
+				return context.Cause(ctx)
 			}
 		}
 	}
@@ -44,7 +49,7 @@ func (shop *workshop) race(
 		s.Results = append(s.Results, lanes[i].result(in))
 	}
 	s.relate()
-	return s, nil
+	return nil
 }
 
 // contenders returns all contenders for the workload, and the reasons why some peers are left
@@ -108,7 +113,7 @@ func (l *lane) count(turn int, seconds, long float64) {
 func (l *lane) sortAndCheck(
 	ctx context.Context, in *inputs,
 ) (m measurement, err error) {
-	name, err := in.ensureForm(ctx, l.form)
+	name, err := l.ensureForms(ctx, in)
 	if err != nil {
 		return m, err
 	}
@@ -126,7 +131,25 @@ func (l *lane) sortAndCheck(
 	if err != nil {
 		return m, err
 	}
-	return m, shop.check(ctx, in.w, l.contender, output, in.expected)
+	return m, l.checkOutput(ctx, in)
+}
+
+// ensureForms makes the files that the contender reads, and returns the name of the first one.
+func (c *contender) ensureForms(ctx context.Context, in *inputs) (name string, err error) {
+	if c.second != nil {
+		if _, err := c.second.ensureForm(ctx, c.form); err != nil {
+			return "", err
+		}
+	}
+	return in.ensureForm(ctx, c.form)
+}
+
+// checkOutput returns an error if the output is wrong.
+func (c *contender) checkOutput(ctx context.Context, in *inputs) error {
+	if c.check != nil {
+		return c.check(ctx, output)
+	}
+	return in.shop.check(ctx, in.w, *c, output, in.expected)
 }
 
 // removeOutputs removes the files that a run created.

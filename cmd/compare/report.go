@@ -26,6 +26,8 @@ type section struct {
 	Bytes   int64    `json:"bytes"`
 	LeftOut []string `json:"left,omitempty"` // peers that cannot sort it, with reasons
 	Results []result `json:"results"`
+
+	Yardsticks [2]string `json:"-"` // names of the yardsticks; "": copyOnce and copyTwice
 }
 
 // result contains the measurements of one contender.
@@ -36,8 +38,8 @@ type result struct {
 	Command    string    `json:"command"`
 	Seconds    []float64 `json:"seconds"` // of each counted run
 	Summary    summary   `json:"summary"`
-	PerCopy    float64   `json:"per_cp,omitempty"`       // ratio of the medians to cp
-	PerTwo     float64   `json:"per_cp_twice,omitempty"` // ratio of the medians to cp twice
+	PerCopy    float64   `json:"per_cp,omitempty"`       // ratio of the medians to the first yardstick
+	PerTwo     float64   `json:"per_cp_twice,omitempty"` // ratio of the medians to the second one
 	Rate       float64   `json:"bytes_per_second,omitempty"`
 	PeakMemory int64     `json:"peak_memory,omitempty"`
 	Failed     string    `json:"failed,omitempty"`
@@ -45,8 +47,9 @@ type result struct {
 
 // relate computes the ratios of every result to the yardsticks.
 func (s *section) relate() {
-	once := s.median(copyOnce)
-	twice := s.median(copyTwice)
+	yardsticks := s.yardstickNames()
+	once := s.median(yardsticks[0])
+	twice := s.median(yardsticks[1])
 	for i := range s.Results {
 		r := &s.Results[i]
 		if r.Failed != "" {
@@ -55,6 +58,14 @@ func (s *section) relate() {
 		r.PerCopy, r.PerTwo = ratio(r.Summary.Median, once), ratio(r.Summary.Median, twice)
 		r.Rate = ratio(float64(s.Bytes), r.Summary.Median)
 	}
+}
+
+// yardstickNames returns the names of the yardsticks.
+func (s *section) yardstickNames() [2]string {
+	if s.Yardsticks[0] != "" {
+		return s.Yardsticks
+	}
+	return [2]string{copyOnce, copyTwice}
 }
 
 // median returns the median of the contender with this name, or 0 if it did not run.

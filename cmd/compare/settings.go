@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,7 +23,8 @@ type settings struct {
 	workFolder string   // where the data directory is created
 	keepData   bool
 	workloads  []workload
-	bytes      int64   // of each workload
+	sets       bool    // race set operations instead of sorts
+	bytes      int64   // of each workload, or of each input of a set operation
 	memories   []int64 // memory limits in bytes
 	runs       int
 	long       float64  // seconds after which a contender of the race runs only once; 0: no limit
@@ -66,6 +68,7 @@ func parseSettings(args []string, stderr io.Writer) (settings, error) {
 			stderr,
 			"Compare the speed of extsort with cp and with other sort programs, and check the outputs.\n\n"+
 				"Usage:\n  go run ./cmd/compare [flags]             race against other programs (peers)\n"+
+				"  go run ./cmd/compare --sets [flags]      race set operations\n"+
 				"  go run ./cmd/compare --table [flags]     the table of workloads\n"+
 				"  go run ./cmd/compare --confined [flags]  the table for data larger than memory\n\n%s",
 			f.FlagUsages(),
@@ -113,6 +116,8 @@ func (s *settings) raceFlags(f *pflag.FlagSet, t *rawFlags) {
 	f.StringSliceVar(
 		&t.workloads, "workloads", workloadNames(), "race: kinds of data",
 	)
+	f.BoolVar(&s.sets, "sets", false,
+		"race: set operations and joins of two sorted files of --size each, instead of sorts")
 	f.StringSliceVar(&t.memories, "memory", nil,
 		"race: memory limits; otherwise four times the size, and a quarter of it")
 	f.StringVar(&t.textLimit, "text-limit", "256M",
@@ -208,6 +213,7 @@ func (s *settings) read(t rawFlags, operands []string) error {
 		)
 	}
 	s.table.versions = faults.versions(t.versions, s.extsort)
+	faults.unite(s)
 	for _, pattern := range s.table.rows {
 		if !rowPattern(pattern).valid() {
 			faults.add(
@@ -319,6 +325,25 @@ func (f *faults) confine(s *settings) {
 			"--limit: at least %s, as extsort needs half of it",
 			binarySize(2*leastMemory),
 		)
+	}
+}
+
+// unite sets the settings of a race of set operations.
+func (f *faults) unite(s *settings) {
+	if !s.sets {
+		return
+	}
+	if s.table.enabled || s.table.confined {
+		f.add("--sets is a race: leave out --table and --confined")
+	}
+	known := slices.Sorted(maps.Keys(setPeers))
+	if s.peers == nil {
+		s.peers = known
+	}
+	for _, name := range s.peers {
+		if !slices.Contains(known, name) {
+			f.add("--peers %s: --sets accepts only %s", name, strings.Join(known, " "))
+		}
 	}
 }
 

@@ -44,6 +44,17 @@ func TestSmallDataNeedsOneLimit(t *testing.T) {
 	}
 }
 
+func TestSettingsOfSets(t *testing.T) {
+	s, err := parseSettings([]string{"--sets"}, io.Discard)
+	if err != nil || !slices.Equal(s.peers, []string{"duckdb", "numpy", "sort"}) {
+		t.Errorf("peers %v, %v", s.peers, err)
+	}
+	if _, err := parseSettings(strings.Fields("--sets --table --peers bsort"), io.Discard); err == nil ||
+		!strings.Contains(err.Error(), "--table") || !strings.Contains(err.Error(), "bsort") {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 func TestSettingsFaultsTogether(t *testing.T) {
 	_, err := parseSettings(strings.Fields("--size big --workloads u65 --peers quicksort --runs 0 operand"), io.Discard)
 	if err == nil {
