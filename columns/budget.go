@@ -47,6 +47,24 @@ func newBudget(limit int64, workers int) (m budget, err error) {
 	return m, nil
 }
 
+// Memory to decode and encode a column at the same time as all others: of its reader, pages and values.
+const (
+	fixedColumnBytes    = 48 << 10
+	variableColumnBytes = 112 << 10
+)
+
+// checkColumns returns an error if the columns need more memory than the share for them and for the program.
+func (m budget) checkColumns(l *layout) error {
+	variable := int64(len(l.variable))
+	need := (int64(len(l.columns))-variable)*fixedColumnBytes + variable*variableColumnBytes
+	if need <= 2*m.columns {
+		return nil
+	}
+	const mib = 1 << 20
+	least := need*5/4 + codeBytes + runtimeBytes
+	return fmt.Errorf("%d columns need a memory limit of %d MiB: increase it", len(l.columns), (least+mib-1)/mib)
+}
+
 // forSets returns the division for set operations, which merge streams and hold few records.
 func (m budget) forSets() budget {
 	const setBytes = 24 << 20

@@ -28,43 +28,52 @@ type typedEncoder[T any] struct {
 	scratch []byte     // holds values that are in two pieces
 }
 
-// encodeRows is the number of rows that an encoder converts at once.
-const encodeRows = 4096
+// encodeRows returns the number of rows that an encoder converts at once. Tables of many columns have many encoders.
+func (l *layout) encodeRows() int {
+	const (
+		most        = 4096
+		least       = 256
+		valueBytes  = 32 // with its level
+		memoryBytes = 8 << 20
+	)
+	return max(least, min(most, memoryBytes/valueBytes/len(l.columns)))
+}
 
 func newEncoder(l *layout, c *column, writer file.ColumnChunkWriter) (encoder, error) {
+	rows := l.encodeRows()
 	switch w := writer.(type) {
 	case *file.BooleanColumnChunkWriter:
-		return typedFor(c, w, loadBools), nil
+		return typedFor(c, rows, w, loadBools), nil
 	case *file.Int32ColumnChunkWriter:
 		if c.isNarrow {
-			return typedFor(c, w, loadNarrow[int32]), nil
+			return typedFor(c, rows, w, loadNarrow[int32]), nil
 		}
-		return typedFor(c, w, loadValues[int32]), nil
+		return typedFor(c, rows, w, loadValues[int32]), nil
 	case *file.Int64ColumnChunkWriter:
 		if c.isNarrow {
-			return typedFor(c, w, loadNarrow[int64]), nil
+			return typedFor(c, rows, w, loadNarrow[int64]), nil
 		}
-		return typedFor(c, w, loadValues[int64]), nil
+		return typedFor(c, rows, w, loadValues[int64]), nil
 	case *file.Float32ColumnChunkWriter:
-		return typedFor(c, w, loadValues[float32]), nil
+		return typedFor(c, rows, w, loadValues[float32]), nil
 	case *file.Float64ColumnChunkWriter:
-		return typedFor(c, w, loadValues[float64]), nil
+		return typedFor(c, rows, w, loadValues[float64]), nil
 	case *file.Int96ColumnChunkWriter:
-		return typedFor(c, w, loadInt96s), nil
+		return typedFor(c, rows, w, loadInt96s), nil
 	case *file.FixedLenByteArrayColumnChunkWriter:
-		return typedFor(c, w, loadBytes), nil
+		return typedFor(c, rows, w, loadBytes), nil
 	case *file.ByteArrayColumnChunkWriter:
-		e := typedFor(c, w, loadVariable)
+		e := typedFor(c, rows, w, loadVariable)
 		e.place = l.placeOf(c)
 		return e, nil
 	}
 	return nil, fmt.Errorf("column %s: unexpected writer %T", c.name, writer)
 }
 
-func typedFor[T any](c *column, w chunkWriter[T], load func(*typedEncoder[T], rows, []T)) *typedEncoder[T] {
-	e := &typedEncoder[T]{column: c, writer: w, values: make([]T, encodeRows), load: load}
+func typedFor[T any](c *column, rows int, w chunkWriter[T], load func(*typedEncoder[T], rows, []T)) *typedEncoder[T] {
+	e := &typedEncoder[T]{column: c, writer: w, values: make([]T, rows), load: load}
 	if c.maxLevel > 0 {
-		e.levels = make([]int16, encodeRows)
+		e.levels = make([]int16, rows)
 		for i := range e.levels {
 			e.levels[i] = c.maxLevel
 		}
@@ -73,8 +82,8 @@ func typedFor[T any](c *column, w chunkWriter[T], load func(*typedEncoder[T], ro
 }
 
 func (e *typedEncoder[T]) encode(all rows) error {
-	for from := 0; from < all.count; from += encodeRows {
-		r := all.part(from, min(encodeRows, all.count-from))
+	for from := 0; from < all.count; from += len(e.values) {
+		r := all.part(from, min(len(e.values), all.count-from))
 		values := e.values[:r.count]
 		e.load(e, r, values)
 		var levels []int16

@@ -44,6 +44,9 @@ type parquetFile struct {
 	file   *os.File
 	reader *file.Reader
 	rows   int64
+
+	readBytes int64 // size of the reads of a column chunk
+
 	group  int         // the next row group
 	before os.FileInfo // when it was opened
 	memory *pageMemory // shared with the other inputs
@@ -54,8 +57,14 @@ var (
 	encryptedMagic = []byte("PARE")
 )
 
-// readBytes is the size of the reads of a column chunk.
-const readBytes = 128 << 10
+// readBytes returns the size of the reads of a column chunk. All columns are read at the same time.
+func readBytes(columns int, memoryBytes int64) int64 {
+	const (
+		most  = 128 << 10
+		least = 4 << 10
+	)
+	return max(least, min(most, memoryBytes/int64(max(columns, 1))))
+}
 
 // expand replaces directories and patterns by the names of their files. The files of a directory
 // are in the order of their paths. Names that begin with a period or an underscore are skipped,

@@ -51,7 +51,6 @@ func (in *parquetFile) readFooter(maxPage int64) (err error) {
 	}()
 	props := parquet.NewReaderProperties(in.memory)
 	props.BufferedStreamEnabled = true
-	props.BufferSize = readBytes
 	props.MaxCompressedPageSize = maxPage
 	props.MaxUncompressedPageSize = maxPage
 	in.reader, err = file.NewParquetReader(in.file, file.WithReadProps(props))
@@ -59,6 +58,8 @@ func (in *parquetFile) readFooter(maxPage int64) (err error) {
 		return fmt.Errorf("is a damaged Parquet file: %w", err)
 	}
 	meta := in.reader.MetaData()
+	in.readBytes = readBytes(meta.Schema.NumColumns(), maxPage)
+	props.BufferSize = in.readBytes
 	if meta.IsSetEncryptionAlgorithm() {
 		return errors.New("is an encrypted Parquet file: decrypt it first")
 	}
@@ -192,7 +193,7 @@ func (in *parquetFile) groupBytes() (total int64) {
 		if err != nil {
 			continue
 		}
-		total += min(max(chunk.TotalUncompressedSize(), 0), 2*typicalPage) + readBytes
+		total += min(max(chunk.TotalUncompressedSize(), 0), 2*typicalPage) + in.readBytes
 	}
 	return total
 }

@@ -130,7 +130,7 @@ func layoutOf(ctx context.Context, inputs []input, opt Options, m budget, useSta
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", first.label(), err)
 	}
-	if err := cmp.Or(l.checkComputed(opt), l.keepKey(opt.KeepKey, first)); err != nil {
+	if err := cmp.Or(m.checkColumns(l), l.checkComputed(opt), l.keepKey(opt.KeepKey, first)); err != nil {
 		return nil, err
 	}
 	if err := l.completeRanges(ctx, inputs, opt, m); err != nil {
