@@ -50,7 +50,7 @@ func newBudget(limit int64, workers int) (m budget, err error) {
 // Memory to decode and encode a column at the same time as all others: of its reader, pages and values.
 const (
 	fixedColumnBytes    = 48 << 10
-	variableColumnBytes = 112 << 10
+	variableColumnBytes = 160 << 10
 )
 
 // checkColumns returns an error if the columns need more memory than the share for them and for the program.

@@ -14,11 +14,11 @@ func TestManyColumns(t *testing.T) {
 		want            string
 	}{
 		{64 * mib, 600, 0, ""},
-		{64 * mib, 0, 250, ""},
+		{64 * mib, 0, 200, ""},
 		{64 * mib, 3000, 0, "3000 columns need a memory limit of 200 MiB"},
 		{200 * mib, 3000, 0, ""},
-		{64 * mib, 500, 1000, "1500 columns need a memory limit of 191 MiB"},
-		{191 * mib, 500, 1000, ""},
+		{64 * mib, 500, 1000, "1500 columns need a memory limit of 249 MiB"},
+		{249 * mib, 500, 1000, ""},
 		{1 << 34, 40000, 0, ""},
 	} {
 		m, err := newBudget(row.limit, 2)
