@@ -128,6 +128,28 @@ func changed(f *Facts, change func(*Facts)) *Facts {
 
 var twoGPUs = []Device{gpuDevice(8, 3*gib), gpuDevice(8, 3*gib)}
 
+// TestPlanHasTheAlgorithm checks that a plan has the algorithm and the digits of the request.
+func TestPlanHasTheAlgorithm(t *testing.T) {
+	f := factsOf(t, 1000, gib)
+	f.Request.Algorithm, f.Request.DigitBits = "split", 3
+	if p := choose(t, f); p.Algorithm != "split" || p.DigitBits != 3 {
+		t.Errorf("algorithm %q with digits of %d bits", p.Algorithm, p.DigitBits)
+	}
+}
+
+// TestPriceOfDirectWrites checks that writes with direct I/O have the price of a copy.
+func TestPriceOfDirectWrites(t *testing.T) {
+	f := factsOf(t, gib, 512*mib)
+	f.Memory, f.ReadRate = gib, 1e9
+	c := chooserOf(f)
+	before := c.prices[writes]
+	c.weigh()
+	want := c.profile.copies(f, c.sizes.Workers)
+	if !c.sizes.Queue.Output || want == before || c.prices[writes] != want {
+		t.Errorf("a write costs %g, and %g before; want %g; %+v", c.prices[writes], before, want, c.sizes.Queue)
+	}
+}
+
 // TestSampleCountsSteps counts ascents and descents; equal neighbors are neither.
 func TestSampleCountsSteps(t *testing.T) {
 	for _, c := range []struct {
