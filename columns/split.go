@@ -66,7 +66,8 @@ func newSplitter(opt Options, l *layout, rows int64) (*splitter, error) {
 	return s, nil
 }
 
-// A splitTarget is an output that consists of several files. All of them appear or none.
+// A splitTarget is an output that consists of several files. Commit completes one after another, so after an error
+// in Commit, the first files may exist and the others not.
 type splitTarget struct {
 	extsort.Sink // the current file
 

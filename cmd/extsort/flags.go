@@ -128,6 +128,6 @@ func splitFlag(g group, v *flagValues) {
 		parse:    parseSplit(&v.opt),
 	}, "split",
 		"write N files, or files of SIZE bytes (such as 4G), split by key range: FILE.000, FILE.001 and so on, and "+
-			"FILE.index with their first keys; all files appear or none; otherwise one file").
+			"FILE.index with their first keys; all appear or none (of tables, perhaps some); otherwise one file").
 		sets("Options.SplitFiles", "Options.SplitBytes").notWith("-c")
 }
