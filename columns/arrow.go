@@ -61,8 +61,13 @@ func openArrow(name string, f *os.File, info os.FileInfo, head []byte, maxBytes 
 	}
 	in.from = from
 	in.memory = newBoundedAllocator(maxBytes)
-	in.reader, err = ipc.NewReader(from, ipc.WithAllocator(in.memory),
-		ipc.WithBodySizeLimit(maxBodyBytes), ipc.WithMetadataSizeLimit(maxBytes))
+	// ipc.NewReader of arrow-go 18.8 ignores the limits.
+	options := []ipc.Option{
+		ipc.WithAllocator(in.memory),
+		ipc.WithBodySizeLimit(maxBodyBytes),
+		ipc.WithMetadataSizeLimit(maxBytes),
+	}
+	in.reader, err = ipc.NewReaderFromMessageReader(ipc.NewMessageReader(from, options...), options...)
 	if err != nil {
 		return nil, fmt.Errorf("is damaged Arrow data: %w", err)
 	}

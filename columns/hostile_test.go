@@ -201,6 +201,25 @@ func arrowSchemaBytes(tb testing.TB) []byte {
 	return stream.Bytes()
 }
 
+// TestArrowMessageLength opens Arrow data whose second message claims more bytes of metadata than the limit
+// allows, for which the library would allocate memory.
+func TestArrowMessageLength(t *testing.T) {
+	for name, length := range map[string][]byte{
+		"with its marker":     {0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0x19},
+		"before version 0.15": {0, 0, 0, 0x19, 0, 0, 0, 0},
+	} {
+		data := arrowSchemaBytes(t)
+		copy(data[len(data)-8:], length)
+		in := filepath.Join(t.TempDir(), "in")
+		if err := os.WriteFile(in, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Describe([]string{in}, MinMemory); err == nil || !strings.Contains(err.Error(), "exceeds limit") {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
 // TestArrowFieldCount opens Arrow data whose schema claims 2^30 fields, for which the library would allocate
 // memory.
 func TestArrowFieldCount(t *testing.T) {
