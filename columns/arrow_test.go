@@ -19,8 +19,6 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/float16"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
-
-	"github.com/extsort/extsort/sets"
 )
 
 // arrowKinds are the Arrow types of columnKinds, by name.
@@ -365,26 +363,13 @@ func checkArrowVerbs(t *testing.T, rng *rand.Rand) {
 		parts = append(parts, part)
 	}
 	opt.Inputs = names
-	for _, operation := range []sets.Operation{sets.Union, sets.Intersect, sets.Subtract, sets.InnerJoin, sets.LeftJoin} {
-		opt.Output = filepath.Join(folder, string(operation))
-		set := SetOptions{Options: opt, Operation: operation, All: operation == sets.Union && rng.IntN(2) == 0}
-		want, ok := combined(parts, set)
-		if !ok { // a join with too many rows
-			continue
-		}
-		_, err := Combine(context.Background(), set)
-		if err != nil && whole.isRefused(set, err) {
-			continue
-		}
-		if err != nil {
-			t.Fatalf("%s: %v", operation, err)
-		}
-		data, err := os.ReadFile(opt.Output)
+	checkCombinations(t, rng, opt, whole, parts, func(name string) [][][]byte {
+		data, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		whole.compareRows(t, string(operation), readArrowTable(t, data, isFile), want)
-	}
+		return readArrowTable(t, data, isFile)
+	})
 }
 
 // TestArrowBatchSizes sorts streams whose batches have the given numbers of rows, with 16 workers. Batches

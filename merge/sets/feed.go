@@ -128,23 +128,24 @@ func (f *feed) checkOrder(b *block) error {
 	if len(f.last.keys) > 0 {
 		c := f.last.compare(0, &b.stretch, 0)
 		if c > 0 {
-			return f.disorder(f.last.record(0), b.record(0), 0)
+			return f.in.disorder(f.number, f.records, f.last.record(0), b.record(0))
 		}
 		b.continues = c == 0
 	}
 	if i := b.check(); i > 0 {
-		return f.disorder(b.record(i-1), b.record(i), i)
+		return f.in.disorder(f.number, f.records+int64(i), b.record(i-1), b.record(i))
 	}
 	return nil
 }
 
-// disorder returns the error for record i of a block, which is less than the one before it.
-func (f *feed) disorder(before, record []byte, i int) error {
+// disorder returns the error for a record of an input, which is less than the one before it. at is the index of the
+// record.
+func (in *Input) disorder(number int, at int64, before, record []byte) error {
 	return &merge.DisorderError{
-		Input:  f.number,
-		Record: f.records + int64(i),
-		Key:    f.in.Keyer.Append(nil, record),
-		Before: f.in.Keyer.Append(nil, before),
+		Input:  number,
+		Record: at,
+		Key:    in.Keyer.Append(nil, record),
+		Before: in.Keyer.Append(nil, before),
 	}
 }
 

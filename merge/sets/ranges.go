@@ -251,12 +251,7 @@ func (w *ranger) load(input int, from, to int64) (part, error) {
 	in.Read(recs[before*b.size:])
 	b.setRecords(n)
 	if i := b.check(); i > 0 {
-		return part{}, &merge.DisorderError{
-			Input:  input,
-			Record: from - int64(before) + int64(i),
-			Key:    in.Keyer.Append(nil, b.record(i)),
-			Before: in.Keyer.Append(nil, b.record(i-1)),
-		}
+		return part{}, in.disorder(input, from-int64(before)+int64(i), b.record(i-1), b.record(i))
 	}
 	return part{b.slice(before, n), b}, nil
 }
