@@ -52,27 +52,13 @@ func newOverwrite(to io.Writer, opt Options) *overwrite {
 	return o
 }
 
-// file returns the open file that the stream is written to, or nil if the stream is another kind
-// of writer.
-func (o *overwrite) file() *os.File {
-	switch to := o.to.(type) {
-	case *stream:
-		return to.file
-	case *File:
-		return to.file
-	case *os.File:
-		return to
-	}
-	return nil
-}
-
 // begin checks, once, that the output may be written.
 func (o *overwrite) begin() error {
 	if o.allowed {
 		return nil
 	}
 	var now os.FileInfo
-	if file := o.file(); file != nil {
+	if file := fileOf(o.to); file != nil {
 		var err error
 		if now, err = file.Stat(); err != nil {
 			return device.WithoutPath(err)
@@ -99,7 +85,7 @@ func (o *overwrite) reserveGrowth(now os.FileInfo) error {
 	if bytes <= 0 {
 		return nil
 	}
-	file := o.file()
+	file := fileOf(o.to)
 	from := now.Size()
 	if !appends(file) {
 		var err error
@@ -128,7 +114,7 @@ func (o *overwrite) finish() error {
 	if err := o.begin(); err != nil { // in case nothing was written
 		return err
 	}
-	file := o.file()
+	file := fileOf(o.to)
 	if file == nil || appends(file) && !o.reserved {
 		return nil
 	}

@@ -1,14 +1,17 @@
 package output
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"sync/atomic"
 
 	"github.com/extsort/extsort/chunker/input/pipe"
+	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/turns"
 )
@@ -62,6 +65,7 @@ func newStreamEnd(ctx context.Context, to io.Writer, opt Options) *streamEnd {
 	if opt.InPlace != nil {
 		end.old = newOverwrite(to, opt)
 	}
+	end.durable = durableFile(to, opt)
 	end.behind = newSequentialFile(to)
 	out, isOutput := to.(Output)
 	if !isOutput {
@@ -135,6 +139,7 @@ type streamEnd struct {
 	out        Output
 	old        oldContent
 	behind     *sequentialFile // nil unless the stream is a regular file
+	durable    *rawFile        // the file to sync at the end; nil if the stream needs no sync
 	closed     atomic.Bool     // rejects further writes
 	begun      atomic.Bool     // a byte has been written
 }
@@ -162,7 +167,45 @@ func (e *streamEnd) commit(ctx context.Context) error {
 	if err := e.old.finish(); err != nil {
 		return err
 	}
+	if e.durable != nil {
+		if err := Await(ctx, e.durable.sync); err != nil {
+			return fmt.Errorf("sync output %s: %w", e.durable.name, device.WithoutPath(err))
+		}
+	}
 	return e.out.Commit(ctx, -1)
+}
+
+// durableFile returns the file of a stream if the data must be durable at the end, and otherwise nil.
+// If the file is also an input, the disk contains a mixture of old and new records until then. A
+// disk reports errors of cached writes only to a sync.
+func durableFile(to io.Writer, opt Options) *rawFile {
+	file := fileOf(to)
+	if file == nil {
+		return nil
+	}
+	info, err := file.Stat()
+	if err != nil {
+		return nil
+	}
+	isDisk := info.Mode()&(fs.ModeDevice|fs.ModeCharDevice) == fs.ModeDevice
+	if isDisk || opt.InPlace != nil && info.Mode().IsRegular() {
+		return &rawFile{ops: newOperations(opt.Fault), file: file, name: cmp.Or(opt.Overwrites, file.Name())}
+	}
+	return nil
+}
+
+// fileOf returns the open file that a stream is written to, or nil if the stream is another kind of
+// writer.
+func fileOf(to io.Writer) *os.File {
+	switch to := to.(type) {
+	case *stream:
+		return to.file
+	case *File:
+		return to.file
+	case *os.File:
+		return to
+	}
+	return nil
 }
 
 // abort gives up the stream. The compressor must not write the end of a complete stream.

@@ -189,3 +189,42 @@ func TestOverwriteAsksOnce(t *testing.T) {
 		}
 	}
 }
+
+// TestOverwriteIsSynced checks that a file that was an input is durable when Commit returns, and that
+// other redirected files are not synced.
+func TestOverwriteIsSynced(t *testing.T) {
+	for _, row := range []struct {
+		isInput bool
+		failing bool
+	}{{true, false}, {true, true}, {false, true}} {
+		name := filepath.Join(t.TempDir(), "in")
+		put(t, name, make([]byte, 100))
+		file, err := os.OpenFile(name, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		synced := 0
+		opt := Options{RecordSize: 1, Records: 3, Fault: func(operation string) error {
+			if operation != "sync output" {
+				return nil
+			}
+			synced++
+			if row.failing {
+				return errBroken
+			}
+			return nil
+		}}
+		if row.isInput {
+			opt.InPlace = func(os.FileInfo) error { return nil }
+		}
+		sink, err := NewSink(t.Context(), file, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = errors.Join(sink.WriteBlock(t.Context(), 0, []byte("abc")), sink.Commit(t.Context(), 3))
+		if (synced == 1) != row.isInput || errors.Is(err, errBroken) != (row.isInput && row.failing) {
+			t.Errorf("%+v: synced %d times, error %v", row, synced, err)
+		}
+	}
+}
