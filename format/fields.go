@@ -230,12 +230,17 @@ func (h *Header) Columns() []Column {
 	return all
 }
 
-// gapColumn returns the column of the bytes [from, to), which no field contains.
+// gapColumn returns the column of the bytes [from, to), which no field contains. Its name differs from
+// those of all fields.
 func gapColumn(named []Column, from, to int) Column {
 	gap := Column{
 		Name:   "byte" + strconv.Itoa(from),
 		Offset: from,
 		Type:   Type{Kind: Bytes, Size: to - from},
+	}
+	isTaken := func(c Column) bool { return c.Name == gap.Name && c.Offset != from }
+	for slices.ContainsFunc(named, isTaken) {
+		gap.Name += "_"
 	}
 	for _, c := range named {
 		if c.Offset == from && c.Type.Size == 0 && c.Name != "" {

@@ -235,7 +235,8 @@ func (r *rowBuilder) add(p piece) error {
 
 // isGap reports whether a column consists of bytes that no field contains.
 func isGap(c format.Column) bool {
-	return c.Name == "" || c.Type.Kind == format.Bytes && c.Name == fmt.Sprintf("byte%d", c.Offset)
+	name := strings.TrimRight(c.Name, "_") // a field may have the name of a gap
+	return name == "" || c.Type.Kind == format.Bytes && name == fmt.Sprintf("byte%d", c.Offset)
 }
 
 // isKey reports whether a column is a key field. It needs no fill.
