@@ -11,18 +11,19 @@ import (
 )
 
 // codecChoice decides whether spilled blocks are compressed, and how. With the codec "auto" it
-// tries all codecs on some blocks, and then uses the one that saves the most time, if any does.
+// tries all codecs on some blocks, and then uses the one that saves the most time, if any does. It
+// goes on trying now and then, because the first blocks may not be typical: those of a run contain
+// its smallest keys, and the part that fills its first block first is that of the most frequent key.
 // Spilled data that stays in the page cache is copied faster than any codec can compress it.
 type codecChoice struct {
-	codec   format.Compression // None until auto has decided
+	codec   format.Compression // None until auto has decided for the first time
 	coder   *format.BlockCoder
 	rate    float64 // bytes per second, for writing and for reading back
 	workers float64 // number of workers that compress or decompress concurrently
 
 	mu     sync.Mutex
-	trials []trial // for auto; nil after it has decided
+	trials []trial // for auto; otherwise nil
 	seen   int     // number of blocks seen
-	buffer []byte  // buffer of the trials
 }
 
 // A trial sums up the blocks on which a codec was tried.
@@ -33,11 +34,12 @@ type trial struct {
 }
 
 const (
-	// codecTrials is the number of blocks that auto tries before it decides, and betweenTrials is
-	// the distance between these blocks. The first blocks of a run contain its smallest keys,
-	// which may be the most frequent ones and therefore not typical.
-	codecTrials   = 4
+	// auto decides for the first time after firstTrials blocks that it tried, with betweenTrials
+	// blocks from one to the next. From then on, there are betweenLater blocks from one to the next,
+	// and it decides again after each.
+	firstTrials   = 4
 	betweenTrials = 16
+	betweenLater  = 128
 )
 
 // newCodecChoice returns the choice that opt.Codec specifies.
@@ -61,32 +63,44 @@ func newCodecChoice(opt *Options, coder *format.BlockCoder) *codecChoice {
 	return c
 }
 
-func (c *codecChoice) choose(recs []byte) format.Compression {
+// mayCompress reports whether choose may return a codec.
+func (c *codecChoice) mayCompress() bool {
+	return c.trials != nil || c.codec != format.None
+}
+
+// choose returns the codec for the next block. It may use the buffer.
+func (c *codecChoice) choose(buffer *[]byte, recs []byte) format.Compression {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 
 	if c.trials == nil {
 		return c.codec
 	}
-	if c.seen++; c.seen%betweenTrials == 1 {
+	const decided = (firstTrials - 1) * betweenTrials // block of the first decision
+	between := betweenTrials
+	if c.seen > decided {
+		between = betweenLater
+	}
+	if c.seen%between == 0 {
 		for i := range c.trials {
-			c.measure(&c.trials[i], recs)
+			c.measure(&c.trials[i], buffer, recs)
 		}
 	}
-	if c.seen > (codecTrials-1)*betweenTrials {
+	if c.seen >= decided {
 		c.decide()
 	}
-	return format.None
+	c.seen++
+	return c.codec
 }
 
 // measure compresses a block and adds the result to a trial. It compresses twice and takes the
 // shorter time, because another process may have interrupted one of the two.
-func (c *codecChoice) measure(t *trial, recs []byte) {
+func (c *codecChoice) measure(t *trial, buffer *[]byte, recs []byte) {
 	var seconds [2]float64
 	var packed []byte
 	for i := range seconds {
 		start := time.Now()
-		packed, _ = c.compress(&c.buffer, recs, t.codec)
+		packed, _ = c.compress(buffer, recs, t.codec)
 		seconds[i] = time.Since(start).Seconds()
 	}
 
@@ -95,14 +109,16 @@ func (c *codecChoice) measure(t *trial, recs []byte) {
 	t.out += int64(len(packed))
 }
 
+// decide chooses the codec that would have saved the most time in all blocks tried so far.
 func (c *codecChoice) decide() {
-	best := slices.MaxFunc(c.trials, func(a, b trial) int {
-		return cmp.Compare(c.savedSeconds(&a), c.savedSeconds(&b))
-	})
-	if c.savedSeconds(&best) > 0 {
-		c.codec = best.codec
+	c.codec = format.None
+	most := 0.0
+	for i := range c.trials {
+		if saved := c.savedSeconds(&c.trials[i]); saved > most {
+			most = saved
+			c.codec = c.trials[i].codec
+		}
 	}
-	c.trials, c.buffer = nil, nil
 }
 
 // savedSeconds returns the time saved by writing and reading less, minus the time for compressing

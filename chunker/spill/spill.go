@@ -154,18 +154,19 @@ func (s *Spill) Close() error {
 	return errors.Join(closing.Wait(), s.index.close())
 }
 
-// storeBlock compresses a block if that pays, and stores it in an extent, or in a new extent of at
-// least the given size. It returns the entry of the block; the caller sets First. Direct I/O goes
+// storeBlock compresses a block if that pays, and stores it in an extent, or in a new extent of about
+// the given size. It returns the entry of the block; the caller sets First. Direct I/O goes
 // on after storeBlock returns: done is the batch to wait for.
-func (s *Spill) storeBlock(recs []byte, e *extent, least int64, done *blockio.Batch) (Block, error) {
+func (s *Spill) storeBlock(recs []byte, e *extent, wanted int64, done *blockio.Batch) (Block, error) {
 	stored, codec := recs, format.None
-	if s.Written() >= s.cachedBytes {
-		codec = s.choice.choose(recs)
-	}
-	if codec != format.None {
+	if s.choice.mayCompress() && s.Written() >= s.cachedBytes {
 		buffer := <-s.buffers
 		defer func() { s.buffers <- buffer }()
-		if stored, codec = s.choice.compress(&buffer, recs, codec); codec != format.None {
+		codec = s.choice.choose(&buffer, recs)
+		if codec != format.None {
+			stored, codec = s.choice.compress(&buffer, recs, codec)
+		}
+		if codec != format.None {
 			s.codec.Store(int32(codec))
 		}
 	}
@@ -175,15 +176,15 @@ func (s *Spill) storeBlock(recs []byte, e *extent, least int64, done *blockio.Ba
 		Records: len(recs) / size, Bytes: len(stored), Codec: codec, Sum: xxh3.Hash(stored),
 		Key: k.Append(make([]byte, 0, k.KeySize()), recs[:size]),
 	}
-	return b, s.writeStored(&b, stored, e, least, done)
+	return b, s.writeStored(&b, stored, e, wanted, done)
 }
 
 // writeStored finds a place for the stored bytes of b. If a directory is full, it uses the others
 // from then on.
-func (s *Spill) writeStored(b *Block, stored []byte, e *extent, least int64, done *blockio.Batch) error {
+func (s *Spill) writeStored(b *Block, stored []byte, e *extent, wanted int64, done *blockio.Batch) error {
 	size := aligned(len(stored))
 	for {
-		b.Volume, b.Offset = s.takeSpace(e, size, least)
+		b.Volume, b.Offset = s.takeSpace(e, size, wanted)
 		v := s.volumes[b.Volume]
 		err := s.writeBlock(v, stored, b.Offset, e.end, done)
 

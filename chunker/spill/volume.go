@@ -108,16 +108,19 @@ type extent struct {
 	next, end int64 // offsets in the file
 }
 
-// takeSpace takes size bytes of the extent. If the extent has less space left, it starts a new one
-// of at least the given size. Unused space of the old one costs nothing, because it is only a range
-// of offsets.
-func (s *Spill) takeSpace(e *extent, size, least int64) (volume int, offset int64) {
+// takeSpace takes size bytes of the extent. If the extent has less space left, it starts a new one:
+// as many times size as fit in wanted bytes, but at least once. So blocks of equal sizes leave no
+// gaps. A gap is only a range of offsets, but if it is reserved, it divides the file into short
+// pieces, and a file system that is mounted with discard informs the disk of each one when the file
+// is deleted.
+func (s *Spill) takeSpace(e *extent, size, wanted int64) (volume int, offset int64) {
 	if e.end-e.next < size {
 		i, v := s.nextVolume()
-		end := v.end.Add(max(size, least))
+		length := max(wanted/size, 1) * size
+		end := v.end.Add(length)
 		*e = extent{
 			volume: i,
-			next:   end - max(size, least),
+			next:   end - length,
 			end:    end,
 		}
 	}

@@ -192,7 +192,7 @@ func (s *Spill) extentBytes(a *Appender) int64 {
 	if s.writer == nil || !s.roomy {
 		return punchBytes
 	}
-	return min(punchBytes, a.stored/extentPart) &^ (plan.SpillAlign - 1)
+	return min(punchBytes, a.stored/extentPart)
 }
 
 // appended describes the blocks of one section.
