@@ -23,6 +23,7 @@ var tallying = Properties{
 	Requestable:   true,
 	Hint:          "few distinct keys",
 	InMemory:      true,
+	DirectIO:      true,
 	ReadsAllFirst: true,
 	weigh:         weighTally,
 	canForce:      func(c *chooser, a *Candidate) bool { return c.f.canTally() && a.ChunkRecords > 0 },
