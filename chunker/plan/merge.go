@@ -53,8 +53,9 @@ func (c *chooser) merge() Candidate {
 	}
 
 	runs := runRecords{merged: merged, spilled: max(merged-kept, 0)}
+	writes := 1 + rewritten(a.Chunks, c.sizes.FanIn) // how often a record is spilled, on average
 	bytesOf := func(records float64) int64 {
-		return int64(records) * int64(c.f.recordSize()) * int64(max(a.Levels, 1))
+		return int64(records * writes * float64(c.f.recordSize()))
 	}
 	// RoomBytes allows for keys that are all different, which cannot be combined.
 	a.RoomBytes = roomFor(bytesOf(runs.spilled), c.storedBlock(a.ChunkRecords))
@@ -69,8 +70,7 @@ func (c *chooser) merge() Candidate {
 		runs.packed = runs.spilled * float64(numbers)
 		a.StoredBytes = int64(keeps * float64(a.TempBytes))
 	}
-	fetches := 1 + rewritten(a.Chunks, c.sizes.FanIn) // how often a record is read back, on average
-	a.fetchedRecords = fetches * runs.stored
+	a.fetchedRecords = writes * runs.stored // each is read back once for every time it is spilled
 	a.Stages = []Stage{
 		c.stage(StageRuns, workOfRuns(c, &a, &runs)),
 		c.stage(StageMerge, workOfMerge(c, &a, &runs)),

@@ -151,19 +151,34 @@ func (c *chooser) partition() Candidate {
 	return c.withDiskTime(a, c.known(), a.fetchedRecords)
 }
 
+// searchScatters is the time that a record takes on each level of a search for its part, relative
+// to sending a record to a part that a table of digits gives.
+const searchScatters = 0.4
+
+// scattersPerRecord returns the time that it takes to send a record to one of a number of parts,
+// relative to that with a table of digits. A key that is frequent in the sorted sample, and exceeds
+// the share of a part, makes the parts too uneven for such a table.
+func scattersPerRecord(keys []uint64, parts int) float64 {
+	if share := len(keys) / max(parts, 1); parts < 2 || share < 2 || !frequent(keys, share) {
+		return 1
+	}
+	return 1 + searchScatters*math.Log2(float64(parts))
+}
+
 func stagesOfParts(c *chooser, a *Candidate, s *scattering) []Stage {
 	n := c.known()
 	passes := float64(s.passes)
 	inMemory := float64(a.ChunkRecords) * float64(max(a.InFlight, 1))
+	scattered := n * scattersPerRecord(c.sorted(), s.fit)
 	first := work{
 		reads:    n,
-		scatters: n,
+		scatters: scattered,
 		spills:   n,
 		waits:    n * c.eq.store,
 		fixed:    c.profile.start(c.f),
 	}
 	parts := work{
-		scatters: (passes - 1) * n,
+		scatters: (passes - 1) * scattered,
 		spills:   (2*passes - 1) * n,
 		waits:    (passes - 1) * n * c.eq.store,
 		blocks:   passes * c.blocksOf(n, s.BlockBytes),
