@@ -213,6 +213,22 @@ func TestMergeNoticesDisorder(t *testing.T) {
 	}
 }
 
+// TestForecastCountsBlocks checks the order of blocks of a forecast, and that each has its index within its run.
+func TestForecastCountsBlocks(t *testing.T) {
+	k := formattest.KeyerOf(t, formattest.Bare(t, "u8"))
+	runs := memoryRuns(k, [][]byte{{1, 4, 6}, {2, 3, 5, 7}}, 1)
+	f, err := newForecast(runs, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for rank, want := range [][2]int{{0, 0}, {1, 0}, {1, 1}, {0, 1}, {1, 2}, {0, 2}, {1, 3}} {
+		p, err := f.place(rank)
+		if err != nil || [2]int{p.run, p.index} != want {
+			t.Fatalf("place %d is %+v, error %v, want %d", rank, p, err, want)
+		}
+	}
+}
+
 func TestMergeWriterError(t *testing.T) {
 	k := formattest.KeyerOf(t, formattest.Bare(t, "u64"))
 	runs, _ := sortedParts(k, parts(formattest.Bare(t, "u64"), shapes[0].fill, 5, 5000, rand.New(rand.NewPCG(3, 4))))

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/extsort/extsort/format"
@@ -50,11 +51,77 @@ func TestManyInputsAreClosed(t *testing.T) {
 				if all, err := io.ReadAll(in.Sequence()); err != nil || len(all) != 80 {
 					t.Errorf("%d inputs, %v: %d bytes, error %v", n, c, len(all), err)
 				}
+				if whole := in.WholeRecords(); whole != 10 {
+					t.Errorf("%d inputs, %v: %d records in all", n, c, whole)
+				}
 			}
 			if err := joinErrors(inputs, (*Input).Close); err != nil {
 				t.Error(err)
 			}
 		}
+	}
+}
+
+// TestSourceOfNoSize refuses sources whose size is negative, or larger than what can be read.
+func TestSourceOfNoSize(t *testing.T) {
+	for size, says := range map[int64]string{-1: "must not be negative", 8: "read short"} {
+		source := Source{Name: "short", At: bytes.NewReader(make([]byte, 7)), Size: size}
+		_, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u64"}}, []Source{source}, nil, 1<<20)
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("size %d: %v", size, err)
+		}
+	}
+}
+
+// TestTailOfFile skips a tail of any length, and keeps no more than MaxKept bytes.
+func TestTailOfFile(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "in")
+	put(t, name, make([]byte, 80+MaxKept+1))
+	for tail, most := range map[int64]bool{MaxKept + 1: false, MaxKept - 7: true} {
+		for _, keep := range []bool{false, true} {
+			kind := Kind{Spec: format.Spec{Type: "u64"}, Frame: Frame{Tail: tail, Keep: keep}}
+			inputs, err := Open(t.Context(), kind, Named(name), nil, 1<<20)
+			if keep && !most {
+				if err == nil {
+					t.Errorf("a tail of %d bytes was kept", tail)
+				}
+				continue
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want := (80 + MaxKept + 1 - tail) / 8; inputs[0].Records != want {
+				t.Errorf("%d records, want %d", inputs[0].Records, want)
+			}
+			kept, _ := inputs[0].KeptTail()
+			if isKept := len(kept) > 0; isKept != keep || isKept && int64(len(kept)) != tail {
+				t.Errorf("%d bytes of %d are kept, keep is %t", len(kept), tail, keep)
+			}
+			if err := inputs[0].Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+// TestClosedDecoder checks that an input closes its decompressor, which then returns no more bytes, although its source
+// stays open.
+func TestClosedDecoder(t *testing.T) {
+	packed := compressed(t, make([]byte, 8<<20), format.Zstd)
+	source := Source{Name: "bytes", At: bytes.NewReader(packed), Size: int64(len(packed))}
+	inputs, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u64"}}, []Source{source}, nil, 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoder := inputs[0].decoder.(io.Reader)
+	if _, err := inputs[0].Sequence().Read(make([]byte, 8)); err != nil {
+		t.Fatal(err)
+	}
+	if err := inputs[0].Close(); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := io.Copy(io.Discard, decoder); err == nil {
+		t.Errorf("a closed decompressor returned %d bytes", n)
 	}
 }
 
