@@ -131,7 +131,7 @@ var memoryCases = []memoryCase{
 		spec: format.Spec{Type: "u64"}, strategy: MergeRuns, mib: 160, limit: 16, spill: 260,
 		codec: "delta", workers: 40},
 	{name: "output by zstd", spec: format.Spec{Type: "bytes20"}, mib: 200, limit: 128, spill: 210, codec: "none",
-		output: "zstd"},
+		output: "zstd", garbage: 400}, // encoders of up to 16 processors
 	{name: "least memory, output by s2", spec: gensortSpec, mib: 160, limit: 16, spill: 400, codec: "none", output: "s2"},
 	{name: "output by brotli", spec: gensortSpec, mib: 100, limit: 64, spill: 200, codec: "none", output: "brotli"},
 	{name: "long pipe", repeats: true,
