@@ -143,7 +143,7 @@ func TestParseLimit(t *testing.T) {
 			t.Errorf("ParseLimit(%q) = %d, %v, want %d", s, got, err, want)
 		}
 	}
-	for _, s := range []string{"1.9", "1.9B", "", "1,5K", "8.5E"} {
+	for _, s := range []string{"1.9", "1.9B", "", "1,5K", "8.5E", "0.0001K"} {
 		if got, err := ParseLimit(s); err == nil {
 			t.Errorf("ParseLimit(%q) = %d, want an error", s, got)
 		}

@@ -23,13 +23,17 @@ func ParseSize(s string) (int64, error) {
 
 // ParseLimit is ParseSize for a limit, which need not be exact: it rounds 1.1G, which is not a
 // whole number of bytes, down. A fraction of a byte without a unit, such as 1.9, is still an
-// error.
+// error, and so is less than one byte, because a limit of 0 often means that there is none.
 func ParseLimit(s string) (int64, error) {
 	bytes, unit, err := parseSize(s)
 	if err == nil && unit == 1 {
 		return ParseSize(s)
 	}
-	return wholePart(bytes), err
+	limit := wholePart(bytes)
+	if err == nil && limit == 0 && bytes.Sign() > 0 {
+		return 0, fmt.Errorf("size %q: it is less than one byte", s)
+	}
+	return limit, err
 }
 
 // parseSize returns the exact number of bytes and the unit of s. The number is nil if err is not

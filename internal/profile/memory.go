@@ -43,16 +43,17 @@ func LimitMemory(limit, least int64, all func() int64) int64 {
 	}
 }
 
-// ParseMemory parses a limit in the form of format.ParseLimit, or a percentage of Memory.
+// ParseMemory parses a limit in the form of format.ParseLimit, or a percentage of Memory. A
+// percentage that is less than one byte is an error, because 0 is the default limit.
 func ParseMemory(s string) (int64, error) {
 	digits, ok := strings.CutSuffix(s, "%")
 	if !ok {
 		return format.ParseLimit(s)
 	}
 	percent, err := strconv.ParseFloat(digits, 64)
-	if err != nil || percent <= 0 || percent > 100 {
+	if err != nil || !(percent > 0 && percent <= 100) { // NaN is neither
 		return 0, fmt.Errorf(
-			"size %q: a percentage must be from 1%% to 100%%", s,
+			"size %q: a percentage must be more than 0%% and at most 100%%", s,
 		)
 	}
 	m := Memory()
@@ -61,5 +62,9 @@ func ParseMemory(s string) (int64, error) {
 			"size %q: the memory of this machine is not known: give a size such as 2G", s,
 		)
 	}
-	return int64(percent / 100 * float64(m)), nil
+	bytes := int64(percent / 100 * float64(m))
+	if bytes == 0 {
+		return 0, fmt.Errorf("size %q: it is less than one byte", s)
+	}
+	return bytes, nil
 }

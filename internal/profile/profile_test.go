@@ -174,3 +174,17 @@ func TestLimitMemory(t *testing.T) {
 		}
 	}
 }
+
+func TestParseMemory(t *testing.T) {
+	all := Memory()
+	for text, want := range map[string]int64{"100%": all, "50%": all / 2, "0.5G": 1 << 29} {
+		if got, err := ParseMemory(text); err != nil || got != want {
+			t.Errorf("%s is %d, %v, want %d", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"0%", "0.0000000001%", "-1%", "101%", "NaN%", "%", "0.0001K"} {
+		if got, err := ParseMemory(text); err == nil {
+			t.Errorf("%s is %d, want an error", text, got)
+		}
+	}
+}
