@@ -169,6 +169,9 @@ type faults struct {
 	remote    bool    // treat the input as read over a network
 }
 
+// maxWorkers limits the threads on machines with few processors. More of them only use memory.
+const maxWorkers = 256
+
 // withDefaults returns the options with defaults in place of zero values.
 func (o Options) withDefaults() Options {
 	if o.Sink != nil {
@@ -176,7 +179,7 @@ func (o Options) withDefaults() Options {
 	}
 	o.Stdin = cmp.Or[io.Reader](o.Stdin, os.Stdin)
 	o.Stdout = cmp.Or[io.Writer](o.Stdout, os.Stdout)
-	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
+	o.Workers = min(cmp.Or(o.Workers, runtime.GOMAXPROCS(0)), max(maxWorkers, 4*runtime.GOMAXPROCS(0)))
 	o.MemoryBytes = profile.LimitMemory(o.MemoryBytes, MinMemory, systemMemory)
 	if o.Checkpoint != "" {
 		o.TempDirs = []string{o.Checkpoint}

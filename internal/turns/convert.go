@@ -2,6 +2,7 @@ package turns
 
 import (
 	"context"
+	"runtime"
 	"sync"
 
 	"github.com/extsort/extsort/internal/safely"
@@ -16,13 +17,16 @@ type Conversion[B any] struct {
 	Write   func(ctx context.Context, b *B) error
 }
 
-// Run converts all blocks with a number of workers. If blocks fail, it writes the blocks before the
+// workersPerProcessor limits the workers of a conversion, because more of them only use memory.
+const workersPerProcessor = 4
+
+// Run converts all blocks with up to a number of workers. If blocks fail, it writes the blocks before the
 // first failed one and returns that block's error.
 func (c Conversion[B]) Run(ctx context.Context, workers int) error {
 	group, ctx := safely.WithContext(ctx)
 	var writing Queue // of blocks
 	read := c.numbered()
-	for range workers {
+	for range min(workers, workersPerProcessor*runtime.GOMAXPROCS(0)) {
 		group.Go(func() error {
 			var b B
 			for ctx.Err() == nil {
