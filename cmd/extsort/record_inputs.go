@@ -137,12 +137,18 @@ func (in *recordInputs) reader(first, end int64) recordReader {
 	}
 }
 
-// maxKeptBytes limits the records of a stream that --tail and --sample keep in memory.
-const maxKeptBytes = 1 << 30
+const (
+	// maxKeptBytes limits the records of a stream that --tail and --sample keep in memory, and the positions that
+	// --sample keeps.
+	maxKeptBytes = 1 << 30
+
+	// positionBytes is the memory for the position of a record.
+	positionBytes = 8
+)
 
 // checkKept returns an error if a flag would keep too many records of a stream in memory.
-func (in *recordInputs) checkKept(flag string, n int64) error {
-	if in.files == nil && n > maxKeptBytes/int64(in.recordSize()) {
+func (in *recordInputs) checkKept(flag string, n, bytesEach int64) error {
+	if in.files == nil && n > maxKeptBytes/bytesEach {
 		return fmt.Errorf(
 			"%s %d: at most %s of a stream can be kept in memory: name an uncompressed file",
 			flag,
@@ -151,6 +157,17 @@ func (in *recordInputs) checkKept(flag string, n int64) error {
 		)
 	}
 	return nil
+}
+
+// checkSample returns an error if a sample of n records needs too much memory.
+func (in *recordInputs) checkSample(n int64) error {
+	const most = maxKeptBytes / positionBytes
+	if in.files != nil && n > most {
+		return fmt.Errorf(
+			"--sample %d: at most %d records can be chosen: extsort shuffle --limit %[1]d chooses more", n, most,
+		)
+	}
+	return in.checkKept("--sample", n, int64(in.recordSize())+2*positionBytes)
 }
 
 // selectedReader returns a reader of the records that the flags select.
@@ -165,12 +182,14 @@ func (in *recordInputs) selectedReader(
 	case f.tail.isGiven() && in.files != nil:
 		return in.reader(max(in.records-int64(f.tail), 0), in.records), nil
 	case f.tail.isGiven():
-		if err := in.checkKept("--tail", int64(f.tail)); err != nil {
+		if err := in.checkKept("--tail", int64(f.tail), int64(in.recordSize())); err != nil {
 			return nil, err
 		}
 		return in.lastOf(ctx, int64(f.tail))
+	case f.sample.isGiven() && in.files != nil && int64(f.sample) >= in.records:
+		return in.reader(0, toEnd), nil
 	case f.sample.isGiven():
-		if err := in.checkKept("--sample", int64(f.sample)); err != nil {
+		if err := in.checkSample(int64(f.sample)); err != nil {
 			return nil, err
 		}
 		return in.sampleOf(ctx, int64(f.sample), f.seed)
