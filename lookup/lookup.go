@@ -63,13 +63,14 @@ func Open(ctx context.Context, source Source) (*Table, error) {
 }
 
 // WriteIndex writes the index of a sorted file. It reads all records, and returns a *DisorderError
-// if they are not sorted. If path is "", the index is source.Path with the suffix .idx. The index
-// appears under its name only when it is complete.
+// if they are not sorted. If path is "", the index is source.Path with the suffix .idx, which must
+// not be another file. The index appears under its name only when it is complete.
 func WriteIndex(ctx context.Context, source Source, path string) error {
 	if path == "" && source.Path == "" {
 		return errors.New("lookup: the index of a ReaderAt needs a path")
 	}
-	if path == "" {
+	isDefault := path == ""
+	if isDefault {
 		path = source.Path + lookup.IndexSuffix
 	}
 	source.Index = NoIndex
@@ -77,7 +78,7 @@ func WriteIndex(ctx context.Context, source Source, path string) error {
 	if err != nil {
 		return public(err)
 	}
-	return public(errors.Join(file.WriteIndex(ctx, path), file.Close()))
+	return public(errors.Join(file.WriteIndex(ctx, path, isDefault), file.Close()))
 }
 
 func (s *Source) open(ctx context.Context) (*lookup.File, error) {

@@ -49,5 +49,5 @@ func writeIndex(ctx context.Context, a *app, v *flagValues, files []string) erro
 	if err != nil {
 		return err
 	}
-	return errors.Join(file.WriteIndex(ctx, name), file.Close())
+	return errors.Join(file.WriteIndex(ctx, name, v.opt.Output == ""), file.Close())
 }

@@ -11,6 +11,7 @@ import (
 	"io"
 	"runtime"
 	"sort"
+	"strings"
 	"sync/atomic"
 
 	"github.com/extsort/extsort/format"
@@ -31,7 +32,10 @@ import (
 // The table of pages and a page have about the same size. For a file of up to 16 GiB, both have at most
 // a few KiB: one read of firstReadBytes contains everything up to the table, and a look-up reads one
 // page. Each part has a checksum, which is compared when the part is read.
-const magic = "extsort index 1\n"
+const magic = anyMagic + "1\n"
+
+// anyMagic begins the indexes of all versions.
+const anyMagic = "extsort index "
 
 const (
 	minPageBlocks  = 512      // minimum number of blocks per page, except for the last page
@@ -110,10 +114,13 @@ func (e *StaleError) Error() string {
 // A DamagedError reports an index whose bytes are wrong.
 type DamagedError struct {
 	Index  string
-	Reason string
+	Reason string // empty: it is not an index of this version, and perhaps a file of the user
 }
 
 func (e *DamagedError) Error() string {
+	if e.Reason == "" {
+		return fmt.Sprintf("%s is not an index of this version: name another index, or none", e.Index)
+	}
 	return fmt.Sprintf("index %s is damaged (%s): build the index again, or remove it", e.Index, e.Reason)
 }
 
@@ -168,15 +175,15 @@ func (x *Index) readAt(n, offset int64) ([]byte, error) {
 const headBytes = len(magic) + 4 + crcBytes
 
 func (x *Index) readDescription(size int64) error {
+	if !strings.HasPrefix(magic, string(x.head[:min(len(magic), len(x.head))])) {
+		return x.damaged("")
+	}
 	if size < int64(headBytes) {
 		return x.damaged("it is truncated")
 	}
 	head, err := x.readAt(int64(headBytes), 0)
 	if err != nil {
 		return err
-	}
-	if string(head[:len(magic)]) != magic {
-		return x.damaged("it is not an index of this version")
 	}
 	length := int64(binary.LittleEndian.Uint32(head[len(magic):]))
 	if length > min(maxDescription, size-int64(headBytes)) {

@@ -158,9 +158,38 @@ func (f *File) Close() error {
 	return errors.Join(f.files.Close(), err)
 }
 
-// WriteIndex writes the index of the file to a new file or object.
-func (f *File) WriteIndex(ctx context.Context, name string) error {
+// checkReplaceable returns an error if a file exists that is not an index, and that an index would replace.
+func checkReplaceable(ctx context.Context, name string) error {
+	content, err := input.OpenContent(ctx, name, nil)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, remote.ErrMissing) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer content.Close() // closing a file that was only read cannot lose data
+	if content.Stream == nil {
+		section, _ := content.Section(format.Recognition{Raw: true})
+		head := make([]byte, min(section.Size(), int64(len(anyMagic))))
+		if _, err := io.ReadFull(section, head); err != nil {
+			return err
+		}
+		if strings.HasPrefix(anyMagic, string(head)) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s exists and is not an index: name another file for the index", name)
+}
+
+// WriteIndex writes the index of the file to a new file or object. With isDefault, nobody has given the
+// name, so it replaces nothing but an index.
+func (f *File) WriteIndex(ctx context.Context, name string, isDefault bool) error {
 	const part, parts = 16 << 20, 4 // part size of an upload, and parts uploaded in parallel
+	if isDefault {
+		if err := checkReplaceable(ctx, name); err != nil {
+			return err
+		}
+	}
 	if err := remote.Writable(name); err != nil {
 		return err
 	}
