@@ -73,12 +73,12 @@ func httpGetter(name string) remote.Getter {
 }
 
 // newResponse returns the response to a request for the bytes from offset first on. If the response
-// begins elsewhere, it closes body and returns an error.
+// begins elsewhere, or at the end of the object, it closes body and returns an error.
 func newResponse(header http.Header, body io.ReadCloser, first int64) (*remote.Response, error) {
 	r := &remote.Response{Body: body, Tag: cmp.Or(header.Get("ETag"), header.Get("Last-Modified"))}
 	var from, to int64
 	_, err := fmt.Sscanf(header.Get("Content-Range"), "bytes %d-%d/%d", &from, &to, &r.Size)
-	if err != nil || from != first {
+	if err != nil || from != first || r.Size <= first {
 		body.Close()
 		return nil, backoff.Permanent(remote.ErrNoRanges)
 	}

@@ -21,12 +21,16 @@ func TestRefusedRange(t *testing.T) {
 		{http.StatusRequestedRangeNotSatisfiable, "bytes */0", nil},
 		{http.StatusRequestedRangeNotSatisfiable, "bytes */1000", remote.ErrNoRanges},
 		{http.StatusRequestedRangeNotSatisfiable, "", remote.ErrNoRanges},
+		{http.StatusPartialContent, "bytes 0-9/-5", remote.ErrNoRanges},
+		{http.StatusPartialContent, "bytes 0-0/0", remote.ErrNoRanges},
+		{http.StatusPartialContent, "bytes 1-9/10", remote.ErrNoRanges},
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			if row.has != "" {
 				w.Header().Set("Content-Range", row.has)
 			}
 			w.Header().Set("Content-Length", "0")
+			w.Header().Set("ETag", `"1"`)
 			w.WriteHeader(row.status)
 		}))
 		o, err := driver{}.Open(t.Context(), server.URL+"/file")
