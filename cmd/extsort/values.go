@@ -224,22 +224,29 @@ func parsePart(s string) (session.Part, error) {
 // file.
 func parseSplit(opt *session.Options) func(string) (string, error) {
 	return func(s string) (string, error) {
-		var err error
 		files, notFiles := strconv.ParseUint(expandShorthand(s), 10, 64)
 		if notFiles != nil {
-			opt.SplitBytes, err = parseSize(s)
-		} else if opt.SplitFiles = int(
-			min(files, session.MaxSplitFiles),
-		); files != uint64(opt.SplitFiles) ||
-			files == 0 {
-			err = fmt.Errorf(
-				"%q: want 1 to %s files, or a size with a unit, such as 64M or 100B",
-				s,
-				humanize.Comma(session.MaxSplitFiles),
-			)
+			bytes, err := parseSize(s)
+			if err == nil && bytes == 0 { // which is no split
+				err = splitError(s)
+			}
+			opt.SplitBytes = bytes
+			return s, err
 		}
-		return s, err
+		if files == 0 || files > session.MaxSplitFiles {
+			return s, splitError(s)
+		}
+		opt.SplitFiles = int(files)
+		return s, nil
 	}
+}
+
+func splitError(s string) error {
+	return fmt.Errorf(
+		"%q: want 1 to %s files, or a size with a unit, such as 64M or 100B",
+		s,
+		humanize.Comma(session.MaxSplitFiles),
+	)
 }
 
 // byteCount returns a value that is the size of a record in bytes.
