@@ -34,3 +34,15 @@ func TestCompareContents(t *testing.T) {
 		}
 	}
 }
+
+// TestTogether adds up the contents of parts, as set operations do.
+func TestTogether(t *testing.T) {
+	p := &setPair{parts: [dataParts]contents{{Records: 2, Checksum: "fff"}, {Records: 3, Checksum: "1"}, {}}}
+	all, err := p.together([]int{onlyA, onlyB, onlyB})
+	if want := (contents{Records: 8, Checksum: "1001"}); err != nil || all != want {
+		t.Errorf("%+v, %v, want %+v", all, err, want)
+	}
+	if _, err := p.together([]int{inBoth}); err == nil {
+		t.Error("a part without a checksum was added")
+	}
+}
