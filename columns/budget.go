@@ -14,6 +14,9 @@ type budget struct {
 	engine  int64 // for extsort.Sort
 	columns int64 // for decoding and, later, for encoding
 	workers int
+
+	limit int64 // all memory except for that of the program itself
+	sets  bool  // decoding and encoding overlap
 }
 
 // MinMemory is the smallest memory limit, in bytes.
@@ -40,6 +43,7 @@ func newBudget(limit int64, workers int) (m budget, err error) {
 	}
 	m.workers = workers
 	limit -= codeBytes + runtimeBytes
+	m.limit = limit
 	m.columns = min(limit*2/5, maxColumns)
 	m.engine = limit - m.columns
 	// The records of the engine are outside of Go's heap, so that its limit is that of the columns.
@@ -47,28 +51,48 @@ func newBudget(limit int64, workers int) (m budget, err error) {
 	return m, nil
 }
 
-// Memory to decode and encode a column at the same time as all others: of its reader, pages and values.
+// Memory to decode or encode a column at the same time as all others: of its reader, pages and values.
 const (
 	fixedColumnBytes    = 48 << 10
 	variableColumnBytes = 160 << 10
 )
 
-// checkColumns returns an error if the columns need more memory than the share for them and for the program.
-func (m budget) checkColumns(l *layout) error {
+// columnBytes returns the memory to decode or encode all columns at the same time.
+func (l *layout) columnBytes() int64 {
 	variable := int64(len(l.variable))
-	need := (int64(len(l.columns))-variable)*fixedColumnBytes + variable*variableColumnBytes
-	if need <= 2*m.columns {
+	return (int64(len(l.columns))-variable)*fixedColumnBytes + variable*variableColumnBytes
+}
+
+// checkColumns returns an error if the memory is not enough for the columns of all layouts. All are decoded or encoded
+// at the same time.
+func (m budget) checkColumns(all ...*layout) error {
+	need := int64(0)
+	columns := 0
+	for _, l := range all {
+		need += l.columnBytes()
+		columns = max(columns, len(l.columns))
+	}
+	need = need * 5 / 4 // and a part of the engine's memory
+	if m.sets {
+		need += setBytes - sharedBytes
+	}
+	if need <= m.limit {
 		return nil
 	}
 	const mib = 1 << 20
-	least := need*5/4 + codeBytes + runtimeBytes
-	return fmt.Errorf("%d columns need a memory limit of %d MiB: increase it", len(l.columns), (least+mib-1)/mib)
+	least := need + codeBytes + runtimeBytes
+	return fmt.Errorf("%d columns need a memory limit of %d MiB: increase it", columns, (least+mib-1)/mib)
 }
+
+const (
+	setBytes    = 24 << 20 // for the engine of a set operation
+	sharedBytes = 8 << 20  // the part of them that columns can use
+)
 
 // forSets returns the division for set operations, which merge streams and hold few records.
 func (m budget) forSets() budget {
-	const setBytes = 24 << 20
-	m.columns = min(m.columns+m.engine-setBytes, maxColumns)
+	m.sets = true
+	m.columns = min(m.limit-setBytes, maxColumns)
 	m.engine = setBytes
 	debug.SetMemoryLimit(m.columns + runtimeBytes)
 	return m

@@ -1,6 +1,7 @@
 package columns
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,7 +32,7 @@ func Check(ctx context.Context, opt Options) (*CheckReport, error) {
 	if err := t.setKeyLayout(opt.Keys, opt.NullsFirst); err != nil {
 		return nil, err
 	}
-	if err := t.layout.completeRanges(ctx, t.inputs, opt, m); err != nil {
+	if err := cmp.Or(m.checkColumns(t.layout), t.layout.completeRanges(ctx, t.inputs, opt, m)); err != nil {
 		return nil, err
 	}
 	t.place(&sample{})

@@ -142,6 +142,9 @@ func (c *combination) setLayouts() error {
 			return err
 		}
 	}
+	if err := c.checkColumns(); err != nil {
+		return err
+	}
 	s := &sample{}
 	for _, in := range first.inputs[:min(len(first.inputs), sampledPlaces)] {
 		if err := in.sample(s, first.layout, 1); err != nil {
@@ -155,6 +158,18 @@ func (c *combination) setLayouts() error {
 		t.place(s)
 	}
 	return c.checkLayouts()
+}
+
+// checkColumns returns an error if there is not enough memory for all columns of the tables and of the output.
+func (c *combination) checkColumns() error {
+	var all []*layout
+	for _, t := range c.tables {
+		all = append(all, t.layout)
+	}
+	if c.opt.isJoin() {
+		return c.budget.checkColumns(append(all, all...)...)
+	}
+	return c.budget.checkColumns(append(all, all[0])...)
 }
 
 // matchKeys returns an error if the keys of two tables have different types. If a key can be null in one of

@@ -380,6 +380,9 @@ func (t *table) printFound(ctx context.Context, opt PrintOptions, m budget, w io
 	if err := t.setLayout(used, nil, false); err != nil {
 		return err
 	}
+	if err := m.checkColumns(t.layout); err != nil {
+		return fmt.Errorf("%w, or choose fewer columns with PrintOptions.Columns", err)
+	}
 	t.layout.arrange(&sample{})
 	opt.First = 0
 	opt.End = math.MaxInt64
@@ -393,6 +396,9 @@ func (t *table) copyFound(ctx context.Context, opt Options, m budget, w extsort.
 		return err
 	}
 	if err := t.setLayout(first.columns(), opt.Keys, opt.NullsFirst); err != nil {
+		return err
+	}
+	if err := m.checkColumns(t.layout, t.layout); err != nil {
 		return err
 	}
 	t.layout.arrange(&sample{})

@@ -50,6 +50,9 @@ func Print(ctx context.Context, opt PrintOptions) (err error) {
 	if err := t.setLayout(used, nil, false); err != nil {
 		return fmt.Errorf("%w (choose others with PrintOptions.Columns)", err)
 	}
+	if err := m.checkColumns(t.layout); err != nil {
+		return fmt.Errorf("%w, or choose fewer columns with PrintOptions.Columns", err)
+	}
 	s, err := sampleInputs(t.inputs, t.layout)
 	if err != nil {
 		return err
