@@ -3,13 +3,14 @@ package conventions
 import (
 	"go/ast"
 	"go/parser"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // The limits of the stable package, which is the root. Constants, variables, functions, types and
@@ -39,14 +40,9 @@ func checkAPI(t *testing.T, folder, golden string) {
 	}
 	golden = filepath.Join(root, "testdata", "api", golden)
 	if updating(t) {
-		if err := os.WriteFile(golden, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testfiles.Write(t, golden, got)
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testfiles.Read(t, golden)
 	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(string(got), "\n")); diff != "" {
 		t.Errorf("the API is not that of %s; if that is meant: go test ./internal/conventions -run API -update\n%s",
 			golden, diff)

@@ -3,12 +3,13 @@ package conventions
 import (
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // maxColumns is the maximum length of a line; a tab is one column.
@@ -75,7 +76,5 @@ func writeColumns(t *testing.T, long, allowed map[string]int) {
 			text += fmt.Sprintf("%d %s\n", n, group)
 		}
 	}
-	if err := os.WriteFile("testdata/"+columnsFile, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testfiles.Write(t, "testdata/"+columnsFile, []byte(text))
 }

@@ -5,11 +5,12 @@ import (
 	"go/ast"
 	"go/token"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 const complexityFile = "complexity.txt"
@@ -253,9 +254,7 @@ func writeComplexity(t *testing.T, values map[string]found, limits map[string]in
 			text += fmt.Sprintf("%s %d\n", key, n)
 		}
 	}
-	if err := os.WriteFile("testdata/"+complexityFile, []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testfiles.Write(t, "testdata/"+complexityFile, []byte(text))
 }
 
 // TestComplexityIsMeasured checks the measures of a small function.

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestDrawings redraws the pictures of docs/how-it-works in a copy and compares them. The script
@@ -32,10 +34,7 @@ func TestDrawings(t *testing.T) {
 		t.Fatalf("%d drawings, %v", len(drawn), err)
 	}
 	for _, name := range drawn {
-		want, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := testfiles.Read(t, name)
 		got, err := os.ReadFile(filepath.Join(folder, filepath.Base(name)))
 		if err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s is not the drawing of its text: run docs/how-it-works/draw.sh (%v)", filepath.Base(name), err)
@@ -53,10 +52,7 @@ func TestDemo(t *testing.T) {
 	copied := t.TempDir()
 	committed := map[string]string{}
 	for _, name := range []string{"demo.sh", "demo.txt", "demo.svg"} {
-		text, err := os.ReadFile(filepath.Join(root, "docs", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testfiles.Read(t, filepath.Join(root, "docs", name))
 		committed[name] = string(text)
 		if name == "demo.svg" {
 			continue

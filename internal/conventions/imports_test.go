@@ -78,7 +78,8 @@ var never = []struct {
 		),
 		to: []string{modulePath + "/device/bench/...", modulePath + "/device/tune", modulePath + "/device/devicetest",
 			modulePath + "/format/formattest",
-			modulePath + "/internal/remote/remotetest", modulePath + "/internal/sorttest", modulePath + "/internal/testrows"},
+			modulePath + "/internal/remote/remotetest", modulePath + "/internal/sorttest",
+			modulePath + "/internal/testfiles", modulePath + "/internal/testrows"},
 		reason: "tools are no part of a sort",
 	},
 	{

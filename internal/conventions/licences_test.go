@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // licenceMarks contains texts that identify a licence. A licence file must contain all texts of a
@@ -49,10 +51,7 @@ func TestLicences(t *testing.T) {
 	}
 	checkColumnLicences(t, listed)
 	required := regexp.MustCompile(`(?m)^\t([^\s]+\.[^\s]+) v`)
-	content, err := os.ReadFile(filepath.Join(root, "go.mod"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testfiles.Read(t, filepath.Join(root, "go.mod"))
 	for _, m := range required.FindAllStringSubmatch(string(content), -1) {
 		if _, ok := listed[m[1]]; !ok {
 			t.Errorf("docs/licences.md lacks %s", m[1])
@@ -93,10 +92,7 @@ func checkColumnLicences(t *testing.T, listed map[string][2]string) {
 
 // listedLicences returns the rows of docs/licences.md: licence and use by module.
 func listedLicences(t *testing.T) map[string][2]string {
-	content, err := os.ReadFile(filepath.Join(root, "docs", "licences.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testfiles.Read(t, filepath.Join(root, "docs", "licences.md"))
 	rows := map[string][2]string{}
 	row := regexp.MustCompile(`(?m)^\| (\S+\.\S+/\S+) \| (\S+) \| (\S+) \|$`)
 	for _, m := range row.FindAllStringSubmatch(string(content), -1) {

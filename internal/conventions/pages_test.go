@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 const (
@@ -216,10 +218,7 @@ func TestCommentsNamePages(t *testing.T) {
 
 // TestPythonPage checks that the page and the help of the Python package name each of its functions.
 func TestPythonPage(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join(root, "python/src/extsort/__init__.py"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfiles.Read(t, filepath.Join(root, "python/src/extsort/__init__.py"))
 	help, code, _ := strings.Cut(string(text), "\n\"\"\"\n")
 	page := markdownPages(t)[pythonPage].text
 	functions := regexp.MustCompile(`(?m)^    "([a-z_]+)",$`).FindAllStringSubmatch(code, -1)

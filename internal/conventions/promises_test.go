@@ -1,18 +1,16 @@
 package conventions
 
 import (
-	"os"
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestPromisesNameTests checks that every promise of testdata/promises.txt names tests that exist.
 func TestPromisesNameTests(t *testing.T) {
-	text, err := os.ReadFile("../../testdata/promises.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfiles.Read(t, "../../testdata/promises.txt")
 	existing, err := exec.Command("grep", "-rhE", "--include=*_test.go", "^func Test", "../..").Output()
 	if err != nil {
 		t.Skipf("no grep: %v", err)

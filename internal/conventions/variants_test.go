@@ -3,7 +3,6 @@ package conventions
 import (
 	"go/ast"
 	"go/token"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/drivers"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // variants describes a table of variants whose names only a few files may compare. All other code
@@ -371,10 +371,7 @@ func comparing(function ast.Expr) bool {
 
 // TestComparisonsWithVariantsAreFound searches code with each kind of comparison.
 func TestComparisonsWithVariantsAreFound(t *testing.T) {
-	code, err := os.ReadFile("testdata/variants.go.txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	code := testfiles.Read(t, "testdata/variants.go.txt")
 	file := goFile{folder: "format", name: "p.go", text: string(code)}.parse(t, 0)
 	want := map[string]string{
 		"container": "bvecs fbin fvecs i8bin ibin ivecs npy npz u8bin",

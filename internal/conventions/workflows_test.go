@@ -1,11 +1,12 @@
 package conventions
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestActionsArePinned checks that the workflows name actions by their full hash, since a tag can be
@@ -19,10 +20,7 @@ func TestActionsArePinned(t *testing.T) {
 	pinned := regexp.MustCompile(`^([\w.-]+/[\w.-]+)@([0-9a-f]{40}) # v\d+\.\d+\.\d+\b`)
 	hashes := map[string]string{}
 	for _, name := range files {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testfiles.Read(t, name)
 		for line := range strings.Lines(string(text)) {
 			use := uses.FindStringSubmatch(line)
 			if use == nil {
