@@ -33,10 +33,7 @@ func TestScatterCombines(t *testing.T) {
 	} {
 		k := formattest.Keyer(t, spec)
 		size := k.Layout().RecordSize
-		header, err := spec.NewHeader()
-		if err != nil {
-			t.Fatal(err)
-		}
+		header := formattest.Header(t, spec)
 		last := fmt.Sprintf("%d:", size-1)
 		g, err := format.NewAggregation(format.Aggregates{
 			Sum: []string{last + "i8"}, // does not fit if there are many records
@@ -107,10 +104,7 @@ func checkCombined(t *testing.T, g *format.Aggregation, recs, results []byte) {
 // without equal keys are skipped.
 func TestCombinerGivesUp(t *testing.T) {
 	k := formattest.Keyer(t, words)
-	header, err := words.NewHeader()
-	if err != nil {
-		t.Fatal(err)
-	}
+	header := formattest.Header(t, words)
 	g, err := format.NewAggregation(format.Aggregates{}, header, k, false)
 	if err != nil {
 		t.Fatal(err)

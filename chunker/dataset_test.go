@@ -5,8 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +15,7 @@ import (
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/format/formattest"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // window is the window size of the decompressors in these tests.
@@ -24,39 +23,9 @@ const window = 8 << 20
 
 var words = format.Spec{Type: "u64"}
 
-// numbered are n 8-byte records with the numbers from first on, so that each place is known by
-// its content.
-func numbered(first, n int) []byte {
-	recs := make([]byte, 0, 8*n)
-	for i := range n {
-		recs = binary.LittleEndian.AppendUint64(recs, uint64(first+i))
-	}
-	return recs
-}
-
 func writeFile(t testing.TB, data []byte) string {
 	t.Helper()
-	name := filepath.Join(t.TempDir(), "in")
-	if err := os.WriteFile(name, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return name
-}
-
-func pack(t testing.TB, data []byte, c format.Compression) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	w, err := format.NewWriter(&b, c, 1)
-	if err == nil {
-		_, err = w.Write(data)
-	}
-	if err == nil {
-		err = w.Close()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
+	return testfiles.Temp(t, "in", data)
 }
 
 func openData(t testing.TB, spec format.Spec, names []string, stdin io.Reader) Dataset {
@@ -137,7 +106,7 @@ const openedRecords = 1000
 // everyDataset has all kinds of Dataset: files of one and of several pieces, with and without a
 // header, streams of one and of several inputs, and parts of a partition.
 func everyDataset() []opened {
-	all := numbered(0, openedRecords)
+	all := formattest.Numbered(0, openedRecords)
 	pieces := func(t *testing.T) []string { // an empty file among them, and borders anywhere
 		return []string{writeFile(t, all[:8*333]), writeFile(t, nil), writeFile(t, all[8*333:8*334]), writeFile(t,
 			all[8*334:])}
@@ -155,12 +124,13 @@ func everyDataset() []opened {
 		}, true},
 		{"streams and files", func(t *testing.T) Dataset {
 			names := pieces(t)
-			names[2] = writeFile(t, pack(t, all[8*333:8*334], format.Zstd))
+			names[2] = writeFile(t, formattest.Compress(t, all[8*333:8*334], format.Zstd))
 			names[1] = input.Stdin
 			return openData(t, words, names, &slowReader{})
 		}, true},
 		{"members", func(t *testing.T) Dataset {
-			members := append(pack(t, all[:1000], format.Gzip), pack(t, all[1000:], format.Gzip)...) // cut within no record
+			members := formattest.Compress(t, all[:1000], format.Gzip) // cut within no record
+			members = append(members, formattest.Compress(t, all[1000:], format.Gzip)...)
 			return openData(t, words, []string{writeFile(t, members)}, nil)
 		}, true},
 		{"part", func(t *testing.T) Dataset {
@@ -197,7 +167,7 @@ func TestDatasetCut(t *testing.T) {
 					workers = 1
 				}
 				got, err := readByCut(d, 8, chunk, 50, workers)
-				if err != nil || !bytes.Equal(got, numbered(0, openedRecords)) {
+				if err != nil || !bytes.Equal(got, formattest.Numbered(0, openedRecords)) {
 					t.Errorf("%s in chunks of %d after a sample of %d: %d bytes, error %v", o.name, chunk, ahead, len(got), err)
 				}
 				if err := d.Check(noWarning(t)); err != nil {
@@ -231,7 +201,7 @@ func TestDatasetSplit(t *testing.T) {
 				}
 				got = append(got, recs...)
 			}
-			if !bytes.Equal(got, numbered(0, openedRecords)) {
+			if !bytes.Equal(got, formattest.Numbered(0, openedRecords)) {
 				t.Errorf("%s split in %d: the records differ", o.name, n)
 			}
 		}
@@ -291,7 +261,7 @@ func TestEmptyDatasets(t *testing.T) {
 		"file":  openData(t, words, []string{writeFile(t, nil)}, nil),
 		"files": openData(t, words, []string{writeFile(t, nil), writeFile(t, nil)}, nil),
 		"pipe":  openData(t, words, nil, strings.NewReader("")),
-		"gzip":  openData(t, words, nil, bytes.NewReader(pack(t, nil, format.Gzip))),
+		"gzip":  openData(t, words, nil, bytes.NewReader(formattest.Compress(t, nil, format.Gzip))),
 		"part":  scatterAll(t, nil, NewClassifier(nil, 1), 2)[0],
 	}
 	for name, d := range empty {
@@ -316,10 +286,7 @@ func TestEmptyDatasets(t *testing.T) {
 // TestPartitionCutCombinesBlocks checks that Partition.Cut combines several small blocks up to the
 // requested size.
 func TestPartitionCutCombinesBlocks(t *testing.T) {
-	k, err := format.NewKeyer(format.Bare(format.Type{Kind: format.Unsigned, Size: 4}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := formattest.KeyerOf(t, format.Bare(format.Type{Kind: format.Unsigned, Size: 4}))
 	recs := make([]byte, 4*1050)
 	for i := range recs {
 		recs[i] = byte(i * 7)

@@ -16,7 +16,7 @@ import (
 
 // TestFIFO reads a named pipe between two files: it cannot be read twice, nor looked into before.
 func TestFIFO(t *testing.T) {
-	all := numbered(0, 9000)
+	all := formattest.Numbered(0, 9000)
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	if err := unix.Mkfifo(fifo, 0o600); err != nil {
 		t.Skip(err)

@@ -16,22 +16,14 @@ import (
 
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
+	"github.com/extsort/extsort/internal/testfiles"
 )
-
-// npyFile is an array of u64 that has these bytes as its data, as NumPy would write it.
-func npyFile(t testing.TB, data []byte) []byte {
-	t.Helper()
-	header, err := format.Spec{Format: "npy", Type: "u64"}.NewHeader()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return append(header.Encode(int64(len(data)/8)), data...)
-}
 
 // TestInputKinds reads the same records from everything that can be an input.
 func TestInputKinds(t *testing.T) {
-	plain := numbered(0, 5000)
-	npy, sosd := npyFile(t, plain), append(binary.LittleEndian.AppendUint64(nil, 5000), plain...)
+	plain := formattest.Numbered(0, 5000)
+	npy, sosd := formattest.Npy(t, "u64", plain), append(binary.LittleEndian.AppendUint64(nil, 5000), plain...)
 	for name, file := range map[string]struct {
 		spec format.Spec
 		data []byte
@@ -41,8 +33,9 @@ func TestInputKinds(t *testing.T) {
 	} {
 		variants := map[string][]byte{"": file.data}
 		for _, c := range []format.Compression{format.Gzip, format.Zstd, format.S2} {
-			variants[c.String()] = pack(t, file.data, c)
-			variants["members "+c.String()] = append(pack(t, file.data[:1001], c), pack(t, file.data[1001:], c)...)
+			variants[c.String()] = formattest.Compress(t, file.data, c)
+			members := formattest.Compress(t, file.data[:1001], c)
+			variants["members "+c.String()] = append(members, formattest.Compress(t, file.data[1001:], c)...)
 		}
 		for variant, data := range variants {
 			for way, open := range map[string]func(t *testing.T) Dataset{
@@ -70,11 +63,7 @@ func TestInputKinds(t *testing.T) {
 // command has read those.
 func openedAt(t *testing.T, data []byte, skip int) *os.File {
 	t.Helper()
-	f, err := os.Open(writeFile(t, append(make([]byte, skip), data...)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { f.Close() })
+	f := testfiles.Open(t, writeFile(t, append(make([]byte, skip), data...)), os.O_RDONLY)
 	if _, err := f.Seek(int64(skip), io.SeekStart); err != nil {
 		t.Fatal(err)
 	}
@@ -83,15 +72,11 @@ func openedAt(t *testing.T, data []byte, skip int) *os.File {
 
 func pipeOf(t *testing.T, data []byte) *os.File {
 	t.Helper()
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, w := testfiles.Pipe(t)
 	go func() {
 		w.Write(data) // a read error shows in the records
 		w.Close()
 	}()
-	t.Cleanup(func() { r.Close() })
 	return r
 }
 
@@ -117,7 +102,7 @@ func noWarning(t testing.TB) func(string) {
 
 // TestInputErrors expects each error to say which file is wrong, and how.
 func TestInputErrors(t *testing.T) {
-	good, sosd := numbered(0, 1000), format.Spec{Format: "sosd", Type: "u64"}
+	good, sosd := formattest.Numbered(0, 1000), format.Spec{Format: "sosd", Type: "u64"}
 	promise := binary.LittleEndian.AppendUint64(nil, 1000)
 	long := append(binary.LittleEndian.AppendUint64(nil, 999), good...)
 	for name, c := range map[string]struct {
@@ -132,13 +117,13 @@ func TestInputErrors(t *testing.T) {
 		"too few":        {sosd, append(promise, good[8:]...), "999"},
 		"too many":       {sosd, long, "999"},
 		"not npy":        {format.Spec{Format: "npy"}, good, "not an npy file"},
-		"partial npy":    {format.Spec{Format: "npy"}, npyFile(t, good)[:7000], ""},
+		"partial npy":    {format.Spec{Format: "npy"}, formattest.Npy(t, "u64", good)[:7000], ""},
 	} {
 		file := writeFile(t, c.data)
 		for way, err := range map[string]error{
 			file:             readError(c.spec, []string{file}, nil),
 			"standard input": readError(c.spec, nil, bytes.NewReader(c.data)),
-			"in": readError(c.spec, []string{writeFile(t, pack(t, c.data, format.Gzip))},
+			"in": readError(c.spec, []string{writeFile(t, formattest.Compress(t, c.data, format.Gzip))},
 				nil),
 		} {
 			if err == nil || !strings.Contains(err.Error(), way) || !strings.Contains(err.Error(), c.want) {
@@ -149,13 +134,11 @@ func TestInputErrors(t *testing.T) {
 }
 
 func TestOpenErrors(t *testing.T) {
-	a, folder := writeFile(t, numbered(0, 3)), t.TempDir()
+	a, folder := writeFile(t, formattest.Numbered(0, 3)), t.TempDir()
 	npy := format.Spec{Format: "npy"}
-	header, err := format.Spec{Format: "npy", Type: "f32"}.NewHeader()
-	if err != nil {
-		t.Fatal(err)
-	}
+	header := formattest.Header(t, format.Spec{Format: "npy", Type: "f32"})
 	floats := writeFile(t, header.Encode(0))
+	numbers := writeFile(t, formattest.Npy(t, "u64", nil))
 	for name, c := range map[string]struct {
 		err  error
 		want []string
@@ -163,11 +146,11 @@ func TestOpenErrors(t *testing.T) {
 		"missing":   {readError(words, []string{a, folder + "/no", folder + "/none"}, nil), []string{"/no: ", "/none: "}},
 		"folder":    {readError(words, []string{folder}, nil), []string{folder, "is a directory"}},
 		"twice":     {readError(words, []string{"-", "-"}, &bytes.Reader{}), []string{"standard input", "more than once"}},
-		"different": {readError(npy, []string{writeFile(t, npyFile(t, nil)), floats}, nil), []string{floats, "<f4"}},
+		"different": {readError(npy, []string{numbers, floats}, nil), []string{floats, "<f4"}},
 		"spec":      {readError(format.Spec{}, []string{a}, nil), []string{"Record.Type"}},
 		"broken": {readError(words, nil, iotest.ErrReader(errors.New("line noise"))), []string{"standard input",
 			"line noise"}},
-		"broken late": {readError(words, nil, io.MultiReader(bytes.NewReader(numbered(0, 1<<18)),
+		"broken late": {readError(words, nil, io.MultiReader(bytes.NewReader(formattest.Numbered(0, 1<<18)),
 			iotest.ErrReader(errors.New("line noise")))),
 			[]string{"standard input at byte 2097152", "line noise"}},
 	} {
@@ -191,17 +174,13 @@ func TestChangingFile(t *testing.T) {
 	for name, size := range map[string]int{"cut": 2 * page, "cut within the last page": pages*page - 24,
 		"grown": pages*page + 8, "emptied": 0} {
 		for _, way := range []string{"file", "many files", "redirected"} {
-			file := writeFile(t, numbered(0, pages*page/8))
+			file := writeFile(t, formattest.Numbered(0, pages*page/8))
 			d, shown := openData(t, words, []string{file}, nil), file
 			switch way {
 			case "many files":
 				d = openData(t, words, append([]string{file}, slices.Repeat([]string{writeFile(t, nil)}, input.MaxOpen)...), nil)
 			case "redirected":
-				f, err := os.Open(file)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer f.Close()
+				f := testfiles.Open(t, file, os.O_RDONLY)
 				d, shown = openData(t, words, nil, f), "standard input"
 			}
 			var warning string
@@ -231,8 +210,8 @@ func TestChangingFile(t *testing.T) {
 // TestRewrittenFile overwrites a file, without changing its size, before all of it is read: with
 // more inputs than stay open, decompressed, as standard input, and together with a pipe.
 func TestRewrittenFile(t *testing.T) {
-	data := numbered(0, 1<<18)
-	packed := pack(t, data, format.Zstd)
+	data := formattest.Numbered(0, 1<<18)
+	packed := formattest.Compress(t, data, format.Zstd)
 	for name, c := range map[string]struct {
 		data []byte
 		open func(name string) Dataset
@@ -246,11 +225,7 @@ func TestRewrittenFile(t *testing.T) {
 			return openData(t, words, []string{name, "-"}, pipeOf(t, data))
 		}},
 		"redirected": {data, func(name string) Dataset {
-			f, err := os.Open(name)
-			if err != nil {
-				t.Fatal(err)
-			}
-			t.Cleanup(func() { f.Close() })
+			f := testfiles.Open(t, name, os.O_RDONLY)
 			return openData(t, words, nil, f)
 		}},
 	} {
@@ -265,7 +240,7 @@ func TestRewrittenFile(t *testing.T) {
 // TestSequenceEndsTwice reads again after the end of a compressed file, as a caller does that
 // fills a buffer.
 func TestSequenceEndsTwice(t *testing.T) {
-	name := writeFile(t, pack(t, numbered(0, 10), format.Gzip))
+	name := writeFile(t, formattest.Compress(t, formattest.Numbered(0, 10), format.Gzip))
 	inputs, err := input.Open(t.Context(), input.Kind{Spec: words}, input.Named(name), nil, window)
 	if err != nil {
 		t.Fatal(err)
@@ -296,8 +271,8 @@ func rewrite(name string, data []byte) error {
 // TestCompressedFileGrows sorts the content that a compressed file had when it was opened, and
 // ignores later growth of a file that has been read.
 func TestCompressedFileGrows(t *testing.T) {
-	data := numbered(0, 1<<18)
-	file := writeFile(t, pack(t, data, format.Gzip))
+	data := formattest.Numbered(0, 1<<18)
+	file := writeFile(t, formattest.Compress(t, data, format.Gzip))
 	warning := ""
 	d := openData(t, words, []string{file}, nil)
 	err := readAround(d, 1000, func() error {
@@ -305,7 +280,7 @@ func TestCompressedFileGrows(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		_, err = f.Write(pack(t, data, format.Gzip))
+		_, err = f.Write(formattest.Compress(t, data, format.Gzip))
 		return errors.Join(err, f.Close())
 	}, func(message string) { warning = message })
 	if err != nil || !strings.Contains(warning, file+": the file grew while it was being read") {
@@ -327,7 +302,7 @@ func TestManyInputs(t *testing.T) {
 		var names []string
 		var all []byte
 		for i := range n {
-			data := numbered(100*i, 100)
+			data := formattest.Numbered(100*i, 100)
 			names, all = append(names, writeFile(t, data)), append(all, data...)
 		}
 		d := openData(t, words, names, nil)

@@ -153,7 +153,7 @@ func classifierOf(splitters ...uint64) *Classifier {
 // TestPartSample checks that the sample of a partition contains its keys.
 func TestPartSample(t *testing.T) {
 	opt := plan.Scatter{Workers: 1, BlockBytes: 80, UnitBytes: plan.MaxUnitBytes}
-	partitions := scatter(t, words, numbered(0, 1000), classifierOf(500), opt)
+	partitions := scatter(t, words, formattest.Numbered(0, 1000), classifierOf(500), opt)
 	for p, partition := range partitions {
 		src, err := partition.Cut(1 << 20)
 		if err != nil {
@@ -173,7 +173,7 @@ func TestSampleOfSortedRun(t *testing.T) {
 	const records, keys = 20_000, 500
 	k := formattest.Keyer(t, words)
 	opt := plan.Scatter{Workers: 1, BlockBytes: 800, UnitBytes: plan.MaxUnitBytes}
-	partitions := scatter(t, words, numbered(0, records), classifierOf(records), opt)
+	partitions := scatter(t, words, formattest.Numbered(0, records), classifierOf(records), opt)
 
 	run := &Partition{Run: partitions[0].Run, Sorted: true}
 	sample, err := run.Sample(t.Context(), k, keys)
@@ -267,10 +267,7 @@ func TestBlocksOfScatter(t *testing.T) {
 	const records, partitions, workers = 1 << 18, 24, 16
 	k := formattest.Keyer(t, words)
 	for _, dist := range []string{"uniform", "zipf"} {
-		g, err := format.NewGenerator(k.Layout(), dist, 1, records)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g := formattest.Generator(t, k.Layout(), dist, 1, records)
 		recs := make([]byte, 8*records)
 		g.Fill(recs, 0)
 		keys := make([]uint64, 1<<14)

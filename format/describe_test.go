@@ -7,6 +7,8 @@ import (
 	"math/big"
 	"os"
 	"testing"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 func TestForeignName(t *testing.T) {
@@ -24,11 +26,7 @@ func TestForeignName(t *testing.T) {
 }
 
 func TestReadArray(t *testing.T) {
-	file, err := os.Open("../testdata/particles.npy")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
+	file := testfiles.Open(t, "../testdata/particles.npy", os.O_RDONLY)
 	a, err := ReadArray("npy", file)
 	if err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/session"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestToyContainer adds a container by a row of the table alone, and sorts files of it.
@@ -18,9 +19,7 @@ func TestToyContainer(t *testing.T) {
 	folder := t.TempDir()
 	const file = "TOYFILE\x00\x04\x00\x09\x01\x00\x00\x05\x00\x09"
 	in := filepath.Join(folder, "in")
-	if err := os.WriteFile(in, []byte(file), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfiles.Write(t, in, []byte(file))
 	toy := format.Spec{Format: format.ToyName}
 	for _, c := range []struct {
 		name string

@@ -15,17 +15,9 @@ import (
 	"time"
 
 	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/internal/testfiles"
 	"github.com/extsort/extsort/lookup"
 )
-
-func write(t *testing.T, data []byte) (path string) {
-	t.Helper()
-	path = filepath.Join(t.TempDir(), "sorted.bin")
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	return path
-}
 
 func open(t *testing.T, source lookup.Source) *lookup.Table {
 	t.Helper()
@@ -53,7 +45,7 @@ func numbers(n int) (data []byte) {
 func TestSources(t *testing.T) {
 	const n = 100_000
 	data := numbers(n)
-	source := lookup.Source{Path: write(t, data), Record: extsort.Record{Type: extsort.U64}}
+	source := lookup.Source{Path: testfiles.Temp(t, "in", data), Record: extsort.Record{Type: extsort.U64}}
 	reader := lookup.Source{
 		ReaderAt: bytes.NewReader(data),
 		Size:     int64(len(data)),
@@ -95,9 +87,7 @@ func TestSources(t *testing.T) {
 	if !errors.As(err, &stale) || !stale.Stale || stale.Path != index {
 		t.Errorf("an index of another version: %v", err)
 	}
-	if err := os.WriteFile(index, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfiles.Write(t, index, data)
 	_, err = lookup.Open(t.Context(), withIndex)
 	if !errors.As(err, &stale) || stale.Stale {
 		t.Errorf("a file that is not an index: %v", err)
@@ -193,15 +183,15 @@ func TestErrors(t *testing.T) {
 		{Path: "a"},
 		{Path: "a", Record: extsort.Record{Type: "u65"}},
 		{Path: "a", Record: record, HeaderBytes: -1},
-		{Path: write(t, make([]byte, 7)), Record: record},
-		{Path: write(t, make([]byte, 8)), Record: record, Index: "gone"},
+		{Path: testfiles.Temp(t, "in", make([]byte, 7)), Record: record},
+		{Path: testfiles.Temp(t, "in", make([]byte, 8)), Record: record, Index: "gone"},
 	} {
 		if table, err := lookup.Open(t.Context(), source); err == nil {
 			t.Errorf("%+v: %v", source, table)
 		}
 	}
 
-	mixed := lookup.Source{Path: write(t, []byte{1, 5, 3}), Record: extsort.Record{Type: extsort.U8}}
+	mixed := lookup.Source{Path: testfiles.Temp(t, "in", []byte{1, 5, 3}), Record: extsort.Record{Type: extsort.U8}}
 	var disorder *lookup.DisorderError
 	err = lookup.WriteIndex(t.Context(), mixed, "")
 	if !errors.As(err, &disorder) || disorder.Record != 2 || disorder.After != 1 || disorder.Key != "3" {
@@ -227,7 +217,8 @@ func TestErrors(t *testing.T) {
 
 // TestCancelled ends FindAll and Records early.
 func TestCancelled(t *testing.T) {
-	table := open(t, lookup.Source{Path: write(t, numbers(10)), Record: extsort.Record{Type: extsort.U64}})
+	source := lookup.Source{Path: testfiles.Temp(t, "in", numbers(10)), Record: extsort.Record{Type: extsort.U64}}
+	table := open(t, source)
 	keys := slices.Repeat([]lookup.Key{make(lookup.Key, 8)}, 3)
 	n := 0
 	for range table.FindAll(t.Context(), slices.Values(keys)) {

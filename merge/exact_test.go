@@ -17,10 +17,7 @@ import (
 // generated returns n records of a distribution.
 func generated(t *testing.T, l format.Layout, dist string, n int, r *rand.Rand) []byte {
 	t.Helper()
-	g, err := format.NewGenerator(l, dist, r.Uint64(), int64(n))
-	if err != nil {
-		t.Fatal(err)
-	}
+	g := formattest.Generator(t, l, dist, r.Uint64(), int64(n))
 	recs := make([]byte, n*l.RecordSize)
 	g.Fill(recs, 0)
 	return recs

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // askedRecords collects the requested records.
@@ -161,7 +163,7 @@ func TestFilesEach(t *testing.T) {
 	var names []string
 	for i, n := range []int{100, 0, 1, 50, 0} {
 		name := filepath.Join(t.TempDir(), strconv.Itoa(i))
-		put(t, name, make([]byte, 8*n))
+		testfiles.Write(t, name, make([]byte, 8*n))
 		names = append(names, name)
 	}
 	inputs := openTyped(t, "u64", names...)

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // diskInfo describes a file as a disk, whose reported size is 0.
@@ -41,7 +43,7 @@ func TestSizeOfDisk(t *testing.T) {
 func TestPartOfDisk(t *testing.T) {
 	image := filepath.Join(t.TempDir(), "image")
 	want := bytes.Repeat([]byte("abcdefgh"), 1<<10)
-	put(t, image, want)
+	testfiles.Write(t, image, want)
 	device, err := exec.Command("losetup", "--find", "--show", image).Output()
 	if err != nil {
 		t.Skipf("no loop device here: %v", err)

@@ -17,6 +17,7 @@ import (
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/blockio"
 	"github.com/extsort/extsort/internal/safely"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestFetched reads records of a remote source by several readers, each roughly in order, with more
@@ -180,7 +181,7 @@ func TestDirectIO(t *testing.T) {
 			data := make([]byte, 3+records*size)
 			rand.NewChaCha8([32]byte{byte(i)}).Read(data)
 			name := filepath.Join(t.TempDir(), "in")
-			put(t, name, data)
+			testfiles.Write(t, name, data)
 			kind := Kind{Spec: format.Spec{RecordSize: size, Keys: []string{"0:u64"}}, Frame: Frame{Skip: 3}}
 			in, err := Open(t.Context(), kind, Named(name), nil, format.CommonWindow)
 			if err != nil {

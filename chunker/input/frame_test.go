@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"github.com/extsort/extsort/format/formattest"
 )
 
 // pieces is a reader that returns a random number of bytes at a time.
@@ -31,10 +33,7 @@ func (p *pieces) Read(b []byte) (int, error) {
 func TestHoldBack(t *testing.T) {
 	rng := rand.New(rand.NewPCG(46, 6))
 	for range 3000 {
-		data := make([]byte, rng.IntN(300))
-		for i := range data {
-			data[i] = byte(rng.Uint32())
-		}
+		data := formattest.Bytes(rng, rng.IntN(300))
 		tail := rng.IntN(len(data) + 1)
 		var ended []byte
 		calls := 0

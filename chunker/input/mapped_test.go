@@ -14,6 +14,7 @@ import (
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // openFiles opens a file that contains the numbers from 0 to n-1 as u64.
@@ -23,7 +24,7 @@ func openFiles(t *testing.T, n int) (f *Files, name string, recs []byte) {
 		recs = binary.LittleEndian.AppendUint64(recs, uint64(i))
 	}
 	name = filepath.Join(t.TempDir(), "in")
-	put(t, name, recs)
+	testfiles.Write(t, name, recs)
 	inputs := openTyped(t, "u64", name)
 	f = NewFiles(inputs)
 	t.Cleanup(func() {
@@ -120,11 +121,7 @@ func TestFilesAreMapped(t *testing.T) {
 		})
 		return in
 	}
-	file, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
+	file := testfiles.Open(t, name, os.O_RDONLY)
 	for way, c := range map[string]struct {
 		source   Source
 		mappable int64

@@ -10,15 +10,14 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestMembers reads arrays of archives, also in numbers that require mapping, and distinguishes
 // their identities.
 func TestMembers(t *testing.T) {
-	header, err := format.Spec{Format: "npy", Type: "u64"}.NewHeader()
-	if err != nil {
-		t.Fatal(err)
-	}
+	header := formattest.Header(t, format.Spec{Format: "npy", Type: "u64"})
 	var archive bytes.Buffer
 	z := zip.NewWriter(&archive)
 	for i, name := range []string{"a.npy", "b.npy", "short.npy"} {
@@ -34,7 +33,7 @@ func TestMembers(t *testing.T) {
 		t.Fatal(err)
 	}
 	name := filepath.Join(t.TempDir(), "in.npz")
-	put(t, name, archive.Bytes())
+	testfiles.Write(t, name, archive.Bytes())
 	identities := map[string]bool{}
 	for i, member := range []string{"a", "b"} {
 		kind := Kind{Spec: format.Spec{Format: "npz", Member: member}}

@@ -2,7 +2,6 @@ package input
 
 import (
 	"bytes"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,15 +11,9 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
+	"github.com/extsort/extsort/internal/testfiles"
 )
-
-// put writes a file.
-func put(t *testing.T, name string, data []byte) {
-	t.Helper()
-	if err := os.WriteFile(name, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
 
 // openTyped opens files of bare values of a type.
 func openTyped(t *testing.T, typ string, names ...string) []*Input {
@@ -37,7 +30,7 @@ func openTyped(t *testing.T, typ string, names ...string) []*Input {
 func TestManyInputsAreClosed(t *testing.T) {
 	for _, c := range []format.Compression{format.None, format.Zstd} {
 		name := filepath.Join(t.TempDir(), "in")
-		put(t, name, compressed(t, make([]byte, 80), c))
+		testfiles.Write(t, name, formattest.Compress(t, make([]byte, 80), c))
 		for _, n := range []int{1, MaxOpen, MaxOpen + 1} {
 			names := slices.Repeat([]string{name}, n)
 			inputs := openTyped(t, "u64", names...)
@@ -76,7 +69,7 @@ func TestSourceOfNoSize(t *testing.T) {
 // TestTailOfFile skips a tail of any length, and keeps no more than MaxKept bytes.
 func TestTailOfFile(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "in")
-	put(t, name, make([]byte, 80+MaxKept+1))
+	testfiles.Write(t, name, make([]byte, 80+MaxKept+1))
 	for tail, most := range map[int64]bool{MaxKept + 1: false, MaxKept - 7: true} {
 		for _, keep := range []bool{false, true} {
 			kind := Kind{Spec: format.Spec{Type: "u64"}, Frame: Frame{Tail: tail, Keep: keep}}
@@ -107,7 +100,7 @@ func TestTailOfFile(t *testing.T) {
 // TestClosedDecoder checks that an input closes its decompressor, which then returns no more bytes, although its source
 // stays open.
 func TestClosedDecoder(t *testing.T) {
-	packed := compressed(t, make([]byte, 8<<20), format.Zstd)
+	packed := formattest.Compress(t, make([]byte, 8<<20), format.Zstd)
 	source := Source{Name: "bytes", At: bytes.NewReader(packed), Size: int64(len(packed))}
 	inputs, err := Open(t.Context(), Kind{Spec: format.Spec{Type: "u64"}}, []Source{source}, nil, 1<<20)
 	if err != nil {
@@ -159,24 +152,11 @@ func TestMoreThanAddresses(t *testing.T) {
 	}
 }
 
-func compressed(t *testing.T, data []byte, c format.Compression) []byte {
-	t.Helper()
-	var all bytes.Buffer
-	w, err := format.NewWriter(&all, c, 1)
-	if err == nil {
-		_, err = w.Write(data)
-	}
-	if err := errors.Join(err, w.Close()); err != nil {
-		t.Fatal(err)
-	}
-	return all.Bytes()
-}
-
 // TestOnlyLocalFilesCanChange checks that an input without a file is accepted as unchanged, and
 // that a file is not.
 func TestOnlyLocalFilesCanChange(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "in")
-	put(t, name, make([]byte, 80))
+	testfiles.Write(t, name, make([]byte, 80))
 	sources := []Source{
 		{Name: "bytes", At: bytes.NewReader(make([]byte, 80)), Size: 80},
 		{Name: name},
@@ -185,7 +165,7 @@ func TestOnlyLocalFilesCanChange(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, name, make([]byte, 88))
+	testfiles.Write(t, name, make([]byte, 88))
 	now, err := os.Stat(name)
 	if err != nil {
 		t.Fatal(err)

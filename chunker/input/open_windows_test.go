@@ -2,16 +2,14 @@ package input
 
 import (
 	"os"
-	"path/filepath"
 	"testing"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestOpenFilesCanBeRenamed renames a file while it is open as an input.
 func TestOpenFilesCanBeRenamed(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "keys")
-	if err := os.WriteFile(name, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	name := testfiles.Temp(t, "keys", nil)
 	file, err := openRegular(name)
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 // countedCloser counts how often it is closed.
@@ -21,10 +22,7 @@ func (c *countedCloser) Close() error {
 // TestStreamClosesInputs checks that the decompressor of an input is closed, once, as soon as the
 // input has been read.
 func TestStreamClosesInputs(t *testing.T) {
-	header, err := format.Spec{Type: "u8"}.NewHeader()
-	if err != nil {
-		t.Fatal(err)
-	}
+	header := formattest.Header(t, format.Spec{Type: "u8"})
 	var closed [2]countedCloser
 	inputs := make([]*Input, 2)
 	for i := range inputs {
@@ -59,10 +57,7 @@ func (s stalledReader) Read(p []byte) (int, error) {
 // TestStalledReader checks that a stalled reader causes an error with its position, whether it
 // stalls in the header, in the records or in compressed data.
 func TestStalledReader(t *testing.T) {
-	array, err := format.Spec{Format: "npy", Type: "u64"}.NewHeader()
-	if err != nil {
-		t.Fatal(err)
-	}
+	array := formattest.Header(t, format.Spec{Format: "npy", Type: "u64"})
 	records := array.Encode(1000)
 	for name, c := range map[string]struct {
 		spec  format.Spec

@@ -380,10 +380,7 @@ func TestBudgetAddsUp(t *testing.T) {
 	for range 3000 {
 		layout := format.Layout{RecordSize: 1 + r.IntN(1<<r.IntN(17))}
 		layout.Key = []format.Field{{Type: format.Type{Kind: format.Bytes, Size: 1 + r.IntN(min(layout.RecordSize, 64))}}}
-		k, err := format.NewKeyer(layout)
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := formattest.KeyerOf(t, layout)
 		f := &Facts{Keyer: k, Records: r.Int64N(1<<r.IntN(45)+1) - 1, ConcurrentInputs: r.IntN(2) == 0}
 		f.Decoders = decoders[:r.IntN(4)]
 		f.Request = Request{Unique: r.IntN(2) == 0, Limit: r.Int64N(1 << r.IntN(30)), Workers: 1 + r.IntN(256),
@@ -456,10 +453,7 @@ func TestUnusedMemoryNeedsNoError(t *testing.T) {
 func TestLeastMemory(t *testing.T) {
 	for _, size := range []int{512 << 10, mib} {
 		key := []format.Field{{Type: format.Type{Kind: format.Bytes, Size: 8}}}
-		k, err := format.NewKeyer(format.Layout{RecordSize: size, Key: key})
-		if err != nil {
-			t.Fatal(err)
-		}
+		k := formattest.KeyerOf(t, format.Layout{RecordSize: size, Key: key})
 		f := factsOf(t, 1000, 13*mib)
 		f.Keyer, f.Devices = k, []Device{hostDevice(size)}
 		if _, err := Choose(f, DefaultProfile()); err == nil {

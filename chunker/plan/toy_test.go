@@ -16,6 +16,7 @@ import (
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
 	"github.com/extsort/extsort/internal/session"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // runToy is the function of the toy in engine.Strategies: it reads all records into memory and
@@ -105,9 +106,7 @@ func randomNumbers(t *testing.T, n int) (file string, sorted []byte) {
 		return data
 	}
 	file = filepath.Join(t.TempDir(), "in")
-	if err := os.WriteFile(file, encode(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfiles.Write(t, file, encode())
 	slices.Sort(numbers)
 	return file, encode()
 }

@@ -12,10 +12,7 @@ import (
 func BenchmarkSift(b *testing.B) {
 	const n = 1 << 15
 	k := formattest.Keyer(b, format.Spec{RecordSize: 8, Keys: []string{"0:u64"}})
-	g, err := format.NewGenerator(k.Layout(), "nearly-sorted", 1, n)
-	if err != nil {
-		b.Fatal(err)
-	}
+	g := formattest.Generator(b, k.Layout(), "nearly-sorted", 1, n)
 	v := newView(k, n)
 	g.Fill(v.recs, 0)
 	b.SetBytes(8 * n)

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/extsort/extsort/format/formattest"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestCompleteOutputIsRemembered removes a checkpoint only in part. It must still record that the
@@ -151,7 +154,7 @@ func TestRunWithoutIndexIsNotKept(t *testing.T) {
 			}
 		}
 		w := s.NewRun(Origin{Records: 100})
-		err := w.WriteBlock(t.Context(), 0, numbered(0, 100))
+		err := w.WriteBlock(t.Context(), 0, formattest.Numbered(0, 100))
 		_, finishErr := w.Finish()
 		if err = errors.Join(err, finishErr, c.Wait()); (err != nil) != blocked || c.State().Runs > 0 == blocked {
 			t.Errorf("blocked %t: %d runs are kept, error %v", blocked, c.State().Runs, err)
@@ -185,9 +188,7 @@ func TestFailedProgressIsReported(t *testing.T) {
 func TestManifestIsMadeWhole(t *testing.T) {
 	folder := t.TempDir()
 	part := filepath.Join(folder, newManifest)
-	if err := os.WriteFile(part, make([]byte, 5000), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfiles.Write(t, part, make([]byte, 5000))
 	c := openCheckpoint(t, folder, false)
 	err := errors.Join(c.SetOutput(KeptOutput{Name: "out"}), os.WriteFile(part, []byte("x"), 0o600), c.Close())
 	if err != nil {
@@ -267,14 +268,9 @@ func TestDamagedManifest(t *testing.T) {
 func damageEverywhere(t *testing.T, folder, name string) {
 	t.Helper()
 	name = filepath.Join(folder, name)
-	whole, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := testfiles.Read(t, name)
 	try := func(what string, text []byte) {
-		if err := os.WriteFile(name, text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfiles.Write(t, name, text)
 		checkDamaged(t, folder, what)
 	}
 	for i := range whole {
@@ -286,9 +282,7 @@ func damageEverywhere(t *testing.T, folder, name string) {
 		}
 	}
 	try("longer", append(slices.Clone(whole), ' '))
-	if err := os.WriteFile(name, whole, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfiles.Write(t, name, whole)
 }
 
 func checkDamaged(t *testing.T, folder, what string) {
@@ -311,9 +305,7 @@ func TestManifestOfAnotherShape(t *testing.T) {
 		`{"written":{"Of":[{"First":0,"Records":1}],"Stretches":[{"Records":1,"Taken":[]}]}}`} {
 		folder := t.TempDir()
 		text := fmt.Sprintf(manifestHeader, manifestVersion, checksum([]byte(body)), len(body)) + body
-		if err := os.WriteFile(filepath.Join(folder, manifestName), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfiles.Write(t, filepath.Join(folder, manifestName), []byte(text))
 		checkDamaged(t, folder, body)
 	}
 }

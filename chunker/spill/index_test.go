@@ -11,6 +11,7 @@ import (
 
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 // indexedSpill returns a spill with hardly any memory for its indexes, which are therefore in a
@@ -70,7 +71,7 @@ func readPieces(t *testing.T, src device.Source, records int) (all []byte) {
 func TestIndexInFile(t *testing.T) {
 	for _, blocks := range []int{1, 7, 8, 63, 64, 65, 191, 192, 193, 5000} {
 		s := indexedSpill(t, nil, nil)
-		want := numbered(0, 10*blocks-3)
+		want := formattest.Numbered(0, 10*blocks-3)
 		run := shuffledRun(t, s, want, 10)
 		if blocks >= plan.LeastStored && (run.indexes[0].stored != blocks || s.index.held.Load() != 0) {
 			stored, held := run.indexes[0].stored, s.index.held.Load()
@@ -119,7 +120,7 @@ func TestIndexStaysInMemory(t *testing.T) {
 		s.index.limit = c.limit
 		to := &Appender{}
 		for block := range blocks {
-			if err := s.Append(to, 0, numbered(10*block, 10)); err != nil {
+			if err := s.Append(to, 0, formattest.Numbered(10*block, 10)); err != nil {
 				t.Fatal(err)
 			}
 			appended := block + 1
@@ -140,7 +141,7 @@ func TestAppendedIndexInFile(t *testing.T) {
 		appenders := []*Appender{{}, {}, {}}
 		var want []byte
 		for section := range sections {
-			recs := numbered(section*each*10, each*10-section)
+			recs := formattest.Numbered(section*each*10, each*10-section)
 			want = append(want, recs...)
 			for len(recs) > 0 {
 				n := min(80, len(recs))
@@ -171,7 +172,7 @@ func TestAppendedIndexInFile(t *testing.T) {
 func TestDamagedIndex(t *testing.T) {
 	store := &memoryStore{}
 	s := indexedSpill(t, store, nil)
-	run := shuffledRun(t, s, numbered(0, 5000), 10)
+	run := shuffledRun(t, s, formattest.Numbered(0, 5000), 10)
 	file := store.files[len(store.files)-1]
 	file.data[run.indexes[0].regions[2]+20] ^= 1
 	if _, err := readRun(run); err == nil || !strings.Contains(err.Error(), "the index of temporary data") ||
@@ -188,7 +189,7 @@ func TestDamagedIndex(t *testing.T) {
 // TestCheckpointKeepsIndexFile continues with runs whose indexes are in a file.
 func TestCheckpointKeepsIndexFile(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "kept")
-	want := numbered(0, 3000)
+	want := formattest.Numbered(0, 3000)
 	for round := range 3 {
 		c := openCheckpoint(t, folder, false)
 		s := indexedSpill(t, nil, c)

@@ -25,16 +25,6 @@ import (
 
 var words = format.Spec{Type: "u64"}
 
-// numbered returns n 8-byte records with the numbers from first on, so that the content of a record
-// identifies its position.
-func numbered(first, n int) []byte {
-	recs := make([]byte, 0, 8*n)
-	for i := range n {
-		recs = binary.LittleEndian.AppendUint64(recs, uint64(first+i))
-	}
-	return recs
-}
-
 // testAhead is the number of requests of newTestRequests that read ahead.
 const testAhead = 4
 
@@ -234,7 +224,7 @@ func testSpill(t *testing.T, opt Options) {
 		t.Fatal(err)
 	}
 	for _, n := range []int{0, 1, 100, 101, 1234, 200_000} {
-		want := numbered(n, n)
+		want := formattest.Numbered(n, n)
 		run, err := writeRun(s, want, max(100, n/2))
 		if err != nil {
 			t.Fatal(err)
@@ -276,7 +266,7 @@ func same(a, b []byte) (n int) {
 func TestSpillUsesAllFolders(t *testing.T) {
 	store, folders := &memoryStore{}, []string{t.TempDir(), t.TempDir(), t.TempDir()}
 	s := openSpill(t, Options{Store: store, Folders: folders})
-	w, recs := s.NewRun(Origin{}), numbered(0, 3000)
+	w, recs := s.NewRun(Origin{}), formattest.Numbered(0, 3000)
 	for at := 0; at < 3000; at += 10 { // one writer: with several, the result depends on timing
 		if err := w.WriteBlock(t.Context(), int64(at), recs[8*at:8*(at+10)]); err != nil {
 			t.Fatal(err)
@@ -360,17 +350,17 @@ func testFullFolder(t *testing.T, full error, says string, opt Options) {
 	for _, f := range store.in(folders[0]) {
 		f.room = 3 * plan.SpillAlign
 	}
-	run, err := writeRun(s, numbered(0, 1000), 10)
+	run, err := writeRun(s, formattest.Numbered(0, 1000), 10)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := readRun(run); err != nil || !bytes.Equal(got, numbered(0, 1000)) {
+	if got, err := readRun(run); err != nil || !bytes.Equal(got, formattest.Numbered(0, 1000)) {
 		t.Errorf("%d bytes came back, error %v", len(got), err)
 	}
 	for _, f := range store.in(folders[1]) {
 		f.room = max(len(f.data), 1)
 	}
-	_, err = writeRun(s, numbered(0, 1000), 10)
+	_, err = writeRun(s, formattest.Numbered(0, 1000), 10)
 	if !errors.Is(err, full) || !strings.Contains(err.Error(), says) ||
 		!strings.Contains(err.Error(), "Options.TempDirs") || !strings.Contains(err.Error(), "at least ") {
 		t.Errorf("the error is: %v", err)
@@ -383,7 +373,7 @@ func testFullFolder(t *testing.T, full error, says string, opt Options) {
 // TestSpillSaysWhatItNeeds checks that the error states the expected total if it is known.
 func TestSpillSaysWhatItNeeds(t *testing.T) {
 	s := openSpill(t, Options{Store: &memoryStore{room: 1}, ExpectBytes: 3 << 20})
-	_, err := s.storeBlock(numbered(0, 10), new(extent), 0, new(blockio.Batch))
+	_, err := s.storeBlock(formattest.Numbered(0, 10), new(extent), 0, new(blockio.Batch))
 	if err == nil || !strings.Contains(err.Error(), "temporary data needs 3 MiB in total, 0 B was written") {
 		t.Errorf("the error is: %v", err)
 	}
@@ -397,7 +387,8 @@ func TestSpillFullAtOnce(t *testing.T) {
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			if _, err := s.storeBlock(numbered(0, 10), new(extent), 0, new(blockio.Batch)); !errors.Is(err, syscall.ENOSPC) {
+			_, err := s.storeBlock(formattest.Numbered(0, 10), new(extent), 0, new(blockio.Batch))
+			if !errors.Is(err, syscall.ENOSPC) {
 				t.Errorf("the error is: %v", err)
 			}
 		})
@@ -412,7 +403,7 @@ func TestSpillDamage(t *testing.T) {
 		store := &memoryStore{}
 		folder := t.TempDir()
 		s := openSpill(t, Options{Store: store, Folders: []string{folder}, Codec: codec})
-		run, err := writeRun(s, numbered(0, 2000), 1000)
+		run, err := writeRun(s, formattest.Numbered(0, 2000), 1000)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -436,7 +427,7 @@ func TestSpillDamage(t *testing.T) {
 
 // TestShortBlock reads blocks that have fewer bytes than were written, in each way to read a block.
 func TestShortBlock(t *testing.T) {
-	run := MemoryRun(formattest.Keyer(t, words), numbered(0, 20), 10)
+	run := MemoryRun(formattest.Keyer(t, words), formattest.Numbered(0, 20), 10)
 	read := run.read
 	run.read = func(b *Block, dst []byte) ([]byte, error) {
 		recs, err := read(b, dst)
@@ -463,7 +454,7 @@ func TestRunWriterIndex(t *testing.T) {
 		s := openSpill(t, Options{Store: store})
 		w := s.NewRun(Origin{})
 		for _, first := range firsts {
-			if err := w.WriteBlock(context.Background(), first, numbered(0, 10)); err != nil {
+			if err := w.WriteBlock(context.Background(), first, formattest.Numbered(0, 10)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -495,10 +486,7 @@ func TestSpillFolders(t *testing.T) {
 // TestCodecChoice checks that the choice of auto depends on the data.
 func TestCodecChoice(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	random := make([]byte, 64<<10)
-	for i := range random {
-		random[i] = byte(r.Uint32())
-	}
+	random := formattest.Bytes(r, 64<<10)
 	text := bytes.Repeat([]byte("a line of text, and what it is about\n"), 2000)
 	sorted := make([]byte, 64<<10)
 	for i := range len(sorted) / 8 {
@@ -696,7 +684,7 @@ func TestBlocksAreReadAhead(t *testing.T) {
 	for _, codec := range []string{"none", "delta"} {
 		store, requests := &memoryStore{}, newTestRequests(t)
 		s := openSpill(t, Options{Store: store, Codec: codec, Requests: requests})
-		want := numbered(0, 300_000)
+		want := formattest.Numbered(0, 300_000)
 		run, err := writeRun(s, want, 1500)
 		if err != nil {
 			t.Fatal(err)

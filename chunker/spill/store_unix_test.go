@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"os"
 	"testing"
+
+	"github.com/extsort/extsort/format/formattest"
 )
 
 // TestDiskStore checks that a spill file is not visible in its directory and can release space.
@@ -18,12 +20,12 @@ func TestDiskStore(t *testing.T) {
 	if names, err := os.ReadDir(folder); len(names) > 0 || err != nil {
 		t.Errorf("in the folder: %v, %v", names, err)
 	}
-	if _, err := f.WriteAt(numbered(0, 1<<17), 0); err != nil {
+	if _, err := f.WriteAt(formattest.Numbered(0, 1<<17), 0); err != nil {
 		t.Fatal(err)
 	}
 	f.Release(0, 1<<19)
 	rest := make([]byte, 1<<19)
-	if _, err := f.ReadAt(rest, 1<<19); err != nil || !bytes.Equal(rest, numbered(1<<16, 1<<16)) {
+	if _, err := f.ReadAt(rest, 1<<19); err != nil || !bytes.Equal(rest, formattest.Numbered(1<<16, 1<<16)) {
 		t.Errorf("what was not released has changed: %v", err)
 	}
 	if freeSpace(folder) <= 0 {

@@ -14,6 +14,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 // skilling returns the position of a point on the Hilbert curve, as Skilling's paper computes it.
@@ -252,10 +253,7 @@ func TestCells(t *testing.T) {
 func TestBitsAndHashes(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 2))
-	recs := make([]byte, 16*1000)
-	for i := range recs {
-		recs[i] = byte(random.Uint32())
-	}
+	recs := formattest.Bytes(random, 16*1000)
 	reversed := func(width int, number func(rec []byte) uint64) func(rec []byte) uint64 {
 		return func(rec []byte) uint64 { return bits.Reverse64(number(rec)) >> (64 - width) }
 	}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 	"github.com/extsort/extsort/internal/testrows"
 )
 
@@ -40,10 +41,7 @@ func mustType(t *testing.T, name string) format.Type {
 
 // someValue returns the bytes of a value: any, or bytes that are special in some type.
 func someValue(r *rand.Rand, typ format.Type) []byte {
-	value := make([]byte, typ.Size)
-	for i := range value {
-		value[i] = byte(r.Uint32())
-	}
+	value := formattest.Bytes(r, typ.Size)
 	switch r.IntN(8) {
 	case 0:
 		clear(value)

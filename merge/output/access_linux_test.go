@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // Tags of ACL entries that only tests create.
@@ -76,7 +78,7 @@ func stat(t *testing.T, name string) (fs.FileMode, *syscall.Stat_t) {
 // none, the new one has none either, even if the directory has a default ACL.
 func TestReplacedACL(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "out")
-	put(t, name, nil)
+	testfiles.Write(t, name, nil)
 	setACL(t, name, aclAttribute, oneMore)
 	write(t, name, "new")
 	if got := readACL(name); !bytes.Equal(got, oneMore) {

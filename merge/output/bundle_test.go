@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // writeBundle writes three files as a bundle.
@@ -34,7 +36,7 @@ func writeBundle(ctx context.Context, folder string, fault func(operation string
 func TestCancelledBundle(t *testing.T) {
 	for cancelAt := 0; ; cancelAt++ {
 		folder := t.TempDir()
-		put(t, filepath.Join(folder, "1"), []byte("old"))
+		testfiles.Write(t, filepath.Join(folder, "1"), []byte("old"))
 		ctx, cancel := context.WithCancelCause(t.Context())
 		count := 0
 		at := ""
@@ -71,7 +73,7 @@ func TestBundle(t *testing.T) {
 		for failAt := 0; !ended; failAt++ {
 			folder := t.TempDir()
 			for _, i := range c.old {
-				put(t, filepath.Join(folder, fmt.Sprint(i)), []byte("old"))
+				testfiles.Write(t, filepath.Join(folder, fmt.Sprint(i)), []byte("old"))
 			}
 			operations, failed := 0, ""
 			err := writeBundle(t.Context(), folder, func(operation string) error {
@@ -108,7 +110,7 @@ func TestBundle(t *testing.T) {
 // process replaces a set.
 func TestVanished(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "out")
-	put(t, name, []byte("old"))
+	testfiles.Write(t, name, []byte("old"))
 	out, err := Open(t.Context(), name, FileOptions{Fault: func(operation string) error {
 		if operation == "open output" {
 			return os.Remove(name)
@@ -136,7 +138,7 @@ func checkBundle(t *testing.T, what, folder string, old []int, isNew bool) {
 	if isNew {
 		want = map[string]string{"0": "new", "1": "new", "2": "new"}
 	}
-	found := names(t, folder)
+	found := testfiles.Names(t, folder)
 	if len(found) != len(want) {
 		t.Errorf("%s: the files are %q", what, found)
 	}

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/extsort/extsort/device/arena"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // memoryFolder returns a directory in a tmpfs with room for outputs.
@@ -248,7 +249,7 @@ func TestHugeOutputToFullFileSystem(t *testing.T) {
 	defer unix.Unmount(folder, unix.MNT_DETACH)
 	const size, block = 12 * arena.HugePage, 1 << 20
 	out, _ := openHuge(t, folder, size)
-	put(t, filepath.Join(folder, "other"), make([]byte, 15<<20))
+	testfiles.Write(t, filepath.Join(folder, "other"), make([]byte, 15<<20))
 	var next, full atomic.Int64
 	var group sync.WaitGroup
 	for range 8 {
@@ -269,7 +270,7 @@ func TestHugeOutputToFullFileSystem(t *testing.T) {
 	if err := out.Abort(); err != nil {
 		t.Error(err)
 	}
-	if left := names(t, folder); len(left) != 1 {
+	if left := testfiles.Names(t, folder); len(left) != 1 {
 		t.Errorf("left over: %q", left)
 	}
 }

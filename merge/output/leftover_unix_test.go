@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestLeftoversAreRemoved puts files into the directory as killed processes leave them. It adds
@@ -21,14 +23,10 @@ func TestLeftoversAreRemoved(t *testing.T) {
 	random := (&naming{base: "out", resumable: new(Resumable), unlocked: true}).tempName(0)
 	stay := []string{"target", known(1), known(2), known(3), known(4), other, random}
 	for _, file := range []string{"target", known(0), known(1), known(5), known(knownNames - 1), other, random} {
-		put(t, filepath.Join(folder, file), []byte("x"))
+		testfiles.Write(t, filepath.Join(folder, file), []byte("x"))
 	}
-	alive, err := os.OpenFile(filepath.Join(folder, known(1)), os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer alive.Close()
-	err = errors.Join(lock(alive), os.Symlink("target", filepath.Join(folder, known(2))),
+	alive := testfiles.Open(t, filepath.Join(folder, known(1)), os.O_WRONLY)
+	err := errors.Join(lock(alive), os.Symlink("target", filepath.Join(folder, known(2))),
 		os.Mkdir(filepath.Join(folder, known(3)), 0o700))
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +36,7 @@ func TestLeftoversAreRemoved(t *testing.T) {
 	if err := o.Abort(); err != nil {
 		t.Error(err)
 	}
-	left := names(t, folder)
+	left := testfiles.Names(t, folder)
 	slices.Sort(left)
 	if slices.Sort(stay); !slices.Equal(left, stay) {
 		t.Errorf("the folder has\n%q, want\n%q", left, stay)
@@ -50,7 +48,7 @@ func TestLeftoversAreRemoved(t *testing.T) {
 func TestKilledRunsLeaveNoNames(t *testing.T) {
 	for _, named := range []bool{true, false} {
 		name := filepath.Join(t.TempDir(), "out")
-		put(t, name, []byte("old"))
+		testfiles.Write(t, name, []byte("old"))
 		killed := openFile(t, name, FileOptions{Fault: func(operation string) error {
 			if named && operation == "create output" {
 				return errors.ErrUnsupported
@@ -70,7 +68,7 @@ func TestKilledRunsLeaveNoNames(t *testing.T) {
 		if err := writeThree(name, nil); err != nil {
 			t.Fatal(err)
 		}
-		if left := names(t, filepath.Dir(name)); len(left) != 2 {
+		if left := testfiles.Names(t, filepath.Dir(name)); len(left) != 2 {
 			t.Errorf("named %t: beside a run that lives the folder has %q", named, left)
 		}
 		killed.file.Close()
@@ -78,7 +76,7 @@ func TestKilledRunsLeaveNoNames(t *testing.T) {
 		if err := writeThree(name, nil); err != nil {
 			t.Fatal(err)
 		}
-		if left := names(t, filepath.Dir(name)); len(left) != 1 || content(t, name) != writtenThree {
+		if left := testfiles.Names(t, filepath.Dir(name)); len(left) != 1 || content(t, name) != writtenThree {
 			t.Errorf("named %t: after the kill the folder has %q", named, left)
 		}
 	}
@@ -104,7 +102,7 @@ func TestOutputsToOneName(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if left := names(t, filepath.Dir(name)); len(left) != 1 || content(t, name) != writtenThree {
+	if left := testfiles.Names(t, filepath.Dir(name)); len(left) != 1 || content(t, name) != writtenThree {
 		t.Errorf("the folder has %q", left)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 const nobody = 65534
@@ -63,7 +65,7 @@ func TestOutputToForbiddenFolder(t *testing.T) {
 		if allowed && err != nil || !allowed && !errors.Is(err, fs.ErrPermission) {
 			t.Errorf("mode %v: %v", mode, err)
 		}
-		if left := names(t, folder); len(left) > 0 {
+		if left := testfiles.Names(t, folder); len(left) > 0 {
 			t.Errorf("mode %v: the folder has %q", mode, left)
 		}
 	}
@@ -83,7 +85,7 @@ func TestOutputInStickyFolder(t *testing.T) {
 		if refused == replaceable || replaceable && err != nil {
 			t.Errorf("mode %v: %v", mode, err)
 		}
-		if left := names(t, folder); content(t, name) != "old" || len(left) != 1 {
+		if left := testfiles.Names(t, folder); content(t, name) != "old" || len(left) != 1 {
 			t.Errorf("mode %v: the folder has %q, and the output %q", mode, left, content(t, name))
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestOutputThroughLinkedFolders uses ".." after symbolic links to directories, where it means
@@ -48,12 +50,8 @@ func TestOutputThroughLinkedFolders(t *testing.T) {
 // mode.
 func TestOutputToDescriptor(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "log")
-	put(t, name, []byte("kept "))
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
+	testfiles.Write(t, name, []byte("kept "))
+	file := testfiles.Open(t, name, os.O_WRONLY|os.O_APPEND)
 	o := openOutput(t, fmt.Sprintf("/dev/fd/%d", file.Fd()), FileOptions{})
 	if _, isStream := o.(*stream); !isStream {
 		t.Errorf("a descriptor is a %T", o)
@@ -78,7 +76,7 @@ func TestOutputKeepsOwner(t *testing.T) {
 		t.Skip("only root may give files away")
 	}
 	name := filepath.Join(t.TempDir(), "out")
-	put(t, name, []byte("old"))
+	testfiles.Write(t, name, []byte("old"))
 	if err := os.Chown(name, 65534, 65533); err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +104,7 @@ func TestOutputIgnoresSwappedFolder(t *testing.T) {
 			}
 			name := filepath.Join(folder, "out")
 			if exists {
-				put(t, name, []byte("old"))
+				testfiles.Write(t, name, []byte("old"))
 			}
 			o := openOutput(t, name, FileOptions{Fault: (&faults{named: named, failAt: -1}).step})
 			_, err := o.Write([]byte("new"))
@@ -114,7 +112,8 @@ func TestOutputIgnoresSwappedFolder(t *testing.T) {
 			if err := errors.Join(moving, o.Commit(t.Context(), -1)); err != nil {
 				t.Fatal(err)
 			}
-			if got, left := content(t, filepath.Join(moved, "out")), names(t, folder); got != "new" || len(left) > 0 {
+			left := testfiles.Names(t, folder)
+			if got := content(t, filepath.Join(moved, "out")); got != "new" || len(left) > 0 {
 				t.Errorf("named %t, exists %t: %q, and the other folder has %q", named, exists, got, left)
 			}
 		}
@@ -137,10 +136,7 @@ func TestStreamReportsClosing(t *testing.T) {
 	if !errors.Is(err, errInjected) {
 		t.Errorf("standard output: %v", err)
 	}
-	file, err := os.Create(filepath.Join(t.TempDir(), "out"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := testfiles.Create(t, filepath.Join(t.TempDir(), "out"))
 	commit := func() error {
 		sink, err := NewSink(t.Context(), file, Options{RecordSize: 1, Records: 0})
 		return errors.Join(err, sink.Commit(t.Context(), 0))

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 var errInjected = errors.New("injected fault")
@@ -91,7 +93,7 @@ func TestCancelledSyncLeavesNoFile(t *testing.T) {
 			t.Fatal(err)
 		}
 		err = file.Commit(lateContext{ctx}, 0)
-		if left := names(t, filepath.Dir(name)); !errors.Is(err, errInjected) || len(left) > 0 {
+		if left := testfiles.Names(t, filepath.Dir(name)); !errors.Is(err, errInjected) || len(left) > 0 {
 			t.Errorf("%s: a cancelled output left %q, error %v", at, left, err)
 		}
 	}
@@ -99,24 +101,8 @@ func TestCancelledSyncLeavesNoFile(t *testing.T) {
 
 func content(t *testing.T, name string) string {
 	t.Helper()
-	b, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := testfiles.Read(t, name)
 	return string(b)
-}
-
-func names(t *testing.T, folder string) []string {
-	t.Helper()
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var list []string
-	for _, e := range entries {
-		list = append(list, e.Name())
-	}
-	return list
 }
 
 // TestOutputSurvivesEveryFault makes each operation fail in turn and checks the remaining files.
@@ -154,7 +140,7 @@ func TestOutputSurvivesEveryFault(t *testing.T) {
 // open.
 func checkLeftovers(t *testing.T, folder string, failAt int, named, exists bool) {
 	t.Helper()
-	list := names(t, folder)
+	list := testfiles.Names(t, folder)
 	switch {
 	case len(list) == 0 && !exists:
 	case len(list) != 1 || list[0] != "out":
@@ -182,7 +168,7 @@ func TestOutputAbort(t *testing.T) {
 		if err := errors.Join(sink.Abort(), sink.Abort()); err != nil {
 			t.Error(err)
 		}
-		if list := names(t, folder); len(list) > 0 {
+		if list := testfiles.Names(t, folder); len(list) > 0 {
 			t.Errorf("left after Abort: %q", list)
 		}
 	}
@@ -352,14 +338,6 @@ func TestWriteBehind(t *testing.T) {
 	}
 }
 
-// put writes a file.
-func put(t *testing.T, name string, data []byte) {
-	t.Helper()
-	if err := os.WriteFile(name, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // openOutput begins an output.
 func openOutput(t *testing.T, name string, opt FileOptions) Output {
 	t.Helper()
@@ -449,7 +427,7 @@ func TestOutputTriesOtherNames(t *testing.T) {
 		for _, exists := range []bool{false, true} {
 			name := filepath.Join(t.TempDir(), "out")
 			if exists {
-				put(t, name, []byte("old"))
+				testfiles.Write(t, name, []byte("old"))
 			}
 			var done []string
 			taken := func(operation string) error {
@@ -466,7 +444,7 @@ func TestOutputTriesOtherNames(t *testing.T) {
 			if err := writeThree(name, taken); err != nil || content(t, name) != writtenThree {
 				t.Errorf("named %t, exists %t: %q, %v after %q", named, exists, content(t, name), err, done)
 			}
-			if left := names(t, filepath.Dir(name)); len(left) != 1 {
+			if left := testfiles.Names(t, filepath.Dir(name)); len(left) != 1 {
 				t.Errorf("named %t, exists %t: the folder has %q", named, exists, left)
 			}
 		}

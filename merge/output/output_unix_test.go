@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 func makeFIFO(t *testing.T, name string) {
@@ -46,11 +48,7 @@ func TestOutputWithoutRoom(t *testing.T) {
 }
 
 func TestStreamSinkKeepsEPIPE(t *testing.T) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer w.Close()
+	r, w := testfiles.Pipe(t)
 	r.Close()
 	s := NewStreamSink(w, 1)
 	for first := range int64(2) {

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestStreamsToFilesAreSent writes streams to regular files, from the start, behind other bytes and
@@ -13,11 +15,8 @@ func TestStreamsToFilesAreSent(t *testing.T) {
 	const before = 1000
 	for name, flag := range map[string]int{"start": 0, "behind": 0, "append": os.O_APPEND} {
 		path := filepath.Join(t.TempDir(), "out")
-		put(t, path, make([]byte, before))
-		file, err := os.OpenFile(path, os.O_WRONLY|flag, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		testfiles.Write(t, path, make([]byte, before))
+		file := testfiles.Open(t, path, os.O_WRONLY|flag)
 		first := int64(0)
 		if name != "start" {
 			first = before
@@ -54,12 +53,7 @@ func TestStreamsToFilesAreSent(t *testing.T) {
 // TestOtherStreamsAreNotSent checks which streams send nothing: pipes, and a File, which sends its
 // bytes itself.
 func TestOtherStreamsAreNotSent(t *testing.T) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	defer w.Close()
+	_, w := testfiles.Pipe(t)
 	out := openFile(t, filepath.Join(t.TempDir(), "out"), FileOptions{})
 	defer out.Abort()
 	for _, to := range []io.Writer{w, out, io.Discard} {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // byteKeys is the Keyer of one-byte records.
@@ -115,7 +116,7 @@ func TestSetCuts(t *testing.T) {
 		if got, want := readSet(t, stem, header), cut(recs, split, header); !slices.EqualFunc(got, want, bytes.Equal) {
 			t.Fatalf("seed %d: %+v of %v: %v, want %v", seed, split, recs, got, want)
 		}
-		if left := names(t, filepath.Dir(stem)); len(left) != len(cut(recs, split, header))+1 {
+		if left := testfiles.Names(t, filepath.Dir(stem)); len(left) != len(cut(recs, split, header))+1 {
 			t.Errorf("seed %d: the folder has %q", seed, left)
 		}
 	}
@@ -162,7 +163,7 @@ func TestSetSurvivesEveryFault(t *testing.T) {
 				}
 				fault := &faults{named: named, failAt: failAt}
 				err := writeSet(stem, fault.step, "xyz", Split{Files: 2})
-				list := names(t, folder)
+				list := testfiles.Names(t, folder)
 				all := ""
 				if slices.Contains(list, "out.index") {
 					all = string(slices.Concat(readSet(t, stem, 0)...))
@@ -181,7 +182,7 @@ func TestSetSurvivesEveryFault(t *testing.T) {
 				if fault.failed != "" {
 					mustWriteSet(t, stem, "xyz", Split{Files: 2})
 				}
-				left := slices.DeleteFunc(names(t, folder), isTemp)
+				left := slices.DeleteFunc(testfiles.Names(t, folder), isTemp)
 				if !slices.Equal(left, []string{"out.000", "out.001", "out.index"}) {
 					t.Errorf("operation %d (%s) failed, and %q is left after another set", failAt, fault.failed, left)
 				}
@@ -217,7 +218,7 @@ func TestStalePartStays(t *testing.T) {
 		t.Errorf("the set has %q, warnings %q, error %v", all, warnings, err)
 	}
 	mustWriteSet(t, stem, "xyz", Split{Files: 2})
-	if left := names(t, folder); len(left) != 3 {
+	if left := testfiles.Names(t, folder); len(left) != 3 {
 		t.Errorf("%q is left", left)
 	}
 }
@@ -289,7 +290,7 @@ func TestKilledSetIsWrittenAgain(t *testing.T) {
 			if all := string(slices.Concat(readSet(t, stem, 0)...)); all != "xyz" {
 				t.Errorf("before operation %d: the set has %q", i, all)
 			}
-			if left := slices.DeleteFunc(names(t, killed), isTemp); len(left) != 3 {
+			if left := slices.DeleteFunc(testfiles.Names(t, killed), isTemp); len(left) != 3 {
 				t.Errorf("before operation %d: %q is left", i, left)
 			}
 		}
@@ -303,7 +304,7 @@ func TestKilledSetIsWrittenAgain(t *testing.T) {
 func copyFolder(t *testing.T, to, from string) error {
 	t.Helper()
 	err := os.Mkdir(to, 0o700)
-	for _, name := range names(t, from) {
+	for _, name := range testfiles.Names(t, from) {
 		err = errors.Join(err, os.WriteFile(filepath.Join(to, name), []byte(content(t, filepath.Join(from, name))), 0o600))
 	}
 	return err
@@ -383,7 +384,7 @@ func TestSetRefuses(t *testing.T) {
 	stem := filepath.Join(folder, "out")
 	for _, name := range []string{"out.007", "out.index"} {
 		alien := filepath.Join(folder, name)
-		put(t, alien, []byte("mine"))
+		testfiles.Write(t, alien, []byte("mine"))
 		err := writeSet(stem, nil, "abc", Split{Files: 3})
 		if err == nil || !strings.Contains(err.Error(), name) || content(t, alien) != "mine" {
 			t.Errorf("%s stands there: %v", name, err)
@@ -391,9 +392,9 @@ func TestSetRefuses(t *testing.T) {
 		os.Remove(alien)
 	}
 	mustWriteSet(t, stem, "abc", Split{Files: 3})
-	put(t, filepath.Join(folder, "out.1st"), nil)
+	testfiles.Write(t, filepath.Join(folder, "out.1st"), nil)
 	mustWriteSet(t, stem, "abc", Split{Files: 2})
-	if got := names(t, folder); !slices.Equal(got, []string{"out.000", "out.001", "out.1st", "out.index"}) {
+	if got := testfiles.Names(t, folder); !slices.Equal(got, []string{"out.000", "out.001", "out.1st", "out.index"}) {
 		t.Errorf("the folder has %q", got)
 	}
 	if err := writeSet(stem, nil, "abc", Split{Files: MaxSetFiles + 1}); err == nil {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/filelock"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestNamesWaitForNaming begins a set while another process names the same one. The directory is
@@ -58,7 +59,7 @@ func testNamesWaitForNaming(t *testing.T) {
 		case <-time.After(namingTimeout / 2):
 		}
 		if listed {
-			put(t, stem+".index", []byte(index))
+			testfiles.Write(t, stem+".index", []byte(index))
 		}
 		unlock()
 		err = <-decided
@@ -89,8 +90,8 @@ func testNamingWaitsForLook(t *testing.T) {
 	if err := writeSetUntil(ctx, stem, nil, "xyz", Split{Files: 2}); !errors.Is(err, errInjected) {
 		t.Errorf("cancelled, the error is %v", err)
 	}
-	if all := string(slices.Concat(readSet(t, stem, 0)...)); all != "abcd" || len(names(t, folder)) != 5 {
-		t.Errorf("cancelled, the set has %q, and the directory %q", all, names(t, folder))
+	if all := string(slices.Concat(readSet(t, stem, 0)...)); all != "abcd" || len(testfiles.Names(t, folder)) != 5 {
+		t.Errorf("cancelled, the set has %q, and the directory %q", all, testfiles.Names(t, folder))
 	}
 
 	time.AfterFunc(50*time.Millisecond, unlock)

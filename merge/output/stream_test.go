@@ -13,6 +13,7 @@ import (
 
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // brokenStream fails at call number failAt, counted from 1.
@@ -168,12 +169,8 @@ func TestStreamHasBegun(t *testing.T) {
 // the state of the file. A writer that is not a file has none.
 func TestOverwriteAsksOnce(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "in")
-	put(t, name, make([]byte, 100))
-	file, err := os.OpenFile(name, os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
+	testfiles.Write(t, name, make([]byte, 100))
+	file := testfiles.Open(t, name, os.O_RDWR)
 	for size, to := range map[int64]io.Writer{100: file, -1: &bytes.Buffer{}} {
 		asked := 0
 		allow := func(now os.FileInfo) error {
@@ -198,12 +195,8 @@ func TestOverwriteIsSynced(t *testing.T) {
 		failing bool
 	}{{true, false}, {true, true}, {false, true}} {
 		name := filepath.Join(t.TempDir(), "in")
-		put(t, name, make([]byte, 100))
-		file, err := os.OpenFile(name, os.O_RDWR, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer file.Close()
+		testfiles.Write(t, name, make([]byte, 100))
+		file := testfiles.Open(t, name, os.O_RDWR)
 		synced := 0
 		opt := Options{RecordSize: 1, Records: 3, Fault: func(operation string) error {
 			if operation != "sync output" {

@@ -58,10 +58,7 @@ func randomRecords(random *rand.Rand, keyer *format.Keyer, n, values int) *table
 	offset, typ := layout.Key[0].Offset, layout.Key[0].Type
 	all := &table{keyer: keyer}
 	for range n {
-		rec := make([]byte, layout.RecordSize)
-		for i := range rec {
-			rec[i] = byte(random.Uint32()) // distinguishes records with equal keys
-		}
+		rec := formattest.Bytes(random, layout.RecordSize) // distinguishes records with equal keys
 		key := rec[offset : offset+typ.Size]
 		clear(key)
 		low := 0

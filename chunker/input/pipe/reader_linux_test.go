@@ -12,29 +12,15 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-)
 
-// openPipe returns the ends of a pipe, which are closed when the test ends.
-func openPipe(t *testing.T) (r, w *os.File) {
-	t.Helper()
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		r.Close()
-		w.Close()
-	})
-	return r, w
-}
+	"github.com/extsort/extsort/format/formattest"
+	"github.com/extsort/extsort/internal/testfiles"
+)
 
 // pipeData returns several times the capacity of a pipe, in pieces of mostly odd lengths.
 func pipeData(seed uint64) (all []byte, pieces [][]byte) {
 	r := rand.New(rand.NewPCG(seed, 1))
-	all = make([]byte, 4*capacity+12345)
-	for i := range all {
-		all[i] = byte(r.Uint32())
-	}
+	all = formattest.Bytes(r, 4*capacity+12345)
 	for rest := all; len(rest) > 0; {
 		n := min(1+r.IntN(3*step), len(rest))
 		pieces, rest = append(pieces, rest[:n]), rest[n:]
@@ -69,7 +55,7 @@ func readOddly(r io.Reader) (all []byte, err error) {
 func TestReader(t *testing.T) {
 	all, pieces := pipeData(4)
 	for _, capacity := range []int{4096, 64 << 10, 1 << 20} {
-		from, to := openPipe(t)
+		from, to := testfiles.Pipe(t)
 		r := NewReader(t.Context(), from)
 		if _, err := unix.FcntlInt(from.Fd(), unix.F_SETPIPE_SZ, capacity); err != nil {
 			t.Skip(err)
@@ -94,7 +80,7 @@ func TestReader(t *testing.T) {
 // TestReaderDoesNotWaitForMore checks that a Read returns the available bytes, however few they
 // are.
 func TestReaderDoesNotWaitForMore(t *testing.T) {
-	from, to := openPipe(t)
+	from, to := testfiles.Pipe(t)
 	r := NewReader(context.Background(), from)
 	defer r.Close()
 	for _, piece := range []string{"abc", "d", strings.Repeat("e", 5000)} {
@@ -119,7 +105,7 @@ func TestReaderDoesNotWaitForMore(t *testing.T) {
 // TestReaderFallsBack checks that data is read without splice if the system refuses it. Here the
 // pipe in between cannot be written to.
 func TestReaderFallsBack(t *testing.T) {
-	from, _ := openPipe(t)
+	from, _ := testfiles.Pipe(t)
 	raw, ok := pipeOf(from)
 	if !ok {
 		t.Fatal("a pipe is not known as one")
@@ -154,7 +140,7 @@ func TestReaderOfNonPipes(t *testing.T) {
 
 // TestReaderFails checks that an error of the pipe is not taken for its end.
 func TestReaderFails(t *testing.T) {
-	from, _ := openPipe(t)
+	from, _ := testfiles.Pipe(t)
 	r := NewReader(context.Background(), from)
 	defer r.Close()
 	from.Close()
@@ -166,7 +152,7 @@ func TestReaderFails(t *testing.T) {
 // TestReaderWaits reads an empty pipe with a cancelled context. A reader that ignored the context
 // would wait forever.
 func TestReaderWaits(t *testing.T) {
-	from, _ := openPipe(t)
+	from, _ := testfiles.Pipe(t)
 	ended := errors.New("ended")
 	ctx, end := context.WithCancelCause(t.Context())
 	end(ended)
