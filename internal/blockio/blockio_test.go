@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected results in testdata; refused if CI is set")
@@ -53,6 +55,17 @@ func newMemoryFile(t *testing.T, bytes int, props Props) *memoryFile {
 
 func (f *memoryFile) Props() Props { return f.props }
 
+// transfer waits for as long as a request takes, and returns its error.
+func (f *memoryFile) transfer(p []byte, off int64) error {
+	took, hold, err := f.begin(p, off)
+	defer f.end()
+	time.Sleep(took)
+	if hold != nil {
+		<-hold
+	}
+	return err
+}
+
 // begin counts a request, and returns how long it takes and its error.
 func (f *memoryFile) begin(p []byte, off int64) (took time.Duration, hold chan struct{}, err error) {
 	f.mu.Lock()
@@ -84,32 +97,20 @@ func (f *memoryFile) end() {
 }
 
 func (f *memoryFile) ReadAt(p []byte, off int64) (int, error) {
-	took, hold, err := f.begin(p, off)
-	defer f.end()
-	time.Sleep(took)
-	if hold != nil {
-		<-hold
-	}
-	if err != nil {
+	if err := f.transfer(p, off); err != nil {
 		return 0, err
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	n := copy(p, f.data[min(off, int64(len(f.data))):])
 	if n < len(p) {
-		err = io.EOF
+		return n, io.EOF
 	}
-	return n, err
+	return n, nil
 }
 
 func (f *memoryFile) WriteAt(p []byte, off int64) (int, error) {
-	took, hold, err := f.begin(p, off)
-	defer f.end()
-	time.Sleep(took)
-	if hold != nil {
-		<-hold
-	}
-	if err != nil {
+	if err := f.transfer(p, off); err != nil {
 		return 0, err
 	}
 	f.mu.Lock()
@@ -138,10 +139,7 @@ func (r row) number(name string) int {
 
 // rows runs a subtest for each row of a table.
 func rows(t *testing.T, file string, test func(t *testing.T, r row)) {
-	text, err := os.ReadFile("testdata/" + file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfiles.Read(t, "testdata/"+file)
 	var columns []string
 	for line := range strings.Lines(string(text)) {
 		line, _, _ = strings.Cut(line, "#")

@@ -3,22 +3,20 @@ package blockio
 import (
 	"context"
 	"fmt"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestPool runs the scripts in testdata/pool.txt. Each command is followed by its result: the
 // callers that it gave memory to.
 func TestPool(t *testing.T) {
 	const file = "testdata/pool.txt"
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfiles.Read(t, file)
 	var got strings.Builder
 	for i, script := range strings.Split(strings.TrimSpace(string(text)), "\n\n") {
 		if i > 0 {
@@ -27,9 +25,7 @@ func TestPool(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) { runScript(t, script, &got) })
 	}
 	if updating(t) {
-		if err := os.WriteFile(file, []byte(got.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testfiles.Write(t, file, []byte(got.String()))
 	} else if got.String() != string(text) {
 		t.Errorf("run the test with -update, and see what has changed; the results are:\n%s", got.String())
 	}

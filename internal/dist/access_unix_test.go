@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestOneFileKeepsAccess replaces a file that only its owner may read. Others must not be able to
@@ -17,7 +19,7 @@ func TestOneFileKeepsAccess(t *testing.T) {
 	c := newCluster(t, numbers, "uniform", 1000, func(r *Request) {
 		link = r.Output
 		file = filepath.Join(filepath.Dir(link), "out-file")
-		write(t, file, []byte("old"))
+		testfiles.Write(t, file, []byte("old"))
 		if err := os.Symlink("out-file", link); err != nil {
 			t.Fatal(err)
 		}
@@ -45,7 +47,7 @@ func TestOneFileKeepsAccess(t *testing.T) {
 	if got := mode(link); got&fs.ModeSymlink == 0 {
 		t.Errorf("the link became %v", got)
 	}
-	if !bytes.Equal(read(t, file), c.want) {
+	if !bytes.Equal(testfiles.Read(t, file), c.want) {
 		t.Error("the output has other records")
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/session"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestDamagedRecords truncates each kind of record at every byte and changes each of its digits.
@@ -32,10 +33,10 @@ func TestDamagedRecords(t *testing.T) {
 
 	// If a record is damaged, its task is repeated, and the manifest is rebuilt from the records.
 	for _, name := range []string{p.recordFile(runs, 0), p.recordFile(cuts, 1), p.recordFile(parts, 1)} {
-		write(t, name, nil)
+		testfiles.Write(t, name, nil)
 	}
 	c.all(1)
-	write(t, p.path(manifestName), []byte("{"))
+	testfiles.Write(t, p.path(manifestName), []byte("{"))
 	if s, err := p.Status(ctx); err != nil || s.Next != "verify" {
 		t.Errorf("status %+v, %v", s, err)
 	}
@@ -48,9 +49,9 @@ func TestDamagedRecords(t *testing.T) {
 // space and the case of field names may vary in JSON.
 func eachDamage(t *testing.T, name string, noticed func() bool) {
 	t.Helper()
-	whole := read(t, name)
+	whole := testfiles.Read(t, name)
 	for i := range whole {
-		write(t, name, whole[:i])
+		testfiles.Write(t, name, whole[:i])
 		if !noticed() && i < len(whole)-1 { // the last byte is the end of the line
 			t.Errorf("%s cut to %d bytes is believed", filepath.Base(name), i)
 		}
@@ -61,12 +62,12 @@ func eachDamage(t *testing.T, name string, noticed func() bool) {
 		}
 		changed := bytes.Clone(whole)
 		changed[i] = '0' + (b-'0'+1)%10
-		write(t, name, changed)
+		testfiles.Write(t, name, changed)
 		if !noticed() {
 			t.Errorf("%s with another digit at byte %d is believed", filepath.Base(name), i)
 		}
 	}
-	write(t, name, whole)
+	testfiles.Write(t, name, whole)
 	if noticed() {
 		t.Errorf("%s is not believed as it was written", name)
 	}

@@ -18,7 +18,9 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 	"github.com/extsort/extsort/internal/session"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // cluster is a plan with a worker that does its tasks in this process.
@@ -36,21 +38,15 @@ const testMemory = 32 << 20
 func newCluster(t *testing.T, spec format.Spec, dist string, records int64, change func(r *Request)) *cluster {
 	t.Helper()
 	folder := t.TempDir()
-	header, err := spec.NewHeader()
-	if err != nil {
-		t.Fatal(err)
-	}
+	header := formattest.Header(t, spec)
 	size := int64(header.Layout().RecordSize)
-	generator, err := format.NewGenerator(header.Layout(), dist, 7, records)
-	if err != nil {
-		t.Fatal(err)
-	}
+	generator := formattest.Generator(t, header.Layout(), dist, 7, records)
 	data := make([]byte, records*size)
 	generator.Fill(data, 0)
 	first := filepath.Join(folder, "a.bin")
 	second := filepath.Join(folder, "b.bin")
-	write(t, first, data[:records/3*size])
-	write(t, second, data[records/3*size:])
+	testfiles.Write(t, first, data[:records/3*size])
+	testfiles.Write(t, second, data[records/3*size:])
 	c := &cluster{t: t, folder: filepath.Join(folder, "plan")}
 	c.req = Request{
 		Inputs: []string{first, second}, Record: spec, Runs: 8, Parts: 8, Output: filepath.Join(folder, "out"),
@@ -65,7 +61,7 @@ func newCluster(t *testing.T, spec format.Spec, dist string, records int64, chan
 	if _, err := session.Sort(t.Context(), opt); err != nil {
 		t.Fatal(err)
 	}
-	c.want = read(t, one)
+	c.want = testfiles.Read(t, one)
 	if _, err := CreatePlan(t.Context(), c.folder, c.req); err != nil {
 		t.Fatal(err)
 	}
@@ -150,22 +146,6 @@ func filesBelow(t *testing.T, folder string) (names []string) {
 		t.Fatal(err)
 	}
 	return names
-}
-
-func write(t *testing.T, name string, data []byte) {
-	t.Helper()
-	if err := os.WriteFile(name, data, 0o666); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func read(t *testing.T, name string) []byte {
-	t.Helper()
-	data, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
 }
 
 var (
@@ -301,12 +281,12 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 	}
 	c.Options.Checkpoint = ""
 	c.ok(c.Run(t.Context(), partOf(0, 2)))
-	write(t, c.req.Inputs[1], make([]byte, 8))
+	testfiles.Write(t, c.req.Inputs[1], make([]byte, 8))
 	refused(c.Run(t.Context(), partOf(1, 2)), "b.bin: has changed since the plan was made")
 	_, err = CreatePlan(t.Context(), c.folder, c.req)
 	refused(err, "contains another plan")
-	plan := read(t, c.Plan.path(planName))
-	write(t, c.Plan.path(planName), bytes.Replace(plan, []byte(`"runs": 8`), []byte(`"runs": 9`), 1))
+	plan := testfiles.Read(t, c.Plan.path(planName))
+	testfiles.Write(t, c.Plan.path(planName), bytes.Replace(plan, []byte(`"runs": 8`), []byte(`"runs": 9`), 1))
 	_, err = ReadPlan(c.folder)
 	refused(err, "plan.json: was changed")
 }
@@ -337,7 +317,7 @@ func TestCompleteCheckpointIsNoRun(t *testing.T) {
 		c.ok(os.Remove(c.Plan.recordFile(runs, 0)))
 
 		c.ok(os.Mkdir(saver.folder, 0o700))
-		write(t, filepath.Join(saver.folder, "manifest"), saver.text)
+		testfiles.Write(t, filepath.Join(saver.folder, "manifest"), saver.text)
 		kept, err := spill.OpenCheckpoint(t.Context(), saver.folder, false)
 		c.ok(err)
 		file, err := os.Open(c.Plan.runFile(0))
@@ -410,9 +390,9 @@ func TestChangedRunIsNoticed(t *testing.T) {
 	c := newCluster(t, numbers, "uniform", 10_000, func(r *Request) { r.Parts = 2 })
 	c.ok(c.Run(t.Context(), partOf(0, 1)))
 	c.ok(c.Cut(t.Context(), partOf(0, 1)))
-	run := read(t, c.Plan.runFile(2))
+	run := testfiles.Read(t, c.Plan.runFile(2))
 	slices.Reverse(run)
-	write(t, c.Plan.runFile(2), run)
+	testfiles.Write(t, c.Plan.runFile(2), run)
 	refused(t, c.Merge(t.Context(), partOf(0, 1)), "00002: record ")
 	c.ok(c.Run(t.Context(), partOf(0, 1))) // its size still equals the recorded size
 	c.ok(os.Remove(c.Plan.runFile(2)))
@@ -425,9 +405,9 @@ func TestReadBackNoticesDamage(t *testing.T) {
 	c := newCluster(t, pairs, "uniform", 10_000, nil)
 	c.all(1)
 	name, _ := c.Plan.partFile(4)
-	part := read(t, name)
+	part := testfiles.Read(t, name)
 	part[15] ^= 1
-	write(t, name, part)
+	testfiles.Write(t, name, part)
 	refused(t, c.ReadBack(t.Context(), partOf(0, 1)), "00004: does not contain the records that were written")
 }
 

@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
+	"github.com/extsort/extsort/internal/testfiles"
 	"github.com/extsort/extsort/merge"
 )
 
@@ -25,10 +27,7 @@ func indexedPlan(t *testing.T, spec format.Spec, dist string, n int64, runs, par
 		t.Fatal(err)
 	}
 	size := int64(p.keyer.Layout().RecordSize)
-	generator, err := format.NewGenerator(p.keyer.Layout(), dist, 3, n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	generator := formattest.Generator(t, p.keyer.Layout(), dist, 3, n)
 	data := make([]byte, n*size)
 	generator.Fill(data, 0)
 	if err := os.Mkdir(p.path("runs"), 0o777); err != nil {
@@ -48,7 +47,7 @@ func indexedPlan(t *testing.T, spec format.Spec, dist string, n int64, runs, par
 		if err := x.write(&file); err != nil {
 			t.Fatal(err)
 		}
-		write(t, indexFile(p.runFile(k)), file.Bytes())
+		testfiles.Write(t, indexFile(p.runFile(k)), file.Bytes())
 		all = append(all, run)
 	}
 	return &Worker{Plan: p, Tell: func(string) {}}, all
@@ -157,9 +156,9 @@ func TestCutReadsNoRuns(t *testing.T) {
 	c.ok(c.Run(t.Context(), partOf(0, 1)))
 	for k := range c.Plan.Runs {
 		name := c.Plan.runFile(k)
-		data := read(t, name)
+		data := testfiles.Read(t, name)
 		c.ok(os.Rename(name, name+".away"))
-		write(t, name, make([]byte, len(data)))
+		testfiles.Write(t, name, make([]byte, len(data)))
 	}
 	c.ok(c.Cut(t.Context(), partOf(0, 1)))
 	for k := range c.Plan.Runs {
@@ -179,7 +178,7 @@ func TestDamagedIndexDoesNoHarm(t *testing.T) {
 	damage := func(change func(data []byte) []byte) func(c *cluster) {
 		return func(c *cluster) {
 			name := indexFile(c.Plan.runFile(3))
-			write(t, name, change(read(t, name)))
+			testfiles.Write(t, name, change(testfiles.Read(t, name)))
 		}
 	}
 	random := rand.NewChaCha8([32]byte{})

@@ -9,8 +9,10 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 	"github.com/extsort/extsort/internal/engine"
 	"github.com/extsort/extsort/internal/session"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // memoryChild is set to the data directory in the process that does the tasks of TestMemoryLimit.
@@ -43,15 +45,8 @@ func TestMemoryLimit(t *testing.T) {
 func writeNumbers(t *testing.T, name string) {
 	t.Helper()
 	const block = 8 << 20
-	generator, err := format.NewGenerator(format.Bare(format.Type{Size: 8}), "uniform", 7, bytesOfTasks/8)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	generator := formattest.Generator(t, format.Bare(format.Type{Size: 8}), "uniform", 7, bytesOfTasks/8)
+	f := testfiles.Create(t, name)
 
 	data := make([]byte, block)
 	for at := int64(0); at < bytesOfTasks; at += block {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/extsort/extsort/internal/remote"
 	"github.com/extsort/extsort/internal/remote/remotetest"
+	"github.com/extsort/extsort/internal/testfiles"
 	_ "github.com/extsort/extsort/remote/s3" // registers the driver
 )
 
@@ -23,7 +24,7 @@ import (
 func stored(t *testing.T, s *remotetest.Server) func(r *Request) {
 	return func(r *Request) {
 		for i, name := range []string{"a.bin", "b.bin"} {
-			if err := s.Put(name, read(t, r.Inputs[i])); err != nil {
+			if err := s.Put(name, testfiles.Read(t, r.Inputs[i])); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -2,8 +2,6 @@ package engine
 
 import (
 	"math"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -11,15 +9,14 @@ import (
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestMayOverwrite checks that an input may be overwritten only after all of it has been read, both
 // as a file and as a stream.
 func TestMayOverwrite(t *testing.T) {
-	name := filepath.Join(t.TempDir(), "in")
-	if err := os.WriteFile(name, make([]byte, 8*1000), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	name := testfiles.Temp(t, "in", make([]byte, 8*1000))
 	kind := input.Kind{Spec: format.Spec{Type: "u64"}}
 	for how, sources := range map[string][]input.Source{
 		"file":   input.Named(name),
@@ -30,10 +27,7 @@ func TestMayOverwrite(t *testing.T) {
 			t.Fatal(err)
 		}
 		files[0].Overwritten = true
-		keyer, err := format.NewKeyer(files[0].Header.Layout())
-		if err != nil {
-			t.Fatal(err)
-		}
+		keyer := formattest.KeyerOf(t, files[0].Header.Layout())
 		in := NewInput(files, keyer, chunker.NewDataset(files), &Meter{})
 		defer in.Data.Close()
 		r := &Run{Input: in, Facts: &plan.Facts{}}

@@ -2,14 +2,12 @@ package info
 
 import (
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/binary"
 	"fmt"
 	"io"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"reflect"
 	"sort"
@@ -17,25 +15,18 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // lookAt returns the report on a file with this content.
 func lookAt(t *testing.T, data []byte, opt Options) *Report {
 	t.Helper()
-	r, err := Inspect(t.Context(), writeFile(t, data), nil, opt)
+	r, err := Inspect(t.Context(), testfiles.Temp(t, "in", data), nil, opt)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
-}
-
-func writeFile(t *testing.T, data []byte) (name string) {
-	t.Helper()
-	name = filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(name, data, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	return name
 }
 
 func newRandom(t *testing.T) *rand.Rand {
@@ -44,17 +35,9 @@ func newRandom(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(seed, seed))
 }
 
-func randomBytes(r *rand.Rand, n int) []byte {
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = byte(r.Uint32())
-	}
-	return b
-}
-
 // structured returns records that consist of a small number, a small field, and random bytes.
 func structured(r *rand.Rand, size, records int) []byte {
-	data := randomBytes(r, size*records)
+	data := formattest.Bytes(r, size*records)
 	for i := range records {
 		rec := data[i*size : (i+1)*size]
 		copy(rec, binary.BigEndian.AppendUint32(nil, uint32(i)))
@@ -104,7 +87,8 @@ func TestHeaderIsGuessed(t *testing.T) {
 			t.Errorf("behind %d bytes there are %+v", header, s)
 		}
 	}
-	src, err := open(t.Context(), writeFile(t, append([]byte("h"), randomBytes(r, 40_000)...)), nil, &Options{})
+	name := testfiles.Temp(t, "in", append([]byte("h"), formattest.Bytes(r, 40_000)...))
+	src, err := open(t.Context(), name, nil, &Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -118,7 +102,7 @@ func TestLikelySizesOfNoRecords(t *testing.T) {
 	r := newRandom(t)
 	text := strings.Repeat("What is in a file, as far as its bytes say.\nNothing has to be known of it.\n", 100)
 	for name, data := range map[string][]byte{
-		"random": randomBytes(r, 1<<20), "short": {1, 2, 3}, "zeros": make([]byte, 5000), "one": {7},
+		"random": formattest.Bytes(r, 1<<20), "short": {1, 2, 3}, "zeros": make([]byte, 5000), "one": {7},
 		"text": append([]byte(text), "and more"...),
 	} {
 		if report := lookAt(t, data, Options{}); len(report.RecordSizes) > 0 {
@@ -161,11 +145,8 @@ func TestLookBearsAnything(t *testing.T) {
 	r := newRandom(t)
 	var files [][]byte
 	for _, name := range []string{"particles.npy", "ticks.npy", "kmers.sosd", "events.bin"} {
-		data, err := os.ReadFile("../../testdata/" + name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		files = append(files, data, zipped(t, data))
+		data := testfiles.Read(t, "../../testdata/"+name)
+		files = append(files, data, formattest.Compress(t, data, format.Gzip))
 	}
 	specs := []format.Spec{{}, {Type: "f64"}, {RecordSize: 9, Keys: []string{"3:u16"}}, {Format: "npy"},
 		{Format: "sosd", Type: "u32"}, {Keys: []string{"mass"}}, {Format: "gensort"}}
@@ -179,19 +160,6 @@ func TestLookBearsAnything(t *testing.T) {
 		}
 		lookAt(t, data, Options{Record: specs[r.IntN(len(specs))], All: r.IntN(2) == 0})
 	}
-}
-
-func zipped(t *testing.T, data []byte) []byte {
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	_, err := w.Write(data)
-	if err == nil {
-		err = w.Close()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
 }
 
 // Records of newKeyed have a key of u16be at byte 3, followed by an f32.
@@ -213,7 +181,7 @@ func newKeyed(r *rand.Rand, n int, shape string) []byte {
 	case "equal":
 		clear(keys)
 	}
-	data := randomBytes(r, n*keyedSize)
+	data := formattest.Bytes(r, n*keyedSize)
 	for i, key := range keys {
 		binary.BigEndian.PutUint16(data[i*keyedSize+3:], key)
 		value := math.Float32bits(1.5)
@@ -351,10 +319,11 @@ func TestNaNs(t *testing.T) {
 // of input.
 func TestAFileAStreamAndACompressedFileAreTheSame(t *testing.T) {
 	data := newKeyed(newRandom(t), 300_000, "random") // more than a head
+	zipped := formattest.Compress(t, data, format.Gzip)
 	opt := Options{Record: keyedSpec, All: true}
 	want := lookAt(t, data, opt)
 	for name, r := range map[string]io.Reader{
-		"stream": bytes.NewReader(data), "compressed": bytes.NewReader(zipped(t, data)),
+		"stream": bytes.NewReader(data), "compressed": bytes.NewReader(zipped),
 	} {
 		got, err := Inspect(t.Context(), "-", r, opt)
 		if err != nil {
@@ -364,7 +333,7 @@ func TestAFileAStreamAndACompressedFileAreTheSame(t *testing.T) {
 			t.Errorf("%s: %+v, want %+v", name, got.Scan, want.Scan)
 		}
 	}
-	if got := lookAt(t, zipped(t, data), opt); !reflect.DeepEqual(got.Scan, want.Scan) || got.Compression != "gzip" {
+	if got := lookAt(t, zipped, opt); !reflect.DeepEqual(got.Scan, want.Scan) || got.Compression != "gzip" {
 		t.Errorf("compressed file: %+v", got)
 	}
 	opt.All = false
@@ -392,7 +361,8 @@ func TestSkippedBytes(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, got := range []*Report{lookAt(t, long, opt), lookAt(t, zipped(t, long), opt), stream} {
+			zipped := lookAt(t, formattest.Compress(t, long, format.Gzip), opt)
+			for _, got := range []*Report{lookAt(t, long, opt), zipped, stream} {
 				got.File, got.Bytes, got.Compression = want.File, want.Bytes, ""
 				if !reflect.DeepEqual(got, want) {
 					t.Errorf("%d bytes skipped: %+v, want %+v", skip, got, want)
@@ -420,11 +390,7 @@ func (c *counter) ReadAt(p []byte, off int64) (int, error) {
 // TestASampleReadsLittle examines a file of 1 TiB that consists mostly of a hole.
 func TestASampleReadsLittle(t *testing.T) {
 	const size = 1 << 40
-	file, err := os.Create(filepath.Join(t.TempDir(), "large"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
+	file := testfiles.Create(t, filepath.Join(t.TempDir(), "large"))
 	if err := file.Truncate(size); err != nil {
 		t.Skipf("no file of 1 TiB here: %v", err)
 	}
@@ -474,10 +440,7 @@ func TestErrors(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	name := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(name, make([]byte, 80), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	name := testfiles.Temp(t, "in", make([]byte, 80))
 	if _, err := Inspect(ctx, name, nil, Options{Record: format.Spec{Type: "u64"}}); err == nil {
 		t.Error("a cancelled look is no error")
 	}

@@ -85,11 +85,8 @@ func fill(rec []byte, c byte) {
 }
 
 func randomRecords(r *rand.Rand, n, size int, change func(*rand.Rand, []byte)) []byte {
-	recs := make([]byte, n*size)
+	recs := formattest.Bytes(r, n*size)
 	for rec := range slices.Chunk(recs, size) {
-		for i := range rec {
-			rec[i] = byte(r.Uint32())
-		}
 		change(r, rec)
 	}
 	return recs

@@ -14,6 +14,7 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestMeasure measures this machine and the disk of two directories. Every rate must be a positive
@@ -54,10 +55,7 @@ func TestMeasure(t *testing.T) {
 // of both rates.
 func TestReadRate(t *testing.T) {
 	for _, records := range []int{0, 1, 7, 1 << 19, 1 << 20} {
-		name := filepath.Join(t.TempDir(), "in")
-		if err := os.WriteFile(name, make([]byte, 12*records), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		name := testfiles.Temp(t, "in", make([]byte, 12*records))
 		kind := input.Kind{Spec: format.Spec{RecordSize: 12}}
 		in, err := input.Open(t.Context(), kind, input.Named(name), nil, 0)
 		if err != nil {
@@ -113,10 +111,7 @@ func TestLoad(t *testing.T) {
 	if p := Load().Profile; *p != want {
 		t.Errorf("kept is %+v, not %+v", p, want)
 	}
-	content, err := os.ReadFile(kept.File)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testfiles.Read(t, kept.File)
 	for what, change := range map[string]func(k *Stored){
 		"another processor": func(k *Stored) { k.Processor += "X" },
 		"more processors":   func(k *Stored) { k.Processors++ },
@@ -146,16 +141,12 @@ func TestLoad(t *testing.T) {
 		"half":      string(content[:len(content)/2]),
 		"no object": "[]",
 	} {
-		if err := os.WriteFile(kept.File, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfiles.Write(t, kept.File, []byte(text))
 		if p := Load().Profile; *p != *plan.DefaultProfile() {
 			t.Errorf("%s: %+v", what, p)
 		}
 	}
-	if err := os.WriteFile(kept.File, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfiles.Write(t, kept.File, content)
 	t.Setenv("EXTSORT_PROFILE", "default")
 	if p := Load().Profile; *p != *plan.DefaultProfile() {
 		t.Errorf("the default is asked for: %+v", p)

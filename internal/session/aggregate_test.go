@@ -15,6 +15,7 @@ import (
 
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/option"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestSumOverflow adds numbers to a field of one byte. Only the total has to fit: each strategy
@@ -59,9 +60,7 @@ func TestSumOverflow(t *testing.T) {
 			}
 			opt.faults.chunkRecords = 50
 			opt.faults.blockBytes = 10 * size
-			if err := os.WriteFile(opt.Output, []byte("old"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testfiles.Write(t, opt.Output, []byte("old"))
 			_, err := Sort(context.Background(), opt)
 			out, readErr := os.ReadFile(opt.Output)
 			if readErr != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 // TestMoreThanAnnounced sorts streams that contain more records than their header announces. It
@@ -18,10 +19,7 @@ import (
 func TestMoreThanAnnounced(t *testing.T) {
 	t.Parallel()
 	const more = 300_000
-	array, err := format.Spec{Format: "npy", Type: "u64"}.NewHeader()
-	if err != nil {
-		t.Fatal(err)
-	}
+	array := formattest.Header(t, format.Spec{Format: "npy", Type: "u64"})
 	for _, announced := range []int64{0, 1, 777, more - 1} {
 		for _, c := range []struct {
 			spec   format.Spec

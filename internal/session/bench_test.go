@@ -3,9 +3,10 @@ package session
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // BenchmarkSort sorts from file to file. Merge and partition work on chunks of a quarter of the
@@ -34,9 +35,7 @@ func benchmarkSort(b *testing.B, k kind, n int, dist string, strategy Strategy) 
 	folder := b.TempDir()
 	opt := Options{Record: k.spec, Inputs: []string{filepath.Join(folder, "in")}, Output: filepath.Join(folder, "out"),
 		TempDirs: []string{folder}, Devices: []string{"cpu"}}
-	if err := os.WriteFile(opt.Inputs[0], data, 0o600); err != nil {
-		b.Fatal(err)
-	}
+	testfiles.Write(b, opt.Inputs[0], data)
 	if strategy != Auto {
 		opt.Strategy = strategy
 		opt.faults.blockBytes = min(len(data)/16, 256<<10)

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // namingStep is the state of a sort before an operation on the file system, as a kill would leave
@@ -67,7 +69,7 @@ func TestKilledWhileNaming(t *testing.T) {
 			if _, err := os.Stat(opt.Checkpoint); !errors.Is(err, os.ErrNotExist) {
 				t.Errorf("killed before operation %d (%s): the checkpoint is still there: %v", i, step.operation, err)
 			}
-			left := slices.DeleteFunc(leftIn(t, folder), func(name string) bool {
+			left := slices.DeleteFunc(testfiles.Names(t, folder), func(name string) bool {
 				return strings.Contains(name, ".extsort-")
 			})
 			if !slices.Equal(left, []string{"out.000", "out.001", "out.002", "out.index"}) {

@@ -16,6 +16,7 @@ import (
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // keptSort returns the options of a sort with a checkpoint in new directories.
@@ -88,7 +89,7 @@ func checkKept(t *testing.T, opt Options, want []byte, what string) {
 	if _, err := os.Stat(opt.Checkpoint); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("%s: the checkpoint is still there: %v", what, err)
 	}
-	if left := leftIn(t, filepath.Dir(opt.Output)); !slices.Equal(left, []string{"out"}) {
+	if left := testfiles.Names(t, filepath.Dir(opt.Output)); !slices.Equal(left, []string{"out"}) {
 		t.Errorf("%s: beside the output there is %q", what, left)
 	}
 }
@@ -141,13 +142,9 @@ func TestCheckpointReadsOnce(t *testing.T) {
 	}
 }
 
-// cutOff returns a sort that failed just before it completed its output. So the checkpoint keeps
-// all runs and most of the output.
-func cutOff(t *testing.T, n int) (Options, []byte) {
+// failToRename sorts, and fails when the output would get its name.
+func failToRename(t *testing.T, opt Options) {
 	t.Helper()
-	k := kindNamed("u64")
-	data := k.make(t, "uniform", n, seeded(t))
-	opt := keptSort(t, k, data, Options{Workers: 1})
 	opt.faults.output = func(operation string) error {
 		if operation == "rename output" {
 			return errInjected
@@ -157,7 +154,16 @@ func cutOff(t *testing.T, n int) (Options, []byte) {
 	if _, err := Sort(t.Context(), opt); !errors.Is(err, errInjected) {
 		t.Fatal(err)
 	}
-	opt.faults.output = nil
+}
+
+// cutOff returns a sort that failed just before it completed its output. So the checkpoint keeps
+// all runs and most of the output.
+func cutOff(t *testing.T, n int) (Options, []byte) {
+	t.Helper()
+	k := kindNamed("u64")
+	data := k.make(t, "uniform", n, seeded(t))
+	opt := keptSort(t, k, data, Options{Workers: 1})
+	failToRename(t, opt)
 	return opt, reference(t, k.layout(t), data, opt)
 }
 
@@ -311,7 +317,7 @@ func TestCheckpointIsDamaged(t *testing.T) {
 	r := seeded(t)
 	for range effort(40) {
 		opt, want := cutOff(t, 2000)
-		files := leftIn(t, opt.Checkpoint)
+		files := testfiles.Names(t, opt.Checkpoint)
 		name := filepath.Join(opt.Checkpoint, files[r.IntN(len(files))])
 		damage(t, name, r)
 		_, err := Sort(t.Context(), opt)
@@ -328,7 +334,7 @@ func TestCheckpointIsDamaged(t *testing.T) {
 // keptFile returns the file that the last merge of a sort wrote to; "": none is kept.
 func keptFile(t *testing.T, opt Options) string {
 	t.Helper()
-	for _, name := range leftIn(t, filepath.Dir(opt.Output)) {
+	for _, name := range testfiles.Names(t, filepath.Dir(opt.Output)) {
 		if strings.Contains(name, ".extsort-") {
 			return filepath.Join(filepath.Dir(opt.Output), name)
 		}
@@ -447,20 +453,8 @@ func TestKeptOutputOfOtherRecords(t *testing.T) {
 			if _, err := Sort(t.Context(), plain); err != nil {
 				t.Fatal(err)
 			}
-			want, err := os.ReadFile(plain.Output)
-			if err != nil {
-				t.Fatal(err)
-			}
-			opt.faults.output = func(operation string) error {
-				if operation == "rename output" {
-					return errInjected
-				}
-				return nil
-			}
-			if _, err := Sort(t.Context(), opt); !errors.Is(err, errInjected) {
-				t.Fatal(err)
-			}
-			opt.faults.output = nil
+			want := testfiles.Read(t, plain.Output)
+			failToRename(t, opt)
 			if name := keptFile(t, opt); name != "" {
 				kept++
 				damage(t, name, r)
@@ -478,18 +472,13 @@ func TestKeptOutputOfOtherRecords(t *testing.T) {
 
 func damage(t *testing.T, name string, r *rand.Rand) {
 	t.Helper()
-	content, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testfiles.Read(t, name)
 	for range 1 + r.IntN(200) {
 		if len(content) > 0 {
 			content[r.IntN(len(content))] ^= byte(1 + r.IntN(255))
 		}
 	}
-	if err := os.WriteFile(name, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfiles.Write(t, name, content)
 }
 
 // TestCheckpointOfNothing checks that a sort in one chunk, and a sort that fails before its first
@@ -533,9 +522,7 @@ func endEarly(t *testing.T, k kind, n int, change func(o *Options)) (opt Options
 	data := k.make(t, "few", n, seeded(t))
 	opt = keptSort(t, k, data, Options{Workers: 1})
 	if change(&opt); opt.Inputs[0] == opt.Output {
-		if err := os.WriteFile(opt.Output, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfiles.Write(t, opt.Output, data)
 	}
 	asItIs := filepath.Join(t.TempDir(), "checkpoint")
 	opt.faults.output = func(operation string) error {

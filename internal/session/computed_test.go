@@ -15,6 +15,8 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/format/computed"
+	"github.com/extsort/extsort/format/formattest"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // keyLists are lists of keys for records of at least 16 bytes. The first ones need no pass over
@@ -43,10 +45,7 @@ func longerRecords(t *testing.T, spec format.Spec, recs []byte) ([]byte, format.
 		t.Fatal(err)
 	}
 	spec.Keys = keys.Fields()
-	header, err := spec.NewHeader()
-	if err != nil {
-		t.Fatal(err)
-	}
+	header := formattest.Header(t, spec)
 	program, err := keys.Bind(header.Layout())
 	if err != nil {
 		t.Fatal(err)
@@ -271,11 +270,7 @@ func TestComputedKeyInPlace(t *testing.T) {
 	recs := bytes.Repeat([]byte("aZ19 bY28 cX37 "), 1000)
 	for _, keepKey := range []string{"", "key"} {
 		name := writeFile(t, recs)
-		out, err := os.OpenFile(name, os.O_RDWR, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer out.Close()
+		out := testfiles.Open(t, name, os.O_RDWR)
 		opt := Options{
 			Record:  format.Spec{RecordSize: 5, Keys: []string{"xxh64(0:bytes4)"}},
 			Inputs:  []string{name},

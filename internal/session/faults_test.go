@@ -15,6 +15,7 @@ import (
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // faultCase is a sort in which every operation fails once.
@@ -132,9 +133,7 @@ func (c *faultCase) attempt(t *testing.T, in *injector, unnamed bool) error {
 	} else {
 		opt.Inputs = []string{writeFile(t, c.data)}
 	}
-	if err := os.WriteFile(opt.Output, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfiles.Write(t, opt.Output, []byte("old"))
 	var warnings []string
 	opt.Warn = func(message string) { warnings = append(warnings, message) }
 	before := runtime.NumGoroutine()
@@ -145,7 +144,7 @@ func (c *faultCase) attempt(t *testing.T, in *injector, unnamed bool) error {
 		t.Errorf("operation %d (%s) failed, the warnings are %q", in.failAt, last, warnings)
 	}
 	for _, folder := range []string{outDir, tempDir} {
-		if left := leftIn(t, folder); len(left) > 0 && !slices.Equal(left, []string{"out"}) {
+		if left := testfiles.Names(t, folder); len(left) > 0 && !slices.Equal(left, []string{"out"}) {
 			t.Errorf("operation %d (%s) failed: %s has %q", in.failAt, in.operation(), folder, left)
 		}
 	}
@@ -184,19 +183,6 @@ func (i *injector) operation() string {
 		return *op
 	}
 	return "none"
-}
-
-func leftIn(t *testing.T, folder string) []string {
-	t.Helper()
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names
 }
 
 // waitForGoroutines waits until the number of goroutines is back at before. A goroutine may take a

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestCancelledWhileWaiting cancels calls that wait for a writer to open a pipe. They end, and
@@ -35,9 +36,7 @@ func TestCancelledWhileWaiting(t *testing.T) {
 				}
 				opt := Options{Record: format.Spec{Type: "u64"}, Inputs: []string{fifo}, MemoryBytes: MinMemory,
 					Output: filepath.Join(t.TempDir(), "out"), TempDirs: []string{t.TempDir()}}
-				if err := os.WriteFile(opt.Output, []byte("old"), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				testfiles.Write(t, opt.Output, []byte("old"))
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error)
 				go func() { ended <- run(ctx, opt) }()
@@ -79,9 +78,7 @@ func TestPlanOfUnopenedFIFO(t *testing.T) {
 		Record: format.Spec{Type: "u64"}, Inputs: []string{fifo}, MemoryBytes: MinMemory,
 		Output: filepath.Join(t.TempDir(), "out"), TempDirs: []string{t.TempDir()},
 	}
-	if err := os.WriteFile(opt.Output, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfiles.Write(t, opt.Output, []byte("old"))
 
 	ended := make(chan error, 1)
 	go func() {
@@ -110,11 +107,7 @@ func TestPlanOfUnopenedFIFO(t *testing.T) {
 // writeSome writes the given number of bytes to a FIFO, which stays open until the test ends.
 func writeSome(t *testing.T, fifo string, bytes int) {
 	t.Helper()
-	w, err := os.OpenFile(fifo, os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { w.Close() })
+	w := testfiles.Open(t, fifo, os.O_WRONLY)
 	data := make([]byte, bytes)
 	rand.NewChaCha8([32]byte{}).Read(data)
 	if _, err := w.Write(data); err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 // FuzzSort reads a layout and a way to sort from the first bytes, and sorts the others.
@@ -66,10 +67,10 @@ func specOf(data []byte) (format.Spec, []byte) {
 func FuzzInput(f *testing.F) {
 	plain := bytes.Repeat([]byte("12345678"), 20)
 	f.Add(byte(0), sosdFile(plain))
-	f.Add(byte(1), npyFile(f, "u64", plain, 8))
+	f.Add(byte(1), formattest.Npy(f, "u64", plain))
 	f.Add(byte(3), bigannFile(plain, 8, 2))
 	for _, c := range []format.Compression{format.Gzip, format.Zstd, format.S2} {
-		f.Add(byte(2), compressed(f, plain, c))
+		f.Add(byte(2), formattest.Compress(f, plain, c))
 	}
 	f.Fuzz(func(t *testing.T, choice byte, data []byte) {
 		spec := []format.Spec{

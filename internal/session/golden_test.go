@@ -4,11 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"os"
 	"path/filepath"
 	"testing"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestGolden sorts the files in testdata, which were made by other programs, with every strategy.
@@ -33,10 +33,7 @@ func TestGolden(t *testing.T) {
 		{file: "points.fbin", spec: format.Spec{Format: "fbin", Keys: []string{"4:desc", "0"}}},
 		{file: "kmers.sosd", spec: format.Spec{Format: "sosd", Type: "u64"}},
 	} {
-		want, err := os.ReadFile(filepath.Join("..", "..", "testdata", "golden", c.file))
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := testfiles.Read(t, filepath.Join("..", "..", "testdata", "golden", c.file))
 		for _, strategy := range anyStrategy {
 			opt := small(Options{Record: c.spec, Reverse: c.reverse, Strategy: strategy, Verify: true})
 			opt.Inputs = []string{filepath.Join("..", "..", "testdata", cmp.Or(c.from, c.file))}
@@ -45,10 +42,7 @@ func TestGolden(t *testing.T) {
 				t.Errorf("%s, %s: %v", c.file, strategy, err)
 				continue
 			}
-			got, err := os.ReadFile(opt.Output)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := testfiles.Read(t, opt.Output)
 			if !bytes.Equal(got, want) {
 				t.Errorf("%s, %s: the output of %d bytes is not the golden one of %d", c.file, strategy, len(got), len(want))
 			}

@@ -19,6 +19,7 @@ import (
 
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // A hostile is a maliciously crafted input.
@@ -163,10 +164,7 @@ func TestHostileInputs(t *testing.T) {
 		t.Run(h.name, func(t *testing.T) {
 			t.Parallel()
 			in := filepath.Join(t.TempDir(), "in")
-			f, err := os.Create(in)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := testfiles.Create(t, in)
 			if err := errors.Join(h.input(f), f.Close()); err != nil {
 				t.Fatal(err)
 			}

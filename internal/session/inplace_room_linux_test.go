@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestInPlaceWithoutRoom sorts two inputs into one of them on a small file system. If the output
@@ -39,18 +40,14 @@ func TestInPlaceWithoutRoom(t *testing.T) {
 				t.Skip("no mount of one's own here:", err)
 			}
 			defer unix.Unmount(folder, unix.MNT_DETACH)
-			if err := os.WriteFile(filepath.Join(folder, "others"), make([]byte, c.others), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testfiles.Write(t, filepath.Join(folder, "others"), make([]byte, c.others))
 			opt := c.opt
 			opt.Record = format.Spec{Type: "u64"}
 			opt.TempDirs = []string{t.TempDir()}
 			opt.Inputs = nil
 			for i, data := range c.inputs {
 				name := filepath.Join(folder, string(rune('a'+i)))
-				if err := os.WriteFile(name, data, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				testfiles.Write(t, name, data)
 				opt.Inputs = append(opt.Inputs, name)
 			}
 			elsewhere := opt
@@ -58,10 +55,7 @@ func TestInPlaceWithoutRoom(t *testing.T) {
 			if _, err := Sort(t.Context(), elsewhere); err != nil {
 				t.Fatal(err)
 			}
-			want, err := os.ReadFile(elsewhere.Output)
-			if err != nil {
-				t.Fatal(err)
-			}
+			want := testfiles.Read(t, elsewhere.Output)
 			file := opt.Inputs[len(opt.Inputs)-1]
 			old := c.inputs[len(c.inputs)-1]
 			if c.name == "with a gap" {
@@ -70,14 +64,11 @@ func TestInPlaceWithoutRoom(t *testing.T) {
 				}
 				old = make([]byte, len(larger))
 			}
-			f := openToWrite(t, file, 0)
+			f := testfiles.Open(t, file, os.O_RDWR)
 			opt.Stdout = f
-			_, err = Sort(t.Context(), opt)
+			_, err := Sort(t.Context(), opt)
 			f.Close()
-			got, readErr := os.ReadFile(file)
-			if readErr != nil {
-				t.Fatal(readErr)
-			}
+			got := testfiles.Read(t, file)
 			if !c.fits {
 				if !errors.Is(err, unix.ENOSPC) || !bytes.Equal(got, old) {
 					t.Errorf("the file has %d bytes, error: %v", len(got), err)

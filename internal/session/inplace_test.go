@@ -14,16 +14,8 @@ import (
 
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/testfiles"
 )
-
-func openToWrite(t *testing.T, name string, flag int) *os.File {
-	t.Helper()
-	f, err := os.OpenFile(name, os.O_RDWR|flag, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
-}
 
 // TestInPlaceAppends appends the sorted records to their input. Nothing is truncated, even if the
 // output is empty.
@@ -33,7 +25,7 @@ func TestInPlaceAppends(t *testing.T) {
 	recs := k.make(t, "sorted", 1500, seeded(t))
 	for _, limit := range []int64{0, 10, NoRecords} {
 		opt := small(Options{Record: k.spec, Limit: limit, Inputs: []string{writeFile(t, recs)}})
-		f := openToWrite(t, opt.Inputs[0], os.O_APPEND)
+		f := testfiles.Open(t, opt.Inputs[0], os.O_RDWR|os.O_APPEND)
 		opt.Stdout = f
 		_, err := Sort(t.Context(), opt)
 		f.Close()
@@ -98,7 +90,7 @@ func TestInPlaceFaults(t *testing.T) {
 					attempt.faults.chunkRecords, attempt.faults.blockBytes = 40, 200
 				}
 				attempt.Inputs = []string{writeFile(t, old)}
-				f := openToWrite(t, attempt.Inputs[0], 0)
+				f := testfiles.Open(t, attempt.Inputs[0], os.O_RDWR)
 				attempt.Stdout = f
 				_, err := Sort(ctx, attempt)
 				f.Close()
@@ -160,8 +152,7 @@ func TestInPlaceNoticesChanges(t *testing.T) {
 					return
 				}
 				touched = true
-				f := openToWrite(t, opt.Inputs[0], 0)
-				defer f.Close()
+				f := testfiles.Open(t, opt.Inputs[0], os.O_RDWR)
 				later := time.Now().Add(time.Minute)
 				if err := errors.Join(change(f), os.Chtimes(f.Name(), later, later)); err != nil {
 					t.Error(err)
@@ -169,7 +160,7 @@ func TestInPlaceNoticesChanges(t *testing.T) {
 				changed, _ = os.ReadFile(f.Name())
 			}}
 		}
-		f := openToWrite(t, opt.Inputs[0], 0)
+		f := testfiles.Open(t, opt.Inputs[0], os.O_RDWR)
 		opt.Stdout = f
 		_, err := Sort(t.Context(), opt)
 		f.Close()

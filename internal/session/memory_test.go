@@ -25,7 +25,9 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/chunker/spill"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 	"github.com/extsort/extsort/internal/lookup"
+	"github.com/extsort/extsort/internal/testfiles"
 	"github.com/extsort/extsort/merge/sets"
 )
 
@@ -455,10 +457,7 @@ func (steps) ReadRecords(p []byte, first int64) error {
 // findAll sorts keys of 8 bytes, as the command find does, and looks up all of them.
 func findAll(t *testing.T, opt Options) (*Report, error) {
 	opt.Record = format.Spec{RecordSize: 8, Keys: []string{"0:u64"}}
-	keyer, err := format.NewKeyer(kind{spec: opt.Record}.layout(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	keyer := formattest.KeyerOf(t, kind{spec: opt.Record}.layout(t))
 	table := lookup.NewTable("steps", steps{}, keyer, nil)
 	total := int64(0)
 	previous := uint64(0)
@@ -511,11 +510,7 @@ func makeFewKeys(t *testing.T, o *Options, size int64, keys uint64) {
 		t.Fatal(err)
 	}
 	o.Inputs = []string{filepath.Join(t.TempDir(), "few")}
-	file, err := os.Create(o.Inputs[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
+	file := testfiles.Create(t, o.Inputs[0])
 	block := make([]byte, 64<<10)
 	for at := int64(0); at < info.Size(); at += int64(len(block)) {
 		block = block[:min(int64(len(block)), info.Size()-at)]
@@ -553,10 +548,7 @@ func packInputs(t *testing.T, in string, packed []packedFiles, sorted bool) {
 	if len(names) == 0 {
 		return
 	}
-	data, err := os.ReadFile(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testfiles.Read(t, in)
 	size := len(data) / len(names) / 8 * 8
 	for i, name := range names {
 		part := data[i*size : (i+1)*size]
@@ -566,9 +558,7 @@ func packInputs(t *testing.T, in string, packed []packedFiles, sorted bool) {
 		if sorted {
 			part = sortedKeys(part)
 		}
-		if err := os.WriteFile(name, packKeys(t, part, strings.TrimPrefix(filepath.Ext(name), ".")), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfiles.Write(t, name, packKeys(t, part, strings.TrimPrefix(filepath.Ext(name), ".")))
 	}
 }
 
@@ -620,10 +610,7 @@ func sortedKeys(data []byte) []byte {
 // equal parts of them.
 func checkSortedKeys(t *testing.T, output, in string, part Part) {
 	t.Helper()
-	data, err := os.ReadFile(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testfiles.Read(t, in)
 	want := sortedKeys(data)
 	if part.N > 0 {
 		size := int64(len(want)) / 8 / part.N * 8
@@ -671,11 +658,7 @@ func TestTooLittleToMerge(t *testing.T) {
 // pipe makes the sort read a file as if it came from a pipe.
 func (o *Options) pipe(t *testing.T, name string) {
 	t.Helper()
-	file, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { file.Close() })
+	file := testfiles.Open(t, name, os.O_RDONLY)
 	o.Inputs, o.Stdin = nil, onlyReader{file}
 }
 
@@ -688,15 +671,8 @@ func (o onlyReader) Read(p []byte) (int, error) { return o.f.Read(p) }
 func writeGenerated(t testing.TB, name string, l format.Layout, dist string, bytes int64) {
 	t.Helper()
 	records := bytes / int64(l.RecordSize)
-	g, err := format.NewGenerator(l, dist, 1, records)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	g := formattest.Generator(t, l, dist, 1, records)
+	f := testfiles.Create(t, name)
 	batch := max(1, min(10000, (1<<20)/int64(l.RecordSize)))
 	buffer := make([]byte, batch*int64(l.RecordSize))
 	for first := int64(0); first < records; first += batch {

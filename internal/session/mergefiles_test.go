@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 	"github.com/extsort/extsort/internal/engine"
 	"github.com/extsort/extsort/internal/fields"
 )
@@ -76,7 +77,7 @@ func TestMergeDisorder(t *testing.T) {
 							key = fmt.Sprint(binary.LittleEndian.Uint64(piece[8*record:]))
 						}
 						if streams && i%2 == 1 {
-							piece = compressed(t, piece, format.Gzip)
+							piece = formattest.Compress(t, piece, format.Gzip)
 						}
 						opt.Inputs = append(opt.Inputs, writeFile(t, piece))
 					}

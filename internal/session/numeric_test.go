@@ -6,16 +6,14 @@ import (
 
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 // TestNumericSortsAreOthers checks that a checkpoint of a sort in total order does not continue
 // with a numeric sort.
 func TestNumericSortsAreOthers(t *testing.T) {
 	opt := Options{Record: format.Spec{Type: "f64"}, Output: t.TempDir() + "/out"}
-	keyer, err := format.NewKeyer(format.Bare(format.Type{Kind: format.Float, Size: 8}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	keyer := formattest.KeyerOf(t, format.Bare(format.Type{Kind: format.Float, Size: 8}))
 	ids := map[string]bool{}
 	for _, float := range []string{"", "total", "numeric"} {
 		opt.Record.Float = float

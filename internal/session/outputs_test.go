@@ -11,19 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/extsort/extsort/format"
 	_ "github.com/extsort/extsort/format/brotli" // registers its library
+	"github.com/extsort/extsort/internal/testfiles"
 )
-
-// npyFile puts the header before records that NumPy would write.
-func npyFile(t testing.TB, typ string, recs []byte, size int) []byte {
-	t.Helper()
-	header, err := format.Spec{Format: "npy", Type: typ}.NewHeader()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return append(header.Encode(int64(len(recs)/size)), recs...)
-}
 
 // npyRows puts the header before rows of four bytes a column that NumPy would write.
 func npyRows(descr string, recs []byte, columns int) []byte {
@@ -100,7 +90,7 @@ func TestPlan(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if left := leftIn(t, filepath.Dir(opt.Output)); len(left) > 0 {
+		if left := testfiles.Names(t, filepath.Dir(opt.Output)); len(left) > 0 {
 			t.Errorf("a plan has made %q", left)
 		}
 		report := checkSort(t, k, data, reference(t, k.layout(t), data, Options{}), opt)

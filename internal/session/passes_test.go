@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // selectDevice is a device whose chunks have a replaced Select.
@@ -217,7 +218,7 @@ func TestPassesChanged(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), opt.Inputs[0]) {
 				t.Errorf("%s: %v", name, err)
 			}
-			if left := leftIn(t, filepath.Dir(opt.Output)); len(left) > 0 {
+			if left := testfiles.Names(t, filepath.Dir(opt.Output)); len(left) > 0 {
 				t.Errorf("%s: %q is left", name, left)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestPlanLeavesPipes checks that a plan reads nothing from a pipe of any kind.
@@ -20,11 +21,7 @@ func TestPlanLeavesPipes(t *testing.T) {
 	opt := Options{Record: format.Spec{Type: "u32"}, Output: filepath.Join(t.TempDir(), "out")}
 
 	newPipe := func(t *testing.T) *os.File {
-		r, w, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { r.Close() })
+		r, w := testfiles.Pipe(t)
 		if _, err := w.Write(data); err != nil {
 			t.Fatal(err)
 		}
@@ -66,10 +63,7 @@ func TestPlanLeavesPipes(t *testing.T) {
 	t.Run("beside a file", func(t *testing.T) {
 		opt := opt
 		r := newPipe(t)
-		name := filepath.Join(t.TempDir(), "in")
-		if err := os.WriteFile(name, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		name := writeFile(t, data)
 		opt.Inputs, opt.Stdin = []string{name, "-"}, r
 		check(t, opt, r)
 	})
@@ -79,11 +73,7 @@ func TestPlanLeavesPipes(t *testing.T) {
 		if err := syscall.Mkfifo(name, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		fifo, err := os.OpenFile(name, os.O_RDWR, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer fifo.Close()
+		fifo := testfiles.Open(t, name, os.O_RDWR)
 		if _, err := fifo.Write(data); err != nil {
 			t.Fatal(err)
 		}
@@ -107,11 +97,7 @@ func TestPlanLeavesPipes(t *testing.T) {
 // TestStdinBehindItsEnd checks that standard input counts as empty if its position is beyond the
 // end of the file.
 func TestStdinBehindItsEnd(t *testing.T) {
-	file, err := os.Create(filepath.Join(t.TempDir(), "in"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
+	file := testfiles.Create(t, filepath.Join(t.TempDir(), "in"))
 	if _, err := file.Write(make([]byte, 8)); err != nil {
 		t.Fatal(err)
 	}

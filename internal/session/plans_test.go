@@ -28,6 +28,7 @@ import (
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/drivers"
 	"github.com/extsort/extsort/internal/profile"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/plans.txt with the plans as they are now")
@@ -72,9 +73,7 @@ func TestGoldenPlans(t *testing.T) {
 		t.Errorf("%d rows, want %d at least", rows, minPlans)
 	}
 	if *update {
-		if err := os.WriteFile(plansFile, []byte(after.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testfiles.Write(t, plansFile, []byte(after.String()))
 	}
 }
 
@@ -91,11 +90,9 @@ type planRow struct {
 // readPlans parses the golden file. A line that it cannot parse fails the test.
 func readPlans(t *testing.T) (rows []planRow) {
 	t.Helper()
-	content, err := os.ReadFile(plansFile)
-	if err != nil {
-		t.Fatal(err)
-	}
+	content := testfiles.Read(t, plansFile)
 	var defaults planFacts
+	var err error
 	seen := map[string]bool{}
 	for i, text := range strings.Split(strings.TrimSuffix(string(content), "\n"), "\n") {
 		row := planRow{line: i + 1, text: text}
@@ -245,11 +242,7 @@ func TestDisksOfFacts(t *testing.T) {
 		return plan.DefaultProfile(), func(name string) plan.Disk { asked = append(asked, name); return plan.Disk{} }
 	}
 	name := writeFile(t, make([]byte, plan.SmallBytes))
-	in, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer in.Close()
+	in := testfiles.Open(t, name, os.O_RDONLY)
 	t.Chdir(t.TempDir())
 	if err := os.WriteFile("standard input", nil, 0o600); err != nil { // its name in messages
 		t.Fatal(err)
@@ -504,11 +497,7 @@ func (m *planMachine) options(t *testing.T, f planFacts) Options {
 		opt.Stdin = bytes.NewReader([]byte(compressedStarts[f.input]))
 	}
 	if f.output == "inplace" {
-		opened, err := os.OpenFile(m.empty, os.O_RDWR, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { opened.Close() })
+		opened := testfiles.Open(t, m.empty, os.O_RDWR)
 		opt.Stdout = opened
 	}
 	opt.faults.wrapDataset = func(d chunker.Dataset) chunker.Dataset { return plannedData{d, f, m} }
@@ -595,23 +584,15 @@ func makeSample(layout format.Layout, dist string, records int64, n, group int) 
 	if err != nil {
 		return s, err
 	}
-	s.Prefixes = make([]uint64, n)
+	prefixes := make([]uint64, n)
 	places, recs := (n+group-1)/group, make([]byte, group*layout.RecordSize)
 	for i := range places {
-		part := s.Prefixes[i*group : min((i+1)*group, n)]
+		part := prefixes[i*group : min((i+1)*group, n)]
 		at := (records - int64(len(part))) / int64(max(places-1, 1)) * int64(i)
 		g.Fill(recs[:len(part)*layout.RecordSize], at)
 		k.Prefixes(part, recs[:len(part)*layout.RecordSize])
 	}
-	for i := 1; i < n; i++ {
-		switch cmp.Compare(s.Prefixes[i], s.Prefixes[i-1]) {
-		case 1:
-			s.Ascents++
-		case -1:
-			s.Descents++
-		}
-	}
-	return s, nil
+	return plan.NewSample(prefixes), nil
 }
 
 // roomyStore has the free space that the facts specify.

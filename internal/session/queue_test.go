@@ -7,6 +7,7 @@ import (
 
 	"github.com/extsort/extsort/internal/blockio"
 	"github.com/extsort/extsort/internal/sorttest"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestPastCache runs rows with direct I/O for input, temporary files and output, as with little memory.
@@ -26,11 +27,7 @@ const pastCacheMemory = 96 << 20
 // disk.
 func inLittleMemory(t *testing.T, bytes int64) {
 	t.Helper()
-	file, err := os.Create(filepath.Join(t.TempDir(), "file"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
+	file := testfiles.Create(t, filepath.Join(t.TempDir(), "file"))
 	direct := blockio.Direct(file, os.O_RDWR)
 	if direct == nil {
 		t.Skip("this file system does not tell that files can be read and written past the page cache")
@@ -60,7 +57,7 @@ func TestPastCacheFails(t *testing.T) {
 				if in.failed.Load() == nil {
 					break
 				}
-				if left := leftIn(t, filepath.Dir(opt.Output)); err == nil || len(left) > 0 {
+				if left := testfiles.Names(t, filepath.Dir(opt.Output)); err == nil || len(left) > 0 {
 					t.Errorf("operation %d (%s): error %v, and %q is left", failAt, in.operation(), err, left)
 				}
 			}

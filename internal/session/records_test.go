@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 	"github.com/extsort/extsort/internal/sorttest"
 )
 
@@ -43,10 +44,7 @@ func kindNamed(name string) kind {
 
 func (k kind) layout(t testing.TB) format.Layout {
 	t.Helper()
-	header, err := k.spec.NewHeader()
-	if err != nil {
-		t.Fatal(err)
-	}
+	header := formattest.Header(t, k.spec)
 	return header.Layout()
 }
 

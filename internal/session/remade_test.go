@@ -2,21 +2,18 @@ package session
 
 import (
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestIndexesAreEnough checks that more records than a 4-byte index can count are refused before
 // anything is read.
 func TestIndexesAreEnough(t *testing.T) {
 	t.Parallel()
-	name := filepath.Join(t.TempDir(), "large")
-	if err := os.WriteFile(name, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	name := testfiles.Temp(t, "large", nil)
 	if err := os.Truncate(name, 1<<32+1); err != nil {
 		t.Skip(err)
 	}

@@ -17,7 +17,9 @@ import (
 	"time"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 	"github.com/extsort/extsort/internal/remote/remotetest"
+	"github.com/extsort/extsort/internal/testfiles"
 	_ "github.com/extsort/extsort/remote/s3" // registers the driver
 )
 
@@ -25,14 +27,8 @@ import (
 func remoteRecords(t testing.TB, n int64, seed uint64) []byte {
 	t.Helper()
 	spec := format.Spec{RecordSize: 16, Keys: []string{"0:u64"}}
-	header, err := spec.NewHeader()
-	if err != nil {
-		t.Fatal(err)
-	}
-	g, err := format.NewGenerator(header.Layout(), "few", seed, n)
-	if err != nil {
-		t.Fatal(err)
-	}
+	header := formattest.Header(t, spec)
+	g := formattest.Generator(t, header.Layout(), "few", seed, n)
 	data := make([]byte, n*16)
 	g.Fill(data, 0)
 	return data
@@ -42,10 +38,7 @@ func remoteRecords(t testing.TB, n int64, seed uint64) []byte {
 func sortedLocally(t *testing.T, opt Options, inputs ...[]byte) []byte {
 	t.Helper()
 	for i, content := range inputs {
-		name := filepath.Join(t.TempDir(), fmt.Sprint(i))
-		if err := os.WriteFile(name, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		name := testfiles.Temp(t, fmt.Sprint(i), content)
 		opt.Inputs = append(opt.Inputs, name)
 	}
 	var out bytes.Buffer
@@ -64,10 +57,7 @@ func TestRemoteSorts(t *testing.T) {
 	if err := errors.Join(server.Put("a", a), server.Put("folder/b", b)); err != nil {
 		t.Fatal(err)
 	}
-	local := filepath.Join(t.TempDir(), "b")
-	if err := os.WriteFile(local, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	local := testfiles.Temp(t, "b", b)
 	record := format.Spec{RecordSize: 16, Keys: []string{"0:u64"}}
 	want := sortedLocally(t, Options{Record: record}, a, b)
 	server.Wrap(remotetest.Unreliable())

@@ -18,7 +18,9 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 	"github.com/extsort/extsort/internal/sorttest"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // rowData contains the records of a row and the expected output.
@@ -45,10 +47,7 @@ func (s *rowSort) setRecords(t *testing.T, r *rand.Rand) {
 		t.Fatal(err)
 	}
 	s.opt.Record = spec
-	header, err := plain.NewHeader()
-	if err != nil {
-		t.Fatal(err)
-	}
+	header := formattest.Header(t, plain)
 	d := &s.data
 	d.spec = plain
 	d.layout = header.Layout()
@@ -214,7 +213,7 @@ func (c *rowContainer) file(t *testing.T, recs []byte) []byte {
 	case c.npy > 0:
 		return paddedNpy(c.npy, recs)
 	case c.format == "npz":
-		return zipped(t, npyFile(t, c.spec.Type, recs, c.size))
+		return zipped(t, formattest.Npy(t, c.spec.Type, recs))
 	case strings.HasSuffix(c.format, "bin"):
 		return bigannFile(recs, c.size, c.dimension)
 	case c.format == "npy-rows":
@@ -222,10 +221,7 @@ func (c *rowContainer) file(t *testing.T, recs []byte) []byte {
 	case c.dimension > 0 || c.format == "" || c.format == gensortFormat: // without a header
 		return slices.Clone(recs)
 	}
-	header, err := c.spec.NewHeader()
-	if err != nil {
-		t.Fatal(err)
-	}
+	header := formattest.Header(t, c.spec)
 	return append(header.Encode(int64(len(recs)/header.Layout().RecordSize)), recs...)
 }
 
@@ -300,7 +296,7 @@ func (s *rowSort) setInputs(t *testing.T, dir string, r *rand.Rand) {
 		switch {
 		case form == "stuck" || form == "stuck-gzip":
 			if form == "stuck-gzip" {
-				content = compressed(t, content, format.Gzip)
+				content = formattest.Compress(t, content, format.Gzip)
 			}
 			s.stuck.data = content[:len(content)/2]
 			s.opt.Stdin = s.stuck
@@ -321,9 +317,9 @@ func (s *rowSort) setInputs(t *testing.T, dir string, r *rand.Rand) {
 			}}
 			continue
 		case form == "gzip" || form == "mixed" && i%2 == 1:
-			content = compressed(t, content, format.Gzip)
+			content = formattest.Compress(t, content, format.Gzip)
 		case form == "with-pipe" && i%3 == 2:
-			content = compressed(t, content, format.Zstd)
+			content = formattest.Compress(t, content, format.Zstd)
 		}
 		writeOnce(t, name, content)
 		s.inputs = append(s.inputs, content)
@@ -362,9 +358,7 @@ func writeOnce(t *testing.T, name string, content []byte) {
 	if now, err := os.ReadFile(name); err == nil && bytes.Equal(now, content) {
 		return
 	}
-	if err := os.WriteFile(name, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfiles.Write(t, name, content)
 }
 
 // rowOutput is the destination of a sort.
@@ -488,7 +482,7 @@ func (s *rowSort) overwrite(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	f := openToWrite(t, name, 0)
+	f := testfiles.Open(t, name, os.O_RDWR)
 	o.opened = append(o.opened, f)
 	descriptor := fmt.Sprint("/dev/fd/", f.Fd())
 	switch o.form {
@@ -511,10 +505,7 @@ func (o *rowOutput) isOver() bool { return strings.HasPrefix(o.form, "over") }
 // pipe returns a pipe of the system whose bytes are collected.
 func (o *rowOutput) pipe(t *testing.T) *os.File {
 	t.Helper()
-	from, to, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	from, to := testfiles.Pipe(t)
 	o.opened = append(o.opened, to)
 	o.piped.Go(func() {
 		_, _ = io.Copy(&o.buffer, from)
@@ -528,11 +519,7 @@ func (s *rowSort) written(t *testing.T) (files [][]byte) {
 	t.Helper()
 	o := &s.output
 	read := func(name string) []byte {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return data
+		return testfiles.Read(t, name)
 	}
 	switch {
 	case o.split:

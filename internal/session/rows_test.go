@@ -22,6 +22,7 @@ import (
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/sorttest"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestRows runs the sorts that the rows of testdata/sort describe. rowSort checks each sort.
@@ -375,7 +376,7 @@ func (s *rowSort) checkCounts(t *testing.T, r *Report) {
 // checkLeftovers checks that the directories contain only the output.
 func (s *rowSort) checkLeftovers(t *testing.T) {
 	t.Helper()
-	if left := leftIn(t, s.tempDir); len(left) > 0 {
+	if left := testfiles.Names(t, s.tempDir); len(left) > 0 {
 		t.Errorf("temporary files are left: %q", left)
 	}
 	if s.opt.Checkpoint != "" {
@@ -383,7 +384,7 @@ func (s *rowSort) checkLeftovers(t *testing.T) {
 			t.Error("the checkpoint is left")
 		}
 	}
-	for _, name := range leftIn(t, s.outDir) {
+	for _, name := range testfiles.Names(t, s.outDir) {
 		if !slices.Contains(s.output.names, name) && !s.output.isSplit(name) {
 			t.Errorf("beside the output there is %q", name)
 		}
@@ -418,7 +419,7 @@ func (s *rowSort) checkFailure(t *testing.T, err error) {
 			t.Errorf("the old output is gone: %d bytes, %v", len(got), readErr)
 		}
 	}
-	if s.opt.Sink != nil && slices.Contains(s.output.sink.ends, "commit") {
+	if s.opt.Sink != nil && !slices.Equal(s.output.sink.ends, []string{"abort"}) {
 		t.Errorf("the sink ended by %q", s.output.sink.ends)
 	}
 	if s.opt.Checkpoint == "" {
@@ -566,11 +567,8 @@ func runKilled(t *testing.T, row killedRow) sorttest.Outcome {
 func readDir(t *testing.T, dir string) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
-	for _, name := range leftIn(t, dir) {
-		data, err := os.ReadFile(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, name := range testfiles.Names(t, dir) {
+		data := testfiles.Read(t, filepath.Join(dir, name))
 		files[name] = data
 	}
 	return files
@@ -580,7 +578,7 @@ func readDir(t *testing.T, dir string) map[string][]byte {
 // one other file.
 func (s *rowSort) checkKilled(t *testing.T, in, out map[string][]byte) {
 	t.Helper()
-	if left := leftIn(t, s.tempDir); len(left) > 0 {
+	if left := testfiles.Names(t, s.tempDir); len(left) > 0 {
 		t.Errorf("a killed sort leaves temporary files: %q", left)
 	}
 	for i, name := range s.files {

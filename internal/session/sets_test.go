@@ -12,6 +12,7 @@ import (
 
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/option"
+	"github.com/extsort/extsort/internal/testfiles"
 	"github.com/extsort/extsort/merge/sets"
 )
 
@@ -82,10 +83,7 @@ func combineCopies(t *testing.T, set SetOptions, opt Options, copies int) (*Repo
 // TestSetsThatKeepNoHeader lists operations that cannot copy a header to their output.
 func TestSetsThatKeepNoHeader(t *testing.T) {
 	t.Parallel()
-	in := filepath.Join(t.TempDir(), "in")
-	if err := os.WriteFile(in, []byte("HEADaabbcc"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	in := writeFile(t, []byte("HEADaabbcc"))
 	for name, set := range map[string]SetOptions{
 		"join":            {Operation: sets.Join},
 		"join with Right": {Operation: sets.Join, Right: &MergeOptions{}},
@@ -119,9 +117,7 @@ func TestCompareFilesAppearTogether(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	in := filepath.Join(dir, "in")
-	if err := os.WriteFile(in, []byte("aabbcc"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfiles.Write(t, in, []byte("aabbcc"))
 	names := []string{filepath.Join(dir, "a"), filepath.Join(dir, "b"), filepath.Join(dir, "both")}
 	for failAt := int64(0); ; failAt++ {
 		injected := &injector{failAt: failAt}
@@ -179,8 +175,7 @@ func TestSetOutputsThatLoseData(t *testing.T) {
 			set.Right = &MergeOptions{Record: k.spec, Inputs: files[1:]}
 		}
 		if c.over >= 0 {
-			f := openToWrite(t, files[c.over], 0)
-			defer f.Close()
+			f := testfiles.Open(t, files[c.over], os.O_RDWR)
 			set.Inputs.Stdout = f
 		}
 		_, err := Combine(t.Context(), set)

@@ -17,6 +17,7 @@ import (
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/sorttest"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 var seedFlag = flag.Uint64("seed", 0, "seed of the random numbers of the tests; 0: a new one")
@@ -112,31 +113,7 @@ func (d *dribble) Read(p []byte) (int, error) {
 
 func writeFile(t testing.TB, data []byte) string {
 	t.Helper()
-	f, err := os.CreateTemp(t.TempDir(), "in")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if _, err := f.Write(data); err != nil {
-		t.Fatal(err)
-	}
-	return f.Name()
-}
-
-func compressed(t testing.TB, data []byte, c format.Compression) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	w, err := format.NewWriter(&b, c, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := w.Write(data); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return b.Bytes()
+	return testfiles.Temp(t, "in", data)
 }
 
 func decompressed(t testing.TB, data []byte) []byte {

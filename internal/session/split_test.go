@@ -6,16 +6,14 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/extsort/extsort/internal/testfiles"
 	"github.com/extsort/extsort/merge/output"
 )
 
 // splitFiles returns the decompressed contents of the files of a set.
 func splitFiles(t *testing.T, name string) (files [][]byte) {
 	t.Helper()
-	text, err := os.ReadFile(name + ".index")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfiles.Read(t, name+".index")
 	var index output.Index
 	if err := json.Unmarshal(text, &index); err != nil {
 		t.Fatal(err)

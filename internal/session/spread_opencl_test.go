@@ -6,12 +6,12 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"os"
 	"testing"
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/opencl"
 	"github.com/extsort/extsort/internal/sorttest"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestSpreadOnOpenCL opens an OpenCL device several times, and spreads a sort over these and the
@@ -45,10 +45,7 @@ func TestSpreadOnOpenCL(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := os.ReadFile(opt.Output)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := testfiles.Read(t, opt.Output)
 			if !bytes.Equal(got, want) || report.Strategy != Spread {
 				t.Fatalf("%s: differs from record %d on", report.Strategy,
 					sorttest.FirstDifference(got, want, k.layout(t).RecordSize))

@@ -3,11 +3,11 @@ package session
 import (
 	"bytes"
 	"context"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/extsort/extsort/device"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // onDevices replaces the device with n devices: the real one and copies of it.
@@ -51,10 +51,7 @@ func TestSpreadUneven(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			got, err := os.ReadFile(opt.Output)
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := testfiles.Read(t, opt.Output)
 			if !bytes.Equal(got, reference(t, k.layout(t), data, opt)) {
 				t.Errorf("%s, %d: wrong order", name, limits)
 			}

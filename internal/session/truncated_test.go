@@ -14,6 +14,7 @@ import (
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 // A cutSource calls cut after its first read.
@@ -76,7 +77,7 @@ func TestTruncatedInput(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			data := k.make(t, c.dist, records, seeded(t))
 			if c.packed {
-				data = compressed(t, data, format.Zstd)
+				data = formattest.Compress(t, data, format.Zstd)
 			}
 			file := writeFile(t, data)
 			cut := sync.OnceFunc(func() {

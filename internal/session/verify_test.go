@@ -14,6 +14,7 @@ import (
 	"github.com/extsort/extsort/chunker"
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 	"github.com/extsort/extsort/internal/fields"
 )
 
@@ -63,15 +64,12 @@ func checkOptions(opt Options) CheckOptions {
 // first record that is out of order.
 func checkOrderOf(t *testing.T, opt Options, data []byte, at int64) {
 	t.Helper()
-	header, err := opt.Record.NewHeader()
-	if err != nil {
-		t.Fatal(err)
-	}
+	header := formattest.Header(t, opt.Record)
 	size := header.Layout().RecordSize
 	var sum format.Checksum
 	sum.Add(data, size)
 	for name, input := range map[string]string{"file": writeFile(t, data), "standard input": "-",
-		"gzip": writeFile(t, compressed(t, data, format.Gzip))} {
+		"gzip": writeFile(t, formattest.Compress(t, data, format.Gzip))} {
 		opt.Inputs, opt.Workers = []string{input}, 3
 		opt.Stdin = &dribble{data: data, most: 4000}
 		report, err := Check(context.Background(), checkOptions(opt))

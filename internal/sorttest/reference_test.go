@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/format/formattest"
 )
 
 func layoutOf(t *testing.T, record string) format.Layout {
@@ -15,10 +16,7 @@ func layoutOf(t *testing.T, record string) format.Layout {
 	if err != nil {
 		t.Fatal(err)
 	}
-	header, err := spec.NewHeader()
-	if err != nil {
-		t.Fatal(err)
-	}
+	header := formattest.Header(t, spec)
 	return header.Layout()
 }
 

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 const twoRows = `# A comment.
@@ -44,9 +46,7 @@ func fakeSort(_ *testing.T, s Settings, _ *rand.Rand) Outcome {
 func TestRunner(t *testing.T) {
 	name := filepath.Join(t.TempDir(), "rows.txt")
 	write := func(text string) {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfiles.Write(t, name, []byte(text))
 	}
 	write(twoRows)
 	t.Run("right", func(t *testing.T) { Runner{Sort: fakeSort}.Run(t, name) })
@@ -107,10 +107,7 @@ func TestRowErrors(t *testing.T) {
 
 // TestSettingsAreDescribed checks that the page about the rows describes every setting.
 func TestSettingsAreDescribed(t *testing.T) {
-	page, err := os.ReadFile("../../testdata/sort/README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testfiles.Read(t, "../../testdata/sort/README.md")
 	for _, name := range settingNames {
 		if !strings.Contains(string(page), "\n| `"+name+"` | ") {
 			t.Errorf("testdata/sort/README.md has no line about %s", name)
