@@ -19,6 +19,8 @@ import (
 	"github.com/apache/arrow-go/v18/arrow/float16"
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	"github.com/apache/arrow-go/v18/arrow/memory"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // arrowKinds are the Arrow types of columnKinds, by name.
@@ -223,31 +225,21 @@ func arrowBytes(from arrow.Array, row int) []byte {
 
 // TestRandomArrowTables sorts random files and streams.
 func TestRandomArrowTables(t *testing.T) {
-	for seed := range uint64(tables()) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			t.Parallel()
-			rng := rand.New(rand.NewPCG(seed, 56))
-			table, schema := randomArrowTable(rng)
-			isFile := rng.IntN(2) == 0
-			opt := table.randomOptions(rng, t.TempDir())
-			opt.Compression = []string{"", "none", "lz4", "zstd"}[rng.IntN(4)]
-			opt.Inputs = []string{filepath.Join(t.TempDir(), "in")}
-			f, err := os.Create(opt.Inputs[0])
-			if err != nil {
-				t.Fatal(err)
-			}
-			writeArrowTable(t, rng, table, schema, f, isFile)
-			f.Close()
-			if _, err := Sort(context.Background(), opt); err != nil {
-				t.Fatal(err)
-			}
-			data, err := os.ReadFile(opt.Output)
-			if err != nil {
-				t.Fatal(err)
-			}
-			table.compare(t, readArrowTable(t, data, isFile), table.selected(opt))
-		})
-	}
+	forSeeds(t, tables(), 56, func(t *testing.T, rng *rand.Rand) {
+		table, schema := randomArrowTable(rng)
+		isFile := rng.IntN(2) == 0
+		opt := table.randomOptions(rng, t.TempDir())
+		opt.Compression = []string{"", "none", "lz4", "zstd"}[rng.IntN(4)]
+		opt.Inputs = []string{filepath.Join(t.TempDir(), "in")}
+		f := testfiles.Create(t, opt.Inputs[0])
+		writeArrowTable(t, rng, table, schema, f, isFile)
+		f.Close()
+		if _, err := Sort(context.Background(), opt); err != nil {
+			t.Fatal(err)
+		}
+		data := testfiles.Read(t, opt.Output)
+		table.compare(t, readArrowTable(t, data, isFile), table.selected(opt))
+	})
 }
 
 // TestCutArrowFile sorts files that end after each of their three record batches, or before the end of
@@ -279,9 +271,7 @@ func TestCutArrowFile(t *testing.T) {
 			Output: filepath.Join(t.TempDir(), "out"),
 			Keys:   []Key{{Column: "k"}},
 		}
-		if err := os.WriteFile(opt.Inputs[0], data.Bytes()[:size], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfiles.Write(t, opt.Inputs[0], data.Bytes()[:size])
 		_, err := Sort(t.Context(), opt)
 		if (err == nil) != (size == whole) {
 			t.Errorf("%d of %d bytes: %v", size, whole, err)
@@ -314,9 +304,7 @@ func TestJoinedArrowStreams(t *testing.T) {
 			Output: filepath.Join(t.TempDir(), "out"),
 			Keys:   []Key{{Column: "k"}},
 		}
-		if err := os.WriteFile(opt.Inputs[0], append(bytes.Clone(one), row.after...), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfiles.Write(t, opt.Inputs[0], append(bytes.Clone(one), row.after...))
 		if _, err := Sort(t.Context(), opt); !errors.Is(err, row.want) {
 			t.Errorf("%d bytes after a stream: %v", len(row.after), err)
 		}
@@ -325,50 +313,25 @@ func TestJoinedArrowStreams(t *testing.T) {
 
 // TestRandomArrowVerbs checks random files and streams, sorts them and combines two of them, which share rows.
 func TestRandomArrowVerbs(t *testing.T) {
-	for seed := range uint64(tables() / 8) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			t.Parallel()
-			checkArrowVerbs(t, rand.New(rand.NewPCG(seed, 60)))
-		})
-	}
+	forSeeds(t, tables()/8, 60, checkArrowVerbs)
 }
 
 func checkArrowVerbs(t *testing.T, rng *rand.Rand) {
-	folder := t.TempDir()
 	whole, schema := randomArrowTable(rng)
 	isFile := rng.IntN(2) == 0
-	opt := whole.randomOptions(rng, folder)
+	opt := whole.randomOptions(rng, t.TempDir())
 	opt.Unique = false
 	opt.Limit = 0
 	opt.Verify = false
 	opt.Strategy = ""
-	var names []string
-	var parts []*testTable
-	for i := range 2 {
-		part := whole.someRows(rng)
-		name := filepath.Join(folder, fmt.Sprintf("in%d", i))
-		f, err := os.Create(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+	names, parts := sortedParts(t, rng, opt, whole, func(part *testTable, name string) {
+		f := testfiles.Create(t, name)
 		writeArrowTable(t, rng, part, schema, f, isFile)
 		f.Close()
-		part.checkOrder(t, opt, name)
-		opt.Inputs = []string{name}
-		opt.Output = name + ".sorted"
-		if _, err := Sort(context.Background(), opt); err != nil {
-			t.Fatal(err)
-		}
-		names = append(names, opt.Output)
-		parts = append(parts, part)
-	}
+	})
 	opt.Inputs = names
 	checkCombinations(t, rng, opt, whole, parts, func(name string) [][][]byte {
-		data, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return readArrowTable(t, data, isFile)
+		return readArrowTable(t, testfiles.Read(t, name), isFile)
 	})
 }
 

@@ -18,6 +18,8 @@ import (
 
 	"github.com/apache/arrow-go/v18/arrow/ipc"
 	flatbuffers "github.com/google/flatbuffers/go"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // mutations returns how many damaged files TestDamagedFiles sorts: EXTSORT_TEST_DAMAGED, or few.
@@ -56,18 +58,13 @@ func tryFile(t *testing.T, seed uint64) {
 		key = table.columns[0].path
 		var file bytes.Buffer
 		writeArrowTable(t, rng, table, schema, &file, rng.IntN(2) == 0)
-		if err := os.WriteFile(name, file.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfiles.Write(t, name, file.Bytes())
 	} else {
 		table := randomTable(rng)
 		key = table.columns[0].path
 		table.writeFile(t, rng, name, 0, table.rows)
 	}
-	whole, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := testfiles.Read(t, name)
 	for i := range damagedPerFile {
 		data := damaged(rng, whole)
 		if isArrow && i%2 == 0 { // the schema of Arrow data is at the beginning
@@ -112,9 +109,7 @@ func tryDamaged(t *testing.T, data []byte, key string) {
 	t.Helper()
 	folder := t.TempDir()
 	in := filepath.Join(folder, "in")
-	if err := os.WriteFile(in, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfiles.Write(t, in, data)
 	opt := Options{
 		Inputs:   []string{in},
 		Keys:     []Key{{Column: key}},
@@ -152,20 +147,14 @@ func FuzzFooter(f *testing.F) {
 	table := randomTable(rng)
 	name := filepath.Join(f.TempDir(), "in")
 	table.writeFile(f, rng, name, 0, table.rows)
-	whole, err := os.ReadFile(name)
-	if err != nil {
-		f.Fatal(err)
-	}
+	whole := testfiles.Read(f, name)
 	end := len(whole) - 8
 	start := end - int(binary.LittleEndian.Uint32(whole[end:]))
 	f.Add(whole[start:end])
 	f.Fuzz(func(t *testing.T, footer []byte) {
 		data := append(bytes.Clone(whole[:start]), footer...)
 		data = binary.LittleEndian.AppendUint32(data, uint32(len(footer)))
-		in := filepath.Join(t.TempDir(), "in")
-		if err := os.WriteFile(in, append(data, magic...), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		in := testfiles.Temp(t, "in", append(data, magic...))
 		all, err := Describe([]string{in}, MinMemory)
 		if err != nil || len(all[0].Columns) == 0 {
 			return
@@ -182,10 +171,7 @@ func FuzzFooter(f *testing.F) {
 func FuzzArrowSchema(f *testing.F) {
 	f.Add(arrowSchemaBytes(f))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		in := filepath.Join(t.TempDir(), "in")
-		if err := os.WriteFile(in, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		in := testfiles.Temp(t, "in", data)
 		_, _ = Describe([]string{in}, MinMemory)
 	})
 }
@@ -210,10 +196,7 @@ func TestArrowMessageLength(t *testing.T) {
 	} {
 		data := arrowSchemaBytes(t)
 		copy(data[len(data)-8:], length)
-		in := filepath.Join(t.TempDir(), "in")
-		if err := os.WriteFile(in, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		in := testfiles.Temp(t, "in", data)
 		if _, err := Describe([]string{in}, MinMemory); err == nil || !strings.Contains(err.Error(), "exceeds limit") {
 			t.Errorf("%s: error %v", name, err)
 		}
@@ -229,10 +212,7 @@ func TestArrowFieldCount(t *testing.T) {
 	message.Union(&schema, flatbuffers.UOffsetT(message.Offset(messageHeader)))
 	fields := schema.Vector(flatbuffers.UOffsetT(schema.Offset(schemaFields)))
 	binary.LittleEndian.PutUint32(data[8+fields-4:], 1<<30)
-	in := filepath.Join(t.TempDir(), "in")
-	if err := os.WriteFile(in, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	in := testfiles.Temp(t, "in", data)
 	if _, err := Describe([]string{in}, MinMemory); !errors.Is(err, errSchema) {
 		t.Errorf("error %v", err)
 	}

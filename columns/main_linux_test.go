@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // processVariable makes the program of the tests sort a file; see sortInProcess.
@@ -40,9 +42,7 @@ func sortInProcess(t *testing.T, data []byte, key string) {
 	t.Helper()
 	folder := t.TempDir()
 	in := filepath.Join(folder, "in")
-	if err := os.WriteFile(in, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfiles.Write(t, in, data)
 	cmd := exec.Command(os.Args[0], in, filepath.Join(folder, "out"))
 	cmd.Env = append(os.Environ(), processVariable+"="+key)
 	var said bytes.Buffer

@@ -6,9 +6,10 @@ import (
 	"encoding/binary"
 	"errors"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestWrongStatistics sorts files whose statistics claim a smaller range or no nulls.
@@ -41,9 +42,7 @@ func TestWrongStatistics(t *testing.T) {
 			data := table.withFooter(t, in, change[0])
 			footer := footerOf(data)
 			copy(footer, bytes.ReplaceAll(footer, change[0], change[1]))
-			if err := os.WriteFile(in, data, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testfiles.Write(t, in, data)
 			opt := Options{
 				Inputs:      []string{in},
 				Keys:        []Key{{Column: "a"}},
@@ -68,10 +67,7 @@ func (t *testTable) withFooter(tb testing.TB, name string, part []byte) []byte {
 	tb.Helper()
 	for seed := range uint64(100) {
 		t.write(tb, rand.New(rand.NewPCG(seed, 1)), name, 0, t.rows, true)
-		data, err := os.ReadFile(name)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		data := testfiles.Read(tb, name)
 		if bytes.Contains(footerOf(data), part) {
 			return data
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -14,6 +13,8 @@ import (
 	"github.com/apache/arrow-go/v18/parquet"
 	"github.com/apache/arrow-go/v18/parquet/file"
 	"github.com/apache/arrow-go/v18/parquet/schema"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // A nestedRow is a row of the schema of writeNested: the definition level of each column, and its value.
@@ -53,10 +54,7 @@ func writeNested(t *testing.T, name string, groups [2]string, rows []nestedRow) 
 		group(groups[1], optional,
 			leaf("s", optional, parquet.Types.ByteArray),
 			leaf("n", optional, parquet.Types.Int64)))
-	f, err := os.Create(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := testfiles.Create(t, name)
 	w := file.NewParquetWriter(f, root)
 	for first := 0; first < len(rows); first += 700 {
 		part := rows[first:min(first+700, len(rows))]

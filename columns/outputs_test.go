@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/extsort/extsort/internal/testfiles"
 	"github.com/extsort/extsort/sets"
 )
 
@@ -16,15 +17,8 @@ import (
 // standard output, which does not shorten it.
 func TestOutputIsInput(t *testing.T) {
 	opt := smallTable(t)
-	before, err := os.ReadFile(opt.Inputs[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdout, err := os.OpenFile(opt.Inputs[0], os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer stdout.Close()
+	before := testfiles.Read(t, opt.Inputs[0])
+	stdout := testfiles.Open(t, opt.Inputs[0], os.O_RDWR)
 	printRow := func(opt Options) error { return Print(context.Background(), PrintOptions{Options: opt, End: 1}) }
 	find := func(opt Options) error {
 		_, err := Find(context.Background(), FindOptions{PrintOptions: PrintOptions{Options: opt}, From: "0"})
@@ -149,19 +143,14 @@ func TestFoundRowsOutOfOrder(t *testing.T) {
 func TestPartitionedDirectory(t *testing.T) {
 	opt := smallTable(t)
 	folder := t.TempDir()
-	data, err := os.ReadFile(opt.Inputs[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := testfiles.Read(t, opt.Inputs[0])
 	for name, isRefused := range map[string]bool{"plain": false, "a=1": false, "year=2026": true} {
 		whole := filepath.Join(folder, name)
 		one := filepath.Join(whole, name, "x", "in.parquet")
 		if err := os.MkdirAll(filepath.Dir(one), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(one, data, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfiles.Write(t, one, data)
 		for i, input := range []string{whole, filepath.Join(whole, "*", "x", "*.parquet"), one} {
 			opt.Inputs = []string{input}
 			opt.Output = filepath.Join(folder, "out.parquet")

@@ -23,6 +23,7 @@ import (
 	"github.com/parquet-go/parquet-go/encoding"
 
 	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // A columnKind is a type of columns with its order. Values are little-endian bytes; nil is a null.
@@ -207,10 +208,7 @@ func (t *testTable) writeFile(tb testing.TB, rng *rand.Rand, name string, from, 
 // write is writeFile. isPart means that other files have the same schema.
 func (t *testTable) write(tb testing.TB, rng *rand.Rand, name string, from, to int, isPart bool) {
 	tb.Helper()
-	f, err := os.Create(name)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	f := testfiles.Create(tb, name)
 	isForeign := rng.IntN(2) == 0
 	for _, c := range t.columns {
 		isForeign = isForeign && c.foreign != nil
@@ -531,10 +529,16 @@ func tables() int {
 // TestRandomTables sorts random tables and compares the rows, read by another library, with a
 // stable sort of slices.
 func TestRandomTables(t *testing.T) {
-	for seed := range uint64(tables()) {
+	forSeeds(t, tables(), 55, checkRandomTable)
+}
+
+// forSeeds runs a test with the seeds from 0 to n-1, several at a time. Each test has another salt.
+func forSeeds(t *testing.T, n int, salt uint64, test func(t *testing.T, rng *rand.Rand)) {
+	t.Helper()
+	for seed := range uint64(n) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			checkRandomTable(t, rand.New(rand.NewPCG(seed, 55)))
+			test(t, rand.New(rand.NewPCG(seed, salt)))
 		})
 	}
 }

@@ -5,46 +5,28 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/extsort/extsort/internal/testfiles"
 	"github.com/extsort/extsort/sets"
 )
 
 // TestRandomVerbs checks random tables, and combines two of them, which share rows.
 func TestRandomVerbs(t *testing.T) {
-	for seed := range uint64(tables() / 2) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			t.Parallel()
-			checkVerbs(t, rand.New(rand.NewPCG(seed, 57)))
-		})
-	}
+	forSeeds(t, tables()/2, 57, checkVerbs)
 }
 
 func checkVerbs(t *testing.T, rng *rand.Rand) {
-	folder := t.TempDir()
 	whole := randomTable(rng)
-	opt := whole.randomOptions(rng, folder)
+	opt := whole.randomOptions(rng, t.TempDir())
 	opt.Unique = false
 	opt.Limit = 0
-	var names []string
-	var parts []*testTable
-	for i := range 2 {
-		part := whole.someRows(rng)
-		name := filepath.Join(folder, fmt.Sprintf("in%d", i))
+	names, parts := sortedParts(t, rng, opt, whole, func(part *testTable, name string) {
 		part.write(t, rng, name, 0, part.rows, true)
-		part.checkOrder(t, opt, name)
-		opt.Inputs = []string{name}
-		opt.Output = name + ".sorted"
-		if _, err := Sort(context.Background(), opt); err != nil {
-			t.Fatal(err)
-		}
-		names = append(names, opt.Output)
-		parts = append(parts, part)
-	}
+	})
 	report, err := Check(context.Background(), Options{Inputs: names[:1], Memory: MinMemory})
 	if err != nil && parts[0].rows > 0 || report != nil && report.Disorder != 0 {
 		t.Fatalf("a sorted file: %+v, %v", report, err)
@@ -54,6 +36,27 @@ func checkVerbs(t *testing.T, rng *rand.Rand) {
 	opt.Verify = false
 	opt.Strategy = ""
 	checkCombinations(t, rng, opt, whole, parts, func(name string) [][][]byte { return readForeign(t, name) })
+}
+
+// sortedParts makes two tables, which share rows of a whole one, and checks and sorts the files that write writes.
+func sortedParts(t *testing.T, rng *rand.Rand, opt Options, whole *testTable,
+	write func(part *testTable, name string)) (names []string, parts []*testTable) {
+	t.Helper()
+	folder := t.TempDir()
+	for i := range 2 {
+		part := whole.someRows(rng)
+		name := filepath.Join(folder, fmt.Sprintf("in%d", i))
+		write(part, name)
+		part.checkOrder(t, opt, name)
+		opt.Inputs = []string{name}
+		opt.Output = name + ".sorted"
+		if _, err := Sort(context.Background(), opt); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, opt.Output)
+		parts = append(parts, part)
+	}
+	return names, parts
 }
 
 // checkCombinations combines the sorted files of two tables, which share rows of a whole one, with each operation. read
@@ -295,9 +298,7 @@ func TestPrint(t *testing.T) {
 	if err != nil || len(all) != 1 || *all[0].Rows != 2 || len(all[0].Columns) != len(columnKinds) {
 		t.Errorf("described as %+v, %v", all, err)
 	}
-	if err := os.WriteFile(name, []byte("PAR1"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfiles.Write(t, name, []byte("PAR1"))
 	if _, err := Describe([]string{name}, MinMemory); err == nil {
 		t.Error("a damaged file is described")
 	}
@@ -305,27 +306,23 @@ func TestPrint(t *testing.T) {
 
 // TestFind finds values of the first key of sorted tables.
 func TestFind(t *testing.T) {
-	for seed := range uint64(tables() / 2) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			t.Parallel()
-			rng := rand.New(rand.NewPCG(seed, 58))
-			table := randomTable(rng)
-			folder := t.TempDir()
-			opt := table.randomOptions(rng, folder)
-			opt.Unique = false
-			opt.Limit = 0
-			opt.Compression = "snappy"
-			opt.Inputs = []string{filepath.Join(folder, "in")}
-			table.writeFile(t, rng, opt.Inputs[0], 0, table.rows)
-			if _, err := Sort(context.Background(), opt); err != nil {
-				t.Fatal(err)
-			}
-			rows := table.sorted(opt.Keys, opt.NullsFirst)
-			for range 3 {
-				table.checkFind(t, rng, opt, rows)
-			}
-		})
-	}
+	forSeeds(t, tables()/2, 58, func(t *testing.T, rng *rand.Rand) {
+		table := randomTable(rng)
+		folder := t.TempDir()
+		opt := table.randomOptions(rng, folder)
+		opt.Unique = false
+		opt.Limit = 0
+		opt.Compression = "snappy"
+		opt.Inputs = []string{filepath.Join(folder, "in")}
+		table.writeFile(t, rng, opt.Inputs[0], 0, table.rows)
+		if _, err := Sort(context.Background(), opt); err != nil {
+			t.Fatal(err)
+		}
+		rows := table.sorted(opt.Keys, opt.NullsFirst)
+		for range 3 {
+			table.checkFind(t, rng, opt, rows)
+		}
+	})
 }
 
 // checkFind finds the key of a row, or the rows from it on.
@@ -385,38 +382,34 @@ func (t *testTable) checkFind(tb testing.TB, rng *rand.Rand, opt Options, rows [
 
 // TestSplit sorts tables to several files, which together contain the sorted rows. Equal keys are in one file.
 func TestSplit(t *testing.T) {
-	for seed := range uint64(tables() / 2) {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			t.Parallel()
-			rng := rand.New(rand.NewPCG(seed, 59))
-			table := randomTable(rng)
-			folder := t.TempDir()
-			opt := table.randomOptions(rng, folder)
-			opt.Compression = "snappy"
-			opt.Output = filepath.Join(folder, "out.parquet")
-			opt.Inputs = []string{filepath.Join(folder, "in")}
-			opt.SplitFiles = 1 + rng.IntN(4)
-			if rng.IntN(3) == 0 {
-				opt.SplitFiles = 0
-				opt.SplitBytes = 20000 + rng.Int64N(100000)
+	forSeeds(t, tables()/2, 59, func(t *testing.T, rng *rand.Rand) {
+		table := randomTable(rng)
+		folder := t.TempDir()
+		opt := table.randomOptions(rng, folder)
+		opt.Compression = "snappy"
+		opt.Output = filepath.Join(folder, "out.parquet")
+		opt.Inputs = []string{filepath.Join(folder, "in")}
+		opt.SplitFiles = 1 + rng.IntN(4)
+		if rng.IntN(3) == 0 {
+			opt.SplitFiles = 0
+			opt.SplitBytes = 20000 + rng.Int64N(100000)
+		}
+		table.writeFile(t, rng, opt.Inputs[0], 0, table.rows)
+		if _, err := Sort(context.Background(), opt); err != nil {
+			t.Fatal(err)
+		}
+		names, err := filepath.Glob(filepath.Join(folder, "out.*.parquet"))
+		if err != nil || opt.SplitFiles > 0 && len(names) > opt.SplitFiles {
+			t.Fatalf("%v, %v", names, err)
+		}
+		var rows [][][]byte
+		for _, name := range names {
+			part := readForeign(t, name)
+			if len(rows) > 0 && len(part) > 0 && table.equalKeys(rows[len(rows)-1], part[0], opt.Keys) {
+				t.Errorf("%s begins with the last key of the file before", name)
 			}
-			table.writeFile(t, rng, opt.Inputs[0], 0, table.rows)
-			if _, err := Sort(context.Background(), opt); err != nil {
-				t.Fatal(err)
-			}
-			names, err := filepath.Glob(filepath.Join(folder, "out.*.parquet"))
-			if err != nil || opt.SplitFiles > 0 && len(names) > opt.SplitFiles {
-				t.Fatalf("%v, %v", names, err)
-			}
-			var rows [][][]byte
-			for _, name := range names {
-				part := readForeign(t, name)
-				if len(rows) > 0 && len(part) > 0 && table.equalKeys(rows[len(rows)-1], part[0], opt.Keys) {
-					t.Errorf("%s begins with the last key of the file before", name)
-				}
-				rows = append(rows, part...)
-			}
-			table.compareRows(t, "split", rows, table.selected(opt))
-		})
-	}
+			rows = append(rows, part...)
+		}
+		table.compareRows(t, "split", rows, table.selected(opt))
+	})
 }

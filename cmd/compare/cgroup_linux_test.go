@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 func TestMemoryHierarchy(t *testing.T) {
@@ -81,9 +83,7 @@ func TestDiskCounters(t *testing.T) {
 
 func TestDropPages(t *testing.T) {
 	name := filepath.Join(onDisk(t), "file")
-	if err := os.WriteFile(name, make([]byte, 4<<20), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfiles.Write(t, name, make([]byte, 4<<20))
 	if err := syncFile(name); err != nil {
 		t.Fatal(err)
 	}

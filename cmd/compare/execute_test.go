@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestMain makes the test binary act as the programs of a script.
@@ -153,9 +155,7 @@ func TestWorkshopLeavesNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(shop.path("data"), []byte("data"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfiles.Write(t, shop.path("data"), []byte("data"))
 	shop.close()
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 0 {
 		t.Errorf("left behind: %v, %v", left, err)

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // checkGolden compares a text with a file in testdata. With COMPARE_UPDATE set, it rewrites the
@@ -19,14 +21,9 @@ func checkGolden(t *testing.T, name, text string) {
 	t.Helper()
 	golden := filepath.Join("testdata", name)
 	if os.Getenv("COMPARE_UPDATE") != "" {
-		if err := os.WriteFile(golden, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		testfiles.Write(t, golden, []byte(text))
 	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testfiles.Read(t, golden)
 	if d := cmp.Diff(string(want), text); d != "" {
 		t.Errorf("%s: %s", name, d)
 	}

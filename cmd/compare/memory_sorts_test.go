@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strconv"
 	"testing"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestMemorySorts sorts with each installed library and with std::sort, with various numbers of
@@ -55,9 +57,7 @@ func sortsNumbers(t *testing.T, shop *workshop, tool string, threads, n int, spr
 	slices.Sort(long)
 	slices.Sort(short)
 	for kind, want := range map[string][]byte{"u64": write(long), "u32": write(short)} {
-		if err := os.WriteFile(shop.path("in"), in[kind], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfiles.Write(t, shop.path("in"), in[kind])
 		line := command{tool, kind, "in", "out", strconv.Itoa(threads), "sync"}
 		if err := shop.runUntimed(context.Background(), line, nil, nil); err != nil {
 			t.Fatal(err)

@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // twoVersions returns the settings of a small table.
@@ -214,10 +216,7 @@ func TestTableEndToEnd(t *testing.T) {
 // checkRuns checks the lines of runs.
 func checkRuns(t *testing.T, file string) {
 	t.Helper()
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfiles.Read(t, file)
 	autos := 0
 	for line := range bytes.Lines(text) {
 		var e entry

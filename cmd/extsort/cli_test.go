@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 const cliPage = "../../docs/cli.md"
@@ -19,14 +21,9 @@ const cliPage = "../../docs/cli.md"
 func TestCommandLinePage(t *testing.T) {
 	want := commandLinePage()
 	if *updateExamples && os.Getenv("CI") == "" {
-		if err := os.WriteFile(cliPage, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testfiles.Write(t, cliPage, []byte(want))
 	}
-	text, err := os.ReadFile(cliPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfiles.Read(t, cliPage)
 	if string(text) != want {
 		t.Error("docs/cli.md is out of date: CI= go test -run TestCommandLinePage ./cmd/extsort -update")
 	}

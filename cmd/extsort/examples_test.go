@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // The user documentation contains examples in ```console blocks. sh runs each line "$ COMMAND", and
@@ -49,17 +51,11 @@ func TestExamples(t *testing.T) {
 }
 
 func checkPage(t *testing.T, name string) {
-	text, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := testfiles.Read(t, name)
 	p := page{t: t, folder: exampleFolder(t)}
 	updated := fence.ReplaceAllStringFunc(string(text), p.check)
 	if *updateExamples && os.Getenv("CI") == "" {
-		err = os.WriteFile(name, []byte(updated), 0o644)
-	}
-	if err != nil {
-		t.Error(err)
+		testfiles.Write(t, name, []byte(updated))
 	}
 }
 
@@ -68,13 +64,7 @@ func exampleFolder(t *testing.T) string {
 	folder := t.TempDir()
 	for _, name := range strings.Fields(
 		"embeddings.npz events.bin kmers.sosd particles.npy points.fbin readings.f64 ticks.npy vectors.npy") {
-		data, err := os.ReadFile("../../testdata/" + name)
-		if err == nil {
-			err = os.WriteFile(filepath.Join(folder, name), data, 0o644)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		testfiles.Write(t, filepath.Join(folder, name), testfiles.Read(t, "../../testdata/"+name))
 	}
 	return folder
 }

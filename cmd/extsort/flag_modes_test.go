@@ -13,6 +13,7 @@ import (
 
 	"github.com/extsort/extsort/internal/fields"
 	"github.com/extsort/extsort/internal/session"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // flagSamples contains values of flags that differ from the defaults. For other flags, the test
@@ -60,9 +61,7 @@ func TestEveryFlagHasAnEffectOrIsRefused(t *testing.T) {
 		"in": strings.Repeat("\x00", 64), "unsorted": strings.Repeat("87654321", 8) + "11111111",
 		"names": "in\x00", "lines": "in\n",
 	} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfiles.Write(t, name, []byte(text))
 	}
 	outputOf(t, "-tu64", "-c", "--stats=json:report.json", "in")
 

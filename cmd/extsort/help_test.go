@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"os"
 	"os/exec"
 	"regexp"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // outputOf returns the output of a command line, which must succeed.
@@ -69,10 +69,7 @@ func TestHelpNamesAllTypes(t *testing.T) {
 	); !strings.Contains(strings.Join(strings.Fields(helpTypes), " "), all) {
 		t.Errorf("the help does not list %s", all)
 	}
-	page, err := os.ReadFile("../../docs/records.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testfiles.Read(t, "../../docs/records.md")
 	table := strings.Join(regexp.MustCompile("(?m)^\\| `.*?` \\|").FindAllString(string(page), -1), "")
 	for _, name := range format.NumberTypes {
 		if !regexp.MustCompile("[` ]" + name + "[` ]").MatchString(table) {

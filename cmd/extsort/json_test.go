@@ -1,21 +1,18 @@
 package main
 
 import (
-	"os"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/extsort/extsort/internal/info"
 	"github.com/extsort/extsort/internal/session"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestJSONPageNamesAllFields checks that docs/json.md names each field of the reports.
 func TestJSONPageNamesAllFields(t *testing.T) {
-	page, err := os.ReadFile("../../docs/json.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testfiles.Read(t, "../../docs/json.md")
 	sections := map[string]string{}
 	for section := range strings.SplitSeq(string(page), "\n## ") {
 		title, text, _ := strings.Cut(section, "\n")

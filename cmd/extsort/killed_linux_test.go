@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // killsEnv names the variable with the number of sorts with a checkpoint to kill. .ci/long sets it.
@@ -173,11 +175,7 @@ func (k *killing) check(t *testing.T) {
 
 func readFile(t *testing.T, dir, name string) []byte {
 	t.Helper()
-	data, err := os.ReadFile(filepath.Join(dir, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return data
+	return testfiles.Read(t, filepath.Join(dir, name))
 }
 
 func mustRun(t *testing.T, dir string, args ...string) []byte {

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // The tests in this file run the command under limits set by the system. A test that cannot set
@@ -61,11 +63,7 @@ func testData(t *testing.T, n string) (folder string, sorted []byte) {
 	if status, _, said := shell(t, script, folder, n); status != 0 {
 		t.Fatal(said)
 	}
-	sorted, err := os.ReadFile(filepath.Join(folder, "sorted"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return folder, sorted
+	return folder, testfiles.Read(t, filepath.Join(folder, "sorted"))
 }
 
 // TestLimitOfOpenFiles uses 40 inputs, or many workers, while only 20 files may be open.
@@ -79,10 +77,7 @@ func TestLimitOfOpenFiles(t *testing.T) {
 		t.Fatal(said)
 	}
 	out := filepath.Join(folder, "out")
-	want, err := os.ReadFile(filepath.Join(folder, "all"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testfiles.Read(t, filepath.Join(folder, "all"))
 	for _, command := range []string{"raw.*", "packed.*", "-m sorted.[0-9]*", "-m both.*"} {
 		sorts(t, want, out, `ulimit -n 20; cd "$1" && extsort -t u64 -o out `+command, folder)
 	}
@@ -215,9 +210,7 @@ func TestKilledBetweenLinkAndRename(t *testing.T) {
 	}
 	folder, want := testData(t, "1000")
 	out := filepath.Join(folder, "out")
-	if err := os.WriteFile(out, []byte("old"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfiles.Write(t, out, []byte("old"))
 	kill := `cd "$1" && strace -f -o trace -e trace=/renameat -e inject=/renameat:signal=KILL extsort -t u64 -o out in`
 	_, _, said := shell(t, kill, folder)
 	left, err := filepath.Glob(filepath.Join(folder, ".out.extsort-*"))

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // maxFirstReads is the maximum number of system calls that read the first bytes of an input.
@@ -43,10 +45,7 @@ func TestInputIsMapped(t *testing.T) {
 			t.Errorf("%s: %s", c, stderr)
 			continue
 		}
-		calls, err := os.ReadFile(trace)
-		if err != nil {
-			t.Fatal(err)
-		}
+		calls := testfiles.Read(t, trace)
 		text := string(calls)
 		if n := len(maps.FindAllString(text, -1)); n != 1 {
 			t.Errorf("%s: the input is mapped %d times", c, n)

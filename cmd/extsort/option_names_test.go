@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -12,6 +11,7 @@ import (
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/option"
 	"github.com/extsort/extsort/internal/session"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestFieldsAreFlags checks that each option of the library has a flag, except options for
@@ -69,9 +69,7 @@ func TestNamesOfFilesStay(t *testing.T) {
 	for _, name := range []string{"Record.Type.bin", "Options.MemoryBytes", "Options.Output", "Record.Keys"} {
 		t.Run(name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
-			if err := os.WriteFile(name, make([]byte, 4096), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testfiles.Write(t, name, make([]byte, 4096))
 			code, text := runCommand(t, "-t", "u64", "-c", "--stats=json", name)
 			if code != exitDone {
 				t.Errorf("check: %s", text)
@@ -80,9 +78,7 @@ func TestNamesOfFilesStay(t *testing.T) {
 			if code != exitDone || !strings.Contains(text, name+".out") {
 				t.Errorf("plan: %q", text)
 			}
-			if err := os.WriteFile(name, append([]byte{1}, make([]byte, 15)...), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			testfiles.Write(t, name, append([]byte{1}, make([]byte, 15)...))
 			code, text = runCommand(t, "-t", "u64", "-c", name)
 			if code != exitDisorder || !strings.Contains(text, "extsort: "+name+": record 2 ") {
 				t.Errorf("check: %q", text)

@@ -2,12 +2,13 @@ package main
 
 import (
 	"encoding/json"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // program turns a block of statements into a complete program.
@@ -48,10 +49,7 @@ func TestProgramsOfPages(t *testing.T) {
 	ran := 0
 	pages, _ := filepath.Glob("../../docs/*.md")
 	for _, name := range append(pages, "../../README.md") {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := testfiles.Read(t, name)
 		for _, match := range goBlock.FindAllStringSubmatch(string(text), -1) {
 			prints, source := match[1], match[2]
 			if !strings.HasPrefix(source, "package main") {
@@ -74,9 +72,7 @@ func runProgram(t *testing.T, source, prints string) {
 	dir := t.TempDir()
 	main := filepath.Join(dir, "main.go")
 	write := func(name string, data []byte) {
-		if err := os.WriteFile(name, data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testfiles.Write(t, name, data)
 	}
 	write(main, []byte(strings.ReplaceAll(source, "/mnt/scratch", dir)))
 	// The program is built as part of this module, so that its imports are resolved here.

@@ -16,6 +16,8 @@ import (
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // Most lines of a script are about a command, not about its process. Starting a process takes longer
@@ -36,13 +38,8 @@ func shareProcesses(t *testing.T, pattern string) (directory string) {
 		t.Fatalf("no scripts match %s: %v", pattern, err)
 	}
 	for _, name := range names {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(directory, filepath.Base(name)), shareProcess(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		text := testfiles.Read(t, name)
+		testfiles.Write(t, filepath.Join(directory, filepath.Base(name)), shareProcess(text))
 	}
 	return directory
 }

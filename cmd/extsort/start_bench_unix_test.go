@@ -9,6 +9,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // BenchmarkStart measures short runs of the command. Besides the elapsed time, it reports CPU time and
@@ -21,9 +23,7 @@ func BenchmarkStart(b *testing.B) {
 	if out, err := build.CombinedOutput(); err != nil {
 		b.Fatalf("%v\n%s", err, out)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "in"), make([]byte, 1024), 0o666); err != nil {
-		b.Fatal(err)
-	}
+	testfiles.Write(b, filepath.Join(dir, "in"), make([]byte, 1024))
 
 	for _, c := range []struct {
 		name string

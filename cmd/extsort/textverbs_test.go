@@ -13,6 +13,7 @@ import (
 	"testing/iotest"
 
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // runVerb runs a command line in this process and returns its standard output, or its exit status
@@ -45,18 +46,12 @@ func TestPrintAndParse(t *testing.T) {
 	out := filepath.Join(dir, "out")
 	check := func(flags []string) {
 		t.Helper()
-		want, err := os.ReadFile(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := testfiles.Read(t, in)
 		for _, form := range textFormsToParse {
 			as := append([]string{"--as", form}, flags...)
 			lines := mustRunVerb(t, nil, slices.Concat([]string{"print"}, as, []string{in})...)
 			mustRunVerb(t, iotest.HalfReader(bytes.NewReader(lines)), append([]string{"parse", "-o", out}, as...)...)
-			back, err := os.ReadFile(out)
-			if err != nil {
-				t.Fatal(err)
-			}
+			back := testfiles.Read(t, out)
 			if !bytes.Equal(back, want) {
 				t.Errorf("%v: %d bytes became %d by way of %.200q", as, len(want), len(back), lines)
 			}
@@ -88,9 +83,7 @@ func TestPrintAndParse(t *testing.T) {
 			t.Fatalf("unknown type %s", name)
 		}
 		fields := "a=" + name + " rest=" + format.Type{Kind: format.Bytes, Size: 64 - typ.Size}.String()
-		if err := os.WriteFile(in, recs, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		testfiles.Write(t, in, recs)
 		check([]string{"--fields", fields})
 	}
 }
@@ -103,9 +96,7 @@ func TestReadErrorsOfVerbs(t *testing.T) {
 	file := func(name string) string { return filepath.Join(dir, name) }
 	recs := mustRunVerb(t, nil, "gen", "-t", "u64", "-n", "40000", "--dist", "sorted")
 	lines := mustRunVerb(t, bytes.NewReader(recs), "print", "-t", "u64", "--as", "csv")
-	if err := os.WriteFile(file("sorted"), recs, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	testfiles.Write(t, file("sorted"), recs)
 	if err := os.Mkdir(file("spill"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -143,9 +134,7 @@ func TestReadErrorsOfVerbs(t *testing.T) {
 		}
 		args = slices.Insert(args, at, "-t", "u64")
 		for range 3 {
-			if err := os.WriteFile(file("out"), []byte("old"), 0o644); err != nil {
-				t.Fatal(err)
-			}
+			testfiles.Write(t, file("out"), []byte("old"))
 			offset := r.IntN(len(row.input))
 			failing := io.MultiReader(bytes.NewReader(row.input[:offset]), iotest.ErrReader(errors.New("the test fails")))
 			_, code, problems := runVerb(t, failing, args...)
@@ -157,22 +146,10 @@ func TestReadErrorsOfVerbs(t *testing.T) {
 			if err != nil || string(old) != "old" {
 				t.Errorf("%s, error at %d: the output has %d bytes, %v", row.command, offset, len(old), err)
 			}
-			left := slices.Concat(namesIn(t, dir), namesIn(t, file("spill")))
+			left := slices.Concat(testfiles.Names(t, dir), testfiles.Names(t, file("spill")))
 			if !slices.Equal(left, []string{"out", "sorted", "spill"}) {
 				t.Errorf("%s, error at %d: files %q", row.command, offset, left)
 			}
 		}
 	}
-}
-
-func namesIn(t *testing.T, dir string) (names []string) {
-	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names
 }

@@ -7,15 +7,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestTroubleshootingQuotesMessages checks that the code still contains the messages in
 // docs/troubleshooting.md.
 func TestTroubleshootingQuotesMessages(t *testing.T) {
-	page, err := os.ReadFile("../../docs/troubleshooting.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := testfiles.Read(t, "../../docs/troubleshooting.md")
 	quoted := regexp.MustCompile("`([^`]+)`")
 	fromElsewhere := " no such file or directory | no space left on device | pthread_create failed | killed |" +
 		" extsort devices | nvidia-smi "
