@@ -6,14 +6,13 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/extsort/extsort"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // soon is the maximum time between the cancellation of a call and its return.
@@ -107,10 +106,7 @@ func (b *blocking) Abort() error {
 // sink, with every strategy that can be requested.
 func TestCancelledSort(t *testing.T) {
 	data := randomBytes(24 << 20)
-	input := filepath.Join(t.TempDir(), "input")
-	if err := os.WriteFile(input, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	input := testfiles.Temp(t, "input", data)
 	for _, strategy := range []extsort.Strategy{
 		"", extsort.StrategyMerge, extsort.StrategyPartition, extsort.StrategyReread,
 	} {

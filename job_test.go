@@ -22,6 +22,7 @@ import (
 
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/internal/option"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestFieldsOfJobs checks that every option that a message can name is a field of a job.
@@ -281,15 +282,10 @@ func TestErrorsAreData(t *testing.T) {
 func TestFileErrors(t *testing.T) {
 	dir := t.TempDir()
 	input := filepath.Join(dir, "input")
-	if err := os.WriteFile(input, make([]byte, 20<<20), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	testfiles.Write(t, input, make([]byte, 20<<20))
 	missing := filepath.Join(dir, "missing")
 	below := filepath.Join(input, "below") // a path below a file, which is not a directory
-	closed, err := os.Create(filepath.Join(dir, "closed"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	closed := testfiles.Create(t, filepath.Join(dir, "closed"))
 	closed.Close()
 
 	spilling := Resources{Memory: MinMemory, TempDirs: []string{missing}}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"github.com/extsort/extsort/device/opencl"
 	"github.com/extsort/extsort/device/opencl/algo"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // fakeBed pretends that each case takes the seconds that its function returns.
@@ -77,10 +77,7 @@ func text(t *testing.T, r Report) string {
 // compareTable compares a text with the table of testdata/NAME.txt.
 func compareTable(t *testing.T, name, got string) {
 	t.Helper()
-	want, err := os.ReadFile("testdata/" + name + ".txt")
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := testfiles.Read(t, "testdata/"+name+".txt")
 	if diff := cmp.Diff(string(want), got); diff != "" {
 		t.Errorf("%s: %s", name, diff)
 	}

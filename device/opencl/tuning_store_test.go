@@ -10,6 +10,7 @@ import (
 
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/opencl/algo"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 var (
@@ -83,10 +84,7 @@ func TestTuningIsStored(t *testing.T) {
 func TestStoredTuningThatIsDamaged(t *testing.T) {
 	inCache(t)
 	name := saveKnown(t)
-	whole, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := testfiles.Read(t, name)
 	replaced := func(old, new string) string {
 		if !strings.Contains(string(whole), old) {
 			t.Fatalf("no %s in %s", old, whole)
@@ -107,9 +105,7 @@ func TestStoredTuningThatIsDamaged(t *testing.T) {
 		"a rate too high": replaced(`"sortRate": `, `"sortRate": 9999`),
 		"negative sizes":  replaced(`"records": `, `"records": -`),
 	} {
-		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfiles.Write(t, name, []byte(content))
 		if got := LoadTuning(tunedGPU); got != nil {
 			t.Errorf("%s was taken for %+v", what, got)
 		}
@@ -146,9 +142,7 @@ func FuzzLoadTuning(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content []byte) {
 		inCache(t)
 		name := saveKnown(t)
-		if err := os.WriteFile(name, content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		testfiles.Write(t, name, content)
 		if got := LoadTuning(tunedGPU); got != nil && !got.plausible() {
 			t.Errorf("loaded %+v", got)
 		}
