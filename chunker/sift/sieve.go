@@ -140,12 +140,11 @@ func (s *Sieve) addView(v *view) error {
 	}
 }
 
-// joinView appends a block to the one before it. If their staying records overlap, some of them
-// become strays: those at the beginning of the block or, if these are too many, those at the end
-// of the block before it.
+// joinView appends a block to the one before it. If they overlap, some staying records become
+// strays: those at the beginning of the block or, if these are too many, those at the end of the
+// block before it.
 func (s *Sieve) joinView(v *view) error {
-	if before := s.lastKey(); before != nil &&
-		v.compareKey(int(v.staying[0]), before) < 0 {
+	if before := s.lastKey(); before != nil && !v.follows(before) {
 		alone := len(v.staying)
 		typical := bytes.Clone(v.keyOf(int(v.staying[alone/4])))
 		v.selectStaying(before, nil)

@@ -119,7 +119,7 @@ const maxSteps = 8
 //	staying   1  2        3  4  5      after the 9s are given up
 //
 // In the end, each stray is strictly less or strictly greater than the last staying record before
-// it. The order of equal keys depends on this.
+// it, or than lower if there is no such record. The order of equal keys depends on this.
 func (v *view) selectStaying(lower, upper []byte) {
 	v.lower = lower
 	v.upper = upper
@@ -151,6 +151,20 @@ func (v *view) selectStaying(lower, upper []byte) {
 	}
 
 	v.collectStrays()
+}
+
+// follows reports whether the block can come after a record with a normalized key that stays,
+// without that key as its lower bound: whether the first staying record is at least the key, and
+// every stray before it is greater. A stray with an equal key would have to come after that record
+// and before the staying records of this block.
+func (v *view) follows(key []byte) bool {
+	first := int(v.staying[0])
+	for i := range first {
+		if v.compareKey(i, key) <= 0 {
+			return false
+		}
+	}
+	return v.compareKey(first, key) >= 0
 }
 
 // outweighs reports whether a rising sequence has at least as many records as there are staying
