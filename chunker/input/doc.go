@@ -14,8 +14,9 @@
 //	sequential   pipes, compressed       a stream of bytes that is read once
 //	             files, archive members
 //
-// Files on a disk, block devices, files that cannot be mapped, and an io.ReaderAt of the caller
-// are read with their ReadAt. See opener.shouldMap.
+// Files on a disk, block devices, files that cannot be mapped, an io.ReaderAt of the caller, and all
+// files on a machine whose maps are slow are read with their ReadAt. See opener.shouldMap and
+// opener.mapsAreSlow.
 //
 // # Datasets
 //

@@ -104,15 +104,9 @@ func (in *Input) TakeWarnings() []string {
 // Seekable reports whether the input supports random access.
 func (in *Input) Seekable() bool { return in.access == atOffsets }
 
-// IsMapped reports whether records are read through a memory map, because the page cache contains
-// the input. So a single record is read without a system call.
-func (in *Input) IsMapped() bool {
-	if !in.Seekable() {
-		return false
-	}
-	_, isMapped := in.at.source.(*mappedFile)
-	return isMapped
-}
+// IsCached reports whether the input is a file in the page cache, so that reading single records
+// does not wait for a disk.
+func (in *Input) IsCached() bool { return in.Seekable() && in.at.cached }
 
 // IsDisk reports whether the input is a block device, which has no modification time.
 func (in *Input) IsDisk() bool {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"math/bits"
 	"os"
+	"time"
 	"unsafe"
 
 	"golang.org/x/exp/mmap"
@@ -22,9 +23,9 @@ func mappableBytes() int64 {
 	return min(maxMappedBytes, addressLimit()/4)
 }
 
-// shouldMap reports whether a file is read through a memory map. This is the case for regular files
-// in the page cache, because reads then take no system call per block. These files are read with
-// system calls instead:
+// shouldMap reports whether to try to read a file through a memory map. This is the case for regular
+// files in the page cache, because reads then take no system call per block. These files are read
+// with system calls instead:
 //
 //   - files that are on a disk, completely or partly, because each missing page is a fault that
 //     waits for the disk: sorts took 1.14 to 1.25 times as long on a server with 16 cores, and 1.4
@@ -32,7 +33,8 @@ func mappableBytes() int64 {
 //   - block devices, whose size os.File.Stat does not report
 //   - files too large for the rest of the address space
 //   - files with holes in tmpfs, which a map would fill
-//   - files that cannot be mapped, such as some files of FUSE; see mapContent
+//   - files that cannot be mapped, such as some files of FUSE, and files on a machine whose maps are
+//     slow; see mapContent
 //
 // If there are more files than descriptors can stay open, files on a disk are mapped, too. Other
 // sources, such as remote objects, are read with their ReadAt. If the plan uses direct I/O,
@@ -50,7 +52,8 @@ func (o *opener) shouldMap(f *localFile) bool {
 	return isCached(f.file, size)
 }
 
-// mapContent maps the content of a file, if shouldMap returns true and the system allows it.
+// mapContent maps the content of a file, if shouldMap returns true, the system allows it, and maps
+// are not slow here.
 func (o *opener) mapContent(c *Content) (mapped bool) {
 	f, ok := c.origin.(*localFile)
 	if !ok || !o.shouldMap(f) {
@@ -60,9 +63,50 @@ func (o *opener) mapContent(c *Content) (mapped bool) {
 	if err != nil {
 		return false
 	}
+	c.at.cached = true
+	if o.keepsOpen && o.mapsAreSlow(f, pages) {
+		_ = pages.Close() // nothing was written
+		return false
+	}
 	o.mappable -= f.openedInfo.Size()
 	c.at.source = pages
 	return true
+}
+
+const (
+	// leastTried is the size of a file from which a trial is worth its time.
+	leastTried = 16 << 20
+	triedBytes = 256 << 10
+
+	// slowMap is the ratio of times from which maps count as slow.
+	slowMap = 2
+)
+
+// mapsAreSlow reports whether reads through a map take much longer than system calls. It finds out
+// by a trial with the first large file. On most machines, both take about the same time. But there
+// are virtual machines where a map took 5 times as long.
+func (o *opener) mapsAreSlow(f *localFile, pages *mappedFile) bool {
+	size := f.openedInfo.Size()
+	if size < leastTried {
+		return false
+	}
+	if !o.triedMap {
+		o.triedMap = true
+		memory := make([]byte, triedBytes)
+		_ = readTime(f.file, memory, 0) // so that neither time includes the first access to the memory
+		calls := readTime(f.file, memory, size/4)
+		maps := readTime(pages, memory, size/2) // another place, which the processor's caches don't hold yet
+		o.slowMaps = maps > slowMap*calls
+	}
+	return o.slowMaps
+}
+
+// readTime returns the time of one read. An error is ignored, because it occurs again when the
+// records are read.
+func readTime(r io.ReaderAt, p []byte, off int64) time.Duration {
+	start := time.Now()
+	_, _ = r.ReadAt(p, off)
+	return time.Since(start)
 }
 
 // A mappedFile reads a file through a memory map.

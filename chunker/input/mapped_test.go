@@ -103,6 +103,34 @@ func TestMapOfRemovedFile(t *testing.T) {
 	}
 }
 
+// TestSlowMaps opens a large file in the page cache. If maps are slow, it is read with system calls,
+// and still counts as cached.
+func TestSlowMaps(t *testing.T) {
+	recs := make([]byte, leastTried)
+	recs[leastTried-8] = 1
+	name := testfiles.Temp(t, "in", recs)
+	for _, slow := range []bool{false, true} {
+		o := &opener{keepsOpen: true, mappable: leastTried, windowBytes: 1 << 20, triedMap: true, slowMaps: slow}
+		in, err := o.openInput(t.Context(), Kind{Spec: format.Spec{Type: "u64"}}, Source{Name: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if isMapped(in) == slow || !in.IsCached() {
+			t.Errorf("slow maps %v: mapped %v, cached %v", slow, isMapped(in), in.IsCached())
+		}
+		if left := o.mappable; slow != (left == leastTried) {
+			t.Errorf("slow maps %v: %d bytes may still be mapped", slow, left)
+		}
+		got := make([]byte, 8)
+		if err := in.ReadRecords(got, leastTried/8-1); err != nil || got[0] != 1 {
+			t.Errorf("slow maps %v: read %v, %v", slow, got, err)
+		}
+		if err := in.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestFilesAreMapped checks which inputs are mapped: regular files, as far as the address space
 // allows. Remote objects, pipes and other readers never are.
 func TestFilesAreMapped(t *testing.T) {

@@ -63,6 +63,8 @@ type opener struct {
 	windowBytes int64
 	keepsOpen   bool  // mapped files keep their descriptors, see MaxOpen
 	mappable    int64 // the number of bytes of files that may still be mapped
+	triedMap    bool  // whether slowMaps is known
+	slowMaps    bool  // reads through a map take much longer than system calls
 	remote      *fetcher
 }
 

@@ -14,6 +14,7 @@ import (
 type seekable struct {
 	shownName  string      // name in messages
 	source     io.ReaderAt // a *mappedFile, the open file, or the At of a Source
+	cached     bool        // source is mapped, or would be if maps were not slow
 	start      int64       // origin of offsets
 	size       int64       // size from start on, when it was opened
 	firstBytes []byte      // the first bytes, for recognizing the format

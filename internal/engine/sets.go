@@ -67,7 +67,7 @@ func Combine(ctx context.Context, opt sets.Options, r *Run, others ...*Run) (set
 func setInputs(r *Run) (all []sets.Input) {
 	for _, file := range r.Input.Files {
 		in := sets.Input{Records: file.Sequence(), Keyer: r.Input.Keyer, Read: r.Input.countRead}
-		if file.IsMapped() {
+		if file.IsCached() {
 			in.At = &merge.Sorted{Records: file.Records, ReadRecords: file.ReadRecords}
 		}
 		all = append(all, in)
