@@ -116,6 +116,32 @@ func astray(i, of int, r *rand.Rand) uint32 {
 	return uint32(i)
 }
 
+// TestSiftTies sifts stretches of equal keys that overlap, so that blocks begin and end within a
+// stretch. It is the data of a log whose times are in seconds.
+func TestSiftTies(t *testing.T) {
+	k := formattest.Keyer(t, format.Spec{RecordSize: 8, Keys: []string{"0:u32"}})
+	r := rand.New(rand.NewPCG(1, 1))
+	for file := range 100 {
+		keys := make([]uint32, 3000)
+		for i := range keys {
+			keys[i] = uint32(i/20) + 1
+			switch r.IntN(16) {
+			case 0, 1, 2:
+				keys[i]--
+			case 3, 4, 5:
+				keys[i]++
+			}
+		}
+		recs := keyed(keys)
+		for _, block := range []int{17, 64} {
+			out, _, err := sifted(k, recs, block, 1, int64(len(keys)))
+			if err != nil || !bytes.Equal(out, formattest.Sorted(k, recs)) {
+				t.Fatalf("file %d in blocks of %d: not the stable order (%v)", file, block, err)
+			}
+		}
+	}
+}
+
 // TestSiftKeys sifts records by keys that are longer than a prefix, descending, or spread over the
 // record.
 func TestSiftKeys(t *testing.T) {

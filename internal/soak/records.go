@@ -18,7 +18,7 @@ var (
 		"special",
 		"normal",
 	}
-	orders = []string{"random", "random", "random", "sorted", "reversed", "nearly-sorted", "runs"}
+	orders = []string{"random", "random", "random", "sorted", "reversed", "nearly-sorted", "late", "runs"}
 )
 
 // randomRecords returns records whose keys have the given distribution and order.
@@ -178,6 +178,13 @@ func inOrder(r *rand.Rand, o oracle, records []byte, order string) []byte {
 		records = o.sorted(records)
 		for range 1 + count/1000 {
 			swapRecords(records, o.size, r.IntN(count), r.IntN(count))
+		}
+	case "late":
+		const most = 30 // places
+		records = o.sorted(records)
+		for range count / 8 {
+			i := r.IntN(count)
+			swapRecords(records, o.size, i, min(i+1+r.IntN(most), count-1))
 		}
 	case "runs":
 		for rest := records; len(rest) > 0; {
