@@ -74,6 +74,8 @@ func computedOptions(r *rand.Rand, key string) Options {
 	}
 	if some(2) {
 		opt = variant(opt, opt.Record.RecordSize+32, r)
+		// The records that are sorted may be shorter than that, and a chunk has to hold a block of them.
+		opt.faults.chunkRecords += int64(opt.faults.blockBytes / opt.Record.RecordSize)
 	}
 	opt.Verify = false
 	if some(4) {
