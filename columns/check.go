@@ -1,7 +1,6 @@
 package columns
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -32,7 +31,10 @@ func Check(ctx context.Context, opt Options) (*CheckReport, error) {
 	if err := t.setKeyLayout(opt.Keys, opt.NullsFirst); err != nil {
 		return nil, err
 	}
-	if err := cmp.Or(m.checkColumns(t.layout), t.layout.completeRanges(ctx, t.inputs, opt, m)); err != nil {
+	if err := m.checkColumns(t.layout); err != nil {
+		return nil, err
+	}
+	if err := t.layout.completeRanges(ctx, t.inputs, opt, m); err != nil {
 		return nil, err
 	}
 	t.place(&sample{})
