@@ -73,13 +73,9 @@ func (shop *workshop) check(
 func compareContents(found, want contents, sorted bool) error {
 	switch {
 	case found.Records != want.Records:
-		return fmt.Errorf(
-			"the output has %d records, but the input has %d",
-			found.Records,
-			want.Records,
-		)
+		return fmt.Errorf("the output has %d records instead of %d", found.Records, want.Records)
 	case found.Checksum != want.Checksum:
-		return errors.New("the records of the output differ from those of the input")
+		return errors.New("the output has other records than expected")
 	case sorted && !found.inOrder:
 		return errors.New("the output is not in order")
 	}

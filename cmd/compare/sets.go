@@ -203,17 +203,10 @@ func (p *setPair) checkRecords(parts []int, f form, sorted bool) func(context.Co
 			return fmt.Errorf("output: %w", err)
 		}
 		want, err := p.together(parts)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case found.Records != want.Records:
-			return fmt.Errorf("the output has %d records instead of %d", found.Records, want.Records)
-		case found.Checksum != want.Checksum:
-			return errors.New("the output has other records than expected")
-		case sorted && !found.inOrder:
-			return errors.New("the output is not in order")
 		}
-		return nil
+		return compareContents(found, want, sorted)
 	}
 }
 
