@@ -10,6 +10,7 @@ import (
 	"github.com/andybalholm/brotli"
 
 	_ "github.com/extsort/extsort/format/brotli" // registers its library
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 func TestBrotliStreams(t *testing.T) {
@@ -81,7 +82,7 @@ func TestBrotliWindows(t *testing.T) {
 }
 
 func TestBrotliReaderMemoryHolds(t *testing.T) {
-	if raceDetector {
+	if testfiles.Race {
 		t.Skip("the race detector holds memory of its own")
 	}
 	for _, bits := range []int{18, 24} {

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"io"
 	"testing"
+
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestSuspendedReader reads streams of every compression, which are suspended again and again, as a whole.
@@ -54,7 +56,7 @@ func TestSuspendedReaderOfShorterSource(t *testing.T) {
 }
 
 func TestLeanMemoryHolds(t *testing.T) {
-	if raceDetector {
+	if testfiles.Race {
 		t.Skip("the race detector holds memory of its own")
 	}
 	data := compressible(12 << 20)

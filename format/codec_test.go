@@ -14,6 +14,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/extsort/extsort/internal/testfiles"
 	"github.com/klauspost/compress/snappy"
 	"github.com/klauspost/compress/zstd"
 	"github.com/pierrec/lz4/v4"
@@ -373,7 +374,7 @@ func liveBytes(f func(check func())) int64 {
 }
 
 func TestCodecMemoryHolds(t *testing.T) {
-	if raceDetector {
+	if testfiles.Race {
 		t.Skip("the race detector holds memory of its own")
 	}
 	data := compressible(4 << 20)
@@ -440,7 +441,7 @@ func checkReaderMemory(t *testing.T, c Compression, stream []byte) {
 }
 
 func TestBlockMemoryHolds(t *testing.T) {
-	if raceDetector {
+	if testfiles.Race {
 		t.Skip("the race detector holds memory of its own")
 	}
 	for _, c := range blockCompressions {

@@ -26,8 +26,8 @@ const (
 // TestMemoryLimit does all tasks of a plan in one process, with data of many times its memory
 // limit.
 func TestMemoryLimit(t *testing.T) {
-	if testing.Short() || runtime.GOOS != "linux" {
-		t.Skip("takes long, and only Linux tells the memory in use")
+	if testing.Short() || testfiles.Race || runtime.GOOS != "linux" {
+		t.Skip("takes long, not with the race detector, and only where the system tells the memory in use")
 	}
 	folder := t.TempDir()
 	writeNumbers(t, filepath.Join(folder, "in"))

@@ -17,6 +17,7 @@ import (
 	"github.com/extsort/extsort/device"
 	"github.com/extsort/extsort/device/opencl"
 	"github.com/extsort/extsort/internal/engine"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // A device that was not measured before is measured if its rates matter, and opened if they are
@@ -81,7 +82,7 @@ func TestMemoryLimitOnUnifiedDevice(t *testing.T) {
 		sortOnUnifiedDevice(t)
 		return
 	}
-	if raceEnabled {
+	if testfiles.Race {
 		t.Skip("the race detector takes memory")
 	}
 	unifiedDevice(t)

@@ -156,7 +156,7 @@ const hostileChild = "EXTSORT_TEST_HOSTILE"
 
 // TestHostileInputs reads each hostile input in a separate process, from a file and from a pipe.
 func TestHostileInputs(t *testing.T) {
-	if os.Getenv(hostileChild) != "" || raceEnabled || runtime.GOOS != "linux" {
+	if os.Getenv(hostileChild) != "" || testfiles.Race || runtime.GOOS != "linux" {
 		t.Skip("not with the race detector, and only where the system tells the memory in use")
 	}
 	t.Parallel()

@@ -278,7 +278,7 @@ func TestMemoryLimit(t *testing.T) {
 	if os.Getenv(memoryChild) != "" {
 		t.Skip("this is the process that sorts")
 	}
-	if raceEnabled || runtime.GOOS != "linux" {
+	if testfiles.Race || runtime.GOOS != "linux" {
 		t.Skip("not with the race detector, and only where the system tells the memory in use")
 	}
 	inputs := &generatedInputs{directory: t.TempDir(), byKey: map[string]func() string{}}

@@ -51,7 +51,7 @@ func TestGoldenPlans(t *testing.T) {
 	if *update && os.Getenv("CI") != "" {
 		t.Fatal("-update in CI: golden plans change only in a commit that explains them")
 	}
-	if raceEnabled {
+	if testfiles.Race {
 		t.Skip("one goroutine plans, and with the race detector it takes long")
 	}
 	machine := newPlanMachine(t)

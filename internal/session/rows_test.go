@@ -29,7 +29,7 @@ import (
 func TestRows(t *testing.T) {
 	t.Parallel()
 	runner := sorttest.Runner{Sort: sortRow, Seed: *seedFlag, Update: *update}
-	if raceEnabled && !*update {
+	if testfiles.Race && !*update {
 		runner.Every = 8
 	}
 	runner.Run(t, filepath.Join("..", "..", "testdata", "sort", "*.txt"))

@@ -164,7 +164,7 @@ func checkSort(t *testing.T, k kind, data, want []byte, opt Options) *Report {
 
 // effort returns the number of repetitions of a random test: n, or fewer in short mode.
 func effort(n int) int {
-	if testing.Short() || raceEnabled {
+	if testing.Short() || testfiles.Race {
 		return max(n/4, 1)
 	}
 	return n

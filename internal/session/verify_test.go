@@ -16,6 +16,7 @@ import (
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/format/formattest"
 	"github.com/extsort/extsort/internal/fields"
+	"github.com/extsort/extsort/internal/testfiles"
 )
 
 // TestCheck finds the first disorder at any position, and counts duplicates.
@@ -28,7 +29,7 @@ func TestCheck(t *testing.T) {
 		size := layout.RecordSize
 		for _, reverse := range []bool{false, true} {
 			n := 1000
-			if name == "gensort" && !raceEnabled {
+			if name == "gensort" && !testfiles.Race {
 				n = 12000 // more than one of the blocks that Check reads
 			}
 			recs := k.make(t, "uniform", n, r)

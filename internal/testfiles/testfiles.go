@@ -1,4 +1,5 @@
-// Package testfiles reads and writes the files of tests. Every error ends the test.
+// Package testfiles reads and writes the files of tests. Every error ends the test. Race reports
+// whether they run with the race detector.
 package testfiles
 
 import (
