@@ -100,7 +100,7 @@ type Resources struct {
 	Memory int64
 
 	TempDirs []string // directories for temporary files, used in parallel; none: TMPDIR if set, otherwise /var/tmp
-	Workers  int      // number of threads; 0: GOMAXPROCS
+	Workers  int      // number of threads, at most 256, or 4 for each processor if that is more; 0: GOMAXPROCS
 
 	Devices      []string // auto, cpu, gpu, or indexes or names of Devices; none: auto, the fastest
 	DeviceMemory int64    // maximum memory to use on each device, in bytes; 0: all of it

@@ -407,10 +407,10 @@ func distScriptFlags(g group, v *flagValues) {
 		hints("memory", "mem", "ram")
 }
 
-// distScriptParallelFlag is parallelFlag with a different default: each task chooses for itself.
+// distScriptParallelFlag is parallelFlag for the machines that run the tasks. They may have more processors than this
+// one, and by default each task chooses for itself.
 func distScriptParallelFlag(g group, v *flagValues) {
-	parallelFlag(g, v)
-	v.opt.Workers = 0
+	addParallel(g, wholeNumber(&v.opt.Workers, "N", 1))
 }
 
 func distScript(a *app) *cobra.Command {

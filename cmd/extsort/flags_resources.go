@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 
+	"github.com/spf13/pflag"
+
 	"github.com/extsort/extsort/chunker/plan"
 	"github.com/extsort/extsort/internal/option"
 )
@@ -31,14 +33,13 @@ func checkpointFlag(g group, v *flagValues) {
 
 func parallelFlag(g group, v *flagValues) {
 	v.opt.Workers = processors
-	g.add(
-		wholeNumber(&v.opt.Workers, "N", 1),
-		"parallel",
-		"number of worker threads; otherwise one for each processor",
-	).
-		sets(option.Workers).hints(
-		"threads", "workers", "jobs",
-	).notWith("--join")
+	addParallel(g, workerCount(&v.opt.Workers))
+}
+
+// addParallel adds --parallel with a value of the caller.
+func addParallel(g group, value pflag.Value) {
+	g.add(value, "parallel", "number of worker threads; otherwise one for each processor").
+		sets(option.Workers).hints("threads", "workers", "jobs").notWith("--join")
 }
 
 func deviceFlag(g group, v *flagValues) {

@@ -111,7 +111,7 @@ func (a *app) gen(ctx context.Context, f *genFlags) error {
 	if err := device.Copy(
 		ctx,
 		source,
-		min(f.workers, 4*processors),
+		f.workers,
 		generationBlock/size,
 		size,
 		write,

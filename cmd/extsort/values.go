@@ -19,6 +19,7 @@ import (
 
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/human"
+	"github.com/extsort/extsort/internal/option"
 	"github.com/extsort/extsort/internal/session"
 )
 
@@ -300,6 +301,17 @@ func wholeNumber(to *int, kind string, least int) pflag.Value {
 			err = fmt.Errorf("%q: want a whole number, at least %d", s, least)
 		}
 		return n, err
+	})
+}
+
+// workerCount returns a value that is a number of workers on this machine.
+func workerCount(to *int) pflag.Value {
+	return parsed(to, "N", func(s string) (int, error) {
+		n, err := strconv.Atoi(s)
+		if err != nil {
+			return n, fmt.Errorf("%q: want a whole number", s)
+		}
+		return n, option.CheckWorkers(n)
 	})
 }
 

@@ -104,7 +104,7 @@ type Options struct {
 
 	MemoryBytes  int64    // limit of host memory for the whole run; 0: a default for this machine or its cgroup
 	TempDirs     []string // directories for temporary files, used in parallel; none: TMPDIR if set, otherwise /var/tmp
-	Workers      int      // number of threads; 0: all processors
+	Workers      int      // number of threads (option.CheckWorkers); 0: all processors
 	BatchSize    int      // maximum number of runs merged at once; 0: limited only by memory and open files
 	Devices      []string // auto, cpu, gpu, or a number or name that Devices lists; none: auto
 	DeviceMemory int64    // maximum memory to use on each device; 0: all of it
@@ -169,9 +169,6 @@ type faults struct {
 	remote    bool    // treat the input as read over a network
 }
 
-// maxWorkers limits the threads on machines with few processors. More of them only use memory.
-const maxWorkers = 256
-
 // withDefaults returns the options with defaults in place of zero values.
 func (o Options) withDefaults() Options {
 	if o.Sink != nil {
@@ -179,7 +176,7 @@ func (o Options) withDefaults() Options {
 	}
 	o.Stdin = cmp.Or[io.Reader](o.Stdin, os.Stdin)
 	o.Stdout = cmp.Or[io.Writer](o.Stdout, os.Stdout)
-	o.Workers = min(cmp.Or(o.Workers, runtime.GOMAXPROCS(0)), max(maxWorkers, 4*runtime.GOMAXPROCS(0)))
+	o.Workers = cmp.Or(o.Workers, runtime.GOMAXPROCS(0))
 	o.MemoryBytes = profile.LimitMemory(o.MemoryBytes, MinMemory, systemMemory)
 	if o.Checkpoint != "" {
 		o.TempDirs = []string{o.Checkpoint}

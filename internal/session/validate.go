@@ -107,7 +107,10 @@ func (o *Options) validateFrame(p *problems) {
 // validateResources checks the limits of memory, threads and devices, and that only one output is
 // given.
 func (o *Options) validateResources(p *problems) {
-	p.check(o.Workers >= 0, option.Workers, " %d: must be at least 1", o.Workers)
+	if o.Workers != 0 {
+		err := option.CheckWorkers(o.Workers)
+		p.check(err == nil, option.Workers, " %v", err)
+	}
 	p.check(o.BatchSize == 0 || o.BatchSize >= 2, option.BatchSize, " %d: must be at least 2", o.BatchSize)
 	if o.MemoryBytes != 0 && o.MemoryBytes < MinMemory {
 		remedy := fmt.Sprintf("raise %v to at least %s", option.MemoryBytes, human.Bytes(MinMemory))

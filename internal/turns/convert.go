@@ -2,7 +2,6 @@ package turns
 
 import (
 	"context"
-	"runtime"
 	"sync"
 
 	"github.com/extsort/extsort/internal/safely"
@@ -17,16 +16,13 @@ type Conversion[B any] struct {
 	Write   func(ctx context.Context, b *B) error
 }
 
-// workersPerProcessor limits the workers of a conversion, because more of them only use memory.
-const workersPerProcessor = 4
-
-// Run converts all blocks with up to a number of workers. If blocks fail, it writes the blocks before the
+// Run converts all blocks with the given number of workers. If blocks fail, it writes the blocks before the
 // first failed one and returns that block's error.
 func (c Conversion[B]) Run(ctx context.Context, workers int) error {
 	group, ctx := safely.WithContext(ctx)
 	var writing Queue // of blocks
 	read := c.numbered()
-	for range min(workers, workersPerProcessor*runtime.GOMAXPROCS(0)) {
+	for range workers {
 		group.Go(func() error {
 			var b B
 			for ctx.Err() == nil {
