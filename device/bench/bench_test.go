@@ -273,6 +273,39 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestCheckOfManyKeys checks keys around index 2^32, where values repeat. The columns are computed, not stored.
+func TestCheckOfManyKeys(t *testing.T) {
+	const n = valueSpan + 1000
+	sorted := func(i int64) uint64 { return uint64(i) }
+	reversed := func(i int64) uint64 { return uint64(n - 1 - i) }
+	groups := func(i int64) uint64 { return uint64(i / 4) }
+	equal := func(int64) uint64 { return 7 }
+
+	for name, c := range map[string]struct {
+		given, got func(i int64) uint64
+		index      func(i int64) int64
+		right      bool
+	}{
+		"sorted already":      {sorted, sorted, func(i int64) int64 { return i }, true},
+		"reversed":            {reversed, sorted, func(i int64) int64 { return n - 1 - i }, true},
+		"groups":              {groups, groups, func(i int64) int64 { return i }, true},
+		"equal keys":          {equal, equal, func(i int64) int64 { return i }, true},
+		"pairs changed":       {groups, groups, func(i int64) int64 { return i ^ 1 }, false},
+		"equal pairs changed": {equal, equal, func(i int64) int64 { return i ^ 1 }, false},
+		"of the next key":     {sorted, sorted, func(i int64) int64 { return i + 1 }, false},
+		"of another key":      {reversed, sorted, func(i int64) int64 { return i }, false},
+	} {
+		given := column{n: n, key: c.given}
+		got := column{n: n, key: c.got, value: func(i int64) uint32 { return uint32(c.index(i)) }}
+		for _, begin := range []int64{1, 990, valueSpan - 8, valueSpan, valueSpan + 8} {
+			_, err := checkPart(given, got, begin, begin+16)
+			if c.right != (err == nil) || err != nil && !errors.Is(err, ErrWrong) {
+				t.Errorf("%s, from %d: %v", name, begin, err)
+			}
+		}
+	}
+}
+
 func TestImpossibleScopes(t *testing.T) {
 	info := (&fakeBed{}).Info()
 	for name, c := range map[string]struct {
