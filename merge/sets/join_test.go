@@ -234,7 +234,7 @@ func TestNewRow(t *testing.T) {
 		{"id", `column "id": want a.NAME or b.NAME, a.OFFSET:TYPE, a or b`},
 		{"c.id", `column "c.id": want a.NAME or b.NAME, a.OFFSET:TYPE, a or b`},
 		{"a.5:u32", `column "a.5:u32" ends at byte 9, but a record of a has 6`},
-		{"a.1:u16", `column "1:u16" of a contains only a part of a key field: name the whole field`},
+		{"a.1:u16", "key 9"}, // the second half of the key
 		{"a.1:x", `column "a.1:x": `},
 	} {
 		var opt sets.RowOptions
@@ -251,6 +251,60 @@ func TestNewRow(t *testing.T) {
 		}
 		if got := describeOnlyB(row); got != test.want {
 			t.Errorf("%s: the row is %s, want %s", test.columns, got, test.want)
+		}
+	}
+}
+
+// TestRowsOfPartialKeys joins a record of B without a partner, and writes any bytes of A: whole keys, parts of keys, and
+// keys that overlap. The reference stores the keys of B one by one in a record of zeros.
+func TestRowsOfPartialKeys(t *testing.T) {
+	random := formattest.Random(t)
+	types := []string{"u8", "u16", "i32", "f64", "bytes5", "ucs3"}
+	const sizeA = 24
+	for range 1000 {
+		var a, b []string
+		recA := make([]byte, sizeA)
+		var recB []byte
+		for range 1 + random.IntN(3) {
+			typ := formattest.Bare(t, types[random.IntN(len(types))]).Key[0].Type
+			at := random.IntN(sizeA - typ.Size + 1)
+			value := formattest.Bytes(random, typ.Size)
+			a = append(a, fmt.Sprintf("%d:%v", at, typ))
+			copy(recA[at:], value)
+			if hasOrder := typ.Size > 1 && typ.Kind != format.Bytes; hasOrder && random.IntN(2) == 0 {
+				typ.BigEndian = true
+				for word := range slices.Chunk(value, cmp.Or(map[format.Kind]int{format.UCS: 4}[typ.Kind], typ.Size)) {
+					slices.Reverse(word)
+				}
+			}
+			b = append(b, fmt.Sprintf("%d:%v", len(recB), typ))
+			recB = append(recB, value...)
+		}
+		from := random.IntN(sizeA)
+		want := recA[from : from+1+random.IntN(sizeA-from)]
+		headerA := formattest.Header(t, format.Spec{RecordSize: sizeA, Keys: a})
+		headerB := formattest.Header(t, format.Spec{RecordSize: len(recB), Keys: b})
+		columns := []string{fmt.Sprintf("a.%d:bytes%d", from, len(want))}
+		row, err := sets.NewRow(headerA, headerB, sets.RowOptions{Columns: columns})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := &devicetest.Collector{Size: row.Size}
+		opt := sets.Options{
+			Operation:    sets.Join,
+			Outputs:      sets.Outputs{Result: out},
+			Join:         &sets.JoinOptions{Type: sets.RightJoin, Row: row},
+			BlockRecords: 2,
+			Inputs: []sets.Input{
+				{Records: bytes.NewReader(nil), Keyer: formattest.KeyerOf(t, headerA.Layout()), Read: func([]byte) {}},
+				{Records: bytes.NewReader(recB), Keyer: formattest.KeyerOf(t, headerB.Layout()), Read: func([]byte) {}},
+			},
+		}
+		if _, err := sets.Run(t.Context(), opt); err != nil {
+			t.Fatal(err)
+		}
+		if got := out.Written(t); !bytes.Equal(got, want) {
+			t.Fatalf("%v of keys %v, from %v: %x, want %x", columns, a, b, got, want)
 		}
 	}
 }

@@ -230,7 +230,8 @@ func (r *rowBuilder) add(p piece) error {
 	without.append(value)
 
 	r.row.Size += c.Type.Size
-	return r.addKeys(p, without, at)
+	r.addKeys(p, without, at)
+	return nil
 }
 
 // isGap reports whether a column consists of bytes that no field contains.
@@ -244,33 +245,46 @@ func (s *side) isKey(c format.Column) bool {
 	return slices.ContainsFunc(s.keys, func(f format.Field) bool { return f.Offset == c.Offset && f.Type == c.Type })
 }
 
-// addKeys fills the key fields of a piece from the record of the other side. at is the position of
-// the piece in the row.
-func (r *rowBuilder) addKeys(p piece, to *Shape, at int) error {
-	c := p.column
-	end := c.Offset + c.Type.Size
+// addKeys fills the bytes of key fields in a piece from the record of the other side. at is the position of the piece
+// in the row. If key fields overlap, their common bytes get the value of the later one.
+func (r *rowBuilder) addKeys(p piece, to *Shape, at int) {
 	others := r.sides[1-p.side].keys
 	for i, key := range r.sides[p.side].keys {
-		keyEnd := key.Offset + key.Type.Size
-		if keyEnd <= c.Offset || end <= key.Offset {
+		from := max(p.column.Offset, key.Offset)
+		end := min(p.column.Offset+p.column.Type.Size, key.Offset+key.Type.Size)
+		if from >= end {
 			continue
 		}
-		if key.Offset < c.Offset || end < keyEnd {
-			return fmt.Errorf("column %q of %s contains only a part of a key field: name the whole field",
-				c.Name, r.sides[p.side].name)
-		}
-		copied := Copy{
-			FromB: p.side == 0,
-			From:  others[i].Offset,
-			To:    at + key.Offset - c.Offset,
-			Size:  key.Type.Size,
-		}
+		word := 0
 		if key.Type.BigEndian != others[i].Type.BigEndian {
-			copied.Word = wordBytes(key.Type)
+			word = wordBytes(key.Type)
 		}
-		to.copyTo(copied)
+		for _, c := range keyCopies(from-key.Offset, end-key.Offset, word) {
+			c.FromB = p.side == 0
+			c.From += others[i].Offset
+			c.To += at + key.Offset - p.column.Offset
+			to.copyTo(c)
+		}
 	}
-	return nil
+}
+
+// keyCopies returns copies of the bytes [from, end) of a key field. If word is not 0, the other record has the bytes of
+// each word in the opposite order, so that the beginning of a word is at its end there:
+//
+//	here     0 1 2 3   [1, 3)
+//	there    3 2 1 0   [1, 3), reversed
+func keyCopies(from, end, word int) (all []Copy) {
+	if word == 0 {
+		return []Copy{{From: from, To: from, Size: end - from}}
+	}
+	for from < end {
+		start := from / word * word
+		next := min(start+word, end)
+		size := next - from
+		all = append(all, Copy{From: start + word - (next - start), To: from, Size: size, Word: size})
+		from = next
+	}
+	return all
 }
 
 // wordBytes returns the size of the words to which the byte order of a type applies.
