@@ -29,19 +29,19 @@ var columnFlags = []string{
 
 // columnVerbs lists the verbs that work with files with columns, and their flags.
 var columnVerbs = map[string][]string{
-	"info":      {"json"},
+	"info":      {"json", "buffer-size"},
 	"plan":      columnFlags,
-	"print":     {"as", "columns", "header", "head", "tail", "range", "output", "parallel"},
+	"print":     {"as", "columns", "header", "head", "tail", "range", "output", "parallel", "buffer-size"},
 	"find":      {"key", "reverse", "from", "to", "count", "as", "columns", "header", "output", "compress", "buffer-size"},
-	"union":     columnSetFlags,
-	"intersect": columnSetFlags,
-	"subtract":  columnSetFlags,
-	"join":      append(columnSetFlags, "how"),
+	"union":     slices.Concat(columnSetFlags, []string{"all"}),
+	"intersect": slices.Concat(columnSetFlags, []string{"all"}),
+	"subtract":  slices.Concat(columnSetFlags, []string{"all"}),
+	"join":      slices.Concat(columnSetFlags, []string{"how"}),
 }
 
 // columnSetFlags lists the flags of set operations that work with files with columns.
 var columnSetFlags = []string{
-	"key", "reverse", "nulls", "nan", "float", "all", "output", "compress", "buffer-size", "temporary-directory",
+	"key", "reverse", "nulls", "nan", "float", "output", "compress", "buffer-size", "temporary-directory",
 	"parallel", "progress", "quiet", "stats",
 }
 

@@ -140,6 +140,7 @@ func (f *finder) readKeys(ctx context.Context, write packedWriter) error {
 		decoder: f.file.Keys.Decoder(flags.form),
 		write:   write,
 	}
+	p.windowBytes = f.flags.windowBytes()
 	return p.parseFile(ctx, f.app.stdin, f.keys)
 }
 
@@ -155,7 +156,7 @@ func (f *finder) readPackedKeys(ctx context.Context, write packedWriter) error {
 	if content.Stream == nil {
 		from, _ = content.Section(how)
 	}
-	if from, err = decompressed(content.Name, from, how); err != nil {
+	if from, err = decompressed(content.Name, from, how, f.flags.windowBytes()); err != nil {
 		return err
 	}
 

@@ -176,6 +176,21 @@ func TestFlagsOfOtherVerbsAreRefused(t *testing.T) {
 	}
 }
 
+// TestFlagsOfTables checks that verbs on Parquet and Arrow files have the flags that they accept, and -S, which errors
+// of all these verbs ask for.
+func TestFlagsOfTables(t *testing.T) {
+	for verb, names := range columnVerbs {
+		if !slices.Contains(names, "buffer-size") {
+			t.Errorf("%s has no -S", verb)
+		}
+		for _, name := range names {
+			if !slices.Contains(verbsWith(name), verb) && !slices.Contains([]string{"check", "check-quiet"}, name) {
+				t.Errorf("%s accepts --%s, which it does not have", verb, name)
+			}
+		}
+	}
+}
+
 // TestContradictoryFlags checks, for each verb, that a flag is rejected if another flag makes it
 // meaningless.
 func TestContradictoryFlags(t *testing.T) {

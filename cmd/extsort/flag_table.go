@@ -125,6 +125,8 @@ var flagTable = []flagGroup{
 		memoryFlag, tempDirFlag, parallelFlag,
 	}},
 	{"Resources", "dist cut", []defineFlag{memoryFlag}},
+	{"Resources", "info, print", []defineFlag{readMemoryFlag}},
+	{"Resources", "parse", []defineFlag{textMemoryFlag}},
 	{"Threads and progress", "gen", []defineFlag{parallelFlag, progressFlag}},
 	{"Flags", "demo", []defineFlag{demoSizeFlags, deviceFlag, parallelFlag, progressFlag}},
 

@@ -17,6 +17,33 @@ func memoryFlag(g group, v *flagValues) {
 		sets(option.MemoryBytes).hints("memory", "mem", "ram").notWith("--join")
 }
 
+// readMemoryFlag is memoryFlag of verbs that read records, Parquet and Arrow files.
+func readMemoryFlag(g group, v *flagValues) {
+	g.add(amount(&v.opt.MemoryBytes, "SIZE", parseMemory), "buffer-size,S",
+		"memory limit for Parquet and Arrow files, and for compressed files, whose windows get a quarter of it; "+
+			"otherwise 50%, or 4G for compressed files").
+		sets(option.MemoryBytes).hints("memory", "mem", "ram")
+}
+
+// textMemoryFlag is memoryFlag of verbs that read text.
+func textMemoryFlag(g group, v *flagValues) {
+	g.add(amount(&v.opt.MemoryBytes, "SIZE", parseMemory), "buffer-size,S",
+		"memory limit for compressed files, whose windows get a quarter of it; otherwise 4G").
+		sets(option.MemoryBytes).hints("memory", "mem", "ram")
+}
+
+// windowBytes returns the largest window of a decompressor, in bytes.
+func (v *flagValues) windowBytes() int64 {
+	const (
+		share  = 4 // of the memory limit
+		normal = 1 << 30
+	)
+	if v.opt.MemoryBytes == 0 {
+		return normal
+	}
+	return v.opt.MemoryBytes / share
+}
+
 func tempDirFlag(g group, v *flagValues) {
 	g.add(textList(&v.opt.TempDirs, "DIR"), "temporary-directory,T",
 		"directory for temporary data; repeat -T to use several disks in parallel; otherwise TMPDIR, else /var/tmp").

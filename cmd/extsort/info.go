@@ -80,6 +80,7 @@ func (v *flagValues) infoOptions() (info.Options, error) {
 	r := v.opt.Record
 	opt := info.Options{
 		Record: r, SkipBytes: v.opt.SkipBytes, Records: v.opt.Records, SkipTail: v.opt.SkipTail, All: v.info.all,
+		WindowBytes: v.windowBytes(),
 		Recognition: format.Recognition{
 			Raw:        v.opt.Raw,
 			Decompress: v.opt.Decompress,

@@ -88,6 +88,7 @@ func parseLines(
 			decoder: textform.NewDecoder(v.text.form, size, header.Columns()),
 		}
 		p.recognition.Decompress = v.opt.Decompress
+		p.windowBytes = v.windowBytes()
 		p.write = func(ctx context.Context, recs []byte) error {
 			first := records
 			records += int64(len(recs) / size)
@@ -118,7 +119,7 @@ func (p *lineParser) parseFile(
 		section, _ := content.Section(p.recognition)
 		lines = section
 	}
-	lines, err = decompressed(content.Name, lines, p.recognition)
+	lines, err = decompressed(content.Name, lines, p.recognition, p.windowBytes)
 	if err == nil {
 		err = p.parseAll(ctx, lines)
 	}
@@ -130,7 +131,7 @@ func (p *lineParser) parseFile(
 
 // decompressed returns a reader of the text in a file that may be compressed.
 func decompressed(
-	name string, from io.Reader, how format.Recognition,
+	name string, from io.Reader, how format.Recognition, windowBytes int64,
 ) (io.Reader, error) {
 	first := make([]byte, format.DetectBytes)
 	n, err := input.ReadFull(from, first)
@@ -139,10 +140,9 @@ func decompressed(
 	}
 	first = first[:n]
 	whole := io.MultiReader(bytes.NewReader(first), from)
-	const maxWindow = 1 << 30
 	codec := how.Compression(name, first)
 	return format.NewReader(
-		whole, codec, min(format.StreamWindowBytes(codec, first), maxWindow),
+		whole, codec, min(format.StreamWindowBytes(codec, first), windowBytes),
 	), nil
 }
 
@@ -151,6 +151,7 @@ type lineParser struct {
 	name        string // name of the file, for messages
 	flags       *textFlags
 	recognition format.Recognition // how to decompress the file
+	windowBytes int64              // the largest window of its decompressor
 	workers     int
 	decoder     *textform.Decoder
 	write       func(ctx context.Context, recs []byte) error

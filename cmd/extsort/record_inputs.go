@@ -50,9 +50,8 @@ func openRecords(
 	if err := kind.Recognition.Validate(spec); err != nil {
 		return nil, err
 	}
-	const maxWindow = 1 << 30 // limit of a decompressor's window
 	opened, err := input.Open(
-		ctx, kind, input.Named(files...), a.stdin, maxWindow,
+		ctx, kind, input.Named(files...), a.stdin, v.windowBytes(),
 	)
 	if err != nil {
 		return nil, err

@@ -33,6 +33,8 @@ type Options struct {
 	Records  int64
 	SkipTail int64 // bytes to ignore at the end, after decompression
 	All      bool  // examine every record
+	// WindowBytes is the largest window of a decompressor; 0: 1 GiB.
+	WindowBytes int64
 }
 
 // A Report describes a file. Sizes and positions are in bytes; -1 means unknown.

@@ -3,6 +3,7 @@ package info
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -142,7 +143,7 @@ func (s *source) beginStream(r io.Reader, opt *Options) error {
 	s.rest = format.NewReader(
 		buffered,
 		s.codec,
-		min(format.StreamWindowBytes(s.codec, first), maxWindow),
+		min(format.StreamWindowBytes(s.codec, first), cmp.Or(opt.WindowBytes, maxWindow)),
 	)
 	if opt.SkipTail > input.MaxKept {
 		return fmt.Errorf(

@@ -255,8 +255,8 @@ func TestNewRow(t *testing.T) {
 	}
 }
 
-// TestRowsOfPartialKeys joins a record of B without a partner, and writes any bytes of A: whole keys, parts of keys, and
-// keys that overlap. The reference stores the keys of B one by one in a record of zeros.
+// TestRowsOfPartialKeys joins a record of B without a partner, and writes any bytes of A: keys, parts of keys, and keys
+// that overlap. The reference stores the keys of B one by one in a record of zeros.
 func TestRowsOfPartialKeys(t *testing.T) {
 	random := formattest.Random(t)
 	types := []string{"u8", "u16", "i32", "f64", "bytes5", "ucs3"}
