@@ -10,6 +10,13 @@ import (
 	"github.com/extsort/extsort/format"
 )
 
+// An Origin describes the input records that a run contains, or, with a limit, the input records
+// whose first ones (in sorted order) it contains.
+type Origin struct {
+	First, Records int64
+	Sum            format.Checksum // checksum of these records, if requested
+}
+
 // A Block is one entry of the index of a run. It describes where a range of records is stored.
 type Block struct {
 	First   int64 // index of its first record within the run

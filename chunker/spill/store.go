@@ -3,6 +3,7 @@ package spill
 import (
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"runtime"
 	"syscall"
@@ -127,4 +128,19 @@ func chooseFolder(candidates ...string) string {
 		first = candidates[len(candidates)-1]
 	}
 	return first
+}
+
+// SyncNames makes the names in a directory durable. If the directory is writable but not
+// readable, it syncs the whole file system through a new file.
+func SyncNames(name string) error {
+	folder, err := os.Open(name)
+	if errors.Is(err, fs.ErrPermission) {
+		if file, unwritable := openUnlinked(name); unwritable == nil {
+			return errors.Join(SyncFileSystem(file), file.Close())
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(SyncFolder(folder), folder.Close())
 }
