@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -288,3 +289,36 @@ func newBar(w io.Writer, width int, totalBytes int64) *progressbar.ProgressBar {
 // onlyWriter hides that a writer is a file, because progressbar would fsync a file at every
 // update.
 type onlyWriter struct{ io.Writer }
+
+func (a *app) startBars(when string) *bars {
+	w := a.stderr
+	width := barColumns(a.stderr)
+	if when == "never" || when == "auto" && width == 0 {
+		w = io.Discard
+		width = 0
+	}
+	b := newBars(w, width)
+	a.running.Store(b)
+	return b
+}
+
+// barColumns returns the width of a terminal on which a bar can be drawn. It returns 0 if w is
+// not a terminal or cannot move its cursor.
+func barColumns(w io.Writer) int {
+	if os.Getenv("TERM") == "dumb" {
+		return 0
+	}
+	return terminalColumns(w)
+}
+
+func printProgress(a *app) {
+	b := cmp.Or(a.running.Load(), &bars{})
+	fmt.Fprintf(a.stderr, "extsort: %s\n", progressLine(b.Snapshot()))
+}
+
+func (f *reportFlags) progressMode() string {
+	if f.quiet {
+		return "never"
+	}
+	return f.progress
+}

@@ -295,3 +295,30 @@ func textIf(holds bool, format string, args ...any) string {
 	}
 	return fmt.Sprintf(format, args...)
 }
+
+// setResult stores the report of a run, even of one that failed, so that it can be written at the
+// end.
+func (f *reportFlags) setResult(r *session.Report) {
+	if r == nil {
+		return
+	}
+	shown := struct {
+		*session.Report
+		session.Detail
+	}{r, r.Detail}
+	if !f.explain {
+		shown.Plan = nil
+	}
+	f.result = shown
+}
+
+// writeText writes the requested reports about a finished run, except for JSON.
+func (f *reportFlags) writeText(a *app, r *session.Report) {
+	file, isJSON := f.json()
+	if f.explain && (!isJSON || file != "") {
+		writeExplain(a.notes, r)
+	}
+	if f.stats == "text" {
+		writeStats(a.notes, r)
+	}
+}

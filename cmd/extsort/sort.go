@@ -5,17 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
-	"slices"
 
-	"github.com/dustin/go-humanize"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/extsort/extsort/internal/fields"
 	"github.com/extsort/extsort/internal/filename"
-	"github.com/extsort/extsort/internal/human"
 	"github.com/extsort/extsort/internal/session"
 )
 
@@ -139,57 +134,6 @@ func (f *sortFlags) places(a *app, files []string) []place {
 	return all
 }
 
-func inputPlace(a *app, name string) place {
-	p := place{role: "an input", name: name}
-	if isStandard(name, 0) {
-		p.stream = a.stdin
-	}
-	return p
-}
-
-// contradictions returns errors in a command line, other than conflicts between two flags.
-func (f *sortFlags) contradictions(files []string) (faults []error) {
-	fault := func(bad bool, format string, args ...any) {
-		if bad {
-			faults = append(faults, fmt.Errorf(format, args...))
-		}
-	}
-	if f.mode.isCheck() {
-		fault(f.mode.check == "diagnose-first" && f.mode.checkQuiet,
-			"-c and -C cannot be combined: report or stay silent")
-		fault(f.mode.merge, "-c and -m cannot be combined: check or merge")
-		if len(files) > 1 && !f.mode.join {
-			fault(true, "-c checks one file, and %q is one too many", files[1])
-		}
-	}
-	fault(f.nulls != "", "--nulls is for Parquet and Arrow files: records have no nulls")
-	if !f.mode.join {
-		faults = append(faults, cmp.Or(f.checkUndescribed(files), f.validateRecord()))
-	}
-	for _, folder := range f.opt.TempDirs {
-		faults = append(faults, checkFolder(folder))
-	}
-	stdin := slices.Index(files, "-")
-	fault(
-		stdin >= 0 && slices.Contains(files[stdin+1:], "-"),
-		"standard input (-) can be read only once",
-	)
-	return faults
-}
-
-// checkFolder rejects an invalid -T, even for small data that never spills.
-func checkFolder(name string) error {
-	info, err := os.Stat(name)
-	path, ok := errors.AsType[*os.PathError](err)
-	if ok {
-		return fmt.Errorf("-T %s: %w", name, path.Err)
-	}
-	if err == nil && !info.IsDir() {
-		return fmt.Errorf("-T %s: not a directory", name)
-	}
-	return err
-}
-
 func (f *sortFlags) options(a *app, files []string) session.Options {
 	opt := f.opt
 	opt.Inputs = files
@@ -201,22 +145,6 @@ func (f *sortFlags) options(a *app, files []string) session.Options {
 	}
 	f.checkMemory(opt.Warn)
 	return opt
-}
-
-// checkMemory warns if the memory limit exceeds the memory of the machine. The effective limit is
-// then the memory of the machine.
-func (f *sortFlags) checkMemory(warn func(message string)) {
-	const small = 1 << 30 // smaller limits are not worth checking
-	if warn == nil || f.opt.MemoryBytes <= small {
-		return
-	}
-	if has, err := session.ParseMemory("100%"); err == nil &&
-		has < f.opt.MemoryBytes {
-		warn(
-			fmt.Sprintf("-S %s exceeds the memory of this machine: the limit is %s", human.Bytes(f.opt.MemoryBytes),
-				human.Bytes(has)),
-		)
-	}
 }
 
 // warn prints a warning.
@@ -273,126 +201,4 @@ func (f *sortFlags) pastTense() string {
 		return "shuffled"
 	}
 	return "sorted"
-}
-
-func (a *app) startBars(when string) *bars {
-	w := a.stderr
-	width := barColumns(a.stderr)
-	if when == "never" || when == "auto" && width == 0 {
-		w = io.Discard
-		width = 0
-	}
-	b := newBars(w, width)
-	a.running.Store(b)
-	return b
-}
-
-// barColumns returns the width of a terminal on which a bar can be drawn. It returns 0 if w is
-// not a terminal or cannot move its cursor.
-func barColumns(w io.Writer) int {
-	if os.Getenv("TERM") == "dumb" {
-		return 0
-	}
-	return terminalColumns(w)
-}
-
-func printProgress(a *app) {
-	b := cmp.Or(a.running.Load(), &bars{})
-	fmt.Fprintf(a.stderr, "extsort: %s\n", progressLine(b.Snapshot()))
-}
-
-func (f *reportFlags) progressMode() string {
-	if f.quiet {
-		return "never"
-	}
-	return f.progress
-}
-
-// setResult stores the report of a run, even of one that failed, so that it can be written at the
-// end.
-func (f *reportFlags) setResult(r *session.Report) {
-	if r == nil {
-		return
-	}
-	shown := struct {
-		*session.Report
-		session.Detail
-	}{r, r.Detail}
-	if !f.explain {
-		shown.Plan = nil
-	}
-	f.result = shown
-}
-
-// writeText writes the requested reports about a finished run, except for JSON.
-func (f *reportFlags) writeText(a *app, r *session.Report) {
-	file, isJSON := f.json()
-	if f.explain && (!isJSON || file != "") {
-		writeExplain(a.notes, r)
-	}
-	if f.stats == "text" {
-		writeStats(a.notes, r)
-	}
-}
-
-func (a *app) check(
-	ctx context.Context, f *sortFlags, all session.Options,
-) error {
-	opt := fields.Shared[session.CheckOptions](all)
-	if len(all.Inputs) > 0 {
-		opt.Input.Name = all.Inputs[0]
-	}
-	if f.mode.isQuiet() {
-		f.report.progress = "never"
-	}
-	progress := a.startBars(f.report.progressMode())
-	opt.Progress = progress
-	opt.Brief = f.report.stats == ""
-	report, err := session.Check(ctx, opt)
-	err = countedFrom(err, opt.SkipBytes)
-	read := progress.Snapshot()
-	progress.Close()
-	if err == nil {
-		progress.Done("checked", read.Done, read.Elapsed.Seconds())
-	}
-	_, ok := errors.AsType[*session.DisorderError](err)
-	if report == nil ||
-		err != nil && !ok {
-		return err
-	}
-	return f.verdict(a, report, err)
-}
-
-// countedFrom adds a note to an error if the positions in it do not count from the beginning of
-// the file.
-func countedFrom(err error, skipped int64) error {
-	_, disorder := errors.AsType[*session.DisorderError](err)
-	_, partial := errors.AsType[*session.PartialRecordError](err)
-	if skipped == 0 || !disorder && !partial {
-		return err
-	}
-	return fmt.Errorf("%w (counted from byte %d)", err, skipped)
-}
-
-// verdict reports the result of a check. It returns the error for disorder.
-func (f *sortFlags) verdict(
-	a *app, report *session.CheckReport, disorder error,
-) error {
-	f.report.result = report
-	if disorder != nil && !f.mode.isQuiet() {
-		printError(a.stderr, disorder)
-	}
-	if f.report.stats == "text" {
-		writeRows(a.notes, []row{
-			{
-				"records",
-				humanize.Comma(report.Records),
-			}, {"duplicates", humanize.Comma(report.Duplicates)},
-			{"checksum", report.Checksum},
-		})
-	}
-	if disorder != nil {
-		return errDisorder
-	}
-	return nil
 }

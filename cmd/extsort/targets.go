@@ -24,6 +24,15 @@ type place struct {
 	isFolder bool // name is a directory, and the place is any file in it
 }
 
+// inputPlace returns the place of an input.
+func inputPlace(a *app, name string) place {
+	p := place{role: "an input", name: name}
+	if isStandard(name, 0) {
+		p.stream = a.stdin
+	}
+	return p
+}
+
 // A sideFile is a file that a command writes in addition to its result: a report or a plot. It is
 // opened before the work begins, so that mistakes are found immediately. It appears under its name
 // only when it is complete.
