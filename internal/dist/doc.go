@@ -2,7 +2,7 @@
 // scheduler. It starts no processes and opens no ports. Each task is one call that ends and can
 // be repeated.
 //
-//	Make      writes DIR/plan.json: inputs, layout, R runs, P parts, destination
+//	CreatePlan writes DIR/plan.json: inputs, layout, R runs, P parts, destination
 //	Run       R tasks    a slice of the inputs ─▶ sorted ─▶ DIR/runs/K and an index, DIR/runs/K.idx
 //	Cut       tasks      find roughly, by indexes, where rank K·n/P is in each run
 //	                     ─▶ DIR/cuts/K.json
