@@ -3,6 +3,7 @@ package lookup
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 
@@ -171,9 +172,23 @@ func (t *Table) KeyOf(dst Key, record []byte) Key {
 	return t.file.Keyer().Append(dst[:0], record)
 }
 
+// checkKeys returns an error if a key is longer than the keys of the table.
+func (t *Table) checkKeys(keys ...Key) error {
+	size := t.file.Keyer().KeySize()
+	for _, key := range keys {
+		if len(key) > size {
+			return keyError{fmt.Errorf("has %d bytes, but the keys of this table have %d", len(key), size)}
+		}
+	}
+	return nil
+}
+
 // Find returns the records with a key. If there are none, First and End are the position where they
 // would be.
 func (t *Table) Find(key Key) (Range, error) {
+	if err := t.checkKeys(key); err != nil {
+		return Range{}, err
+	}
 	found, err := t.file.Find(key)
 	return Range(found), public(err)
 }
@@ -182,6 +197,9 @@ func (t *Table) Find(key Key) (Range, error) {
 // from is nil, they start with the first record of the file. If to is nil, they end with the last
 // one.
 func (t *Table) Between(from, to Key) (Range, error) {
+	if err := t.checkKeys(from, to); err != nil {
+		return Range{}, err
+	}
 	found, err := t.file.Between(from, to)
 	return Range(found), public(err)
 }
@@ -196,6 +214,10 @@ func (t *Table) FindAll(ctx context.Context, keys iter.Seq[Key]) iter.Seq2[Range
 			const perCheck = 1024
 			if n++; n%perCheck == 1 && ctx.Err() != nil {
 				yield(Range{}, context.Cause(ctx))
+				return
+			}
+			if err := t.checkKeys(key); err != nil {
+				yield(Range{}, err)
 				return
 			}
 			found, err := cursor.Find(key)

@@ -200,7 +200,33 @@ func TestErrors(t *testing.T) {
 	if _, err := os.Stat(mixed.Path + ".idx"); err == nil {
 		t.Error("the index of an unsorted file was written")
 	}
+	sorted := lookup.Source{Path: testfiles.Temp(t, "in", []byte{1, 3, 5}), Record: mixed.Record}
+	link := sorted.Path + ".link"
+	if err := os.Link(sorted.Path, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, index := range []string{sorted.Path, link} {
+		err := lookup.WriteIndex(t.Context(), sorted, index)
+		if err == nil || !strings.Contains(err.Error(), "would replace the sorted file") {
+			t.Errorf("an index over its file: %v", err)
+		}
+		if data := testfiles.Read(t, index); !bytes.Equal(data, []byte{1, 3, 5}) {
+			t.Errorf("the file is now %q", data)
+		}
+	}
 	table := open(t, mixed)
+	long := lookup.Key{1, 2}
+	_, findErr := table.Find(long)
+	_, getErr := table.Get(long)
+	_, fromErr := table.Between(long, nil)
+	_, toErr := table.Between(nil, long)
+	for _, err = range table.FindAll(t.Context(), slices.Values([]lookup.Key{long})) {
+	}
+	for _, err := range []error{findErr, getErr, fromErr, toErr, err} {
+		if err == nil || !strings.Contains(err.Error(), "key has 2 bytes, but the keys of this table have 1") {
+			t.Errorf("a key of another table: %v", err)
+		}
+	}
 	for _, err = range table.Records(t.Context(), lookup.Range{First: 0, End: 3}) {
 	}
 	if !errors.As(err, &disorder) {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/extsort/extsort/chunker/input"
 	"github.com/extsort/extsort/format"
+	"github.com/extsort/extsort/internal/filename"
 	"github.com/extsort/extsort/internal/option"
 	"github.com/extsort/extsort/internal/remote"
 	"github.com/extsort/extsort/merge/output"
@@ -42,6 +43,7 @@ type File struct {
 	Header *format.Header
 	Keys   *Keys
 
+	path     string // "" for an io.ReaderAt
 	files    *input.Files
 	identity Identity
 	index    *input.Content // nil if there is no index
@@ -82,6 +84,9 @@ func Open(ctx context.Context, opt Options) (*File, error) {
 		return nil, errors.Join(&SequentialError{Name: in.Name}, in.Close())
 	}
 	f := &File{Header: in.Header, files: input.NewFiles(opened)}
+	if opt.Source.At == nil {
+		f.path = opt.Source.Name
+	}
 	if err := f.open(ctx, in, opt); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -181,10 +186,13 @@ func checkReplaceable(ctx context.Context, name string) error {
 	return fmt.Errorf("%s exists and is not an index: name another file for the index", name)
 }
 
-// WriteIndex writes the index of the file to a new file or object. With isDefault, nobody has given the
-// name, so it replaces nothing but an index.
+// WriteIndex writes the index of the file to a new file or object, which must not be the file itself.
+// With isDefault, nobody has given the name, so it replaces nothing but an index.
 func (f *File) WriteIndex(ctx context.Context, name string, isDefault bool) error {
 	const part, parts = 16 << 20, 4 // part size of an upload, and parts uploaded in parallel
+	if filename.SameFile(f.path, name) {
+		return fmt.Errorf("index %s: it would replace the sorted file: name another file for the index", name)
+	}
 	if isDefault {
 		if err := checkReplaceable(ctx, name); err != nil {
 			return err
