@@ -58,6 +58,9 @@ func (p *Parts) Take(
 	if err == nil {
 		before, err = p.check(ctx, cuts[0], cuts[1])
 	}
+	if err == nil {
+		err = p.checkEnds(part, cuts[0], cuts[1])
+	}
 	if err != nil {
 		return 0, err
 	}
@@ -87,4 +90,22 @@ func (p *Parts) check(ctx context.Context, from, to []int64) (before int64, err 
 	}
 
 	return before, merge.CheckCut(ctx, p.Keyer, p.sorted(), from)
+}
+
+// checkEnds checks that the first part begins with the first record of each file, and that the last
+// part ends with the last one. Otherwise, no part has the other records. The cuts may come from the
+// user, who found them before a file grew.
+func (p *Parts) checkEnds(part input.Part, from, to []int64) error {
+	for i, file := range p.Files {
+		switch {
+		case part.K == 0 && from[i] != 0:
+			return fmt.Errorf("part: the cuts of %s begin with record %d, not 0: find them again", file.Name, from[i])
+		case part.K == part.N-1 && to[i] != file.Records:
+			return fmt.Errorf(
+				"part: the cuts of %s end at record %d, but it has %d: find them again", file.Name, to[i],
+				file.Records,
+			)
+		}
+	}
+	return nil
 }

@@ -51,10 +51,14 @@ func TestPartsOfMergesAreRefused(t *testing.T) {
 	a := writeFile(t, []byte("abc"))
 	base := MergeOptions{Record: format.Spec{Type: "u8"}, Inputs: []string{a, a}}
 	for want, change := range map[string]func(*MergeOptions){
-		"part and limit cannot":           func(o *MergeOptions) { o.Part, o.Unique, o.Limit = partOf(0, 2), true, 1 },
-		"needs 3 cuts":                    func(o *MergeOptions) { o.Part, o.Cuts = partOf(0, 2), [][]int64{{0, 0}, {3, 3}} },
-		"but there are 2":                 func(o *MergeOptions) { o.Part, o.Cuts = partOf(0, 1), [][]int64{{0}, {3}} },
-		"not all inputs are sorted":       func(o *MergeOptions) { o.Part, o.Cuts = partOf(0, 1), [][]int64{{2, 0}, {1, 3}} },
+		"part and limit cannot":     func(o *MergeOptions) { o.Part, o.Unique, o.Limit = partOf(0, 2), true, 1 },
+		"needs 3 cuts":              func(o *MergeOptions) { o.Part, o.Cuts = partOf(0, 2), [][]int64{{0, 0}, {3, 3}} },
+		"but there are 2":           func(o *MergeOptions) { o.Part, o.Cuts = partOf(0, 1), [][]int64{{0}, {3}} },
+		"not all inputs are sorted": func(o *MergeOptions) { o.Part, o.Cuts = partOf(0, 1), [][]int64{{2, 0}, {1, 3}} },
+		"begin with record 1":       func(o *MergeOptions) { o.Part, o.Cuts = partOf(0, 1), [][]int64{{1, 0}, {3, 3}} },
+		"end at record 2, but it has 3": func(o *MergeOptions) {
+			o.Part, o.Cuts = partOf(1, 2), [][]int64{{0, 0}, {1, 1}, {3, 2}}
+		},
 		"is both an input and the output": func(o *MergeOptions) { o.Part, o.Output = partOf(0, 1), a },
 		"cannot be read at an offset": func(o *MergeOptions) {
 			o.Part, o.Inputs, o.Stdin = partOf(0, 1), []string{a, "-"}, bytes.NewReader(nil)
