@@ -450,6 +450,70 @@ func TestFunctionsOfTheCaller(t *testing.T) {
 	}
 }
 
+// A badCount is a function of the caller that returns a number of bytes that its interface does not
+// permit, and no error.
+type badCount struct{ more int }
+
+func (b badCount) Read(p []byte) (int, error)            { return b.count(p) }
+func (b badCount) ReadAt(p []byte, _ int64) (int, error) { return b.count(p) }
+func (b badCount) Write(p []byte) (int, error)           { return b.count(p) }
+func (b badCount) Commit(context.Context) error          { return nil }
+func (b badCount) Abort() error                          { return nil }
+
+func (b badCount) count(p []byte) (int, error) {
+	if b.more < -1 {
+		return -1, nil
+	}
+	return len(p) + b.more, nil
+}
+
+// TestCountsOfTheCaller lists readers and writers that return a wrong number of bytes. A short
+// write would lose records.
+func TestCountsOfTheCaller(t *testing.T) {
+	for _, more := range []int{-2, -1, 1} {
+		bad := badCount{more}
+		for want, change := range map[string]func(j *Job){
+			"Read of Input.Reader": func(j *Job) { j.Input = Input{Reader: bad} },
+			"ReadAt of Input.Sources[0]": func(j *Job) {
+				j.Input = Input{Sources: []Source{{ReaderAt: bad, Size: 400}}}
+			},
+			"Write of Output.Writer": func(j *Job) { j.Output = Output{Writer: bad} },
+			"Write of Output.Sink":   func(j *Job) { j.Output = Output{Sink: bad} },
+		} {
+			if more == -1 && strings.HasPrefix(want, "Read of") {
+				continue // a reader may return fewer bytes
+			}
+			job := Job{
+				Input:  Input{Reader: strings.NewReader("dcba")},
+				Record: Record{Type: U32},
+				Output: Output{Writer: io.Discard},
+			}
+			change(&job)
+			_, err := Sort(t.Context(), job)
+			if err == nil || !strings.Contains(err.Error(), want+" returned ") {
+				t.Errorf("%s with %d bytes more: %v", want, more, err)
+			}
+		}
+	}
+}
+
+// failingOutput is an output.Output whose device is full.
+type failingOutput struct{ aborted bool }
+
+func (*failingOutput) Write([]byte) (int, error)           { return 0, errOfCaller }
+func (*failingOutput) Commit(context.Context, int64) error { return nil }
+func (f *failingOutput) Abort() error                      { f.aborted = true; return nil }
+
+// TestCommitAfterFailedWrite commits a file in which bytes are missing.
+func TestCommitAfterFailedWrite(t *testing.T) {
+	out := &failingOutput{}
+	sink := &fileSink{Output: out}
+	sink.Write([]byte("lost"))
+	if err := sink.Commit(t.Context()); !errors.Is(err, errOfCaller) || !out.aborted {
+		t.Errorf("%v, aborted: %t", err, out.aborted)
+	}
+}
+
 // TestLoopPanics checks that a panic in the body of a loop over Records reaches the caller
 // unchanged.
 func TestLoopPanics(t *testing.T) {

@@ -2,6 +2,7 @@ package extsort
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -109,19 +110,34 @@ type Sink interface {
 // CreateFile creates a file for programs that convert the records of a sort to another format. The
 // file appears completely under its name when Commit returns, or not at all, even after a crash. If
 // it replaces a file, it keeps the permissions of the old file, which can be read until then. The
-// Sink must be committed or aborted.
+// Sink must be committed or aborted. After an error of Write, Commit returns this error and discards
+// the file.
 func CreateFile(ctx context.Context, path string) (Sink, error) {
 	out, err := output.Open(ctx, path, output.FileOptions{})
 	if err != nil {
 		return nil, publicErrors(err)
 	}
-	return fileSink{out}, nil
+	return &fileSink{Output: out}, nil
 }
 
 // fileSink is the Sink of CreateFile.
-type fileSink struct{ output.Output }
+type fileSink struct {
+	output.Output
+	failed error // the first error of Write: bytes are missing
+}
 
-func (s fileSink) Commit(ctx context.Context) error {
+func (s *fileSink) Write(p []byte) (int, error) {
+	n, err := s.Output.Write(p)
+	if s.failed == nil {
+		s.failed = err
+	}
+	return n, err
+}
+
+func (s *fileSink) Commit(ctx context.Context) error {
+	if s.failed != nil {
+		return publicErrors(errors.Join(s.failed, s.Output.Abort()))
+	}
 	return publicErrors(s.Output.Commit(ctx, -1))
 }
 

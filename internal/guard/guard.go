@@ -1,9 +1,12 @@
-// Package guard attributes panics to the caller's functions. It wraps the caller's readers, writers
-// and sinks. If one of them panics, the error names it instead of reporting a bug in the library.
+// Package guard protects the library from the caller's functions. It wraps the caller's readers,
+// writers and sinks. If one of them panics, the error names it instead of reporting a bug in the
+// library. If one of them returns a number of bytes that its interface does not permit, that is an
+// error, too: after a short write without an error, bytes would be missing in the output.
 package guard
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 
@@ -26,7 +29,11 @@ type reader struct {
 
 func (r reader) Read(p []byte) (int, error) {
 	defer safely.Attribute(r.read)
-	return r.from.Read(p)
+	n, err := r.from.Read(p)
+	if uint(n) > uint(len(p)) {
+		return 0, countError(r.read, n, len(p))
+	}
+	return n, err
 }
 
 // ReaderAt is Reader for an io.ReaderAt.
@@ -44,7 +51,11 @@ type readerAt struct {
 
 func (r readerAt) ReadAt(p []byte, off int64) (int, error) {
 	defer safely.Attribute(r.read)
-	return r.from.ReadAt(p, off)
+	n, err := r.from.ReadAt(p, off)
+	if isWrong(n, len(p), err) {
+		return 0, countError(r.read, n, len(p))
+	}
+	return n, err
 }
 
 // Writer is Reader for an io.Writer.
@@ -62,7 +73,22 @@ type writer struct {
 
 func (w writer) Write(p []byte) (int, error) {
 	defer safely.Attribute(w.write)
-	return w.to.Write(p)
+	n, err := w.to.Write(p)
+	if isWrong(n, len(p), err) {
+		return 0, countError(w.write, n, len(p))
+	}
+	return n, err
+}
+
+// isWrong reports whether n is not a number of bytes that a call for size bytes may return. Without
+// an error, the call must return size.
+func isWrong(n, size int, err error) bool {
+	return uint(n) > uint(size) || n < size && err == nil
+}
+
+// countError is the error of a call that returned a wrong number of bytes.
+func countError(call string, n, size int) error {
+	return fmt.Errorf("%s returned %d for %d bytes", call, n, size)
 }
 
 // A Sink completes or discards the bytes written to it.
