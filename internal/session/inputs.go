@@ -12,6 +12,7 @@ import (
 	"github.com/extsort/extsort/format"
 	"github.com/extsort/extsort/internal/engine"
 	"github.com/extsort/extsort/internal/option"
+	"github.com/extsort/extsort/internal/remote"
 	"github.com/extsort/extsort/merge/output"
 )
 
@@ -33,7 +34,7 @@ func openInputs(ctx context.Context, opt *Options, meter *engine.Meter, unpack b
 		Recognition: opt.recognition(),
 		Frame:       input.Frame{Skip: opt.SkipBytes, Records: opt.Records, Tail: opt.SkipTail, Keep: opt.KeepHeader},
 	}
-	files, err := input.Open(ctx, kind, sources, opt.Stdin, windowBytes)
+	files, err := openFiles(ctx, opt, kind, sources, windowBytes)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -67,6 +68,21 @@ func openInputs(ctx context.Context, opt *Options, meter *engine.Meter, unpack b
 		}
 	}
 	return in, temporary, err
+}
+
+// openFiles opens the sources, unless one of them is part of a set that is incomplete.
+func openFiles(
+	ctx context.Context, opt *Options, kind input.Kind, sources []input.Source, windowBytes int64,
+) ([]*input.Input, error) {
+	for _, source := range sources {
+		if isReadOnce(source) || remote.IsURL(source.Name) {
+			continue
+		}
+		if err := output.CheckInput(source.Name); err != nil {
+			return nil, err
+		}
+	}
+	return input.Open(ctx, kind, sources, opt.Stdin, windowBytes)
 }
 
 // inputOf returns the records of opened files as the sort reads them: the requested slice, with the

@@ -46,8 +46,11 @@ func (n *naming) tempName(i int) string {
 
 // numbered returns a temporary name with a number.
 func (n *naming) numbered(number uint32) string {
-	return fmt.Sprintf(".%s.extsort-%08x%08x", shortened(n.base), host(), number)
+	return fmt.Sprintf(".%s%s%08x%08x", shortened(n.base), temporary, host(), number)
 }
+
+// temporary is part of all temporary names.
+const temporary = ".extsort-"
 
 // maxBaseBytes limits the part of a name that derived names repeat. File systems limit names to
 // 255 bytes (not characters).

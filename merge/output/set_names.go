@@ -51,6 +51,9 @@ type setNames struct {
 	// before lists the files of the existing set according to its index, or to the journal if its
 	// naming was interrupted.
 	before []string
+	// unfinished lists the names of parts for which there are temporary files, which another process
+	// is writing or has left.
+	unfinished []string
 }
 
 // minDigits is the minimum number of digits in the number of a file.
@@ -98,6 +101,10 @@ func (n *setNames) check() error {
 		return err
 	}
 	for _, entry := range entries {
+		hidden, _, found := strings.Cut(entry.Name(), temporary)
+		if name := strings.TrimPrefix(hidden, "."); found && n.isPart(name) {
+			n.unfinished = append(n.unfinished, name)
+		}
 		if n.isPart(entry.Name()) && !slices.Contains(n.before, entry.Name()) {
 			return fmt.Errorf("%s exists, but no index lists it: remove it, or name another output",
 				folder+entry.Name())
@@ -105,6 +112,29 @@ func (n *setNames) check() error {
 	}
 
 	return nil
+}
+
+// CheckInput returns an error if a file is part of a set that is being named, or whose naming was
+// interrupted. The files of such a set may be a mixture of the old and the new one.
+func CheckInput(name string) error {
+	n := setNames{stem: name}
+	if codec, _ := format.ParseCompression("", name); codec != format.None {
+		n.stem = strings.TrimSuffix(name, filepath.Ext(name))
+	}
+	n.stem = strings.TrimSuffix(n.stem, filepath.Ext(n.stem))
+	base := filepath.Base(name)
+	if !n.isPart(base) {
+		return nil
+	}
+	// in this order: the journal is removed after the index gets its name
+	if err := n.read(n.journalName()); err != nil || !slices.Contains(n.before, base) {
+		return err
+	}
+	if _, err := os.Lstat(n.indexName()); err == nil {
+		return nil
+	}
+	return fmt.Errorf("%s: a sort is replacing this set of files, or was interrupted while it did: "+
+		"wait for it, or write the set again from other inputs", name)
 }
 
 // lock prevents other processes from naming the files of a set in this directory. It waits for a
@@ -198,7 +228,7 @@ func (n *setNames) folder() string {
 
 func (n *setNames) hiddenName(what string) string {
 	folder, base := filepath.Split(n.stem)
-	return folder + "." + shortened(base) + ".extsort-" + what
+	return folder + "." + shortened(base) + temporary + what
 }
 
 func (n *setNames) indexName() string { return n.stem + ".index" }
@@ -337,6 +367,7 @@ func (s *set) nameAll() error {
 // removed, the journal stays, so that the next set of this name removes the file.
 func (s *set) removeOld() {
 	_ = os.Remove(s.names.oldIndexName())
+	s.removeUnfinished()
 	removed, err := s.removeStale()
 	if err != nil {
 		s.opt.warn(fmt.Sprintf("output %s is complete, but a file of the old one remains: %v", s.names.stem, err))
@@ -349,12 +380,33 @@ func (s *set) removeOld() {
 	_ = os.Remove(s.names.journalName())
 }
 
+// partNames returns the names of all files of the set.
+func (s *set) partNames() map[string]bool {
+	names := make(map[string]bool, len(s.files))
+	for _, f := range s.files {
+		names[filepath.Base(f.out.name)] = true
+	}
+	return names
+}
+
+// removeUnfinished removes the temporary files of killed processes that wrote more files. It ignores
+// errors, because a leftover that stays does no harm.
+func (s *set) removeUnfinished() {
+	isNew := s.partNames() // each of these files has removed its leftovers
+	for _, name := range s.names.unfinished {
+		if isNew[name] {
+			continue
+		}
+		if n, err := newNaming(s.index.ops, s.names.folder()+name, false, nil); err == nil {
+			n.removeLeftovers()
+			n.close()
+		}
+	}
+}
+
 // removeStale removes the files of the old set that are not part of the new one.
 func (s *set) removeStale() (removed bool, err error) {
-	isNew := make(map[string]bool, len(s.files))
-	for _, f := range s.files {
-		isNew[filepath.Base(f.out.name)] = true
-	}
+	isNew := s.partNames()
 	for _, name := range s.names.before {
 		if isNew[name] {
 			continue

@@ -278,7 +278,11 @@ func TestKilledSetIsWrittenAgain(t *testing.T) {
 		incomplete := 0
 		for i, killed := range copies {
 			stem := filepath.Join(killed, stemName)
-			if _, err := os.Stat(stem + ".index"); err != nil {
+			_, err := os.Stat(stem + ".index")
+			if refused := CheckInput(stem + ".000"); (refused != nil) != (err != nil) {
+				t.Errorf("before operation %d: as an input: %v; the index: %v", i, refused, err)
+			}
+			if err != nil {
 				incomplete++
 			} else if all := string(slices.Concat(readSet(t, stem, 0)...)); all != "abcd" && all != "xyz" {
 				t.Errorf("before operation %d the set has %q", i, all)
