@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"os"
 	"slices"
 	"syscall"
 
@@ -32,6 +30,9 @@ func Open(
 	stdin io.Reader,
 	windowBytes int64,
 ) ([]*Input, error) {
+	if err := CheckPipes(sources, stdin); err != nil {
+		return nil, err
+	}
 	o := &opener{
 		kind:        kind,
 		stdin:       stdin,
@@ -68,7 +69,6 @@ type opener struct {
 	triedMap    bool  // whether slowMaps is known
 	slowMaps    bool  // reads through a map take much longer than system calls
 	remote      *fetcher
-	pipes       []os.FileInfo // the pipes among the sources that are open
 }
 
 // opened is an input or the error from opening it.
@@ -111,9 +111,7 @@ func (o *opener) openOthers(ctx context.Context, sources []Source, to []opened) 
 		}):
 			to[i].err = errors.New("standard input (-) is named more than once")
 		default:
-			if to[i].err = o.checkPipe(&s); to[i].err == nil {
-				to[i] = o.open(ctx, i, s)
-			}
+			to[i] = o.open(ctx, i, s)
 		}
 
 		if err := to[i].err; errors.Is(err, syscall.EMFILE) {
@@ -121,20 +119,6 @@ func (o *opener) openOthers(ctx context.Context, sources []Source, to []opened) 
 		}
 	}
 
-	return nil
-}
-
-// checkPipe returns an error if an earlier source is the same pipe. Each of the two would get some of
-// its bytes, perhaps parts of records.
-func (o *opener) checkPipe(s *Source) error {
-	info, err := s.Stat(o.stdin)
-	if err != nil || info.Mode()&(fs.ModeNamedPipe|fs.ModeSocket) == 0 {
-		return nil
-	}
-	if slices.ContainsFunc(o.pipes, func(p os.FileInfo) bool { return os.SameFile(p, info) }) {
-		return fmt.Errorf("%s: this pipe is named more than once, but can be read only once", s.Name)
-	}
-	o.pipes = append(o.pipes, info)
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,7 +56,7 @@ type combination struct {
 
 // Combine runs a set operation. If an input is not sorted, Combine returns a *DisorderError.
 func Combine(ctx context.Context, opt SetOptions) (*SetReport, error) {
-	if err := opt.checkOutputs(); err != nil {
+	if err := cmp.Or(opt.checkOutputs(), opt.checkInputs()); err != nil {
 		return nil, err
 	}
 	reading, interrupt := context.WithCancelCause(ctx)
@@ -89,6 +90,18 @@ func Combine(ctx context.Context, opt SetOptions) (*SetReport, error) {
 		result = nil
 	}
 	return result, err
+}
+
+// checkInputs returns an error if two inputs are the same pipe. Inputs that are sorted, and those of
+// Right, are opened separately.
+func (opt *SetOptions) checkInputs() error {
+	left := opt.Inputs.options()
+	all := left.sources()
+	if opt.Right != nil {
+		right := opt.Right.options()
+		all = append(all, right.sources()...)
+	}
+	return input.CheckPipes(all, opt.Inputs.Stdin)
 }
 
 // sortInputs replaces each input with a stream of its sorted records. stop ends the sorts. If a sort
