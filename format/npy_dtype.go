@@ -176,50 +176,44 @@ func (f *ArrayField) parse(s string) (size int, err error) {
 	if err != nil || size < 0 || size > MaxRecordSize {
 		return 0, fmt.Errorf("unknown dtype %.99q", s)
 	}
-	number, ok := npyNumbers[kind]
-	bigEndian := size > 1 && (s[0] == '>' || s[0] != '<' && hostBigEndian)
+	bigEndian := s[0] == '>' || s[0] != '<' && hostBigEndian
+	number, isNumber := npyNumbers[kind]
 	switch {
-	case ok:
-		number.BigEndian = bigEndian
-		f.Type, f.NaT = number, strings.Contains("mM", kind[:1])
+	case isNumber:
+		number.BigEndian = bigEndian && size > 1
+		f.Type = number
+		f.NaT = strings.Contains("mM", kind[:1])
 		f.form = npyTimes[strings.TrimLeft(s, "<>=|")]
 	case kind == "V2" && s[0] != '|':
-		f.Type = Type{
-			Kind:      Brain,
-			Size:      size,
-			BigEndian: bigEndian,
-		}
+		f.Type = Type{Kind: Brain, Size: size, BigEndian: bigEndian}
 	case strings.Contains("SaV", kind[:1]):
 		f.Type = Type{Kind: Bytes, Size: size}
 	case kind[0] == 'U':
 		size *= ucsBytes
-		f.Type = Type{
-			Kind:      UCS,
-			Size:      size,
-			BigEndian: s[0] == '>' || s[0] != '<' && hostBigEndian,
-		}
+		f.Type = Type{Kind: UCS, Size: size, BigEndian: bigEndian}
 	case !strings.Contains(npyPayloads, " "+kind+" "):
 		return 0, fmt.Errorf("unknown dtype %.99q", s)
 	}
+	f.Why = f.unsortableText(s, kind, Type{Kind: Extended, Size: size, BigEndian: bigEndian})
+	return size, nil
+}
 
-	if f.Type.Size == 0 {
-		f.Why = "dtype " + pyRepr(s, false) +
-			fmt.Sprintf(
-				" has no order here: use u1 to u8, i1 to i8, f2 to f8, S, U or V, or give %v OFFSET:TYPE",
-				option.Keys,
-			)
-	}
-	if kind == npyLongDouble {
-		f.Why = fmt.Sprintf(
+// unsortableText says why the field cannot be a key and what to do instead, or "" if it can be one. longDouble is the
+// type of a long double with the size and byte order of the dtype.
+func (f *ArrayField) unsortableText(dtype, kind string, longDouble Type) string {
+	switch {
+	case kind == npyLongDouble:
+		return fmt.Sprintf(
 			"dtype %s differs between processors: if x86 wrote the array, give %v %v or %v OFFSET:%[3]v",
-			pyRepr(s, false), option.Type, Type{
-				Kind:      Extended,
-				Size:      size,
-				BigEndian: bigEndian,
-			}, option.Keys,
+			pyRepr(dtype, false), option.Type, longDouble, option.Keys,
+		)
+	case f.Type.Size == 0:
+		return fmt.Sprintf(
+			"dtype %s has no order here: use u1 to u8, i1 to i8, f2 to f8, S, U or V, or give %v OFFSET:TYPE",
+			pyRepr(dtype, false), option.Keys,
 		)
 	}
-	return size, nil
+	return ""
 }
 
 // inColumns makes the rows of a two-dimensional array its records.

@@ -172,20 +172,31 @@ func (m *streaming) advance(
 		if f.ended || len(c.queues[i]) > 0 {
 			continue
 		}
-		select {
-		case b, ok := <-f.blocks:
-			if f.ended = !ok; ok {
-				c.addBlock(b)
-			} else if f.failed != nil {
-				return nil, 0, f.failed
-			}
-		case <-ctx.Done():
-			return nil, 0, context.Cause(ctx)
+		b, err := f.receive(ctx)
+		if err != nil {
+			return nil, 0, err
+		}
+		if b != nil {
+			c.addBlock(b)
 		}
 	}
 
 	key, input = m.lowestEnd(c)
 	return key, input, context.Cause(ctx)
+}
+
+// receive returns the next block of f. It returns nil at the end of the input.
+func (f *feed) receive(ctx context.Context) (*block, error) {
+	select {
+	case b, ok := <-f.blocks:
+		if ok {
+			return b, nil
+		}
+		f.ended = true
+		return nil, f.failed
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
 }
 
 // lowestEnd compares the last records in memory of all inputs that have not ended. It returns the

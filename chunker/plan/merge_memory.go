@@ -37,29 +37,37 @@ func MergeBuffer(k *format.Keyer, records int) int64 {
 // records that finding its cut in each run costs little in comparison.
 func MergeSpan(k *format.Keyer, blockBytes, blockRecords, fanIn int) int {
 	blockRecords = max(blockRecords, 1)
-	return max(1, blockBytes/k.Layout().RecordSize/blockRecords, 32*fanIn/blockRecords)
+	outputBlock := blockBytes / k.Layout().RecordSize / blockRecords
+	forCuts := 32 * fanIn / blockRecords
+	return max(1, outputBlock, forCuts)
 }
 
 // mergeMemory returns the memory that a merge of fanIn runs needs to keep all workers busy. The
 // blocks of the runs and of the output have blockBytes.
 func mergeMemory(k *format.Keyer, blockBytes, workers, fanIn int) int64 {
-	records := max(blockBytes/k.Layout().RecordSize, 1)
-	buffers := fanIn + 2*MergeSpan(k, blockBytes, records, fanIn)*(workers+1)
-	return int64(workers)*MergeWorker(k, blockBytes) + int64(buffers)*MergeBuffer(k, records)
+	blockRecords := max(blockBytes/k.Layout().RecordSize, 1)
+	spanBlocks := MergeSpan(k, blockBytes, blockRecords, fanIn)
+	buffers := fanIn + 2*spanBlocks*(workers+1)
+	bufferBytes := int64(buffers) * MergeBuffer(k, blockRecords)
+	workerBytes := int64(workers) * MergeWorker(k, blockBytes)
+	return workerBytes + bufferBytes
 }
 
 // leastMerge returns the least memory for a merge of two runs with blocks of blockBytes.
 func leastMerge(k *format.Keyer, blockBytes int) int64 {
-	return MergeWorker(k, blockBytes) + 3*max(MergeBuffer(k, blockBytes/k.Layout().RecordSize), 8)
+	blockRecords := blockBytes / k.Layout().RecordSize
+	buffer := max(MergeBuffer(k, blockRecords), 8)
+	return MergeWorker(k, blockBytes) + 3*buffer
 }
 
 // MaxFanIn returns how many runs the workers can merge at once within memoryBytes. The blocks of
 // the runs and of the output have blockBytes. A result below 2 means that the memory is too small
 // for such blocks.
 func MaxFanIn(k *format.Keyer, blockBytes, workers int, memoryBytes int64) int {
+	blockRecords := max(blockBytes/k.Layout().RecordSize, 1)
 	left := memoryBytes - int64(workers)*MergeWorker(k, blockBytes)
-	records := max(blockBytes/k.Layout().RecordSize, 1)
-	return int(max(left/MergeBuffer(k, records)-int64(workers)-1, 0))
+	buffers := left / MergeBuffer(k, blockRecords)
+	return int(max(buffers-int64(workers)-1, 0))
 }
 
 // MergeGroup returns how many runs the first merge takes if there are more than fanIn. It takes

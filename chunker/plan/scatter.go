@@ -51,7 +51,9 @@ const MaxLines = 2048
 // Memory returns the bytes that the pass allocates for its parts, without the index of their
 // blocks.
 func (s *Scatter) Memory(parts int) int64 {
-	return int64(s.Workers) * (s.BufferBytes(parts) + int64(s.UnitBytes)*5/2 + int64(s.CombinerBytes))
+	unit := int64(s.UnitBytes) * 5 / 2 // with the keys and part numbers of its records
+	perWorker := s.BufferBytes(parts) + unit + int64(s.CombinerBytes)
+	return int64(s.Workers) * perWorker
 }
 
 // BufferBytes returns the memory of one worker's buffers for the parts.

@@ -24,18 +24,10 @@ func (c *Checkpoint) Identify(now Identity, output string) error {
 		id = id[:len(id)-1]
 	}
 	for i := range min(len(was), len(id)) {
-		if was[i] != id[i] &&
-			!(c.complete && strings.HasSuffix(now[i][1], " of "+c.manifest.Complete)) {
+		isReplaced := c.complete && strings.HasSuffix(now[i][1], " of "+c.manifest.Complete)
+		if was[i] != id[i] && !isReplaced {
 			c.complete = false
-			left := ""
-			if c.manifest.Output != nil {
-				left = "; its unfinished output is " + string(c.manifest.Output.Name)
-			}
-			return atCheckpoint(
-				c.folder,
-				errAnew("it belongs to another sort: %v was %s and is now %s%s",
-					option.Field(was[i][0]), was[i][1], id[i][1], left),
-			)
+			return atCheckpoint(c.folder, c.otherSort(was[i], id[i]))
 		}
 	}
 
@@ -43,6 +35,15 @@ func (c *Checkpoint) Identify(now Identity, output string) error {
 		err = c.updateManifest(func(next *content) { next.Identity = id })
 	}
 	return atCheckpoint(c.folder, err)
+}
+
+// otherSort returns the error for an item of the identity that has changed.
+func (c *Checkpoint) otherSort(was, is [2]RawName) error {
+	left := ""
+	if c.manifest.Output != nil {
+		left = "; its unfinished output is " + string(c.manifest.Output.Name)
+	}
+	return errAnew("it belongs to another sort: %v was %s and is now %s%s", option.Field(was[0]), was[1], is[1], left)
 }
 
 func newKeptIdentity(id Identity) (kept keptIdentity) {

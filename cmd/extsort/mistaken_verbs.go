@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"strings"
+
+	"github.com/extsort/extsort/format"
 )
 
 // otherVerbs maps verbs of other tools to equivalent commands.
@@ -29,32 +31,47 @@ func (f *sortFlags) mistakenVerb(files []string) error {
 	if len(files) == 0 {
 		return nil
 	}
-	missing := func(name string) bool {
-		_, err := os.Stat(name)
-		return errors.Is(err, os.ErrNotExist)
+	if first := files[0]; isMissing(first) {
+		return missingOperand(first, &f.opt.Record)
 	}
-	first, last, r := files[0], files[len(files)-1], f.opt.Record
-	writes := f.opt.Output == "" && !f.mode.isCheck() && last != "-" &&
-		!strings.Contains(last, "://")
-	switch other := otherVerbs[first]; {
-	case missing(first) && missingVerbs[first] != "":
-		return errors.New(missingVerbs[first])
-	case len(files) == 2 && writes && !missing(first) && missing(last):
-		return fmt.Errorf(
-			"%s: no such file to read (to write it: -o %s)", last, last,
-		)
-	case missing(first) && other != "":
-		return fmt.Errorf("%s: no such file or command: use %s", first, other)
-	case missing(first) && r.Type+r.Format+r.Fields == "" &&
-		r.RecordSize == 0 &&
-		len(r.Keys) == 0:
-		if near := nearestWord(first, namesOfVerbs()); near != "" {
-			return fmt.Errorf(
-				"%s: no such file or command: did you mean extsort %s?",
-				first,
-				near,
-			)
-		}
+	last := files[len(files)-1]
+	if len(files) == 2 && f.mayBeOutput(last) && isMissing(last) {
+		return fmt.Errorf("%s: no such file to read (to write it: -o %s)", last, last)
 	}
 	return nil
+}
+
+func isMissing(name string) bool {
+	_, err := os.Stat(name)
+	return errors.Is(err, os.ErrNotExist)
+}
+
+// mayBeOutput reports whether the last operand may be meant as the output, as in "sort in out".
+func (f *sortFlags) mayBeOutput(last string) bool {
+	isLocal := last != "-" && !strings.Contains(last, "://")
+	return isLocal && f.opt.Output == "" && !f.mode.isCheck()
+}
+
+// missingOperand returns the error for an operand that is not a file, if it looks like a verb. r is the description of
+// the records.
+func missingOperand(name string, r *format.Spec) error {
+	if why := missingVerbs[name]; why != "" {
+		return errors.New(why)
+	}
+	if command := otherVerbs[name]; command != "" {
+		return fmt.Errorf("%s: no such file or command: use %s", name, command)
+	}
+	if describesRecord(r) {
+		return nil
+	}
+	near := nearestWord(name, namesOfVerbs())
+	if near == "" {
+		return nil
+	}
+	return fmt.Errorf("%s: no such file or command: did you mean extsort %s?", name, near)
+}
+
+// describesRecord reports whether anything describes the records.
+func describesRecord(r *format.Spec) bool {
+	return r.Type+r.Format+r.Fields != "" || r.RecordSize != 0 || len(r.Keys) > 0
 }

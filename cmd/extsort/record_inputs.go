@@ -253,33 +253,49 @@ func readerOf(recs []byte, size int) recordReader {
 func (in *recordInputs) sampleOf(
 	ctx context.Context, n int64, seed uint64,
 ) (recordReader, error) {
-	size := in.recordSize()
-	random := rand.New(rand.NewPCG(seed, 0))
-	var chosen []int64 // positions
-	choose := func(position int64) (slot int64) {
-		if position < n {
-			chosen = append(chosen, position)
-			return position
-		}
-		slot = random.Int64N(position + 1)
-		if slot >= n {
-			return -1
-		}
-		chosen[slot] = position
-		return slot
-	}
-
+	r := &reservoir{size: n, random: rand.New(rand.NewPCG(seed, 0))}
 	if in.files != nil {
-		for position := range in.records {
-			if position%(1<<20) == 0 && ctx.Err() != nil {
-				return nil, context.Cause(ctx)
-			}
-			choose(position)
-		}
-		slices.Sort(chosen)
-		return in.positions(chosen), nil
+		return in.sampleOfFiles(ctx, r)
 	}
+	return in.sampleOfStream(ctx, r)
+}
 
+// A reservoir chooses up to size positions of a sequence whose length is not known.
+type reservoir struct {
+	size   int64
+	random *rand.Rand
+	chosen []int64 // positions
+}
+
+// choose offers the next position. It returns the index in chosen that it got, or -1.
+func (r *reservoir) choose(position int64) (slot int64) {
+	if position < r.size {
+		r.chosen = append(r.chosen, position)
+		return position
+	}
+	slot = r.random.Int64N(position + 1)
+	if slot >= r.size {
+		return -1
+	}
+	r.chosen[slot] = position
+	return slot
+}
+
+// sampleOfFiles chooses positions first and then reads only their records.
+func (in *recordInputs) sampleOfFiles(ctx context.Context, r *reservoir) (recordReader, error) {
+	for position := range in.records {
+		if position%(1<<20) == 0 && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		r.choose(position)
+	}
+	slices.Sort(r.chosen)
+	return in.positions(r.chosen), nil
+}
+
+// sampleOfStream reads all records and keeps the chosen ones in memory.
+func (in *recordInputs) sampleOfStream(ctx context.Context, r *reservoir) (recordReader, error) {
+	size := in.recordSize()
 	read := in.reader(0, toEnd)
 	buf := make([]byte, max(printBlockBytes/size, 1)*size)
 	var kept []byte
@@ -289,17 +305,18 @@ func (in *recordInputs) sampleOf(
 			return nil, err
 		}
 		if len(recs) == 0 {
-			return readerOf(sortedByPosition(kept, chosen, size), size), nil
+			return readerOf(sortedByPosition(kept, r.chosen, size), size), nil
 		}
-		for ; len(recs) > 0; recs = recs[size:] {
-			slot := choose(position)
+		for rec := range slices.Chunk(recs, size) {
+			slot := r.choose(position)
 			position++
+			offset := slot * int64(size)
 			switch {
 			case slot < 0:
-			case slot*int64(size) == int64(len(kept)):
-				kept = append(kept, recs[:size]...)
+			case offset == int64(len(kept)):
+				kept = append(kept, rec...)
 			default:
-				copy(kept[slot*int64(size):], recs[:size])
+				copy(kept[offset:], rec)
 			}
 		}
 	}

@@ -99,46 +99,12 @@ const (
 
 // Cases returns the view's cases for a device. Cases with the same keys are adjacent.
 func (v View) Cases(info device.Info, s Scope) ([]Case, error) {
-	for _, name := range v.needs {
-		if !slices.Contains(info.Algorithms, name) {
-			return nil, fmt.Errorf(
-				"table %s: device %d (%s) does not have %s",
-				v.Name,
-				info.Index,
-				info.Name,
-				name,
-			)
-		}
-	}
-	if len(s.Algorithms) > 0 && !v.algorithm {
-		return nil, fmt.Errorf(
-			"table %s: leave out --algorithm: the table has its own algorithms",
-			v.Name,
-		)
-	}
-	if len(s.Algorithms) == 0 {
-		s.Algorithms = info.Algorithms
-	}
-	for _, name := range s.Algorithms {
-		if !slices.Contains(info.Algorithms, name) {
-			return nil, fmt.Errorf("algorithm %q: device %d (%s) has %s", name, info.Index, info.Name,
-				strings.Join(info.Algorithms, ", "))
-		}
+	if err := v.checkAlgorithms(info, s); err != nil {
+		return nil, err
 	}
 	v.setDefaults(&s, info)
-	for _, dist := range s.Dists {
-		if !slices.Contains(format.Distributions, dist) {
-			return nil, fmt.Errorf(
-				"unknown distribution %q: use %s",
-				dist,
-				strings.Join(format.Distributions, ", "),
-			)
-		}
-	}
-	if s.Min < 1 || s.Max < s.Min || s.Max > sizesAtMost {
-		return nil,
-			fmt.Errorf("sizes from %d to %d: --min must be at least 1, and --max from --min to 2^40",
-				s.Min, s.Max)
+	if err := s.checkData(); err != nil {
+		return nil, err
 	}
 	cases := v.cases(s)
 	// Cases that exceed the memory of a device are skipped later, when they run.
@@ -146,6 +112,40 @@ func (v View) Cases(info device.Info, s Scope) ([]Case, error) {
 		return cases, nil
 	}
 	return cases, s.checkMemory(cases)
+}
+
+// checkAlgorithms returns an error if the device lacks an algorithm of the view or of the scope.
+func (v View) checkAlgorithms(info device.Info, s Scope) error {
+	has := func(name string) bool { return slices.Contains(info.Algorithms, name) }
+	for _, name := range v.needs {
+		if !has(name) {
+			return fmt.Errorf("table %s: device %d (%s) does not have %s", v.Name, info.Index, info.Name, name)
+		}
+	}
+	if len(s.Algorithms) > 0 && !v.algorithm {
+		return fmt.Errorf("table %s: leave out --algorithm: the table has its own algorithms", v.Name)
+	}
+	for _, name := range s.Algorithms {
+		if !has(name) {
+			return fmt.Errorf("algorithm %q: device %d (%s) has %s", name, info.Index, info.Name,
+				strings.Join(info.Algorithms, ", "))
+		}
+	}
+	return nil
+}
+
+// checkData returns an error if the distributions or the sizes are impossible.
+func (s Scope) checkData() error {
+	for _, dist := range s.Dists {
+		if !slices.Contains(format.Distributions, dist) {
+			return fmt.Errorf("unknown distribution %q: use %s", dist, strings.Join(format.Distributions, ", "))
+		}
+	}
+	if s.Min < 1 || s.Max < s.Min || s.Max > sizesAtMost {
+		return fmt.Errorf("sizes from %d to %d: --min must be at least 1, and --max from --min to 2^40",
+			s.Min, s.Max)
+	}
+	return nil
 }
 
 // checkMemory returns an error if the host has too little memory for the largest case.
@@ -163,6 +163,9 @@ func (s Scope) checkMemory(cases []Case) error {
 
 // setDefaults replaces the zero values in s by the defaults of the view.
 func (v View) setDefaults(s *Scope, info device.Info) {
+	if len(s.Algorithms) == 0 {
+		s.Algorithms = info.Algorithms
+	}
 	if len(s.Keys) == 0 {
 		s.Keys = v.keys
 	}
@@ -217,14 +220,18 @@ func (s Scope) casesOf(sizes []int64, settings ...setting) []Case {
 	for _, key := range s.Keys {
 		for _, dist := range s.Dists {
 			for _, n := range sizes {
-				for _, set := range settings {
-					cases = append(
-						cases,
-						Case{set.label, set.algorithm, set.params, key, dist, n},
-					)
-				}
+				cases = append(cases, casesWith(settings, key, dist, n)...)
 			}
 		}
+	}
+	return cases
+}
+
+// casesWith returns the cases of all settings for the same keys.
+func casesWith(settings []setting, key opencl.KeyKind, dist string, n int64) []Case {
+	var cases []Case
+	for _, s := range settings {
+		cases = append(cases, Case{s.label, s.algorithm, s.params, key, dist, n})
 	}
 	return cases
 }

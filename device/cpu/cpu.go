@@ -154,10 +154,11 @@ func (d *Device) NewChunk(
 	s := newSizes(opt, opt.Records)
 	need := s.memoryBytes()
 	tooLittle := opt.MemoryBytes > 0 && need > opt.MemoryBytes
-	h, ok := newHistogramSizes(opt, opt.MemoryBytes)
-	if ok &&
-		(tooLittle || opt.Records >= int64(valueCount(h.recordBytes))) {
-		return newHistogram(opt, h), nil
+	if h, ok := newHistogramSizes(opt, opt.MemoryBytes); ok {
+		isMany := opt.Records >= int64(valueCount(h.recordBytes))
+		if isMany || tooLittle {
+			return newHistogram(opt, h), nil
+		}
 	}
 	if tooLittle {
 		most := d.MaxRecords(opt, opt.MemoryBytes)
@@ -167,7 +168,11 @@ func (d *Device) NewChunk(
 		}
 		s = newSizes(opt, most) // with larger blocks, more records can need less memory
 	}
+	return newChunkOfSizes(opt, s)
+}
 
+// newChunkOfSizes returns the chunk for the kind of elements of s.
+func newChunkOfSizes(opt device.ChunkOptions, s sizes) (device.Chunk, error) {
 	switch {
 	case s.whole && s.elementBytes == 8:
 		return newWholes[uint64](opt, s)

@@ -8,65 +8,78 @@ import (
 	"strings"
 )
 
+// blanks are the characters that may surround the names and values of an object.
+const blanks = " \t"
+
 // decodeObject decodes an object of JSON. Values of text are strings, and numbers may be.
 func (d *Decoder) decodeObject(rec, line []byte) error {
-	bad := func(what string) error {
-		return fmt.Errorf("%s is not an object of JSON: %s", shown(line), what)
-	}
 	rest := bytes.TrimSpace(line)
 	if len(rest) < 2 || rest[0] != '{' || rest[len(rest)-1] != '}' {
-		return bad("it is not between { and }")
+		return notAnObject(line, "it is not between { and }")
 	}
 	rest = bytes.TrimSpace(rest[1 : len(rest)-1])
-	seen := 0
+	values := 0
 	var given []*columnCodec // only if the names are not in the order of the columns
-	for i := 0; len(rest) > 0; i++ {
-		name, after, ok := jsonScalar(rest)
-		after = bytes.TrimLeft(after, " \t")
-		if !ok || rest[0] != '"' || len(after) == 0 || after[0] != ':' {
-			return bad("a name in quotes and a colon must precede each value")
-		}
-		c := d.column(i, name)
-		if c == nil {
-			return fmt.Errorf(
-				"%s is not a field: the fields are %s", shown(name), d.names(),
-			)
-		}
-		if given, ok = d.addGiven(given, i, c); !ok {
-			return bad("it has " + c.Name + " twice")
-		}
-		value, after, ok := jsonScalar(bytes.TrimLeft(after[1:], " \t"))
+	for len(rest) > 0 {
+		name, after, ok := jsonName(rest)
 		if !ok {
-			return bad(
-				"the value of " + c.Name + " is neither a number nor a string",
-			)
+			return notAnObject(line, "a name in quotes and a colon must precede each value")
+		}
+		c := d.column(values, name)
+		if c == nil {
+			return fmt.Errorf("%s is not a field: the fields are %s", shown(name), d.names())
+		}
+		if given, ok = d.addGiven(given, values, c); !ok {
+			return notAnObject(line, "it has "+c.Name+" twice")
+		}
+		value, after, ok := jsonScalar(after)
+		if !ok {
+			return notAnObject(line, "the value of "+c.Name+" is neither a number nor a string")
 		}
 		if err := c.set(rec, value); err != nil {
 			return err
 		}
-		seen++
-		rest = bytes.TrimLeft(after, " \t")
-		if len(rest) == 0 {
-			break
-		}
-		if rest[0] != ',' {
-			return bad("a comma must separate values")
-		}
-		rest = bytes.TrimLeft(rest[1:], " \t")
-		if len(rest) == 0 {
-			return bad("a value is missing after the last comma")
+		values++
+		var why string
+		if rest, why = afterComma(after); why != "" {
+			return notAnObject(line, why)
 		}
 	}
-	if seen != len(d.columns) {
-		return fmt.Errorf(
-			"%s has %d values instead of %d: %s",
-			shown(line),
-			seen,
-			len(d.columns),
-			d.names(),
-		)
+	if values != len(d.columns) {
+		return fmt.Errorf("%s has %d values instead of %d: %s", shown(line), values, len(d.columns), d.names())
 	}
 	return nil
+}
+
+func notAnObject(line []byte, why string) error {
+	return fmt.Errorf("%s is not an object of JSON: %s", shown(line), why)
+}
+
+// jsonName returns the name at the beginning of a text, and the value that follows its colon.
+func jsonName(text []byte) (name, value []byte, ok bool) {
+	name, rest, ok := jsonScalar(text)
+	rest = bytes.TrimLeft(rest, blanks)
+	if !ok || text[0] != '"' || len(rest) == 0 || rest[0] != ':' {
+		return nil, nil, false
+	}
+	return name, bytes.TrimLeft(rest[1:], blanks), true
+}
+
+// afterComma returns the text after the comma that follows a value, or nothing if it was the last value. If the comma
+// or the next value is missing, it says so.
+func afterComma(text []byte) (next []byte, why string) {
+	text = bytes.TrimLeft(text, blanks)
+	if len(text) == 0 {
+		return nil, ""
+	}
+	if text[0] != ',' {
+		return nil, "a comma must separate values"
+	}
+	next = bytes.TrimLeft(text[1:], blanks)
+	if len(next) == 0 {
+		return nil, "a value is missing after the last comma"
+	}
+	return next, ""
 }
 
 // column returns the column with a name. Most objects have them in their order.

@@ -291,35 +291,37 @@ func (w *Worker) cutInBracket(
 	if c.To == nil {
 		return c.At, nil
 	}
-	before := int64(0)
-	behind := int64(0)
-	for i := range runs {
-		if len(c.At) != len(runs) || len(c.To) != len(runs) || c.At[i] < 0 ||
-			c.At[i] > c.To[i] ||
-			c.To[i] > runs[i].Records {
-			return nil, errBracket
-		}
-		before = before + c.At[i]
-		behind = behind + c.To[i]
-	}
-	if rank < before || rank > behind {
+	if !c.mayContain(runs, rank) {
 		return nil, errBracket
 	}
-	found, err := search(
-		ctx,
-		w.Plan.keyer,
-		runs,
-		bracket{c.At, c.To},
-		memoryLimit(w.Options.MemoryBytes)/8,
-		[]int64{rank},
-	)
+	memory := memoryLimit(w.Options.MemoryBytes) / 8
+	found, err := search(ctx, w.Plan.keyer, runs, bracket{c.At, c.To}, memory, []int64{rank})
 	if err != nil {
 		return nil, err
 	}
 	for i, at := range found[0] {
-		if at == c.At[i] && at > 0 || at == c.To[i] && at < runs[i].Records {
+		isFirst := at == c.At[i] && at > 0
+		isLast := at == c.To[i] && at < runs[i].Records
+		if isFirst || isLast {
 			return nil, errBracket
 		}
 	}
 	return found[0], nil
+}
+
+// mayContain reports whether the bracket of a cut lies within the runs and contains a rank.
+func (c *cut) mayContain(runs []merge.Sorted, rank int64) bool {
+	if len(c.At) != len(runs) || len(c.To) != len(runs) {
+		return false
+	}
+	before, behind := int64(0), int64(0)
+	for i, run := range runs {
+		isOrdered := 0 <= c.At[i] && c.At[i] <= c.To[i] && c.To[i] <= run.Records
+		if !isOrdered {
+			return false
+		}
+		before += c.At[i]
+		behind += c.To[i]
+	}
+	return before <= rank && rank <= behind
 }

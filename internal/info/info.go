@@ -157,16 +157,7 @@ func (l *inspection) recognise() {
 	case len(l.src.members) > 0:
 		r.Container = l.src.archive
 		l.Record.Format = l.src.archive
-		for i, file := range l.src.members {
-			r.Members = append(r.Members, Member{
-				Name:    file.Name,
-				RawName: filename.Raw(file.Name),
-				Bytes:   file.Bytes,
-			})
-			if i < maxDescribed {
-				r.Members[i].describe(l.src.archive, &file)
-			}
-		}
+		l.listMembers()
 	case len(head) == 0 && l.src.fault == nil:
 		r.Container = "empty"
 		r.Records = 0
@@ -190,6 +181,17 @@ func (l *inspection) recognise() {
 	}
 	if len(l.Record.Keys) > 0 && !l.described() {
 		l.noteProblem(l.Record.Validate())
+	}
+}
+
+// listMembers adds the files of an archive to the report.
+func (l *inspection) listMembers() {
+	for i, file := range l.src.members {
+		m := Member{Name: file.Name, RawName: filename.Raw(file.Name), Bytes: file.Bytes}
+		if i < maxDescribed {
+			m.describe(l.src.archive, &file)
+		}
+		l.report.Members = append(l.report.Members, m)
 	}
 }
 

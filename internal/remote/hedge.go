@@ -114,34 +114,37 @@ func (h *hedge) giveUp(used reply) {
 // returns the first successful response, or an error if none exists.
 func (o *Object) request(ctx context.Context, first, end int64) (*Response, error) {
 	h := &hedge{
-		send: func(ctx context.Context) (*Response, error) {
-			return o.get(
-				ctx,
-				first,
-				end,
-				o.Tag,
-			)
-		},
+		send:    func(ctx context.Context) (*Response, error) { return o.get(ctx, first, end, o.Tag) },
 		replies: make(chan reply, 2),
 	}
 	start := time.Now()
-	timer := recent.hedgeTimer()
 	h.start(ctx)
+	r := h.wait(ctx, end-first)
+	if r.err == nil {
+		recent.add(end-first, time.Since(start))
+	}
+	h.giveUp(r)
+	return r.Response, r.err
+}
 
+// wait returns the first successful reply, or the last error. If the reply to the first request, for the given number
+// of bytes, is late, it sends a second request.
+func (h *hedge) wait(ctx context.Context, bytes int64) reply {
+	timer := recent.hedgeTimer()
 	for {
 		select {
 		case <-timer:
-			if recent.allowHedge(end - first) {
+			if recent.allowHedge(bytes) {
 				h.start(ctx)
 			}
 		case r := <-h.replies:
 			if r.err == nil {
-				recent.add(end-first, time.Since(start))
-			} else if h.failed++; h.failed < len(h.cancel) {
-				continue
+				return r
 			}
-			h.giveUp(r)
-			return r.Response, r.err
+			h.failed++
+			if h.failed == len(h.cancel) {
+				return r
+			}
 		}
 	}
 }

@@ -5,32 +5,56 @@ import "context"
 // large handles the records with one key. At least one input has more of them than fit into a
 // block.
 func (op *operation) large(ctx context.Context, groups []*group) error {
-	isEverywhere := len(groups) == len(op.opt.Inputs)
-	ofA := groups[0].input == 0
-	switch {
-	case op.opt.Operation == Compare:
+	switch op.opt.Operation {
+	case Compare:
 		return op.compareLarge(ctx, groups)
-	case op.opt.Operation == Join:
+	case Join:
 		return op.joinLarge(ctx, groups)
-	case op.opt.Operation == Union && op.opt.All:
-		for _, g := range groups {
-			if err := op.copyGroup(ctx, op.sinks[result], g); err != nil {
-				return err
-			}
-		}
-		return nil
-	case op.opt.Operation == Union:
-		return op.copyFirst(ctx, groups)
-	case op.opt.Operation == Intersect && isEverywhere && op.opt.All:
+	case Union:
+		return op.uniteLarge(ctx, groups)
+	case Intersect:
 		return op.intersectLarge(ctx, groups)
-	case op.opt.Operation == Intersect && isEverywhere:
-		return op.copyFirst(ctx, groups)
-	case op.opt.Operation == Subtract && ofA && op.opt.All:
+	case Subtract:
 		return op.subtractLarge(ctx, groups)
-	case op.opt.Operation == Subtract && ofA && len(groups) == 1:
-		return op.copyFirst(ctx, groups)
 	}
 	return skipAll(ctx, groups)
+}
+
+// uniteLarge writes the records of all groups or, without All, those of the first group.
+func (op *operation) uniteLarge(ctx context.Context, groups []*group) error {
+	if !op.opt.All {
+		return op.copyFirst(ctx, groups)
+	}
+	for _, g := range groups {
+		if err := op.copyGroup(ctx, op.sinks[result], g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// intersectLarge writes records of a key that every input has.
+func (op *operation) intersectLarge(ctx context.Context, groups []*group) error {
+	switch {
+	case len(groups) < len(op.opt.Inputs):
+		return skipAll(ctx, groups)
+	case op.opt.All:
+		return op.copySmallest(ctx, groups)
+	}
+	return op.copyFirst(ctx, groups)
+}
+
+// subtractLarge writes records of a key that the first input has.
+func (op *operation) subtractLarge(ctx context.Context, groups []*group) error {
+	switch {
+	case groups[0].input != 0:
+		return skipAll(ctx, groups)
+	case op.opt.All:
+		return op.copySurplus(ctx, groups)
+	case len(groups) > 1:
+		return skipAll(ctx, groups)
+	}
+	return op.copyFirst(ctx, groups)
 }
 
 // copyGroup writes the rest of a group.
@@ -55,9 +79,9 @@ func skipAll(ctx context.Context, groups []*group) error {
 	return nil
 }
 
-// intersectLarge writes the first n records of the first group, where n is the number of records in
+// copySmallest writes the first n records of the first group, where n is the number of records in
 // the smallest group.
-func (op *operation) intersectLarge(ctx context.Context, groups []*group) error {
+func (op *operation) copySmallest(ctx context.Context, groups []*group) error {
 	for {
 		n := groups[0].n
 		for _, g := range groups {
@@ -78,9 +102,9 @@ func (op *operation) intersectLarge(ctx context.Context, groups []*group) error 
 	}
 }
 
-// subtractLarge skips one record of the first group for each record of the others, and writes the
+// copySurplus skips one record of the first group for each record of the others, and writes the
 // rest.
-func (op *operation) subtractLarge(ctx context.Context, groups []*group) error {
+func (op *operation) copySurplus(ctx context.Context, groups []*group) error {
 	a := groups[0]
 	for _, g := range groups[1:] {
 		for a.n > 0 && g.n > 0 {
