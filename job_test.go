@@ -537,7 +537,7 @@ func TestResourceErrors(t *testing.T) {
 	}{
 		{&plan.MemoryError{Limit: 1, Least: 2, Text: "too little"},
 			ResourceError{Option: "Resources.Memory", Available: 1, Needed: 2}},
-		{plan.NoRoom([]string{"tmp"}, 30, 10, 5, false),
+		{plan.NewRoomError([]string{"tmp"}, 30, 10, 5, false),
 			ResourceError{Option: "Resources.TempDirs", Available: 10, Needed: 35}},
 	} {
 		err := publicErrors(fmt.Errorf("wrapped: %w", c.err))

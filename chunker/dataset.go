@@ -44,29 +44,29 @@ func NewDataset(inputs []*input.Input) Dataset {
 	return input.NewFiles(inputs)
 }
 
-// Imagined returns a dataset for planning that contains no data. It has the given number of records
+// Placeholder returns a dataset for planning that contains no data. It has the given number of records
 // (-1 if not known), with random keys in random order. All other methods are inherited from d.
-func Imagined(d Dataset, records int64) Dataset {
-	return &imagined{d, records}
+func Placeholder(d Dataset, records int64) Dataset {
+	return &placeholder{d, records}
 }
 
-type imagined struct {
+type placeholder struct {
 	Dataset
 	records int64
 }
 
-func (d *imagined) Records() int64 { return d.records }
+func (d *placeholder) Records() int64 { return d.records }
 
-func (d *imagined) Sample(
+func (d *placeholder) Sample(
 	_ context.Context,
 	k format.Prefixer,
 	n int,
 ) (plan.Sample, error) {
-	return ImaginedSample(k, d.records, n), nil
+	return RandomSample(k, d.records, n), nil
 }
 
-// ImaginedSample returns a sample of min(n, records) random keys.
-func ImaginedSample(k format.Prefixer, records int64, n int) plan.Sample {
+// RandomSample returns a sample of min(n, records) random keys.
+func RandomSample(k format.Prefixer, records int64, n int) plan.Sample {
 	n = plan.SampleLimit(n, k.Layout().RecordSize)
 	if records >= 0 {
 		n = int(min(int64(n), records))

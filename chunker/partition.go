@@ -59,7 +59,7 @@ func (p *Partition) Split(n int) []device.Source {
 	if blocks == 0 {
 		return nil
 	}
-	return input.Evenly(blocks, n, func(_ int, first, n int64) device.Source {
+	return input.SplitEvenly(blocks, n, func(_ int, first, n int64) device.Source {
 		return p.Source(int(first), int(first+n))
 	})
 }

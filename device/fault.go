@@ -24,10 +24,10 @@ func (e withoutPath) Error() string { return e.path.Err.Error() }
 
 func (e withoutPath) Unwrap() error { return e.path }
 
-// Guard calls f, which reads a memory-mapped file. If the file was truncated or its disk fails,
-// the system signals a fault. Guard then returns the error that fault returns for the address. If
+// CatchFault calls f, which reads a memory-mapped file. If the file was truncated or its disk fails,
+// the system signals a fault. CatchFault then returns the error that fault returns for the address. If
 // that is nil, the address is not in the map, and the panic continues.
-func Guard(f func() error, fault func(at uintptr) error) (err error) {
+func CatchFault(f func() error, fault func(at uintptr) error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
 		panicked := recover()

@@ -5,7 +5,7 @@ import (
 	"io"
 )
 
-// LeanMemory returns an upper estimate of the memory of a NewReader after Economize, in bytes,
+// LeanMemory returns an upper estimate of the memory of a NewReader after ReduceMemory, in bytes,
 // without garbage, for a stream with a window of CommonWindow.
 func LeanMemory(c Compression) int64 {
 	return cmp.Or(codecs[c].leanBytes, codecs[c].readerBytes)
@@ -19,9 +19,9 @@ func (d *decompressor) newPlain() (io.ReadCloser, error) {
 	return d.codec.reader(&d.source, d.windowBytes)
 }
 
-// Economize makes a reader from NewReader use no more than LeanMemory, at the cost of some speed.
+// ReduceMemory makes a reader from NewReader use no more than LeanMemory, at the cost of some speed.
 // It has no effect after the first Read.
-func Economize(r io.Reader) {
+func ReduceMemory(r io.Reader) {
 	d, ok := r.(*decompressor)
 	if ok {
 		d.lean = true

@@ -19,7 +19,7 @@ func TestSuspendedReader(t *testing.T) {
 		for _, lean := range []bool{false, true} {
 			r := NewReader(bytes.NewReader(stream), c, CommonWindow)
 			if lean {
-				Economize(r)
+				ReduceMemory(r)
 			}
 			var got []byte
 			for _, n := range []int{0, 1, 1000, 100_000} {
@@ -70,7 +70,7 @@ func TestLeanMemoryHolds(t *testing.T) {
 		for _, stream := range all {
 			got := liveBytes(func(check func()) {
 				r := NewReader(bytes.NewReader(stream), c, CommonWindow)
-				Economize(r)
+				ReduceMemory(r)
 				for part := make([]byte, 64<<10); ; check() {
 					if _, err := io.ReadFull(r, part); err != nil {
 						break

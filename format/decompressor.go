@@ -37,7 +37,7 @@ type decompressor struct {
 	plain         io.ReadCloser // nil until the first Read
 	begun         bool          // some data was decompressed
 	err           error         // permanent
-	lean          bool          // see Economize
+	lean          bool          // see ReduceMemory
 	returnedBytes int64         // number of bytes returned
 	bytesToSkip   int64         // number of bytes to skip; see Suspend
 }

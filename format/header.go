@@ -187,8 +187,8 @@ func (h *Header) AdoptLayout(other *Header) {
 	}
 }
 
-// Begun returns the beginning of the first record, if ReadHeader had to read it.
-func (h *Header) Begun() []byte { return h.begin }
+// FirstBytes returns the beginning of the first record, if ReadHeader had to read it.
+func (h *Header) FirstBytes() []byte { return h.begin }
 
 // CheckRecords returns an error if the bytes of records at an offset after the header contain a
 // vector whose dimension differs from the first one.

@@ -51,7 +51,7 @@ type vecsFormat struct {
 	value Type
 }
 
-// read takes the dimension from the first vector. Header.Begun returns these bytes. An empty file
+// read takes the dimension from the first vector. Header.FirstBytes returns these bytes. An empty file
 // has no vectors and is compatible with any dimension.
 func (v vecsFormat) read(s Spec, r io.Reader) (*Header, error) {
 	dimension := make([]byte, vecsDimension)

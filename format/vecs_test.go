@@ -43,8 +43,8 @@ func TestVecs(t *testing.T) {
 			continue
 		}
 		rest, _ := io.ReadAll(r)
-		if h.Layout().String() != want || h.Size() != 0 || !bytes.Equal(append(h.Begun(), rest...), data) {
-			t.Errorf("%v: %v, want %s; %x begun", spec, h.Layout(), want, h.Begun())
+		if h.Layout().String() != want || h.Size() != 0 || !bytes.Equal(append(h.FirstBytes(), rest...), data) {
+			t.Errorf("%v: %v, want %s; %x begun", spec, h.Layout(), want, h.FirstBytes())
 		}
 		if _, err := h.WithAppended(counts); err == nil {
 			t.Errorf("%v: there is a place for counts", spec)

@@ -81,7 +81,7 @@ func (c *checkedReader) attachDecoder(
 func (c *checkedReader) endAfterRecords() {
 	in := c.in
 	in.Records = in.Header.Records()
-	if begun := in.Header.Begun(); begun != nil {
+	if begun := in.Header.FirstBytes(); begun != nil {
 		in.stream = io.MultiReader(bytes.NewReader(begun), in.stream)
 	}
 	if c.kind.hasTail() {

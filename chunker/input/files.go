@@ -68,7 +68,7 @@ func (f *Files) Cut(maxRecords int64) (device.Source, error) {
 // Split divides all records into at most n sources that can be read concurrently.
 func (f *Files) Split(n int) []device.Source {
 	f.fetcher().closeReaders() // all records are read again
-	return Evenly(f.Records(), n, func(i int, first, n int64) device.Source {
+	return SplitEvenly(f.Records(), n, func(i int, first, n int64) device.Source {
 		s := f.section(first, n)
 		if i < plan.RemoteReaders {
 			s.reader.Join()
@@ -77,9 +77,9 @@ func (f *Files) Split(n int) []device.Source {
 	})
 }
 
-// Evenly divides the records into n ranges of about the same size, or fewer if there are few
+// SplitEvenly divides the records into n ranges of about the same size, or fewer if there are few
 // records, and calls cut for each.
-func Evenly(records int64, n int, cut func(i int, first, n int64) device.Source) []device.Source {
+func SplitEvenly(records int64, n int, cut func(i int, first, n int64) device.Source) []device.Source {
 	sources := make([]device.Source, max(min(int64(n), records), 1))
 	for i := range sources {
 		first, end := Part{int64(i), int64(len(sources))}.Of(records)

@@ -129,7 +129,7 @@ func tooLongTail(tail int64) error {
 // withoutTail returns a reader of the records of a stream whose header has been read.
 func (f *inputFrame) withoutTail(r io.Reader, recordSize int) io.Reader {
 	if f.Records == 0 {
-		return HoldBack(r, f.Tail, f.noteTail)
+		return SplitTail(r, f.Tail, f.noteTail)
 	}
 	return &countedReader{
 		r:     r,
@@ -145,10 +145,10 @@ func (f *inputFrame) noteTail(tail []byte) {
 	}
 }
 
-// HoldBack returns a reader that ends tail bytes before r does, and then calls ended with these
+// SplitTail returns a reader that ends tail bytes before r does, and then calls ended with these
 // bytes. It needs memory for 2·tail bytes. If r is shorter than tail bytes, the reader returns an
 // error.
-func HoldBack(r io.Reader, tail int64, ended func(tail []byte)) io.Reader {
+func SplitTail(r io.Reader, tail int64, ended func(tail []byte)) io.Reader {
 	return &heldReader{
 		r:     r,
 		tail:  int(tail),

@@ -37,7 +37,7 @@ func TestHoldBack(t *testing.T) {
 		tail := rng.IntN(len(data) + 1)
 		var ended []byte
 		calls := 0
-		r := HoldBack(&pieces{data, rng}, int64(tail), func(b []byte) { ended, calls = bytes.Clone(b), calls+1 })
+		r := SplitTail(&pieces{data, rng}, int64(tail), func(b []byte) { ended, calls = bytes.Clone(b), calls+1 })
 		var got []byte
 		for {
 			p := make([]byte, 1+rng.IntN(100))
@@ -64,12 +64,12 @@ func TestHoldBack(t *testing.T) {
 // tail is not known.
 func TestHoldBackErrors(t *testing.T) {
 	ended := func(b []byte) { t.Errorf("a tail of %d bytes", len(b)) }
-	_, err := io.ReadAll(HoldBack(strings.NewReader("seven b"), 8, ended))
+	_, err := io.ReadAll(SplitTail(strings.NewReader("seven b"), 8, ended))
 	if err == nil || err.Error() != "it has 7 bytes, fewer than the 8 to skip after its records" {
 		t.Error(err)
 	}
 	failing := io.MultiReader(strings.NewReader("seven b"), iotest.ErrReader(io.ErrClosedPipe))
-	got, err := io.ReadAll(HoldBack(failing, 3, ended))
+	got, err := io.ReadAll(SplitTail(failing, 3, ended))
 	if err != io.ErrClosedPipe || string(got) != "seve" {
 		t.Errorf("%q, %v", got, err)
 	}

@@ -149,7 +149,7 @@ func (m *mappedFile) ReadAt(p []byte, off int64) (n int, err error) {
 		n, err = m.pages.ReadAt(p, off)
 		return err
 	}
-	err = device.Guard(read, func(at uintptr) error { return mapFault(at, p) })
+	err = device.CatchFault(read, func(at uintptr) error { return mapFault(at, p) })
 	return n, err
 }
 

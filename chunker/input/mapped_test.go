@@ -230,7 +230,7 @@ func TestMapFault(t *testing.T) {
 					t.Errorf("%s: panicked is %t", name, panicked)
 				}
 			}()
-			err := device.Guard(func() error { panic(c.fault) }, func(at uintptr) error { return mapFault(at, p) })
+			err := device.CatchFault(func() error { panic(c.fault) }, func(at uintptr) error { return mapFault(at, p) })
 			if err != errFault {
 				t.Errorf("%s: %v", name, err)
 			}

@@ -32,7 +32,7 @@ type decompression struct {
 }
 
 // DecoderMemory returns how much memory the decompressor of the input uses at most, in bytes:
-// full by default, including garbage, and lean after Economize.
+// full by default, including garbage, and lean after ReduceMemory.
 func (in *Input) DecoderMemory() (full, lean int64) {
 	if !in.decodes {
 		return 0, 0
@@ -45,12 +45,12 @@ func (in *Input) DecoderMemory() (full, lean int64) {
 // if it is not known.
 func (in *Input) StoredBytes() int64 { return in.stored }
 
-// Economize makes decompressors use as little memory as possible. REQUIRES: no records have been
+// ReduceMemory makes decompressors use as little memory as possible. REQUIRES: no records have been
 // read
-func Economize(all []*Input) {
+func ReduceMemory(all []*Input) {
 	for _, in := range all {
 		if in.decodes {
-			format.Economize(in.decoder)
+			format.ReduceMemory(in.decoder)
 		}
 	}
 }

@@ -282,9 +282,9 @@ func (e *MemoryError) Error() string {
 	return fmt.Sprintf("memory limit %s: %s", human.Bytes(e.Limit), e.Text)
 }
 
-// TooLittle returns the error of a memory limit that is too small, with the least limit that is
+// NewMemoryError returns the error of a memory limit that is too small, with the least limit that is
 // enough.
-func TooLittle(f *Facts) error {
+func NewMemoryError(f *Facts) error {
 	workers := "one worker"
 	advice := fmt.Sprintf("raise %v", option.MemoryBytes)
 	least := leastMemory(f)

@@ -33,7 +33,7 @@ func Choose(f *Facts, profile *Profile) (*Plan, error) {
 	d := newDecision(f, profile)
 	best, err := d.plan(0)
 	if errors.Is(err, errTooLittle) {
-		return nil, TooLittle(f)
+		return nil, NewMemoryError(f)
 	}
 	if err != nil || !f.onHost() || f.Request.Strategy.isListed() {
 		return best, err
@@ -48,7 +48,7 @@ func Choose(f *Facts, profile *Profile) (*Plan, error) {
 }
 
 // errTooLittle means that a memory limit is too small. Choose replaces it with the error of
-// TooLittle. That function is slower than planning a small input, because it searches for the
+// NewMemoryError. That function is slower than planning a small input, because it searches for the
 // smallest limit that is enough. So Choose does not call it for plans with less memory than the
 // limit.
 var errTooLittle = errors.New("too little memory")
@@ -121,7 +121,7 @@ func noRoom(c *chooser) error {
 	if spill.Output > 0 { // spill.Output may be less than the output needs
 		output = c.f.ReservedBytes()
 	}
-	return NoRoom(spill.Dirs, c.leastRoom, spill.Free+spill.Output, output, c.f.Checkpoint != nil)
+	return NewRoomError(spill.Dirs, c.leastRoom, spill.Free+spill.Output, output, c.f.Checkpoint != nil)
 }
 
 // planOf returns the plan with these candidates. A run starts with the first one.

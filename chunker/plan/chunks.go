@@ -152,7 +152,7 @@ func partsOf(records, capacity int64, keys int) int {
 	return int(max(1, math.Ceil(parts/partFill(parts, keys))))
 }
 
-// FitParts divides the memory of a pass that distributes records to parts. fit is the number of
+// FitPartitions divides the memory of a pass that distributes records to parts. fit is the number of
 // parts that the pass fills.
 //
 // Each worker has a buffer of one block for each part, and each block that is written has an entry
@@ -164,7 +164,7 @@ func partsOf(records, capacity int64, keys int) int {
 // parts, the pass fills fewer, larger parts, and further passes divide these. The pass then fills
 // the fewest parts with which no additional pass is needed. For example, if 1000 parts take two
 // passes, each pass divides by 32. Fewer parts allow larger blocks.
-func FitParts(f *Facts, s *Sizes, records int64, parts int) (scatter Scatter, fit int) {
+func FitPartitions(f *Facts, s *Sizes, records int64, parts int) (scatter Scatter, fit int) {
 	scatter, fit = mostParts(f, s, records, parts)
 	if fit >= parts {
 		return scatter, fit

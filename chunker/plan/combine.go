@@ -68,7 +68,7 @@ func CombinesEarlier(f *Facts, longer *Plan, plain *Facts, p *Plan) bool {
 		return !mayFit && shortens(f, plain, distinctShare(keys, float64(longer.ChunkRecords)))
 	}
 	if longer.Strategy.Properties().SpillsAll {
-		scatter, fit := FitParts(f, &longer.Sizes, f.Records, longer.Chunks)
+		scatter, fit := FitPartitions(f, &longer.Sizes, f.Records, longer.Chunks)
 		return scatter.CombinesKeys(f, keys, fit) && shortens(f, plain, scatter.distinctShare(f, keys, fit))
 	}
 	isSlower := longer.Strategy != f.Request.Strategy && longer.Seconds > p.Seconds

@@ -98,7 +98,7 @@ func (c *chooser) scatter(chunkRecords int64) scattering {
 }
 
 func scatterTo(c *chooser, parts int) scattering {
-	s, fit := FitParts(c.f, &c.sizes, max(c.f.Records, 0), parts)
+	s, fit := FitPartitions(c.f, &c.sizes, max(c.f.Records, 0), parts)
 	return scattering{s, parts, fit, max(Levels(parts, fit), 1)}
 }
 

@@ -282,7 +282,7 @@ func TestPartsOfStream(t *testing.T) {
 		f.Request.Strategy = Partition
 		f.Devices = []Device{hostDevice(c.size)}
 		p := choose(t, f)
-		scatter, fit := FitParts(f, &p.Sizes, -1, p.Chunks)
+		scatter, fit := FitPartitions(f, &p.Sizes, -1, p.Chunks)
 		if p.Chunks < c.least || p.Chunks > c.most {
 			t.Errorf("%d MiB: %d parts, want %d to %d", c.memory>>20, p.Chunks, c.least, c.most)
 		}
@@ -711,7 +711,7 @@ func TestIndexOfPartition(t *testing.T) {
 		f.Devices = []Device{hostDevice(c.size)}
 		p := choose(t, f)
 		s := &p.Sizes
-		scatter, fit := FitParts(f, s, c.records, p.Chunks)
+		scatter, fit := FitPartitions(f, s, c.records, p.Chunks)
 		blocks := 8*c.records/int64(scatter.BlockBytes) + int64(fit*c.workers)
 		need := blocks * IndexEntryBytes(8)
 		if scatter.Workers != c.workers || fit != p.Chunks {
@@ -896,8 +896,8 @@ func TestEveryStageHasWords(t *testing.T) {
 	seen := map[string]bool{}
 	note := func(all []stageText) {
 		for _, s := range all {
-			if s.Name == "" || s.Doing == "" || Doing(s.Name) != s.Doing {
-				t.Errorf("stage %q: the row says %q, reports say %q", s.Name, s.Doing, Doing(s.Name))
+			if s.Name == "" || s.Doing == "" || StageText(s.Name) != s.Doing {
+				t.Errorf("stage %q: the row says %q, reports say %q", s.Name, s.Doing, StageText(s.Name))
 			}
 			seen[s.Name] = true
 		}
@@ -926,7 +926,7 @@ func TestEveryStageHasWords(t *testing.T) {
 	if len(planned) < 8 || len(seen) < 14 {
 		t.Errorf("%d stages were planned, %d are described", len(planned), len(seen))
 	}
-	if got := Doing("another"); got != "another" {
+	if got := StageText("another"); got != "another" {
 		t.Errorf("a stage that no table has: %q", got)
 	}
 }

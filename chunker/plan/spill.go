@@ -66,9 +66,9 @@ type RoomError struct {
 
 func (e *RoomError) Error() string { return e.text }
 
-// NoRoom returns the error of temporary directories whose disks have too little room. output is the
+// NewRoomError returns the error of temporary directories whose disks have too little room. output is the
 // size of an output on the same disk, or 0.
-func NoRoom(folders []string, least, free, output int64, kept bool) error {
+func NewRoomError(folders []string, least, free, output int64, kept bool) error {
 	beside, advice := "", fmt.Sprintf("name another or several with %v", option.TempDirs)
 	if output > 0 {
 		beside = fmt.Sprintf(" and %s for the output on the same disk", human.Bytes(output))

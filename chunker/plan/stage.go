@@ -24,8 +24,8 @@ var commonStages = []stageText{
 	{StageCheck, "reading and checking the input"},
 }
 
-// Doing describes a stage in words for users. For a stage that is in no table, it returns the name.
-func Doing(stage string) string {
+// StageText describes a stage in words for users. For a stage that is in no table, it returns the name.
+func StageText(stage string) string {
 	tables := [][]stageText{commonStages}
 	for _, row := range Strategies {
 		tables = append(tables, row.stages)

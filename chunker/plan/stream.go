@@ -54,7 +54,7 @@ func AreShort(read, left int64) bool { return float64(left) <= combineBelow*floa
 func partsOfStream(c *chooser) int {
 	parts := partsOf(likelyStreamBytes/int64(c.f.recordSize()), c.capacity, math.MaxInt)
 	for parts > minStreamParts {
-		scatter, fit := FitParts(c.f, &c.sizes, -1, parts)
+		scatter, fit := FitPartitions(c.f, &c.sizes, -1, parts)
 		if fit == parts && scatter.BlockBytes >= minStreamBlock {
 			return parts
 		}

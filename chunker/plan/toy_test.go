@@ -87,7 +87,7 @@ func TestToyStrategy(t *testing.T) {
 			}
 		})
 	}
-	if plan.Doing(plan.ToyStage) != plan.ToyStage {
+	if plan.StageText(plan.ToyStage) != plan.ToyStage {
 		t.Error("the toy is still there")
 	}
 }

@@ -51,7 +51,7 @@ func OpenCheckpoint(ctx context.Context, folder string, readOnly bool) (*Checkpo
 		}
 	}
 	if err == nil || errors.Is(err, fs.ErrExist) {
-		err = checkOurs(folder)
+		err = checkForeignFiles(folder)
 	}
 	if err == nil {
 		err = c.manifest.open(ctx, folder, readOnly)
@@ -73,8 +73,8 @@ func atCheckpoint(folder string, err error) error {
 	return fmt.Errorf("checkpoint %s: %w", folder, device.WithoutPath(err))
 }
 
-// errAnew returns an error for a checkpoint that cannot be used.
-func errAnew(reason string, args ...any) error {
+// errUnusable returns an error for a checkpoint that cannot be used.
+func errUnusable(reason string, args ...any) error {
 	return fmt.Errorf(reason+" (remove the directory to start over, or name another)", args...)
 }
 

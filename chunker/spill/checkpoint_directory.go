@@ -24,14 +24,14 @@ const (
 	runIndexPrefix = "run-"
 )
 
-// checkOurs returns an error if the directory contains foreign files, because the end of the sort
+// checkForeignFiles returns an error if the directory contains foreign files, because the end of the sort
 // removes the directory. Without a manifest there are no spill files: the manifest is written
 // before the first one and removed after the last one.
-func checkOurs(folder string) error {
+func checkForeignFiles(folder string) error {
 	// Another process may be creating or removing the manifest.
-	before := isThere(filepath.Join(folder, manifestName))
+	before := exists(filepath.Join(folder, manifestName))
 	entries, err := os.ReadDir(folder)
-	hasManifest := before || isThere(filepath.Join(folder, manifestName))
+	hasManifest := before || exists(filepath.Join(folder, manifestName))
 
 	for _, e := range entries {
 		if isTransient(e) || hasManifest && isListed(e) {
@@ -42,7 +42,7 @@ func checkOurs(folder string) error {
 	return err
 }
 
-func isThere(name string) bool {
+func exists(name string) bool {
 	_, err := os.Lstat(name)
 	return err == nil
 }
@@ -104,7 +104,7 @@ func (c *Checkpoint) remove() error {
 	case err == nil:
 		err = removeFile(c.folder)
 	}
-	if isThere(filepath.Join(c.folder, lockName)) {
+	if exists(filepath.Join(c.folder, lockName)) {
 		err = nil // another process has started to use the directory
 	}
 	return atCheckpoint(c.folder, err)

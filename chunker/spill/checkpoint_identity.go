@@ -43,7 +43,7 @@ func (c *Checkpoint) otherSort(was, is [2]RawName) error {
 	if c.manifest.Output != nil {
 		left = "; its unfinished output is " + string(c.manifest.Output.Name)
 	}
-	return errAnew("it belongs to another sort: %v was %s and is now %s%s", option.Field(was[0]), was[1], is[1], left)
+	return errUnusable("it belongs to another sort: %v was %s and is now %s%s", option.Field(was[0]), was[1], is[1], left)
 }
 
 func newKeptIdentity(id Identity) (kept keptIdentity) {

@@ -257,7 +257,7 @@ func (f *indexStore) read(offset int64, first int, dst []Block, scratch *[]byte)
 // damagedError wraps the error of an unreadable index. For a checkpoint, it adds advice.
 func (f *indexStore) damagedError(err error) error {
 	if f.kept {
-		return errAnew("%w", err)
+		return errUnusable("%w", err)
 	}
 	return err
 }

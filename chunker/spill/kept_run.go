@@ -127,21 +127,21 @@ func (r *keptRun) readBlocks(folder string) error {
 	text, err := os.ReadFile(filepath.Join(folder, r.indexName()))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return errAnew("its file %s is damaged: it is missing", r.indexName())
+		return errUnusable("its file %s is damaged: it is missing", r.indexName())
 	case err != nil:
 		return err
 	case len(text) != r.Index.Bytes:
-		return errAnew(
+		return errUnusable(
 			"its file %s is damaged: it has %d bytes instead of %d", r.indexName(), len(text),
 			r.Index.Bytes,
 		)
 	case checksum(text) != r.Index.Sum:
-		return errAnew("its file %s is damaged: its checksum is %s instead of %s",
+		return errUnusable("its file %s is damaged: its checksum is %s instead of %s",
 			r.indexName(), checksum(text), r.Index.Sum)
 	}
 
 	if err := json.Unmarshal(text, &r.Blocks); err != nil {
-		return errAnew("its file %s is damaged: %w", r.indexName(), err)
+		return errUnusable("its file %s is damaged: %w", r.indexName(), err)
 	}
 	return nil
 }

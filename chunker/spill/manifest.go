@@ -102,20 +102,20 @@ func decodeManifest(text []byte) (c content, err error) {
 	if _, err := fmt.Sscanf(
 		string(line)+"\n", manifestHeader, &version, &sum, &length,
 	); err != nil {
-		return c, errAnew("its manifest is damaged, or of another version of extsort")
+		return c, errUnusable("its manifest is damaged, or of another version of extsort")
 	}
 	switch {
 	case string(line)+"\n" != fmt.Sprintf(manifestHeader, version, sum, length):
-		return c, errAnew("its manifest is damaged: its first line is malformed")
+		return c, errUnusable("its manifest is damaged: its first line is malformed")
 	case version != manifestVersion:
-		return c, errAnew(
+		return c, errUnusable(
 			"its manifest is damaged, or of another version of extsort: %d instead of %d",
 			version, manifestVersion,
 		)
 	case len(body) != length:
-		return c, errAnew("its manifest is damaged: it has %d of %d bytes", len(body), length)
+		return c, errUnusable("its manifest is damaged: it has %d of %d bytes", len(body), length)
 	case checksum(body) != sum:
-		return c, errAnew(
+		return c, errUnusable(
 			"its manifest is damaged: its checksum is %s instead of %s", checksum(body), sum,
 		)
 	}
@@ -124,7 +124,7 @@ func decodeManifest(text []byte) (c content, err error) {
 		err = c.check()
 	}
 	if err != nil {
-		return content{}, errAnew("its manifest is damaged: %w", err)
+		return content{}, errUnusable("its manifest is damaged: %w", err)
 	}
 	return c, nil
 }

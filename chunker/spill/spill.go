@@ -75,7 +75,7 @@ func New(opt Options) (*Spill, error) {
 	opt.Store, opt.Coders = cmp.Or[Store](opt.Store, Disk{}), cmp.Or(opt.Coders, opt.Workers, 1)
 	free := opt.Store.Free(opt.Folders)
 	if free >= 0 && opt.ExpectBytes > free {
-		return nil, plan.NoRoom(opt.Folders, opt.ExpectBytes, free, 0, opt.Checkpoint != nil)
+		return nil, plan.NewRoomError(opt.Folders, opt.ExpectBytes, free, 0, opt.Checkpoint != nil)
 	}
 	s := &Spill{
 		opt:   opt,
@@ -240,7 +240,7 @@ func (s *Spill) verify(b *Block, stored []byte, err error) error {
 		err := fmt.Errorf("temporary directory %s: the temporary data at byte %d is damaged: "+
 			"checksum %016x instead of %016x (check the disk)", v.folder, b.Offset, sum, b.Sum)
 		if s.opt.Checkpoint != nil {
-			err = errAnew("%w", err)
+			err = errUnusable("%w", err)
 		}
 		return err
 	}

@@ -30,11 +30,11 @@ type File interface {
 // Disk is the Store that uses real directories.
 type Disk struct{}
 
-// Endless is a Disk whose free space is never checked.
-type Endless struct{ Disk }
+// UncheckedDisk is a Disk whose free space is never checked.
+type UncheckedDisk struct{ Disk }
 
 // Free implements Store.
-func (Endless) Free([]string) int64 { return -1 }
+func (UncheckedDisk) Free([]string) int64 { return -1 }
 
 // Free implements Store. It counts each file system once.
 func (Disk) Free(folders []string) (free int64) {

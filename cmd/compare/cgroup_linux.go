@@ -93,7 +93,7 @@ func (h hierarchy) newBelow(parent string, limit int64) (*cgroup, error) {
 	if h.version == "v2" {
 		limitFile = "memory.max"
 		swapFile = "memory.swap.max"
-		if err := handDown(parent); err != nil {
+		if err := enableForChildren(parent); err != nil {
 			return nil, err
 		}
 	}
@@ -117,8 +117,8 @@ func (h hierarchy) newBelow(parent string, limit int64) (*cgroup, error) {
 	return g, nil
 }
 
-// handDown enables the memory controller for the children of a v2 cgroup.
-func handDown(parent string) error {
+// enableForChildren enables the memory controller for the children of a v2 cgroup.
+func enableForChildren(parent string) error {
 	name := filepath.Join(parent, "cgroup.subtree_control")
 	text, err := os.ReadFile(name)
 	if err != nil || slices.Contains(strings.Fields(string(text)), "memory") {

@@ -46,8 +46,8 @@ func openSorted(
 	}
 	v.guessFormat([]string{name})
 	spec := v.opt.Record
-	undescribed := v.checkUndescribed([]string{name})
-	if err := cmp.Or(mistakenForm(spec.Format), undescribed, validateRecord(spec)); err != nil {
+	firstInput := v.checkFirstInput([]string{name})
+	if err := cmp.Or(mistakenForm(spec.Format), firstInput, validateRecord(spec)); err != nil {
 		return nil, err
 	}
 	kind := input.Kind{

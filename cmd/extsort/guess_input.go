@@ -25,9 +25,9 @@ func (f *sortFlags) guessFormat(files []string) {
 	}
 }
 
-// checkUndescribed returns an error if no flag describes the records, and the first input, which
+// checkFirstInput returns an error if no flag describes the records, and the first input, which
 // may describe them, cannot be opened.
-func (f *sortFlags) checkUndescribed(files []string) error {
+func (f *sortFlags) checkFirstInput(files []string) error {
 	r := &f.opt.Record
 	if r.Type+r.Format+r.Fields != "" || r.RecordSize != 0 || len(files) == 0 {
 		return nil

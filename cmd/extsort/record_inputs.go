@@ -32,7 +32,7 @@ func openRecords(
 	}
 	v.guessFormat(files)
 	spec := format.AnyOrder(v.opt.Record)
-	if err := cmp.Or(mistakenForm(spec.Format), v.checkUndescribed(files), validateRecord(spec)); err != nil {
+	if err := cmp.Or(mistakenForm(spec.Format), v.checkFirstInput(files), validateRecord(spec)); err != nil {
 		return nil, err
 	}
 	kind := input.Kind{

@@ -219,7 +219,7 @@ func bottleneck(r *session.Report) string {
 		if p.Name == r.Detail.Limiting && r.Seconds > 0 {
 			return fmt.Sprintf(
 				"%s (%.0f %% of the time)",
-				plan.Doing(p.Name),
+				plan.StageText(p.Name),
 				100*min(p.Seconds/r.Seconds, 1),
 			)
 		}

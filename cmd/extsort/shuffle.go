@@ -54,7 +54,7 @@ func (f *sortFlags) shuffle(
 		return err
 	}
 	f.guessFormat(files)
-	if err := cmp.Or(a.checkInput(files), f.checkUndescribed(files)); err != nil {
+	if err := cmp.Or(a.checkInput(files), f.checkFirstInput(files)); err != nil {
 		return err
 	}
 	f.opt.Shuffle = true

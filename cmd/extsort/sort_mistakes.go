@@ -28,7 +28,7 @@ func (f *sortFlags) contradictions(files []string) (faults []error) {
 	}
 	fault(f.nulls != "", "--nulls is for Parquet and Arrow files: records have no nulls")
 	if !f.mode.join {
-		faults = append(faults, cmp.Or(f.checkUndescribed(files), f.validateRecord()))
+		faults = append(faults, cmp.Or(f.checkFirstInput(files), f.validateRecord()))
 	}
 	for _, folder := range f.opt.TempDirs {
 		faults = append(faults, checkFolder(folder))

@@ -253,7 +253,7 @@ func writePlansOf(
 }
 
 func showTuning(ctx context.Context, w io.Writer) error {
-	k := profile.Known()
+	k := profile.LoadMeasured()
 	if k.File == "" {
 		fmt.Fprintln(
 			w,

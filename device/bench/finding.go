@@ -9,27 +9,27 @@ import (
 // Finding returns one sentence about the results: which algorithm is the fastest, and by how
 // much.
 func (r Report) Finding() string {
-	var heats []heat
+	var rankings []ranking
 	for _, g := range groupResults(filterResults(r.Results, func(r Result) bool { return r.Rate > 0 })) {
-		heats = append(heats, heatOf(g))
+		rankings = append(rankings, rankingOf(g))
 	}
-	if len(heats) == 0 {
+	if len(rankings) == 0 {
 		return fmt.Sprintf(
 			"Nothing could be timed: %d of %d cases failed.",
 			r.Failed(),
 			len(r.Results),
 		)
 	}
-	best := mostWins(heats)
-	at := slices.IndexFunc(heats, func(h heat) bool {
+	best := mostWins(rankings)
+	at := slices.IndexFunc(rankings, func(h ranking) bool {
 		return h.first.Label == best
 	})
-	sentence := heats[at].String()
-	if len(heats) > 1 {
+	sentence := rankings[at].String()
+	if len(rankings) > 1 {
 		sentence += fmt.Sprintf(
 			";\nit is the fastest for %d of %d kinds of data",
-			wins(heats, best),
-			len(heats),
+			wins(rankings, best),
+			len(rankings),
 		)
 	}
 	if n := r.Failed(); n > 0 {
@@ -38,11 +38,11 @@ func (r Report) Finding() string {
 	return sentence + "."
 }
 
-// A heat is the largest size for one kind of key and distribution, with its fastest result and
-// the runner-up.
-type heat struct{ first, second Result } // second.Rate is 0 if there is no runner-up
+// A ranking holds the fastest result and the runner-up at the largest size, for one kind of key and
+// one distribution.
+type ranking struct{ first, second Result } // second.Rate is 0 if there is no runner-up
 
-func heatOf(results []Result) heat {
+func rankingOf(results []Result) ranking {
 	largest := slices.MaxFunc(results, func(a, b Result) int {
 		return cmp.Compare(a.Records, b.Records)
 	}).Records
@@ -50,10 +50,10 @@ func heatOf(results []Result) heat {
 	slices.SortStableFunc(at, func(a, b Result) int {
 		return cmp.Compare(b.Rate, a.Rate)
 	})
-	return heat{at[0], append(at, Result{})[1]}
+	return ranking{at[0], append(at, Result{})[1]}
 }
 
-func (h heat) String() string {
+func (h ranking) String() string {
 	text := fmt.Sprintf("%s sorts 2^%s keys of %s, %s, at %s Mkeys/s",
 		h.first.Label, log2(h.first.Records), h.first.Key, h.first.Dist, mkeys(h.first.Rate))
 	switch ratio := h.first.Rate / max(h.second.Rate, 1); {
@@ -68,8 +68,8 @@ func (h heat) String() string {
 	}
 }
 
-func wins(heats []heat, label string) (n int) {
-	for _, h := range heats {
+func wins(rankings []ranking, label string) (n int) {
+	for _, h := range rankings {
 		if h.first.Label == label {
 			n++
 		}
@@ -78,10 +78,10 @@ func wins(heats []heat, label string) (n int) {
 }
 
 // mostWins returns the label that wins most often. Of several, it returns the first.
-func mostWins(heats []heat) string {
-	return slices.MaxFunc(heats, func(a, b heat) int {
+func mostWins(rankings []ranking) string {
+	return slices.MaxFunc(rankings, func(a, b ranking) int {
 		return cmp.Compare(
-			wins(heats, a.first.Label), wins(heats, b.first.Label),
+			wins(rankings, a.first.Label), wins(rankings, b.first.Label),
 		)
 	}).first.Label
 }

@@ -436,7 +436,7 @@ func TestErrorsAreClassed(t *testing.T) {
 		{fmt.Errorf("read: %w", syscall.ESTALE), nil, true},
 		{full, nil, false},
 		{full, fullDiskErrors, true},
-		{plan.NoRoom([]string{"x"}, 2, 1, 0, false), nil, true},
+		{plan.NewRoomError([]string{"x"}, 2, 1, 0, false), nil, true},
 		{os.ErrNotExist, fullDiskErrors, false},
 		{&session.MemoryError{}, fullDiskErrors, false},
 	} {

@@ -118,7 +118,7 @@ func (r *Run) Sort(ctx context.Context) error {
 // explains why a merge, the last resort, is not possible.
 func (r *Run) nothingLeft(last *plan.Impossible) error {
 	if !r.Plan.Sizes.Merges(r.Facts) {
-		return plan.TooLittle(r.Facts)
+		return plan.NewMemoryError(r.Facts)
 	}
 	for _, c := range r.Plan.Considered {
 		if c.Strategy.Properties().LastResort {
@@ -155,8 +155,8 @@ func (r *Run) change(planned, ran plan.Strategy, why string) {
 	}
 }
 
-// AskedFor records a change if the requested strategy is not the first one of the plan.
-func (r *Run) AskedFor() {
+// NoteStrategyChange records a change if the requested strategy is not the first one of the plan.
+func (r *Run) NoteStrategyChange() {
 	asked := r.Facts.Request.Strategy
 	for _, c := range r.Plan.Considered {
 		if c.Strategy == asked && asked != r.Plan.Strategy {

@@ -95,7 +95,7 @@ func spillRuns(ctx context.Context, runs *runMaker, first *loadedChunk, limit in
 // memory for a merge, because a part may turn out to be too large and need one.
 func (r *Run) beginSpill(c *plan.Candidate) error {
 	if !r.Plan.Sizes.Merges(r.Facts) {
-		return plan.TooLittle(r.Facts)
+		return plan.NewMemoryError(r.Facts)
 	}
 	_, err := r.Spill(c.RoomBytes)
 	return err

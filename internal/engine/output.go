@@ -365,7 +365,7 @@ func (r *Run) complete(ctx context.Context) error {
 	if err := r.Input.Data.Check(r.Warn); err != nil {
 		return err
 	}
-	if err := r.allThere(); err != nil {
+	if err := r.checkRecordCounts(); err != nil {
 		return err
 	}
 	if r.Input.Summed {
@@ -384,8 +384,8 @@ func (r *Run) complete(ctx context.Context) error {
 	return r.Output.sink.Commit(ctx, r.Output.Records())
 }
 
-// allThere returns an error if records were lost or invented.
-func (r *Run) allThere() error {
+// checkRecordCounts returns an error if records were lost or invented.
+func (r *Run) checkRecordCounts() error {
 	in := r.Input.Records()
 	out := r.Output.Records()
 	limit := r.Facts.Request.Limit

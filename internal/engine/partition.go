@@ -64,7 +64,7 @@ func (p *partitioning) scatter(
 	ctx context.Context, data chunker.Dataset, keys []uint64, parts int,
 ) ([]*chunker.Partition, error) {
 	r := p.run
-	opt, fit := plan.FitParts(r.Facts, &r.Plan.Sizes, data.Records(), parts)
+	opt, fit := plan.FitPartitions(r.Facts, &r.Plan.Sizes, data.Records(), parts)
 	c := chunker.NewClassifier(keys, fit)
 	if err := r.beginSpill(p.candidate); err != nil {
 		return nil, err

@@ -125,7 +125,7 @@ func Inspect(
 	l.noteProblem(src.fault)
 	l.recognise()
 	l.readHeader()
-	return l.report, l.lookAtRecords(ctx)
+	return l.report, l.inspectRecords(ctx)
 }
 
 // inspection is a Report in progress.
@@ -290,7 +290,7 @@ func (l *inspection) countRecords(announced int64) {
 	}
 }
 
-func (l *inspection) lookAtRecords(ctx context.Context) error {
+func (l *inspection) inspectRecords(ctx context.Context) error {
 	r := l.report
 	var err error
 	if r.RecordSize == 0 && (r.Container == "raw" || r.Container == "text") {

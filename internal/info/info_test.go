@@ -404,7 +404,7 @@ func TestASampleReadsLittle(t *testing.T) {
 		l := &inspection{Options: Options{Record: spec}, src: src, report: &Report{Records: -1}}
 		l.recognise()
 		l.readHeader()
-		err = l.lookAtRecords(context.Background())
+		err = l.inspectRecords(context.Background())
 		if err != nil || read.bytes > 256<<20 || spec.Type == "u64" && (read.bytes > 8<<20 || l.report.Scan.All) {
 			t.Errorf("%+v: %d bytes are read, %v", spec, read.bytes, err)
 		}

@@ -152,7 +152,7 @@ func (s *source) beginStream(r io.Reader, opt *Options) error {
 		)
 	}
 	if opt.SkipTail > 0 {
-		s.rest = input.HoldBack(s.rest, opt.SkipTail, func([]byte) {})
+		s.rest = input.SplitTail(s.rest, opt.SkipTail, func([]byte) {})
 	}
 	if _, err = io.CopyN(io.Discard, s.rest, opt.SkipBytes); err == nil {
 		s.head, err = io.ReadAll(io.LimitReader(s.rest, headBytes))

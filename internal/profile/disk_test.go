@@ -26,7 +26,7 @@ func TestDiskOf(t *testing.T) {
 			t.Errorf("kept is %+v, want %+v", d, here)
 		}
 	}
-	if kept := Known().Disks; len(kept) != 2 || kept["another"].Write != 5e9 {
+	if kept := LoadMeasured().Disks; len(kept) != 2 || kept["another"].Write != 5e9 {
 		t.Errorf("kept are %+v", kept)
 	}
 	if d := diskOf("/proc"); d.ID != here.ID && d.Write != 0 {
@@ -39,7 +39,7 @@ func TestDiskOf(t *testing.T) {
 	if d := diskOf(folder); d.Write != 0 || Load().ProfileFor(folder).DiskBytes != plan.DefaultProfile().DiskBytes {
 		t.Errorf("the default is asked for: %+v", d)
 	}
-	if k := Known(); k.ProfileFor(folder).DiskBytes != here.Write {
+	if k := LoadMeasured(); k.ProfileFor(folder).DiskBytes != here.Write {
 		t.Errorf("kept is all the same that %g bytes/s are written", k.ProfileFor(folder).DiskBytes)
 	}
 }

@@ -49,13 +49,13 @@ func (m machine) path() (string, error) {
 	return measured.Path(m.Processor, strconv.Itoa(m.Processors))
 }
 
-// Load returns the result of Known. If EXTSORT_PROFILE is "default", it returns the default, so
+// Load returns the result of LoadMeasured. If EXTSORT_PROFILE is "default", it returns the default, so
 // that plans do not depend on measurements.
 func Load() Stored {
 	if os.Getenv("EXTSORT_PROFILE") == "default" {
 		return defaultStored()
 	}
-	return Known()
+	return LoadMeasured()
 }
 
 func defaultStored() Stored { return Stored{Profile: plan.DefaultProfile()} }
@@ -90,8 +90,8 @@ func (k Stored) ProfileFor(folder string) *plan.Profile {
 	return &p
 }
 
-// Known returns the stored profile of this machine, or the default.
-func Known() Stored {
+// LoadMeasured returns the stored profile of this machine, or the default.
+func LoadMeasured() Stored {
 	m := thisMachine()
 	name, _ := m.path() // an error leads to the default below
 	content, err := os.ReadFile(name)
@@ -143,7 +143,7 @@ func Save(
 		map[string]plan.Disk{},
 		"",
 	}
-	maps.Copy(k.Disks, Known().Disks)
+	maps.Copy(k.Disks, LoadMeasured().Disks)
 	maps.Copy(k.Disks, found)
 	if k.File, err = k.path(); err == nil {
 		err = measured.Save(k.File, k)

@@ -62,7 +62,7 @@ func (u TypicalSort) Plan(p *plan.Profile, workers int) (*plan.Plan, error) {
 			Free:   math.MaxInt64,
 		},
 	}
-	f.Sample = chunker.ImaginedSample(keyer, f.Records, plan.SampleKeys)
+	f.Sample = chunker.RandomSample(keyer, f.Records, plan.SampleKeys)
 	f.Sample.Enough = true
 	chunks := device.ChunkOptions{Keyer: f.Keyer, Sample: f.Sample.Prefixes}
 	f.Devices = []plan.Device{engine.Describe(cpu.New(), chunks)}

@@ -59,9 +59,9 @@ func PlanFor(ctx context.Context, opt Options, records int64) (*SortPlan, error)
 
 	records /= max(opt.Part.N, 1)
 	profile, diskOf := machineProfile()
-	opt.faults.wrapDataset = func(d chunker.Dataset) chunker.Dataset { return chunker.Imagined(d, records) }
+	opt.faults.wrapDataset = func(d chunker.Dataset) chunker.Dataset { return chunker.Placeholder(d, records) }
 	opt.faults.readBytes = cmp.Or(diskOf(opt.Output).Fetch, profile.DiskBytes)
-	opt.faults.spillStore = spill.Endless{}
+	opt.faults.spillStore = spill.UncheckedDisk{}
 	return Plan(ctx, opt)
 }
 
@@ -91,7 +91,7 @@ func (o Options) withoutPipes() (Options, error) {
 		if wrap != nil {
 			d = wrap(d)
 		}
-		return chunker.Imagined(d, -1)
+		return chunker.Placeholder(d, -1)
 	}
 	return o, nil
 }

@@ -102,7 +102,7 @@ func (s *session) choosePlan(ctx context.Context) error {
 	if err := s.appendResultsEarly(profile); err != nil {
 		return err
 	}
-	s.run.AskedFor()
+	s.run.NoteStrategyChange()
 	warnOfMemoryDirs(&s.opt, s.run.Plan)
 	s.warnOfSpillCodec(s.run.Facts.Keyer.Layout())
 	return nil

@@ -122,7 +122,7 @@ func unpackInputs(ctx context.Context, opt *Options, meter *engine.Meter, files 
 	d := decodingOf(opt, files)
 	u := &unpacked{}
 	if d.lean {
-		input.Economize(files)
+		input.ReduceMemory(files)
 	}
 	if len(d.unpack) == 0 {
 		return u, nil
@@ -164,7 +164,7 @@ func canUnpack(opt *Options, store spill.Store, files []*input.Input) error {
 	}
 	least := int64(leastGrowth * float64(stored))
 	if free := store.Free(opt.TempDirs); free >= 0 && least > free {
-		return plan.NoRoom(opt.TempDirs, least, free, 0, false)
+		return plan.NewRoomError(opt.TempDirs, least, free, 0, false)
 	}
 	return nil
 }

@@ -135,10 +135,10 @@ func (h *hugePages) compareTimes(small, huge time.Duration) {
 // copyIn copies p to the mapping.
 func (h *hugePages) copyIn(p []byte, offset int64) (int, error) {
 	err := h.ops.perform("write output", func() error {
-		return device.Guard(func() error {
+		return device.CatchFault(func() error {
 			copy(h.bytes[offset:], p)
 			return nil
-		}, noPage)
+		}, pageError)
 	})
 	if err != nil {
 		return 0, writeError(h.name, offset, err)
@@ -146,9 +146,9 @@ func (h *hugePages) copyIn(p []byte, offset int64) (int, error) {
 	return len(p), nil
 }
 
-// noPage returns the error for a page that the system cannot allocate, which it signals as a
+// pageError returns the error for a page that the system cannot allocate, which it signals as a
 // fault (SIGBUS).
-func noPage(uintptr) error {
+func pageError(uintptr) error {
 	return fmt.Errorf("%w: its file system is in memory, which is full", unix.ENOSPC)
 }
 

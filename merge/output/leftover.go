@@ -84,8 +84,8 @@ func (n *naming) removeLeftovers() {
 	}
 }
 
-// giveTemp performs an operation that gives the file a temporary name.
-func (n *naming) giveTemp(operation string, give func(name string) error) (err error) {
+// nameTemporarily performs an operation that gives the file a temporary name.
+func (n *naming) nameTemporarily(operation string, give func(name string) error) (err error) {
 	n.temp, err = n.firstFree(operation, give)
 	return err
 }

@@ -70,7 +70,7 @@ func (n *naming) create(perm fs.FileMode) (file *os.File, err error) {
 	}
 
 	if errors.Is(err, errors.ErrUnsupported) {
-		err = n.giveTemp("open output", func(name string) (err error) {
+		err = n.nameTemporarily("open output", func(name string) (err error) {
 			file, err = n.openTemp(name, perm)
 			return err
 		})
@@ -123,7 +123,7 @@ func (n *naming) linkTemp(file *os.File) error {
 	if n.temp != "" {
 		return nil
 	}
-	return n.giveTemp("link output", func(name string) error {
+	return n.nameTemporarily("link output", func(name string) error {
 		return link(file, n.parent.folder, name)
 	})
 }
