@@ -214,8 +214,6 @@ func (t Type) isInteger() bool {
 func (a *aggregate) checkSum() error {
 	from := a.source.Type
 	to := a.result.Type
-	isBinary := func(t Type) bool { return t.Kind == Float && t.Size >= 4 }
-	isNarrow := from.Kind == Brain || from.Kind == Float && from.Size < 4
 	switch {
 	case a.source.isNumPy("b1") && a.wide == "":
 		return a.errorf("a sum does not fit a bool: %v %s=%s:u64 appends it",
@@ -224,19 +222,36 @@ func (a *aggregate) checkSum() error {
 		return a.errorf("dates cannot be added: use %v or %v", option.Min, option.Max)
 	case a.source.isNumPy("m8") && a.wide != "":
 		return a.errorf("a sum of durations can be NaT, which %s cannot hold: leave :%[1]s out", a.wide)
-	case from.isInteger() && to.isInteger():
-	case isBinary(from) && isBinary(to) || isNarrow && isBinary(to):
-	case isNarrow:
-		return a.errorf("a sum of %v is too coarse: %v NAME=%s:f32 appends one of f32", from, option.Sum, a.field)
 	case from.isInteger():
-		return a.errorf("the sum of integers is an integer, not %v", to)
-	case isBinary(from):
-		return a.errorf("the sum of floats is f32 or f64, not %v", to)
-	default:
-		return a.errorf("values of type %v cannot be added: use an integer, f32 or f64", from)
+		return a.checkIntegerSum(to)
+	case from.isShortFloat() || from.isSumFloat():
+		return a.checkFloatSum(from, to)
 	}
-	return nil
+	return a.errorf("values of type %v cannot be added: use an integer, f32 or f64", from)
 }
+
+func (a *aggregate) checkIntegerSum(to Type) error {
+	if to.isInteger() {
+		return nil
+	}
+	return a.errorf("the sum of integers is an integer, not %v", to)
+}
+
+func (a *aggregate) checkFloatSum(from, to Type) error {
+	switch {
+	case to.isSumFloat():
+		return nil
+	case from.isShortFloat():
+		return a.errorf("a sum of %v is too coarse: %v NAME=%s:f32 appends one of f32", from, option.Sum, a.field)
+	}
+	return a.errorf("the sum of floats is f32 or f64, not %v", to)
+}
+
+// isSumFloat reports whether the type is a float that is precise enough for sums.
+func (t Type) isSumFloat() bool { return t.Kind == Float && t.Size >= 4 }
+
+// isShortFloat reports whether the type is a float of 16 bits.
+func (t Type) isShortFloat() bool { return t.Kind == Brain || t.Kind == Float && t.Size < 4 }
 
 // An Aggregation combines the records with equal keys into one record. NewAggregation makes it from
 // Aggregates for records of one layout.

@@ -29,7 +29,8 @@ func (f *sortFlags) guessFormat(files []string) {
 // may describe them, cannot be opened.
 func (f *sortFlags) checkFirstInput(files []string) error {
 	r := &f.opt.Record
-	if r.Type+r.Format+r.Fields != "" || r.RecordSize != 0 || len(files) == 0 {
+	isDescribed := r.Type+r.Format+r.Fields != "" || r.RecordSize != 0
+	if isDescribed || len(files) == 0 {
 		return nil
 	}
 	name := files[0]
@@ -37,23 +38,24 @@ func (f *sortFlags) checkFirstInput(files []string) error {
 		return nil
 	}
 	info, err := os.Stat(name)
-	if kind := columnhelper.KindOf(name); err == nil && kind != "" {
-		return fmt.Errorf("%s: is %s, which works only with a sort, -c, plan, info, print, find, union, intersect, "+
-			"subtract and join", name, kind)
-	}
-	if err == nil && info.IsDir() {
-		return fmt.Errorf("%s: is a directory", name)
-	}
-	if err == nil && info.Mode().IsRegular() {
-		var file *os.File
-		if file, err = os.Open(name); err == nil {
-			err = file.Close()
-		}
-	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, device.WithoutPath(err))
 	}
-	return nil
+	if kind := columnhelper.KindOf(name); kind != "" {
+		return fmt.Errorf("%s: is %s, which works only with a sort, -c, plan, info, print, find, union, intersect, "+
+			"subtract and join", name, kind)
+	}
+	if info.IsDir() {
+		return fmt.Errorf("%s: is a directory", name)
+	}
+	if !info.Mode().IsRegular() {
+		return nil
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, device.WithoutPath(err))
+	}
+	return file.Close()
 }
 
 // beginning returns the first bytes of a file. It skips pipes, because reading would consume the

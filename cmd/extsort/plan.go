@@ -93,6 +93,18 @@ func assumedOutput(files []string) string {
 	return files[0] + ".sorted"
 }
 
+// checkOutputDirectory returns an error if an output file cannot be created because its directory does not exist.
+func checkOutputDirectory(output string) error {
+	if strings.Contains(output, "://") {
+		return nil
+	}
+	dir := filepath.Dir(output)
+	if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("plan: output %s: its directory %s does not exist: create it first", output, dir)
+	}
+	return nil
+}
+
 func (a *app) plan(cmd *cobra.Command, f *planFlags, files []string) error {
 	ctx := cmd.Context()
 	files, err := f.inputNames(files, a.stdin)
@@ -103,14 +115,8 @@ func (a *app) plan(cmd *cobra.Command, f *planFlags, files []string) error {
 	if err := errors.Join(f.contradictions(files)...); err != nil {
 		return err
 	}
-	if dir := filepath.Dir(f.opt.Output); !strings.Contains(f.opt.Output, "://") {
-		if _, err := os.Stat(dir); errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf(
-				"plan: output %s: its directory %s does not exist: create it first",
-				f.opt.Output,
-				dir,
-			)
-		}
+	if err := checkOutputDirectory(f.opt.Output); err != nil {
+		return err
 	}
 	assumed := f.opt.Output == ""
 	if assumed {

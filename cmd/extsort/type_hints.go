@@ -78,20 +78,28 @@ func typeHint(word string) string {
 		}
 	}
 	all := allNearest(lower, like)
-	if i := slices.IndexFunc(all, func(near string) bool { return sortedBytes(near) == sortedBytes(lower) }); i >= 0 {
-		all = all[i : i+1] // the same letters in another order, for example unit64
-	}
-	hint := ""
 	for _, near := range all {
-		switch t, known := format.NamedType(near); {
-		case !known || hint == t.String():
-		case hint != "":
-			return "" // several types are equally similar
-		default:
-			hint = t.String()
+		if sortedBytes(near) == sortedBytes(lower) { // the same letters in another order, for example unit64
+			return onlyType([]string{near})
 		}
 	}
-	return hint
+	return onlyType(all)
+}
+
+// onlyType returns the type that all names mean, or "" if they mean several types.
+func onlyType(names []string) string {
+	only := ""
+	for _, name := range names {
+		t, known := format.NamedType(name)
+		if !known {
+			continue
+		}
+		if only != "" && only != t.String() {
+			return ""
+		}
+		only = t.String()
+	}
+	return only
 }
 
 // nextWidth returns the type with the given kind and byte order whose width differs from number by
