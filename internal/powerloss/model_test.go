@@ -42,6 +42,7 @@ type history struct {
 	initial map[string]*file // ordered by their ends
 	effects []*effect        // in the order of their ends
 	exited  int              // line at which the command began to exit with 0
+	over    bool             // the output is overwritten in place
 
 	paths     map[string]*file // current names, and unnamed files in the notation of strace
 	opened    map[string]string
