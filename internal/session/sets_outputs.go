@@ -31,7 +31,7 @@ func (opt *SetOptions) checkOutputs() error {
 		to := opt.Inputs.options()
 		to.Output = name
 		for _, side := range sides {
-			if err := checkOverwrites(&to, side.options()); err != nil {
+			if err := checkOverwrites(&to, side.options(), len(outputs) > 2); err != nil {
 				return err
 			}
 		}
@@ -39,15 +39,22 @@ func (opt *SetOptions) checkOutputs() error {
 	return nil
 }
 
-// checkOverwrites returns an error if the output would overwrite an input of other options.
-func checkOverwrites(to *Options, from Options) error {
+// checkOverwrites returns an error if the output would overwrite an input of other options. If there
+// are several outputs, a crash may leave only some of them, so none may replace an input: the same
+// operation would then read inputs of before and after.
+func checkOverwrites(to *Options, from Options, several bool) error {
 	out, inPlace, err := existingOutput(to)
-	if err != nil || !inPlace {
+	if err != nil || !inPlace && !several {
 		return nil // the output is a new file
 	}
 	for _, source := range from.sources() {
 		in, err := source.Stat(from.Stdin)
-		if err == nil && input.SameContent(out, in) {
+		switch {
+		case err != nil || !input.SameContent(out, in):
+		case !inPlace:
+			return fmt.Errorf("%s: is both an input and one of several outputs, and a crash could replace only some "+
+				"of them: name another output", shownName(source))
+		default:
 			return overwrittenError(shownName(source))
 		}
 	}

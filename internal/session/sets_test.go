@@ -148,6 +148,7 @@ func TestSetOutputsThatLoseData(t *testing.T) {
 	k := kindNamed("u64")
 	data := k.make(t, "sorted", 3000, seeded(t))
 	const overwrites, twice = "would be overwritten", "two outputs cannot be the same file"
+	const first = "the first input"
 	for name, c := range map[string]struct {
 		set       SetOptions
 		over      int    // the input that is also Stdout
@@ -159,6 +160,7 @@ func TestSetOutputsThatLoseData(t *testing.T) {
 		"sorted B in Right": {SetOptions{Operation: sets.Subtract, Sort: true}, 1, true, overwrites},
 		"B in Right":        {SetOptions{Operation: sets.Subtract}, 1, true, overwrites},
 		"Compare":           {SetOptions{Operation: sets.Compare, Sort: true, OnlyB: "-"}, 0, false, overwrites},
+		"Compare, two":      {SetOptions{Operation: sets.Compare, OnlyA: first, OnlyB: "new"}, -1, false, "one of several"},
 		"same output":       {SetOptions{Operation: sets.Compare, OnlyA: "new", Both: "new"}, -1, false, twice},
 		"same path":         {SetOptions{Operation: sets.Compare, OnlyA: "new", OnlyB: "./new"}, -1, false, twice},
 		"two streams":       {SetOptions{Operation: sets.Compare, OnlyA: "-", OnlyB: "-"}, -1, false, twice},
@@ -167,6 +169,9 @@ func TestSetOutputsThatLoseData(t *testing.T) {
 	} {
 		files := []string{writeFile(t, data), writeFile(t, data)}
 		set := c.set
+		if set.OnlyA == first {
+			set.OnlyA = files[0]
+		}
 		set.Inputs.Record = k.spec
 		set.Inputs.Inputs = files
 		set.Inputs.Stdout = &bytes.Buffer{}
