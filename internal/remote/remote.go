@@ -89,18 +89,26 @@ const (
 	tries     = 10 // within a minute
 )
 
-// attemptTime limits the time of one request. It is a variable for tests.
+// attemptTime limits the time of one request. It is a variable for tests. copyTime limits the time of
+// one for which the store may have to copy all data.
 var attemptTime = 2 * time.Minute
+
+const copyTime = time.Hour
 
 // retry sends a request until it succeeds, fails permanently (backoff.Permanent), or has failed
 // too often.
 func retry(ctx context.Context, tries uint, send func(ctx context.Context) error) error {
+	return retryFor(ctx, attemptTime, tries, send)
+}
+
+// retryFor is retry with a limit of the time of one request.
+func retryFor(ctx context.Context, limit time.Duration, tries uint, send func(ctx context.Context) error) error {
 	pauses := backoff.NewExponentialBackOff()
 	pauses.InitialInterval = firstPause
 	pauses.Multiplier = 2
 	pauses.MaxInterval = maxPause
 	_, err := backoff.Retry(ctx, func() (struct{}, error) {
-		attempt, cancel := context.WithTimeout(ctx, attemptTime)
+		attempt, cancel := context.WithTimeout(ctx, limit)
 		defer cancel()
 		return struct{}{}, send(attempt)
 	}, backoff.WithBackOff(pauses), backoff.WithMaxTries(tries))

@@ -24,7 +24,7 @@ const (
 	abortTime   = 30 * time.Second
 )
 
-// copyBytes is the maximum size of a copy request. Such a request takes seconds, and 5 TiB
+// copyBytes is the maximum size of a copy request. In most stores, such a request takes seconds, and 5 TiB
 // consist of few parts. It is a variable for tests.
 var copyBytes int64 = 1 << 30
 
@@ -136,13 +136,14 @@ func (u *Upload) freeAll() {
 // send sends the filled part.
 func (u *Upload) send() {
 	part := u.begun.Bytes[:u.filled]
-	u.transfer(func(ctx context.Context, number int) (string, error) {
+	u.transfer(attemptTime, func(ctx context.Context, number int) (string, error) {
 		return u.store.Put(ctx, number, part)
 	})
 }
 
-// transfer passes a part to the store. Its memory is not used again until that is done.
-func (u *Upload) transfer(take func(ctx context.Context, number int) (tag string, err error)) {
+// transfer passes a part to the store. Its memory is not used again until that is done. limit is the
+// time of one attempt.
+func (u *Upload) transfer(limit time.Duration, take func(ctx context.Context, number int) (tag string, err error)) {
 	part := u.begun
 	tag := new(string)
 	u.begun = nil
@@ -151,7 +152,7 @@ func (u *Upload) transfer(take func(ctx context.Context, number int) (tag string
 	number := len(u.tags)
 	u.group.Go(func() error {
 		defer part.Release()
-		return retry(u.ctx, tries, func(ctx context.Context) (err error) {
+		return retryFor(u.ctx, limit, tries, func(ctx context.Context) (err error) {
 			*tag, err = take(ctx, number)
 			return err
 		})
@@ -166,7 +167,7 @@ func (u *Upload) Copy(from *Object) error {
 		if err := u.begin(); err != nil {
 			return fmt.Errorf("copy %s to %s: %w", from.Name, u.name, err)
 		}
-		u.transfer(func(ctx context.Context, number int) (string, error) {
+		u.transfer(copyTime, func(ctx context.Context, number int) (string, error) {
 			return u.store.Copy(ctx, number, from, from.Size*i/pieces, from.Size*(i+1)/pieces)
 		})
 	}
@@ -189,7 +190,7 @@ func (u *Upload) Commit(ctx context.Context, _ int64) error {
 		for i, tag := range u.tags {
 			tags[i] = *tag
 		}
-		err = retry(ctx, tries, func(ctx context.Context) error {
+		err = retryFor(ctx, copyTime, tries, func(ctx context.Context) error {
 			return u.store.Complete(ctx, tags, u.NeverReplaces)
 		})
 	}

@@ -42,6 +42,27 @@ var transport = &http.Transport{
 
 var client = &http.Client{Transport: transport}
 
+// patient is transport without a limit of the time until a response begins.
+var patient = func() *http.Transport {
+	t := transport.Clone()
+	t.ResponseHeaderTimeout = 0
+	return t
+}()
+
+// byDuration sends the requests to a store. If a store copies data to complete an upload, or copies
+// an object, its response may not begin before the copy is complete. Only the context limits the
+// time of such a request.
+type byDuration struct{}
+
+func (byDuration) RoundTrip(r *http.Request) (*http.Response, error) {
+	completes := r.Method == http.MethodPost && r.URL.Query().Has("uploadId")
+	copies := r.Header.Get("X-Amz-Copy-Source") != ""
+	if completes || copies {
+		return patient.RoundTrip(r)
+	}
+	return transport.RoundTrip(r)
+}
+
 func httpGetter(name string) remote.Getter {
 	return func(ctx context.Context, first, end int64, tag string) (*remote.Response, error) {
 		request, err := http.NewRequestWithContext(ctx, http.MethodGet, name, nil)

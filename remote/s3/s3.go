@@ -69,7 +69,7 @@ func clientFor(endpoint string) (*minio.Core, error) {
 		)
 	}
 	core, err := minio.NewCore(u.Host, &minio.Options{
-		Creds: findCredentials(), Secure: u.Scheme == "https", Transport: transport, MaxRetries: 1,
+		Creds: findCredentials(), Secure: u.Scheme == "https", Transport: byDuration{}, MaxRetries: 1,
 		Region: cmp.Or(os.Getenv("AWS_REGION"), os.Getenv("AWS_DEFAULT_REGION")),
 	})
 	if err != nil {
@@ -168,6 +168,8 @@ type multipart struct {
 	location
 	id    string
 	token string // random; identifies the object of this upload
+
+	isRepeated bool // a request to complete the upload was sent before
 }
 
 // tokenHeader is the name of the token in the metadata of the object, in the form of http.Header.
@@ -269,20 +271,14 @@ func (m *multipart) Copy(
 
 func (m *multipart) metadata() map[string]string { return map[string]string{tokenHeader: m.token} }
 
-// Complete makes the object appear. If the store reports that the upload no longer exists, or that
-// the object already exists, an earlier attempt may have succeeded although its response was lost.
-// The token of the object shows whether it did.
+// Complete makes the object appear.
 func (m *multipart) Complete(ctx context.Context, tags []string, fresh bool) error {
 	var opt minio.PutObjectOptions
 	if fresh {
 		opt.SetMatchETagExcept("*")
 	}
-	err := m.complete(ctx, tags, opt)
-	if errors.Is(err, remote.ErrGone) || errors.Is(err, remote.ErrChanged) {
-		if own, failed := m.hasAppeared(ctx); own || failed != nil {
-			err = failed
-		}
-	}
+	err := m.checkObject(ctx, m.complete(ctx, tags, opt))
+	m.isRepeated = true
 	switch {
 	case errors.Is(err, remote.ErrChanged):
 		return backoff.Permanent(remote.ErrExists)
@@ -292,17 +288,56 @@ func (m *multipart) Complete(ctx context.Context, tags []string, fresh bool) err
 	return err
 }
 
-// hasAppeared reports whether the object was created by this upload. It returns false if the object
-// does not exist or if reading its metadata is not permitted.
+// checkObject returns the error of an attempt to complete the upload. If an earlier attempt may have
+// succeeded although its response was lost, the token of the object shows whether it did: if the
+// store reports that the upload no longer exists, or that the object already exists, and also if it
+// reports success, because some stores do so while they still work on the earlier attempt.
+func (m *multipart) checkObject(ctx context.Context, err error) error {
+	if err == nil && m.isRepeated {
+		return m.awaitObject(ctx)
+	}
+	if errors.Is(err, remote.ErrGone) || errors.Is(err, remote.ErrChanged) {
+		own, failed := m.hasAppeared(ctx)
+		if own || failed != nil && !isPermanent(failed) {
+			return failed
+		}
+	}
+	return err
+}
+
+// awaitObject waits until the object of this upload has appeared. It relies on the store's report
+// of success if reading the metadata of the object is not permitted.
+func (m *multipart) awaitObject(ctx context.Context) error {
+	const maxPause = 5 * time.Second
+	for pause := 100 * time.Millisecond; ; pause = min(2*pause, maxPause) {
+		own, err := m.hasAppeared(ctx)
+		switch {
+		case own:
+			return nil
+		case errors.Is(err, remote.ErrMissing):
+		case isPermanent(err):
+			return nil
+		case err != nil:
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+			return fmt.Errorf("the store reported success, but the object did not appear: %w", ctx.Err())
+		}
+	}
+}
+
+// hasAppeared reports whether the object exists and was created by this upload.
 func (m *multipart) hasAppeared(ctx context.Context) (bool, error) {
 	found, err := m.core.StatObject(ctx, m.bucket, m.key, minio.StatObjectOptions{})
-	if err = m.explain(err); err != nil {
-		if _, permanent := errors.AsType[*backoff.PermanentError](err); permanent {
-			err = nil
-		}
-		return false, err
-	}
-	return found.UserMetadata[tokenHeader] == m.token, nil
+	return err == nil && found.UserMetadata[tokenHeader] == m.token, m.explain(err)
+}
+
+// isPermanent reports whether retries cannot fix an error.
+func isPermanent(err error) bool {
+	_, permanent := errors.AsType[*backoff.PermanentError](err)
+	return permanent
 }
 
 // complete combines the parts into an object. A multipart upload needs at least one part, so

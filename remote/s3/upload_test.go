@@ -2,12 +2,15 @@ package s3
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/extsort/extsort/internal/remote"
 	"github.com/extsort/extsort/internal/remote/remotetest"
@@ -65,6 +68,93 @@ func TestUploadWhoseResponseIsLost(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
+	}
+}
+
+// TestUploadThatIsStillBeingCompleted loses the response to the first request to complete an upload. The store answers
+// the second one with success while it still works on the first one, as versitygw does.
+func TestUploadThatIsStillBeingCompleted(t *testing.T) {
+	s := remotetest.Start(t)
+	for _, test := range []struct {
+		name          string
+		old           []byte // object with the same name
+		isCancelled   bool   // before the object appears
+		wantsComplete bool
+	}{
+		{name: "new", wantsComplete: true},
+		{name: "replaces", old: []byte("old"), wantsComplete: true},
+		{name: "cancelled", isCancelled: true},
+	} {
+		if test.old == nil {
+			s.Delete("o")
+		} else if err := s.Put("o", test.old); err != nil {
+			t.Fatal(err)
+		}
+		u := startUpload(t, []byte("new"), false)
+		ctx, cancel := context.WithCancel(t.Context())
+		var completions, asked int
+		var complete func()
+		s.Wrap(func(next http.Handler) http.Handler {
+			return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				switch completes := r.Method == http.MethodPost; {
+				case completes && completions == 0:
+					completions++
+					body, _ := io.ReadAll(r.Body)
+					first := r.Clone(t.Context())
+					first.Body = io.NopCloser(bytes.NewReader(body))
+					complete = func() { next.ServeHTTP(httptest.NewRecorder(), first) }
+					panic(http.ErrAbortHandler)
+				case completes:
+					completions++
+					io.WriteString(w, "<CompleteMultipartUploadResult><Bucket>b</Bucket></CompleteMultipartUploadResult>")
+				case r.Method == http.MethodHead:
+					asked++
+					next.ServeHTTP(w, r)
+					if test.isCancelled {
+						cancel()
+					} else if asked == 2 {
+						complete()
+					}
+				default:
+					next.ServeHTTP(w, r)
+				}
+			})
+		})
+		err := u.Commit(ctx, -1)
+		cancel()
+		s.Wrap(nil)
+		isComplete := string(s.Get("o")) == "new"
+		if isComplete != test.wantsComplete || (err == nil) != test.wantsComplete || completions != 2 {
+			t.Errorf("%s: complete %v after %d requests, %v", test.name, isComplete, completions, err)
+		}
+	}
+}
+
+// TestUploadOfASlowStore copies a part and completes an upload while the time in which other responses must begin is too
+// short for any.
+func TestUploadOfASlowStore(t *testing.T) {
+	s := remotetest.Start(t)
+	content := []byte("content")
+	if err := s.Put("from", content); err != nil {
+		t.Fatal(err)
+	}
+	from, err := driver{}.Open(t.Context(), remotetest.S3("from"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := beginUpload(t.Context(), remotetest.S3("o"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := transport.ResponseHeaderTimeout
+	transport.ResponseHeaderTimeout = time.Nanosecond
+	defer func() { transport.ResponseHeaderTimeout = before }()
+	tag, err := m.Copy(t.Context(), 1, from, 0, from.Size)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Complete(t.Context(), []string{tag}, false); err != nil || !bytes.Equal(s.Get("o"), content) {
+		t.Error(err)
 	}
 }
 
