@@ -199,7 +199,8 @@ func (c *cluster) must(args ...string) string {
 	return string(out)
 }
 
-var makespan = regexp.MustCompile(`(?m)^simulated +(\S+) on `)
+// makespan matches the simulated time, for example "4.2 s" or "2 min 5 s".
+var makespan = regexp.MustCompile(`(?m)^simulated +(.+) on \d+ nodes?`)
 
 // plan makes a new plan and returns the simulated time.
 func (c *cluster) plan(nodes int, lost time.Duration) time.Duration {
@@ -215,11 +216,16 @@ func (c *cluster) plan(nodes int, lost time.Duration) time.Duration {
 	}
 	said := c.must(append(args, "plan", "in")...)
 	c.must("chmod", "-R", "a+rwX", ".")
-	seconds, err := time.ParseDuration(makespan.FindStringSubmatch(said)[1])
+	found := makespan.FindStringSubmatch(said)
+	if found == nil {
+		c.t.Fatalf("no simulated time in %s", said)
+	}
+	text := strings.ReplaceAll(strings.ReplaceAll(found[1], " ", ""), "min", "m")
+	simulated, err := time.ParseDuration(text)
 	if err != nil {
 		c.t.Fatal(err)
 	}
-	return seconds
+	return simulated
 }
 
 // stage makes nodes do all tasks of a stage, each the next one in the queue. A killed task goes
