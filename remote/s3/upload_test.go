@@ -106,7 +106,8 @@ func TestUploadThatIsStillBeingCompleted(t *testing.T) {
 					panic(http.ErrAbortHandler)
 				case completes:
 					completions++
-					io.WriteString(w, "<CompleteMultipartUploadResult><Bucket>b</Bucket></CompleteMultipartUploadResult>")
+					const success = "<CompleteMultipartUploadResult><Bucket>b</Bucket></CompleteMultipartUploadResult>"
+					io.WriteString(w, success)
 				case r.Method == http.MethodHead:
 					asked++
 					next.ServeHTTP(w, r)
@@ -130,8 +131,8 @@ func TestUploadThatIsStillBeingCompleted(t *testing.T) {
 	}
 }
 
-// TestUploadOfASlowStore copies a part and completes an upload while the time in which other responses must begin is too
-// short for any.
+// TestUploadOfASlowStore copies a part and completes an upload while the time in which other
+// responses must begin is too short for any.
 func TestUploadOfASlowStore(t *testing.T) {
 	s := remotetest.Start(t)
 	content := []byte("content")
