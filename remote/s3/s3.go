@@ -323,7 +323,7 @@ func (m *multipart) awaitObject(ctx context.Context) error {
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
-			return fmt.Errorf("the store reported success, but the object did not appear: %w", ctx.Err())
+			return fmt.Errorf("the store reported success, but the object did not appear: %w", context.Cause(ctx))
 		}
 	}
 }
