@@ -477,9 +477,8 @@ func ExampleJob_logger() {
 // All invalid fields are reported at once.
 func ExampleOptionError() {
 	_, err := extsort.Sort(context.Background(), extsort.Job{
-		Input:     extsort.Input{Paths: []string{"log.bin"}},
-		Record:    extsort.Record{Size: 16, Keys: []extsort.KeyField{{Offset: 8}}},
-		Resources: extsort.Resources{Workers: -1},
+		Input:  extsort.Input{Paths: []string{"log.bin"}},
+		Record: extsort.Record{Size: 16, Keys: []extsort.KeyField{{Offset: 8}}},
 	})
 	fmt.Println(err)
 	if option, ok := errors.AsType[*extsort.OptionError](err); ok {
@@ -488,7 +487,6 @@ func ExampleOptionError() {
 	// Output:
 	// Record.Keys[0].Type is missing: set it, for example to extsort.U32
 	// Output is empty: set Output.Path, Output.Writer or Output.Sink
-	// Resources.Workers -1: must be at least 1
 	// first: Record.Keys[0].Type
 }
 
