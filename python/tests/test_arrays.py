@@ -148,7 +148,7 @@ def test_npy_file_as_a_stream(tmp_path):
         lambda a, dst: extsort.sort(a, dst),
         lambda a, dst: extsort.aggregate(a, dst),
         lambda a, dst: extsort.union(a, a + 1, dst=dst),
-        lambda a, dst: extsort.join(a, np.arange(3), dst=dst),
+        lambda a, dst: extsort.join(a, np.arange(4), dst=dst),
     ],
 )
 def test_part_of_an_array_is_an_error(monkeypatch, tmp_path, call):
