@@ -12,23 +12,24 @@ import (
 // The flags for the resources of a run.
 
 func memoryFlag(g group, v *flagValues) {
-	g.add(amount(&v.opt.MemoryBytes, "SIZE", parseMemory), "buffer-size,S",
-		"memory limit of the whole run, at least 16M, or a percentage of the machine's memory; otherwise 50%").
-		sets(option.MemoryBytes).hints("memory", "mem", "ram").notWith("--join")
+	addMemory(g, v, "memory limit of the whole run, at least 16M, or a percentage of the machine's memory; "+
+		"otherwise 50%").notWith("--join")
 }
 
 // readMemoryFlag is memoryFlag of verbs that read records, Parquet and Arrow files.
 func readMemoryFlag(g group, v *flagValues) {
-	g.add(amount(&v.opt.MemoryBytes, "SIZE", parseMemory), "buffer-size,S",
-		"memory limit for Parquet and Arrow files, and for compressed files, whose windows get a quarter of it; "+
-			"otherwise 50%, or 4G for compressed files").
-		sets(option.MemoryBytes).hints("memory", "mem", "ram")
+	addMemory(g, v, "memory limit for Parquet and Arrow files, and for compressed files, whose windows get a quarter of "+
+		"it; otherwise 50%, or 4G for compressed files")
 }
 
 // textMemoryFlag is memoryFlag of verbs that read text.
 func textMemoryFlag(g group, v *flagValues) {
-	g.add(amount(&v.opt.MemoryBytes, "SIZE", parseMemory), "buffer-size,S",
-		"memory limit for compressed files, whose windows get a quarter of it; otherwise 4G").
+	addMemory(g, v, "memory limit for compressed files, whose windows get a quarter of it; otherwise 4G")
+}
+
+// addMemory adds -S with a description of the caller.
+func addMemory(g group, v *flagValues, about string) definition {
+	return g.add(amount(&v.opt.MemoryBytes, "SIZE", parseMemory), "buffer-size,S", about).
 		sets(option.MemoryBytes).hints("memory", "mem", "ram")
 }
 
